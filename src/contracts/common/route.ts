@@ -1,0 +1,72 @@
+/**
+ * How a route is declared: method, path, who may call it, with which scope, who owns what it names, and every answer.
+ * One table feeds the dispatcher, the client, OpenAPI and the route walk. Must not know HTTP libraries.
+ */
+import type { z } from 'zod';
+
+export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+export type Method = (typeof methods)[number];
+
+/**
+ * Kinds of principal (security.md 1.3):
+ * `owner` the person of this computer (token file, cookie); `user` a signed-in person of a cloud; `key` an API key;
+ * `bot` a bot's own token, weaker than its owner's; `link` the embedded or paired cloud API on the engine's socket;
+ * `device` a runtime by its signature; `peer` a peer ticket; `internal` the service token; `public` nobody in particular.
+ */
+export const principalKinds = ['public', 'owner', 'user', 'key', 'bot', 'link', 'device', 'peer', 'internal'] as const;
+export type PrincipalKind = (typeof principalKinds)[number];
+
+/** The closed list of scopes (gaps.md, Common). */
+export const scopes = ['agents:read', 'bots:act', 'compute', 'computers', 'work', 'admin'] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Which error shape an area answers with (gaps.md, Errors). */
+export type ErrorShape = 'factory' | 'plain' | 'computers' | 'rpc';
+
+/**
+ * Who owns what the path names.
+ * `{param, noun}`: the dispatcher asks the owner lookup of that noun; a foreign or unknown id answers 404.
+ * `collection`: the handler only ever sees the caller's own rows. `none`: the path names nothing that can be owned; say why.
+ */
+export type OwnerRule =
+  | { readonly param: string; readonly noun: string }
+  | 'collection'
+  | { readonly none: string };
+
+export interface Route {
+  /** Unique operation name, camelCase: `sendMessage`. */
+  readonly op: string;
+  readonly area: string;
+  readonly summary: string;
+  readonly method: Method;
+  /** Path with `:params`, without any mount prefix missing: the full path on its server. */
+  readonly path: string;
+  readonly auth: readonly PrincipalKind[];
+  /** Scope an API key or bearer needs; null where no key is ever enough or the route is public. */
+  readonly scope: Scope | null;
+  readonly owner: OwnerRule;
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  /** Largest accepted body in bytes; default 1 MiB. */
+  readonly bodyLimit?: number;
+  /** `json` by default; `sse` streams events; `raw` answers bytes the handler writes itself. */
+  readonly kind?: 'json' | 'sse' | 'raw';
+  /** Success answers by status. Error answers follow from the area's shape. */
+  readonly answers: Readonly<Record<number, z.ZodType>>;
+  /** For `sse`: event name to the schema of its data. */
+  readonly events?: Readonly<Record<string, z.ZodType>>;
+  readonly errors: ErrorShape;
+  /** POST that creates: `Idempotency-Key` is honoured by the dispatcher (gaps.md, Common). */
+  readonly idempotent?: boolean;
+}
+
+/** Keeps the literal types of a table while checking it. */
+export function defineRoute<const R extends Route>(route: R): R {
+  return route;
+}
+
+export type RouteParams<R extends Route> = R['params'] extends z.ZodType ? z.output<R['params']> : Record<string, never>;
+export type RouteQuery<R extends Route> = R['query'] extends z.ZodType ? z.output<R['query']> : Record<string, never>;
+export type RouteBody<R extends Route> = R['body'] extends z.ZodType ? z.output<R['body']> : undefined;
+export type RouteAnswer<R extends Route> = z.input<R['answers'][keyof R['answers'] & number]>;

@@ -1,0 +1,142 @@
+/** Agents, teams and panes as the wire shows them (interface.md C; gaps.md C "Agent", "Agent state", "Panes", "Team"). */
+import { z } from 'zod';
+import { Time } from '../common/values.ts';
+
+export const agentStates = [
+  'offline',
+  'starting',
+  'idle',
+  'working',
+  'needs_you',
+  'checking',
+  'done',
+  'blocked',
+  'failed',
+] as const;
+export const AgentState = z.enum(agentStates);
+export type AgentState = z.infer<typeof AgentState>;
+
+export const harnesses = ['shell', 'claude', 'codex', 'gemini', 'opencode', 'qwen', 'custom'] as const;
+export const HarnessName = z.enum(harnesses);
+export type HarnessName = z.infer<typeof HarnessName>;
+
+export const bindingTypes = ['hosted', 'terminal', 'vendor'] as const;
+export const lanes = ['official', 'channel', 'ui_bridge', 'local'] as const;
+export const bindingModes = ['hosted', 'linked', 'mirror'] as const;
+
+export const AgentBinding = z.strictObject({
+  type: z.enum(bindingTypes),
+  harness: HarnessName.optional(),
+  vendor: z.string().optional(),
+  lane: z.enum(lanes).optional(),
+  mode: z.enum(bindingModes).optional(),
+});
+export type AgentBinding = z.infer<typeof AgentBinding>;
+
+export const PaneRef = z.strictObject({ id: z.string(), attachable: z.boolean() });
+export type PaneRef = z.infer<typeof PaneRef>;
+
+export const Agent = z
+  .strictObject({
+    id: z.string(),
+    slug: z.string(),
+    name: z.string(),
+    address: z.string().meta({ description: '"slug@team"' }),
+    team: z.string(),
+    role: z.string().nullable(),
+    binding: AgentBinding,
+    state: AgentState,
+    stateReason: z.string().nullable().meta({ description: 'In words; "unclear" when the evidence is not clear.' }),
+    stale: z.boolean().meta({ description: 'True while the pane engine cannot be read: what is shown is the last known.' }),
+    currentNode: z.strictObject({ dagId: z.string(), nodeId: z.string(), title: z.string() }).nullable(),
+    proof: z.strictObject({ proven: z.number().int(), total: z.number().int() }),
+    pane: PaneRef.nullable(),
+    machine: z.string().meta({ description: 'Id of the computer it runs on.' }),
+    runner: z.string().meta({ description: '"local" or "remote:<computer_id>"' }),
+    queueDepth: z.number().int(),
+    since: Time.meta({ description: 'When it entered this state.' }),
+  })
+  .meta({ id: 'Agent' });
+export type Agent = z.infer<typeof Agent>;
+
+export const Engine = z.strictObject({ running: z.boolean(), error: z.string().nullable() });
+export type Engine = z.infer<typeof Engine>;
+
+export const Cursor = z.strictObject({ x: z.number().int(), y: z.number().int(), visible: z.boolean() });
+
+/** A parsed screen. `ansi`, `revision`, `at` are the interface's; `cols`, `rows`, `cursor` stand beside them (gaps.md, Panes). */
+export const Screen = z
+  .strictObject({
+    ansi: z.string(),
+    revision: z.number().int(),
+    at: Time,
+    cols: z.number().int(),
+    rows: z.number().int(),
+    cursor: Cursor,
+  })
+  .meta({ id: 'Screen' });
+export type Screen = z.infer<typeof Screen>;
+
+export const TranscriptChunk = z.strictObject({ at: Time, text: z.string() });
+
+/** Named keys; with any of the prefixes `C-`, `M-`, `S-` before a name or one printable character (`C-c`). */
+export const namedKeys = [
+  'Enter',
+  'Tab',
+  'Escape',
+  'Backspace',
+  'Delete',
+  'Space',
+  'Up',
+  'Down',
+  'Left',
+  'Right',
+  'Home',
+  'End',
+  'PageUp',
+  'PageDown',
+  'Insert',
+  ...Array.from({ length: 12 }, (_, index) => `F${index + 1}` as const),
+] as const;
+
+export const PaneInput = z.strictObject({
+  text: z.string().max(1_000_000).optional(),
+  keys: z.array(z.string().min(1).max(32)).max(1000).optional(),
+});
+export type PaneInput = z.infer<typeof PaneInput>;
+
+export const PaneSize = z.strictObject({
+  cols: z.number().int().min(2).max(1000),
+  rows: z.number().int().min(2).max(500),
+});
+export type PaneSize = z.infer<typeof PaneSize>;
+
+export const Team = z
+  .strictObject({
+    name: z.string(),
+    preset: z.string().nullable(),
+    presets: z.array(z.string()),
+    agents: z.array(Agent),
+    edges: z.array(
+      z.strictObject({ kind: z.enum(['delegates_to', 'checks', 'directs']), from: z.string(), to: z.string() }),
+    ),
+  })
+  .meta({ id: 'Team' });
+export type Team = z.infer<typeof Team>;
+
+export const TeamProblem = z.strictObject({ path: z.string(), line: z.number().int().nullable(), message: z.string() });
+export type TeamProblem = z.infer<typeof TeamProblem>;
+
+export const InvalidTeam = z.strictObject({ name: z.string(), problems: z.array(TeamProblem) });
+export type InvalidTeam = z.infer<typeof InvalidTeam>;
+
+export const TeamPlanStep = z
+  .strictObject({
+    action: z.enum(['spawn', 'bind', 'skip', 'stop']),
+    agent: z.string().meta({ description: 'Address, "slug@team".' }),
+    harness: HarnessName.optional(),
+    machine: z.string().optional(),
+    reason: z.string(),
+  })
+  .meta({ id: 'TeamPlanStep' });
+export type TeamPlanStep = z.infer<typeof TeamPlanStep>;

@@ -1,0 +1,86 @@
+/** Sends, deliveries, threads (interface.md C "Orchestration"; gaps.md C "Send", "Delivery", "Threads"). */
+import { z } from 'zod';
+import { Time } from '../common/values.ts';
+
+export const deliveryVias = ['pane', 'pane_queue', 'hosted', 'vendor', 'channel', 'peer'] as const;
+export const deliveryStates = ['accepted', 'queued', 'verified', 'unconfirmed', 'best_effort', 'failed'] as const;
+export const deliveryEvidences = ['hook', 'transcript', 'composer', 'exec', 'model'] as const;
+
+export const DeliveryState = z.enum(deliveryStates);
+export type DeliveryState = z.infer<typeof DeliveryState>;
+export type DeliveryVia = (typeof deliveryVias)[number];
+export type DeliveryEvidence = (typeof deliveryEvidences)[number];
+
+export const Delivery = z
+  .strictObject({
+    id: z.string(),
+    to: z.string(),
+    via: z.enum(deliveryVias),
+    state: DeliveryState,
+    evidence: z.enum(deliveryEvidences).nullable().meta({ description: 'The witness that made it verified.' }),
+    detail: z.string().optional().meta({ description: 'In words: why queued, what was not seen, what failed.' }),
+    ticket: z.string().optional(),
+    messageId: z.string().optional(),
+    threadId: z.string().optional(),
+    dagId: z.string().optional(),
+    nodeId: z.string().optional(),
+    at: Time,
+  })
+  .meta({ id: 'Delivery' });
+export type Delivery = z.infer<typeof Delivery>;
+
+export const SendRequest = z
+  .strictObject({
+    to: z.string().min(1).max(300).meta({ description: 'An address, an agent id, or channel:<thread_id>.' }),
+    text: z.string().min(1).max(100_000),
+    queue: z.boolean().optional(),
+    threadId: z.string().optional(),
+    nodeId: z.string().optional(),
+    dagId: z.string().optional(),
+    idempotencyKey: z.string().min(1).max(255).optional(),
+    raw: z.boolean().optional().meta({ description: 'Owner only: type a bare command, without the sender line.' }),
+    dryRun: z.boolean().optional(),
+  })
+  .meta({ id: 'SendRequest' });
+export type SendRequest = z.infer<typeof SendRequest>;
+
+export const SendPlan = z
+  .strictObject({
+    dryRun: z.literal(true),
+    plan: z.strictObject({
+      to: z.string(),
+      via: z.enum(deliveryVias),
+      threadId: z.string().nullable(),
+      records: z.array(z.string()),
+      ifQueued: z.array(z.string()).optional(),
+    }),
+  })
+  .meta({ id: 'SendPlan' });
+export type SendPlan = z.infer<typeof SendPlan>;
+
+export const Thread = z
+  .strictObject({
+    id: z.string(),
+    title: z.string(),
+    botId: z.string().nullable(),
+    channel: z
+      .strictObject({ provider: z.string(), numberId: z.string(), peer: z.string() })
+      .nullable(),
+    lastMessageAt: Time,
+  })
+  .meta({ id: 'Thread' });
+export type Thread = z.infer<typeof Thread>;
+
+export const Message = z
+  .strictObject({
+    id: z.string(),
+    threadId: z.string(),
+    from: z.string(),
+    to: z.string(),
+    text: z.string(),
+    at: Time,
+    direction: z.enum(['in', 'out']).meta({ description: '"in" to the bot, "out" from it.' }),
+    deliveryId: z.string().optional(),
+  })
+  .meta({ id: 'Message' });
+export type Message = z.infer<typeof Message>;

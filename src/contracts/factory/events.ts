@@ -1,0 +1,26 @@
+/** The factory event stream (interface.md "Factory event stream"). Envelope `{type, at, data}`; ids are ledger ids. */
+import { z } from 'zod';
+import { Time } from '../common/values.ts';
+import { AgentState, PaneRef } from './agent.ts';
+import { Delivery } from './delivery.ts';
+
+/** Data by event type. Types of later parts are added here with the part that raises them. */
+export const factoryEvents = {
+  /** Live only: never has an id, never replayed. */
+  'agent.state': z.strictObject({ agentId: z.string(), state: AgentState, pane: PaneRef.nullable() }),
+  delivery: Delivery,
+  'team.changed': z.strictObject({
+    team: z.string(),
+    change: z.enum(['up', 'down', 'file', 'invalid']),
+    agents: z.array(z.string()),
+  }),
+} as const;
+
+export type FactoryEventType = keyof typeof factoryEvents;
+export type FactoryEventData<T extends FactoryEventType> = z.infer<(typeof factoryEvents)[T]>;
+
+export const EventEnvelope = z.strictObject({ type: z.string(), at: Time, data: z.unknown() }).meta({ id: 'EventEnvelope' });
+export type EventEnvelope = z.infer<typeof EventEnvelope>;
+
+/** Sent instead of a partial replay when a cursor is unknown or from another engine: re-read everything. */
+export const ResetEvent = z.strictObject({ reason: z.string() });

@@ -1,0 +1,49 @@
+/** `team.yaml` (gaps.md C, "team.yaml"): the schema that the reader checks and that is published as JSON Schema. */
+import { z } from 'zod';
+import { bindingModes, bindingTypes, harnesses, lanes } from './agent.ts';
+
+export const TeamName = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'lowercase letters, digits, "_" and "-", at most 64');
+export const BotSlug = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'lowercase letters, digits, "_" and "-", at most 64');
+
+/** Ways a bot may call its person. `sms`, `push` and `phone` act; the others are a problem of the file. */
+export const reachWays = ['telegram', 'slack', 'sms', 'email', 'push', 'phone'] as const;
+export const actingReachWays = ['sms', 'push', 'phone'] as const;
+
+const bot = {
+  role: z.string().min(1).max(64).optional(),
+  binding: z.enum(bindingTypes).optional(),
+  harness: z.enum(harnesses).optional(),
+  harnesses: z.array(z.enum(harnesses)).min(1).optional().meta({ description: 'In order of wish: the first that is installed is taken.' }),
+  vendor: z.string().min(1).optional(),
+  lane: z.enum(lanes).optional(),
+  mode: z.enum(bindingModes).optional(),
+  directed_by: BotSlug.optional(),
+  model: z.string().min(1).optional(),
+  machine: z.string().min(1).optional(),
+  command: z.string().min(1).optional().meta({ description: 'For custom (and shell): what runs in the pane.' }),
+  cwd: z.string().min(1).optional().meta({ description: 'Absolute, ~/…, or relative to the workspace.' }),
+  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string()).optional(),
+  worktree: z.boolean().optional(),
+};
+
+export const TeamFileBot = z.strictObject({ bot: BotSlug, name: z.string().min(1).max(80).optional(), ...bot });
+export type TeamFileBot = z.infer<typeof TeamFileBot>;
+
+export const TeamFile = z
+  .strictObject({
+    schema: z.union([z.literal(1), z.literal('1'), z.string()]).optional(),
+    name: TeamName.optional(),
+    version: z.union([z.string(), z.number()]).optional(),
+    culture: z.string().optional(),
+    bots: z.array(TeamFileBot).min(1).max(200),
+    reach: z.record(BotSlug, z.array(z.enum(reachWays))).optional(),
+    edges: z
+      .array(z.strictObject({ kind: z.enum(['delegates_to', 'checks', 'directs']), from: BotSlug, to: BotSlug }))
+      .optional(),
+    presets: z
+      .record(z.string().regex(/^[a-z0-9_-]{1,64}$/), z.strictObject({ bots: z.record(BotSlug, z.strictObject(bot)) }))
+      .optional(),
+    default_preset: z.string().optional(),
+  })
+  .meta({ id: 'TeamFile', title: 'Gantry team.yaml' });
+export type TeamFile = z.infer<typeof TeamFile>;

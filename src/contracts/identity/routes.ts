@@ -1,0 +1,74 @@
+/** How a browser gets in and what it may know about itself (security.md 1.4; issue 2 "Identity for one computer"). */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+
+const area = 'identity';
+const errors = 'plain' as const;
+
+/** `/open?t=<one-time code>` → cookie → 303 to `/`. A spent or old code answers a page that says how to get a new one. */
+export const openWithCode = defineRoute({
+  op: 'openWithCode',
+  area,
+  errors,
+  summary: 'Exchanges a one-time code for the session cookie',
+  method: 'GET',
+  path: '/open',
+  auth: ['public'],
+  scope: null,
+  owner: { none: 'the code is the credential' },
+  query: z.strictObject({ t: z.string().max(200), next: z.string().max(500).optional() }),
+  kind: 'raw',
+  answers: { 303: z.unknown() },
+});
+
+/** Makes a fresh one-time code; the CLI's `gantry open`. */
+export const createOpenCode = defineRoute({
+  op: 'createOpenCode',
+  area,
+  errors,
+  summary: 'A new one-time address, valid for ten minutes',
+  method: 'POST',
+  path: '/api/v1/open-codes',
+  auth: ['owner'],
+  scope: null,
+  owner: 'collection',
+  body: z.strictObject({}),
+  answers: { 201: z.strictObject({ url: z.string(), expiresAt: z.string() }) },
+});
+
+export const getSession = defineRoute({
+  op: 'getSession',
+  area,
+  errors,
+  summary: 'Who this session is',
+  method: 'GET',
+  path: '/api/v1/session',
+  auth: ['owner', 'user'],
+  scope: null,
+  owner: 'collection',
+  answers: {
+    200: z.strictObject({
+      user: z.string(),
+      name: z.string(),
+      via: z.string(),
+      computer: z.strictObject({ id: z.string(), name: z.string() }),
+      version: z.string(),
+      csrf: z.string().meta({ description: 'To be sent as x-platform-csrf with every write of a cookie session.' }),
+    }),
+  },
+});
+
+export const endSession = defineRoute({
+  op: 'endSession',
+  area,
+  errors,
+  summary: 'Signs this browser out',
+  method: 'DELETE',
+  path: '/api/v1/session',
+  auth: ['owner', 'user'],
+  scope: null,
+  owner: 'collection',
+  answers: { 204: z.undefined() },
+});
+
+export const identityRoutes = [openWithCode, createOpenCode, getSession, endSession] as const;

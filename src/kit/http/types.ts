@@ -1,0 +1,91 @@
+/**
+ * What handlers and authenticators see. First user: the factory engine; second: the cloud API.
+ * Must not know Express, sockets or any area.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type {
+  PrincipalKind,
+  Route,
+  RouteAnswer,
+  RouteBody,
+  RouteParams,
+  RouteQuery,
+  Scope,
+} from '../../contracts/common/route.ts';
+
+/** Who calls. Every principal resolves to one user id (security.md 1.3); scopes come only from our own records. */
+export interface Principal {
+  readonly kind: PrincipalKind;
+  readonly userId: string;
+  readonly scopes: ReadonlySet<Scope>;
+  /** How it was proven, for audit: `file-token`, `cookie`, `link`, `bot-token`, … */
+  readonly via: string;
+  /** For `bot`: the agent it is. */
+  readonly agentId?: string;
+  /** For cookie sessions: the session id. */
+  readonly sessionId?: string;
+}
+
+/**
+ * Reads one kind of credential from a request. `null`: not this kind of credential (the next one is asked).
+ * Throwing `AppError('refused', …, {status: 401})`: it is this kind, and it is bad.
+ */
+export interface Authenticator {
+  readonly name: string;
+  authenticate(request: IncomingMessage): Promise<Principal | null> | Principal | null;
+}
+
+export interface Context<R extends Route> {
+  readonly principal: Principal;
+  readonly params: RouteParams<R>;
+  readonly query: RouteQuery<R>;
+  readonly body: RouteBody<R>;
+  readonly requestId: string;
+  /** Aborted when the client goes away or the server closes. */
+  readonly signal: AbortSignal;
+  /** Raw request and response, for `kind: 'raw'` and for headers such as Last-Event-ID. */
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** A success answer. Status defaults to the first declared one. */
+export interface Answer<R extends Route> {
+  readonly status?: keyof R['answers'] & number;
+  readonly body: RouteAnswer<R>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Sink of a `kind: 'sse'` route. Resolves/ends when the client leaves or {@link SseSink.close} is called. */
+export interface SseSink {
+  /**
+   * Sends one event. `event` absent: an unnamed `data:` event. `id` absent: no id line (never an empty one).
+   * Returns false when the client reads too slowly; {@link SseSink.drained} says when it has caught up.
+   */
+  send(event: { event?: string; id?: string; data: unknown }): boolean;
+  /** Resolves when everything sent has left the socket's buffer. */
+  drained(): Promise<void>;
+  /** Ends the stream. Idempotent. */
+  close(): void;
+  readonly signal: AbortSignal;
+}
+
+export type JsonHandler<R extends Route> = (context: Context<R>) => Promise<Answer<R>> | Answer<R>;
+export type SseHandler<R extends Route> = (context: Context<R>, sink: SseSink) => Promise<void> | void;
+export type RawHandler<R extends Route> = (context: Context<R>) => Promise<void> | void;
+
+/** A declared route with its handler, ready to be mounted. */
+export interface BoundRoute {
+  readonly route: Route;
+  readonly handler: (context: Context<Route>, sink?: SseSink) => unknown;
+}
+
+export function bind<R extends Route & { kind?: 'json' }>(route: R, handler: JsonHandler<R>): BoundRoute;
+export function bind<R extends Route & { kind: 'sse' }>(route: R, handler: SseHandler<R>): BoundRoute;
+export function bind<R extends Route & { kind: 'raw' }>(route: R, handler: RawHandler<R>): BoundRoute;
+export function bind(route: Route, handler: unknown): BoundRoute {
+  return { route, handler: handler as BoundRoute['handler'] };
+}
+
+/** Answers whether `principal` may see the thing of this noun with this id. Unknown and foreign are the same `false`. */
+export type OwnerLookup = (principal: Principal, id: string) => boolean | Promise<boolean>;
+export type OwnerLookups = Readonly<Record<string, OwnerLookup>>;

@@ -1,0 +1,118 @@
+/**
+ * What the factory needs of panes, wherever they live: the local pane host now, another computer's later (architecture.md 12).
+ * The engine reports facts; it never judges an agent's state. No harness is named here.
+ */
+import type { Engine, PaneSize, Screen } from '../../contracts/factory/agent.ts';
+
+export interface PaneSpec {
+  /** Chosen by the caller; opaque, unique for ever: `pane_<ulid>`. */
+  readonly id: string;
+  /** argv; never a shell string. */
+  readonly command: readonly [string, ...string[]];
+  readonly cwd: string;
+  /** The whole environment of the program: nothing else is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cols: number;
+  readonly rows: number;
+  /** Lines kept by the emulator; default 1000. */
+  readonly scrollback?: number;
+  /** Kept with the pane and given back on list, so that a restarted runtime knows what each pane is. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface PaneInfo {
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly pid: number;
+  readonly alive: boolean;
+  /** Exit code, or null while alive, after a signal or when it cannot be known. */
+  readonly exitCode: number | null;
+  readonly exitSignal: string | null;
+  readonly startedAt: string;
+  readonly endedAt: string | null;
+  readonly cols: number;
+  readonly rows: number;
+  /** Bytes printed so far: the journal's end. */
+  readonly offset: number;
+  readonly facts: PaneFacts;
+}
+
+/** What the host saw, without judging it. Sent whenever something in it changed (at most every 33 ms). */
+export interface PaneFacts {
+  readonly revision: number;
+  readonly offset: number;
+  /** Last OSC 0/2 title. */
+  readonly title: string;
+  /** Last OSC 9;4 progress state, or null. */
+  readonly progress: string | null;
+  readonly altScreen: boolean;
+  readonly bracketedPaste: boolean;
+  readonly focusReporting: boolean;
+  /** The bottom rows of the buffer (never of a scrolled view), trailing blank rows removed; at most 40, plain text. */
+  readonly bottom: readonly string[];
+  readonly cursor: { readonly x: number; readonly y: number; readonly visible: boolean };
+  /** True where the text of a bottom row is dim (ghost text in a composer), one flag a row of `bottom`. */
+  readonly dimRows: readonly boolean[];
+  /** When the pane last printed. */
+  readonly at: string;
+}
+
+/** OSC sequences of programs, in order, none lost: `code` 9, 99, 133, 777, 21337 …, `text` the payload as printed. */
+export interface PaneOsc {
+  readonly code: number;
+  readonly text: string;
+  readonly offset: number;
+  readonly at: string;
+}
+
+export interface PaneWatcher {
+  /** The parsed screen changed. Delivered latest-only: resolve when the screen has left for the viewer. */
+  onScreen(screen: Screen): void | Promise<void>;
+  onGone(reason: string): void;
+}
+
+export interface PaneListener {
+  onFacts?(paneId: string, facts: PaneFacts): void;
+  onOsc?(paneId: string, osc: PaneOsc): void;
+  onExit?(paneId: string, info: PaneInfo): void;
+  /** The engine can be read again or no longer. After true, `list()` is current. */
+  onEngine?(engine: Engine): void;
+}
+
+export interface PaneEngine {
+  /** Whether the pane host can be read, and if not, why in a sentence. */
+  engine(): Engine;
+  /** The last known panes; unchanged while the host cannot be read. */
+  list(): readonly PaneInfo[];
+  get(id: string): PaneInfo | null;
+  /** Starts a program. Fails with `AppError` `usage` (command missing, cwd not a folder) or `transport` (host gone). */
+  create(spec: PaneSpec): Promise<PaneInfo>;
+  /** Raw bytes into the pty, in call order. `not_found` when the pane is not live. */
+  write(id: string, data: string | Uint8Array): Promise<void>;
+  resize(id: string, size: PaneSize): Promise<void>;
+  screen(id: string): Promise<Screen>;
+  /** First screen at once, then on change, then one `onGone`. Returns the way to stop. */
+  watch(id: string, watcher: PaneWatcher): () => void;
+  /** Last lines as plain text; of a closed pane from the journal. `at` is then its end. */
+  capture(id: string, lines: number): Promise<{ text: string; at: string }>;
+  scrollback(
+    id: string,
+    before: number | undefined,
+    lines: number,
+  ): Promise<{ ansi: string; first: number; lines: number; total: number }>;
+  /** Exact bytes of the journal from `offset`, at most `maxBytes`; `start` is later than asked when older bytes are gone. */
+  read(
+    id: string,
+    offset: number,
+    maxBytes: number,
+  ): Promise<{ start: number; bytes: Uint8Array; end: number; live: boolean; at: string }>;
+  /** Ends the whole process tree: TERM, then KILL. Resolves when it is gone. Idempotent. */
+  kill(id: string): Promise<void>;
+  /** Forgets a closed pane and its journal. */
+  forget(id: string): Promise<void>;
+  listen(listener: PaneListener): () => void;
+  /** Ends the pane host itself; with live panes only when `force`. */
+  stopHost(options: { force: boolean }): Promise<{ stopped: boolean; live: number }>;
+  /** Lets go of the host; panes run on. */
+  close(): Promise<void>;
+}
