@@ -28,10 +28,7 @@ export type ErrorShape = 'factory' | 'plain' | 'computers' | 'rpc';
  * `{param, noun}`: the dispatcher asks the owner lookup of that noun; a foreign or unknown id answers 404.
  * `collection`: the handler only ever sees the caller's own rows. `none`: the path names nothing that can be owned; say why.
  */
-export type OwnerRule =
-  | { readonly param: string; readonly noun: string }
-  | 'collection'
-  | { readonly none: string };
+export type OwnerRule = { readonly param: string; readonly noun: string } | 'collection' | { readonly none: string };
 
 export interface Route {
   /** Unique operation name, camelCase: `sendMessage`. */
@@ -66,7 +63,9 @@ export function defineRoute<const R extends Route>(route: R): R {
   return route;
 }
 
-export type RouteParams<R extends Route> = R['params'] extends z.ZodType ? z.output<R['params']> : Record<string, never>;
+export type RouteParams<R extends Route> = R['params'] extends z.ZodType
+  ? z.output<R['params']>
+  : Record<string, never>;
 export type RouteQuery<R extends Route> = R['query'] extends z.ZodType ? z.output<R['query']> : Record<string, never>;
 export type RouteBody<R extends Route> = R['body'] extends z.ZodType ? z.output<R['body']> : undefined;
 export type RouteAnswer<R extends Route> = z.input<R['answers'][keyof R['answers'] & number]>;

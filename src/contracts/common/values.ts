@@ -8,7 +8,10 @@ export const Time = z.iso.datetime({ precision: 3 });
 export const Id = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:~@-]{0,199}$/, 'an id of letters, digits and . _ : ~ @ -');
 
 /** `?limit=` (1–200, default 50) and `?cursor=` (opaque, from `nextCursor`). gaps.md, Lists. */
-export const Paging = { limit: z.coerce.number().int().min(1).max(200).optional(), cursor: z.string().max(500).optional() };
+export const Paging = {
+  limit: z.coerce.number().int().min(1).max(200).optional(),
+  cursor: z.string().max(500).optional(),
+};
 
 /** A query flag: `?dryRun=1` or `true`. */
 export const QueryFlag = z

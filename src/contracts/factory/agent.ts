@@ -47,7 +47,9 @@ export const Agent = z
     binding: AgentBinding,
     state: AgentState,
     stateReason: z.string().nullable().meta({ description: 'In words; "unclear" when the evidence is not clear.' }),
-    stale: z.boolean().meta({ description: 'True while the pane engine cannot be read: what is shown is the last known.' }),
+    stale: z
+      .boolean()
+      .meta({ description: 'True while the pane engine cannot be read: what is shown is the last known.' }),
     currentNode: z.strictObject({ dagId: z.string(), nodeId: z.string(), title: z.string() }).nullable(),
     proof: z.strictObject({ proven: z.number().int(), total: z.number().int() }),
     pane: PaneRef.nullable(),

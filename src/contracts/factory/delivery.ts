@@ -63,9 +63,7 @@ export const Thread = z
     id: z.string(),
     title: z.string(),
     botId: z.string().nullable(),
-    channel: z
-      .strictObject({ provider: z.string(), numberId: z.string(), peer: z.string() })
-      .nullable(),
+    channel: z.strictObject({ provider: z.string(), numberId: z.string(), peer: z.string() }).nullable(),
     lastMessageAt: Time,
   })
   .meta({ id: 'Thread' });

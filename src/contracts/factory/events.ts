@@ -19,7 +19,9 @@ export const factoryEvents = {
 export type FactoryEventType = keyof typeof factoryEvents;
 export type FactoryEventData<T extends FactoryEventType> = z.infer<(typeof factoryEvents)[T]>;
 
-export const EventEnvelope = z.strictObject({ type: z.string(), at: Time, data: z.unknown() }).meta({ id: 'EventEnvelope' });
+export const EventEnvelope = z
+  .strictObject({ type: z.string(), at: Time, data: z.unknown() })
+  .meta({ id: 'EventEnvelope' });
 export type EventEnvelope = z.infer<typeof EventEnvelope>;
 
 /** Sent instead of a partial replay when a cursor is unknown or from another engine: re-read everything. */

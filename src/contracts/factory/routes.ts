@@ -2,7 +2,17 @@
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging, QueryFlag, Time } from '../common/values.ts';
-import { Agent, Engine, InvalidTeam, PaneInput, PaneSize, Screen, Team, TeamPlanStep, TranscriptChunk } from './agent.ts';
+import {
+  Agent,
+  Engine,
+  InvalidTeam,
+  PaneInput,
+  PaneSize,
+  Screen,
+  Team,
+  TeamPlanStep,
+  TranscriptChunk,
+} from './agent.ts';
 import { Delivery, Message, SendPlan, SendRequest, Thread } from './delivery.ts';
 import { EventEnvelope } from './events.ts';
 import { TeamName } from './team-file.ts';
@@ -27,7 +37,12 @@ export const health = defineRoute({
   auth: ['public'],
   scope: null,
   owner: { none: 'says nothing about anybody' },
-  query: z.strictObject({ c: z.string().regex(/^[A-Za-z0-9_-]{16,128}$/).optional() }),
+  query: z.strictObject({
+    c: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{16,128}$/)
+      .optional(),
+  }),
   answers: {
     200: z.strictObject({
       ok: z.boolean(),
@@ -197,7 +212,9 @@ export const explainAgent = defineRoute({
     200: z.strictObject({
       agent: z.string(),
       harness: z.string(),
-      ruleset: z.string().meta({ description: 'Name and version of the rules, and whether the installed version is covered.' }),
+      ruleset: z
+        .string()
+        .meta({ description: 'Name and version of the rules, and whether the installed version is covered.' }),
       state: z.string(),
       stateReason: z.string().nullable(),
       steps: z.array(ExplainStep),
@@ -329,7 +346,9 @@ export const drainQueue = defineRoute({
   scope: 'bots:act',
   owner: { none: 'the address is resolved among the caller’s own bots' },
   body: z.strictObject({ agent: z.string().optional(), dryRun: z.boolean().optional() }),
-  answers: { 200: z.strictObject({ tried: z.array(z.string()), left: z.number().int(), dryRun: z.literal(true).optional() }) },
+  answers: {
+    200: z.strictObject({ tried: z.array(z.string()), left: z.number().int(), dryRun: z.literal(true).optional() }),
+  },
 });
 
 export const factoryEventStream = defineRoute({
@@ -373,8 +392,18 @@ export const createThread = defineRoute({
   scope: 'bots:act',
   owner: { none: 'the address is resolved among the caller’s own bots' },
   idempotent: true,
-  body: z.strictObject({ title: z.string().min(1).max(200), bot: z.string().optional(), dryRun: z.boolean().optional() }),
-  answers: { 201: Thread, 200: z.strictObject({ dryRun: z.literal(true), plan: z.strictObject({ title: z.string(), botId: z.string().nullable() }) }) },
+  body: z.strictObject({
+    title: z.string().min(1).max(200),
+    bot: z.string().optional(),
+    dryRun: z.boolean().optional(),
+  }),
+  answers: {
+    201: Thread,
+    200: z.strictObject({
+      dryRun: z.literal(true),
+      plan: z.strictObject({ title: z.string(), botId: z.string().nullable() }),
+    }),
+  },
 });
 
 export const listMessages = defineRoute({

@@ -13,7 +13,11 @@ const bot = {
   role: z.string().min(1).max(64).optional(),
   binding: z.enum(bindingTypes).optional(),
   harness: z.enum(harnesses).optional(),
-  harnesses: z.array(z.enum(harnesses)).min(1).optional().meta({ description: 'In order of wish: the first that is installed is taken.' }),
+  harnesses: z
+    .array(z.enum(harnesses))
+    .min(1)
+    .optional()
+    .meta({ description: 'In order of wish: the first that is installed is taken.' }),
   vendor: z.string().min(1).optional(),
   lane: z.enum(lanes).optional(),
   mode: z.enum(bindingModes).optional(),

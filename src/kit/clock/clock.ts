@@ -1,0 +1,14 @@
+/** Time as an argument (architecture.md 6). First users: ledger, leases, one-time codes; tests move it by hand. */
+export interface Clock {
+  /** Wall clock, milliseconds since the epoch. */
+  now(): number;
+  /** Milliseconds that never jump; only differences mean anything. */
+  monotonic(): number;
+}
+
+export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
+
+/** RFC 3339 UTC with milliseconds. */
+export function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

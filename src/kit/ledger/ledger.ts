@@ -1,0 +1,47 @@
+/**
+ * The append-only, hash-chained record of what happened (factory.md 5.3; gaps.md "Ledger").
+ * First user: the factory (deliveries, teams); second: approvals and proofs of part 2.
+ */
+import type { Tx } from '../store/store.ts';
+
+export interface LedgerEntry {
+  /** Factory event type or an internal one such as `delivery.accepted`. */
+  readonly type: string;
+  /** Who: user id, agent id, or `engine`. */
+  readonly actor: string;
+  /** Through which door: `cli`, `browser`, `bot`, `engine`, … */
+  readonly surface: string;
+  /** What it is about: `delivery:<id>`, `team:<name>`, … */
+  readonly subject: string;
+  /** JSON data; carries `v`. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Unique when given: a second append with it returns the first row's id. */
+  readonly idemKey?: string;
+}
+
+export interface LedgerRow extends LedgerEntry {
+  /** Monotonic integer as a string: the event id. */
+  readonly id: string;
+  readonly at: string;
+  readonly hash: string;
+}
+
+export type LedgerVerdict =
+  | { readonly ok: true; readonly rows: number; readonly head: { readonly id: string; readonly hash: string } }
+  | { readonly ok: false; readonly rows: number; readonly id: string; readonly problem: 'changed' | 'removed' | 'inserted'; readonly fact: string };
+
+export interface Ledger {
+  /** Genesis id of this engine: `engine_<ulid>`, the `engine` of `/peer/hello`. */
+  readonly engineId: string;
+  /** Appends inside the operation whose state it describes. */
+  append(tx: Tx, entry: LedgerEntry): { id: string; at: string };
+  /** Rows with id > `after`, ascending, at most `limit`; `types` filters. */
+  read(after: string, limit: number, types?: readonly string[]): Promise<LedgerRow[]>;
+  /** Newest id, `"0"` before the first row after genesis. */
+  head(): Promise<string>;
+  /** Whether `id` can be replayed from: known here, not from another engine or pruned. */
+  knows(id: string): Promise<boolean>;
+  /** Woken after each durable group with the new head. Returns the way to stop. */
+  onAppend(listener: (head: string) => void): () => void;
+  verify(): Promise<LedgerVerdict>;
+}

@@ -1,0 +1,42 @@
+/**
+ * The database as a program sees it (architecture.md 10): whole operations, data in, data out, nothing awaited inside.
+ * First user: the runtime's factory; second: the cloud API's identity. SQLite now; PostgreSQL joins with the work queue.
+ */
+export type Value = string | number | bigint | null | Uint8Array;
+export type Row = Record<string, unknown>;
+
+/** Statements of one operation. Texts are prepared once and kept. `?` marks parameters. */
+export interface Tx {
+  run(sql: string, ...values: Value[]): { changes: number };
+  get<T = Row>(sql: string, ...values: Value[]): T | undefined;
+  all<T = Row>(sql: string, ...values: Value[]): T[];
+  /** Runs after this operation's group is durable; never when it was rolled back. */
+  afterCommit(effect: () => void): void;
+}
+
+export interface Store {
+  /**
+   * Runs `operation` in a write transaction. Operations of one loop turn share one durable commit (`BEGIN IMMEDIATE`,
+   * `synchronous=FULL`), each in a savepoint: one that throws is rolled back alone. Resolves when the commit is durable.
+   * Rejects with `AppError('transport')` when the disk refuses (full, I/O error); nothing of the group is then kept.
+   */
+  write<T>(operation: (tx: Tx) => T): Promise<T>;
+  /** Reads committed state. */
+  read<T>(operation: (tx: Omit<Tx, 'run' | 'afterCommit'>) => T): Promise<T>;
+  /** Whether writes are refused now (disk full, I/O error) and why; null when all is well. */
+  trouble(): string | null;
+  close(): Promise<void>;
+}
+
+/** One numbered step, up only. `sql` is hashed; a changed step or a newer database is refused at start. */
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+export interface OpenStoreOptions {
+  readonly file: string;
+  /** In ascending order, numbers without holes. */
+  readonly migrations: readonly Migration[];
+}
