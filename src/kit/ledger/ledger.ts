@@ -28,7 +28,13 @@ export interface LedgerRow extends LedgerEntry {
 
 export type LedgerVerdict =
   | { readonly ok: true; readonly rows: number; readonly head: { readonly id: string; readonly hash: string } }
-  | { readonly ok: false; readonly rows: number; readonly id: string; readonly problem: 'changed' | 'removed' | 'inserted'; readonly fact: string };
+  | {
+      readonly ok: false;
+      readonly rows: number;
+      readonly id: string;
+      readonly problem: 'changed' | 'removed' | 'inserted';
+      readonly fact: string;
+    };
 
 export interface Ledger {
   /** Genesis id of this engine: `engine_<ulid>`, the `engine` of `/peer/hello`. */

@@ -1,0 +1,132 @@
+/**
+ * The boundary between the factory (who may send what to whom, queues, ledger) and the harnesses (how one agent CLI is
+ * started, how its state is judged, how a text gets into it and what proves that it arrived).
+ * The factory names no harness; a harness knows no team, ledger or thread.
+ */
+import type { AgentState, HarnessName, PaneInput } from '../../../contracts/factory/agent.ts';
+import type { DeliveryEvidence } from '../../../contracts/factory/delivery.ts';
+
+/** A bot as a harness sees it, resolved from team.yaml and preset. */
+export interface BotSpec {
+  readonly agentId: string;
+  readonly slug: string;
+  readonly team: string;
+  readonly harness: HarnessName;
+  readonly model: string | null;
+  /** For `custom` (needed) and `shell` (optional: a program that runs first). */
+  readonly command: string | null;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** The team's CULTURE.md, for harnesses that can take a system prompt. */
+  readonly culture: string | null;
+}
+
+/** What the runtime gives to each bot's program (gaps.md: `GANTRY_*` variables; files are 0600). */
+export interface BotDoors {
+  readonly urlFile: string;
+  readonly tokenFile: string;
+  readonly workspace: string;
+  /** Absolute path of the `gantry` command, for hooks: run as `<node> <path> …`. */
+  readonly gantry: readonly string[];
+  /** A folder of this bot's own (0700) for per-start settings files and rc files; never the person's home. */
+  readonly folder: string;
+}
+
+export interface Launch {
+  readonly command: readonly [string, ...string[]];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly cols: number;
+  readonly rows: number;
+}
+
+export interface FoundHarness {
+  readonly name: HarnessName;
+  readonly installed: boolean;
+  readonly version: string | null;
+  /** null where it cannot be told. */
+  readonly signedIn: boolean | null;
+  /** Whether the installed version is one that the rules were recorded with. */
+  readonly covered: boolean | null;
+  readonly detail: string;
+  readonly fix: string | null;
+}
+
+export interface BotState {
+  readonly state: AgentState;
+  /** In words, or `unclear`. */
+  readonly reason: string | null;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** Whether a text may be put in now. `why` is the queue's reason in words. `setup`: a first-run screen holds it. */
+export type Gate = { readonly open: true } | { readonly open: false; readonly why: string; readonly setup: boolean };
+
+export interface Outgoing {
+  readonly deliveryId: string;
+  /** The line that names the sender, without comment signs: `From owner`, `From web@dev`. */
+  readonly senderLine: string;
+  readonly text: string;
+  /** One last line naming the verb that answers, when the message came from a thread. */
+  readonly replyLine: string | null;
+  /** Owner only: the bare text is typed, nothing before or after it. */
+  readonly raw: boolean;
+}
+
+export type DeliverResult =
+  | { readonly state: 'verified'; readonly evidence: DeliveryEvidence; readonly detail?: string }
+  | { readonly state: 'unconfirmed' | 'best_effort' | 'failed'; readonly evidence: null; readonly detail: string }
+  /** The gate closed between asking and typing (draft in the composer, person typing, dialog opened): nothing was typed. */
+  | { readonly state: 'held'; readonly why: string };
+
+export interface ExplainStep {
+  readonly at: number;
+  readonly source: 'hook' | 'osc' | 'title' | 'screen' | 'process' | 'person';
+  readonly rule: string;
+  readonly claim: string;
+  readonly evidence: string;
+  readonly decided: boolean;
+}
+
+/** One live bot in one pane. */
+export interface HarnessBot {
+  readonly agentId: string;
+  readonly paneId: string;
+  state(): BotState;
+  onState(listener: (state: BotState) => void): () => void;
+  gate(): Gate;
+  /** Called when the gate may have opened; edges can be missed, so the caller also asks by timer. */
+  onGate(listener: () => void): () => void;
+  /** One at a time per bot; shares its lock with {@link input}. Never types unless {@link gate} is open. ≤ 10 s. */
+  deliver(message: Outgoing): Promise<DeliverResult>;
+  /** A person's keystrokes: text first, then keys. `usage` for an unknown key or when both are empty. */
+  input(input: PaneInput): Promise<void>;
+  /** A hook of the harness's own process; the answer is what the hook prints. Unknown events change nothing. */
+  hook(event: string, payload: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>>;
+  explain(): {
+    readonly harness: string;
+    readonly ruleset: string;
+    readonly steps: readonly ExplainStep[];
+    readonly bottom: readonly string[];
+  };
+  close(): void;
+}
+
+export interface Harnesses {
+  /** What is installed on this computer (looked up at most every 30 s). */
+  found(): Promise<readonly FoundHarness[]>;
+  /**
+   * How to start the bot. Writes only into `doors.folder`.
+   * `usage`: harness not installed or command missing, with the install command as the action.
+   */
+  prepare(bot: BotSpec, doors: BotDoors): Promise<Launch>;
+  /** Takes up a bot in a live pane: after `prepare` + create, or after a runtime restart. */
+  attach(bot: BotSpec, paneId: string): HarnessBot;
+}
+
+/** Where a harness keeps the few facts that a restarted runtime needs (last hook, session id, transcript path). */
+export interface BotMemory {
+  recall(agentId: string): Readonly<Record<string, unknown>> | null;
+  remember(agentId: string, facts: Readonly<Record<string, unknown>>): void;
+}
