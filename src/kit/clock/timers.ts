@@ -1,0 +1,17 @@
+/**
+ * Waiting as an argument (architecture.md 6): the one place that arms timers for kit and areas.
+ * First user: lanes; second: sweeps of the factory. Tests give their own and move it by hand.
+ */
+export interface Timers {
+  /** Runs `effect` once after `ms` milliseconds of monotonic time. Returns the way to cancel; cancelling twice is fine. */
+  after(ms: number, effect: () => void): () => void;
+}
+
+/** Timers that never keep the program alive by themselves: whoever owns a program keeps it up by its servers. */
+export const systemTimers: Timers = {
+  after: (ms, effect) => {
+    const timer = setTimeout(effect, ms);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};

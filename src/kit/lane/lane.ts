@@ -1,0 +1,78 @@
+/**
+ * Ordered lanes: what must reach another program or a busy bot is a row appended in its cause's transaction (architecture.md 4).
+ * Owns order, retries, deadlines and waking; must not know what an item means or where it goes.
+ * First user: queued sends to a bot; second: rows from the runtime to the cloud.
+ *
+ * Guarantees: items of one lane are handed to `send` one at a time, in the order of their commits; a lane whose head is held
+ * or retried blocks nobody else; an item leaves the lane exactly once, in one transaction with `commit`. A program killed
+ * between `send` and that transaction hands the item out again with `interrupted: true`: the sender dedupes by `id`, or,
+ * where the other end cannot, settles it as not known.
+ */
+import type { Tx } from '../store/store.ts';
+
+export interface LaneItem {
+  /** Chosen by the cause; unique in these lanes while the row exists. */
+  readonly id: string;
+  readonly lane: string;
+  /** JSON, as appended. */
+  readonly body: unknown;
+  /** When it was appended, milliseconds since the epoch. */
+  readonly at: number;
+  /** Milliseconds since the epoch after which it is dead; null: never. */
+  readonly deadline: number | null;
+  /** 1 for the first time `send` sees it; durable, counted before `send` is called. */
+  readonly attempt: number;
+  /** An earlier attempt began and nobody knows how it ended: the program was killed or `send` was cut off by `close`. */
+  readonly interrupted: boolean;
+}
+
+/** A row as {@link Lanes.list} shows it. */
+export interface QueuedItem {
+  readonly id: string;
+  readonly lane: string;
+  readonly body: unknown;
+  readonly at: number;
+  readonly deadline: number | null;
+  readonly attempts: number;
+  readonly sending: boolean;
+  /** Only on a head: why it waits (a hold's or a retry's reason). */
+  readonly waiting: string | null;
+}
+
+/**
+ * What became of a head. `commit` runs in the transaction that removes the row: state and ledger rows go in there.
+ * `hold`: it stays; asked again on `wake(lane)` and after `recheckMs`. `retry`: it stays; asked again at `at`
+ * (milliseconds since the epoch), by default by the backoff schedule. Throwing from `send` is a retry with its message.
+ */
+export type LaneOutcome =
+  | { readonly to: 'done'; readonly commit?: (tx: Tx) => void }
+  | { readonly to: 'dead'; readonly reason: string; readonly commit?: (tx: Tx) => void }
+  | { readonly to: 'hold'; readonly reason: string }
+  | { readonly to: 'retry'; readonly reason: string; readonly at?: number };
+
+export interface LaneAppend {
+  readonly lane: string;
+  readonly id: string;
+  /** Any JSON value. */
+  readonly body: unknown;
+  /** Milliseconds since the epoch. */
+  readonly deadline?: number | null;
+}
+
+export interface Lanes {
+  /** Adds a row at the end of its lane, inside the operation that causes it. False: an item with this id is there already. */
+  append(tx: Tx, item: LaneAppend): boolean;
+  /** Takes an item out again. False: unknown, or being sent at this moment. */
+  remove(tx: Tx, id: string): boolean;
+  /** Rows of the lane that are committed and not settled; from memory. */
+  depth(lane: string): number;
+  /** Lanes that have rows, with their depth; from memory. */
+  depths(): ReadonlyMap<string, number>;
+  list(lane: string): Promise<QueuedItem[]>;
+  /** Asks again at once for a held or retried head; all lanes when none is named. */
+  wake(lane?: string): void;
+  /** Loads what an earlier run left and begins to send. Until then rows only gather. */
+  start(): Promise<void>;
+  /** Begins nothing more and waits for sends under way, at most `graceMs` (default 2000); the rows of the rest stay. */
+  close(graceMs?: number): Promise<void>;
+}
