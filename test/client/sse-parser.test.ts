@@ -1,0 +1,29 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createSseParser } from '../../src/client/sse-parser.ts';
+
+const stream = ': hello\n\nid: 7\nevent: x\ndata: {"a":1}\n\ndata: one\r\ndata: two\r\n\r\nid\ndata:three\rdata:\r\r';
+const whole = [
+  { event: 'x', id: '7', data: '{"a":1}' },
+  { event: 'message', id: null, data: 'one\ntwo' },
+  { event: 'message', id: null, data: 'three\n' },
+];
+
+test('events come out whole with their name and id, comments and empty ids count for nothing', () => {
+  expect(createSseParser().push(`${stream}\n`)).toEqual(whole);
+});
+
+test('a stream cut at any places gives the same events', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(stream.length), { maxLength: 12 }), (cuts) => {
+      const parser = createSseParser();
+      const places = [0, ...cuts.sort((a, b) => a - b), stream.length];
+      const events = places.slice(1).flatMap((end, index) => parser.push(stream.slice(places[index], end)));
+      expect([...events, ...parser.push('\n')]).toEqual(whole);
+    }),
+  );
+});
+
+test('an event without data is not given', () => {
+  expect(createSseParser().push('event: ping\n\nid: 3\n\n')).toEqual([]);
+});
