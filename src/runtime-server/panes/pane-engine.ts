@@ -28,6 +28,8 @@ export interface PaneInfo {
   /** Exit code, or null while alive, after a signal or when it cannot be known. */
   readonly exitCode: number | null;
   readonly exitSignal: string | null;
+  /** Why it ended when its program did not end by itself, in words: `killed`, `the pane host ended`. */
+  readonly endReason: string | null;
   readonly startedAt: string;
   readonly endedAt: string | null;
   readonly cols: number;
@@ -51,13 +53,17 @@ export interface PaneFacts {
   /** The bottom rows of the buffer (never of a scrolled view), trailing blank rows removed; at most 40, plain text. */
   readonly bottom: readonly string[];
   readonly cursor: { readonly x: number; readonly y: number; readonly visible: boolean };
-  /** True where the text of a bottom row is dim (ghost text in a composer), one flag a row of `bottom`. */
+  /** True where most letters and digits of a bottom row are dim (ghost text in a composer), one flag a row of `bottom`. */
   readonly dimRows: readonly boolean[];
   /** When the pane last printed. */
   readonly at: string;
 }
 
-/** OSC sequences of programs, in order, none lost: `code` 9, 99, 133, 777, 21337 …, `text` the payload as printed. */
+/**
+ * OSC sequences of programs, in order, none lost: `code` 7, 9, 99, 133, 633, 777, 1337, 21337, `text` the payload as printed
+ * (at most 4096 characters). `offset` is the journal's end when it was seen. A new runtime is told the kept ones (64 a live
+ * pane) once more, with their own `at`.
+ */
 export interface PaneOsc {
   readonly code: number;
   readonly text: string;
@@ -71,6 +77,14 @@ export interface PaneWatcher {
   onGone(reason: string): void;
 }
 
+export interface PaneReader {
+  onBytes(offset: number, bytes: Uint8Array): void;
+  /** Escape sequences that draw the pane as it was at `offset`. */
+  onSnapshot(offset: number, size: PaneSize, ansi: Uint8Array): void;
+  /** The pane is closed and all of it was given, or it cannot be read: then with the reason. */
+  onEnd(reason: string | null): void;
+}
+
 export interface PaneListener {
   onFacts?(paneId: string, facts: PaneFacts): void;
   onOsc?(paneId: string, osc: PaneOsc): void;
@@ -82,6 +96,8 @@ export interface PaneListener {
 export interface PaneEngine {
   /** Whether the pane host can be read, and if not, why in a sentence. */
   engine(): Engine;
+  /** Resolves when the first try to reach the host has ended, either way. Until then `list()` is empty and `engine()` not running. */
+  ready(): Promise<void>;
   /** The last known panes; unchanged while the host cannot be read. */
   list(): readonly PaneInfo[];
   get(id: string): PaneInfo | null;
@@ -106,6 +122,11 @@ export interface PaneEngine {
     offset: number,
     maxBytes: number,
   ): Promise<{ start: number; bytes: Uint8Array; end: number; live: boolean; at: string }>;
+  /**
+   * Bytes as they are printed: from `from`, or a drawing of the whole pane and then what follows. A reader too slow for the
+   * journal gets a drawing instead of what was dropped. Goes on by itself, without gap or repeat, when the host was away.
+   */
+  attach(id: string, from: number | 'snapshot', reader: PaneReader): () => void;
   /** Ends the whole process tree: TERM, then KILL. Resolves when it is gone. Idempotent. */
   kill(id: string): Promise<void>;
   /** Forgets a closed pane and its journal. */
