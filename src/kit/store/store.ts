@@ -18,7 +18,8 @@ export interface Store {
   /**
    * Runs `operation` in a write transaction. Operations of one loop turn share one durable commit (`BEGIN IMMEDIATE`,
    * `synchronous=FULL`), each in a savepoint: one that throws is rolled back alone. Resolves when the commit is durable.
-   * Rejects with `AppError('transport')` when the disk refuses (full, I/O error); nothing of the group is then kept.
+   * Rejects with `AppError('transport')` when the disk refuses (full, I/O error); nothing of the group is then kept. (A program
+   * killed after such a refusal and before the next commit may find the group after all: only an acknowledged write is known.)
    */
   write<T>(operation: (tx: Tx) => T): Promise<T>;
   /** Reads committed state. */
@@ -30,6 +31,8 @@ export interface Store {
 
 /** One numbered step, up only. `sql` is hashed; a changed step or a newer database is refused at start. */
 export interface Migration {
+  /** Whose tables: `ledger`, `lane`, `factory`; numbers count per area. Default `main`. */
+  readonly area?: string;
   readonly number: number;
   readonly name: string;
   readonly sql: string;
@@ -37,6 +40,12 @@ export interface Migration {
 
 export interface OpenStoreOptions {
   readonly file: string;
-  /** In ascending order, numbers without holes. */
+  /** Applied in this order; numbers of one area ascend from 1 without holes. */
   readonly migrations: readonly Migration[];
+}
+
+/** A store as its program holds it. */
+export interface OpenedStore extends Store {
+  /** What the person should know about the start: an earlier file moved aside, a database that was replaced. Sentences. */
+  readonly notices: readonly string[];
 }

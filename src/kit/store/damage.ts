@@ -1,0 +1,118 @@
+/**
+ * What can be wrong with a database file before it is used, and how it is put out of the way: moved, never deleted
+ * (architecture.md, Modes of failure). Must not know tables.
+ *
+ * Beside `x.db` stands `x.db.id`: the store's id, written once the database exists. It tells an empty or missing file that
+ * should not be from a first start (security.md 6.2: SQLite opens an empty file as a fresh database).
+ */
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { AppError } from '../../contracts/common/errors.ts';
+
+export const idFile = (file: string) => `${file}.id`;
+export const backupFolder = (file: string) => join(dirname(file), 'backups');
+
+/** Date and time that can stand in a file name. */
+export const stamp = (now: number) => new Date(now).toISOString().replaceAll(':', '-').replace('.', '-');
+
+/** The id that stands beside the database; null when none was ever written. */
+export function readStoreId(file: string): string | null {
+  return existsSync(idFile(file)) ? readFileSync(idFile(file), 'utf8').trim() : null;
+}
+
+export function writeStoreId(file: string, id: string): void {
+  const temporary = `${idFile(file)}.new`;
+  const out = openSync(temporary, 'w', 0o600);
+  writeSync(out, `${id}\n`);
+  fsyncSync(out);
+  closeSync(out);
+  renameSync(temporary, idFile(file));
+}
+
+/** Refuses a file that is missing or empty although it was there, or that is no SQLite database at all; moves it aside first. */
+export function checkFile(file: string, now: number): void {
+  const expected = readStoreId(file) !== null;
+  if (!existsSync(file)) {
+    if (!expected) return;
+    rmSync(idFile(file), { force: true });
+    throw missing(file, now);
+  }
+  const head = readHead(file);
+  if (head.size === 0) {
+    if (expected) throw moveAside(file, now, 'is empty although it held data');
+    return;
+  }
+  if (!head.text.startsWith('SQLite format 3\0'))
+    throw moveAside(file, now, 'is not a database (its first bytes are wrong)');
+}
+
+function readHead(file: string): { size: number; text: string } {
+  const input = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(16);
+    readSync(input, bytes, 0, 16, 0);
+    return { size: fstatSync(input).size, text: bytes.toString('latin1') };
+  } finally {
+    closeSync(input);
+  }
+}
+
+function missing(file: string, now: number): AppError {
+  const leftOver = asideSuffixes.filter((suffix) => suffix !== '' && existsSync(file + suffix));
+  for (const suffix of leftOver) renameSync(file + suffix, `${file}.damaged-${stamp(now)}${suffix}`);
+  return new AppError('needs_person', `${file} is missing although it held data.`, whatNext(file));
+}
+
+const asideSuffixes = ['', '-wal', '-shm'] as const;
+
+/** Moves the database with its write-ahead log to a dated name and answers the error that says so. */
+export function moveAside(file: string, now: number, what: string): AppError {
+  const aside = `${file}.damaged-${stamp(now)}`;
+  for (const suffix of asideSuffixes) {
+    if (existsSync(file + suffix)) renameSync(file + suffix, aside + suffix);
+  }
+  rmSync(idFile(file), { force: true });
+  return new AppError('needs_person', `${file} ${what}. It was moved, whole, to ${aside}.`, whatNext(file));
+}
+
+function whatNext(file: string): string {
+  const backup = newestBackup(file);
+  const back = backup === null ? 'Put a backup in its place' : `Copy the backup ${backup} to ${file}`;
+  return `${back}, or start Gantry again to begin with an empty one.`;
+}
+
+/** Backups of this database, oldest first. */
+export function backupsOf(file: string): string[] {
+  const folder = backupFolder(file);
+  if (!existsSync(folder)) return [];
+  const prefix = `${basename(file)}.`;
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(prefix) && name.endsWith('.db'))
+    .sort()
+    .map((name) => join(folder, name));
+}
+
+export function newestBackup(file: string): string | null {
+  return backupsOf(file).at(-1) ?? null;
+}
+
+/** Earlier files that were moved aside and still lie there. */
+export function movedAside(file: string): string[] {
+  const prefix = `${basename(file)}.damaged-`;
+  return readdirSync(dirname(file))
+    .filter((name) => name.startsWith(prefix) && !name.endsWith('-wal') && !name.endsWith('-shm'))
+    .sort()
+    .map((name) => join(dirname(file), name));
+}

@@ -1,0 +1,169 @@
+/**
+ * Opens a SQLite file as a {@link Store}: checks it, migrates it, sets it up. The only importer of better-sqlite3.
+ * One process, one connection a file. Settings and their reasons: store.md 1.3. First user: `runtime.db`; second: `cloud.db`.
+ */
+import { randomUUID } from 'node:crypto';
+import { chmodSync, mkdirSync, rmSync, statfsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Clock } from '../clock/clock.ts';
+import { systemTimers, type Timers } from '../clock/timers.ts';
+import {
+  backupFolder,
+  backupsOf,
+  checkFile,
+  moveAside,
+  movedAside,
+  readStoreId,
+  stamp,
+  writeStoreId,
+} from './damage.ts';
+import { appliedSteps, applySteps, pendingSteps } from './migrate.ts';
+import { isBusy, isDamage, isTrouble, refusal, sqliteCode } from './sqlite-errors.ts';
+import { createStatements } from './statements.ts';
+import type { OpenedStore, OpenStoreOptions } from './store.ts';
+import { createWriteGroups } from './write-groups.ts';
+
+export interface StoreDeps {
+  readonly clock: Clock;
+  readonly timers?: Timers;
+  /** An effect after a commit threw. Default: thrown out of the loop, as any uncaught fault. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+/** Our own connection never competes with itself; a foreign lock is waited for without blocking (write-groups.ts). */
+const busyTimeoutMs = 50;
+/** Below this, a full disk is still called full: a commit would only fit by luck. */
+const spaceNeeded = 4 * 1024 * 1024;
+const keptBackups = 3;
+
+/**
+ * Opens or creates the database. Fails with `needs_person` when the file is damaged, empty or missing although it held data
+ * (it is moved aside first, and the next start begins anew), `refused` when it is from a newer or other Gantry, `transport`
+ * when the disk or another program refuses.
+ */
+export async function openStore(options: OpenStoreOptions & StoreDeps): Promise<OpenedStore> {
+  const { file, clock } = options;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  checkFile(file, clock.now());
+  const database = openChecked(file, clock.now());
+  try {
+    const id = prepare(database, options);
+    const notices = noticesAbout(file, id);
+    writeStoreId(file, id);
+    return serve(database, options, notices);
+  } catch (error) {
+    database.close();
+    const code = sqliteCode(error);
+    throw isTrouble(code) || isBusy(code) ? refusal(code, file, error) : error;
+  }
+}
+
+/** A connection to a file that SQLite finds sound. */
+function openChecked(file: string, now: number): Database.Database {
+  let database: Database.Database | undefined;
+  try {
+    database = new Database(file, { timeout: busyTimeoutMs });
+    chmodSync(file, 0o600);
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = FULL');
+    database.pragma('foreign_keys = ON');
+    database.pragma('trusted_schema = OFF');
+    database.pragma('cell_size_check = ON');
+    database.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
+    const verdict = database.pragma('quick_check(1)', { simple: true });
+    if (verdict === 'ok') return database;
+    throw Object.assign(new Error(String(verdict)), { code: 'SQLITE_CORRUPT' });
+  } catch (error) {
+    database?.close();
+    const code = sqliteCode(error);
+    if (isDamage(code)) throw moveAside(file, now, `is damaged (${(error as Error).message.split('\n')[0]})`);
+    if (isTrouble(code) || isBusy(code)) throw refusal(code, file, error);
+    throw new AppError(
+      'transport',
+      `${file} cannot be opened (${(error as Error).message}).`,
+      'Check the folder and its rights.',
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** Migrates, after a backup when there is anything to lose; answers the store's id. */
+function prepare(database: Database.Database, options: OpenStoreOptions & StoreDeps): string {
+  const { file, clock } = options;
+  const pending = pendingSteps(database, file, options.migrations);
+  if (pending.length > 0 && appliedSteps(database).length > 0) backup(database, file, clock.now());
+  database.exec('CREATE TABLE IF NOT EXISTS store_meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID');
+  applySteps(database, pending, clock.now());
+  database.prepare(`INSERT INTO store_meta VALUES ('id', ?) ON CONFLICT DO NOTHING`).run(randomUUID());
+  return database.prepare<[], string>(`SELECT value FROM store_meta WHERE key = 'id'`).pluck().get() as string;
+}
+
+/** A whole copy under `backups/`, made by SQLite itself; the newest few are kept. */
+function backup(database: Database.Database, file: string, now: number): void {
+  mkdirSync(backupFolder(file), { recursive: true, mode: 0o700 });
+  const copy = join(backupFolder(file), `${basename(file)}.${stamp(now)}.db`);
+  rmSync(copy, { force: true });
+  database.prepare('VACUUM INTO ?').run(copy);
+  chmodSync(copy, 0o600);
+  for (const old of backupsOf(file).slice(0, -keptBackups)) rmSync(old, { force: true });
+}
+
+function noticesAbout(file: string, id: string): string[] {
+  const notices = movedAside(file).map((path) => `An earlier ${basename(file)} was moved aside and lies in ${path}.`);
+  const before = readStoreId(file);
+  if (before !== null && before !== id) notices.push(`${file} was replaced by another database since the last start.`);
+  return notices;
+}
+
+function serve(
+  database: Database.Database,
+  options: OpenStoreOptions & StoreDeps,
+  notices: readonly string[],
+): OpenedStore {
+  const statements = createStatements(database);
+  const groups = createWriteGroups({
+    database,
+    statements,
+    file: options.file,
+    timers: options.timers ?? systemTimers,
+    hasSpace: () => {
+      const disk = statfsSync(dirname(options.file));
+      return disk.bavail * disk.bsize >= spaceNeeded;
+    },
+    onFault:
+      options.onFault ??
+      ((error) => {
+        setImmediate(() => {
+          throw error;
+        });
+      }),
+  });
+  let closed = false;
+
+  return {
+    notices,
+    write: groups.write,
+    trouble: groups.trouble,
+    // One connection, and a group runs without a pause: what a read sees is always committed.
+    read: async (operation) =>
+      operation({
+        get: <T>(sql: string, ...values: unknown[]) => statements.reader(sql).get(...values) as T | undefined,
+        all: <T>(sql: string, ...values: unknown[]) => statements.reader(sql).all(...values) as T[],
+      }),
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      groups.close();
+      try {
+        database.pragma('optimize');
+      } catch {
+        // Only statistics; a full disk must not keep the program from ending.
+      }
+      database.close();
+    },
+  };
+}

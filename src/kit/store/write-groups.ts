@@ -1,0 +1,231 @@
+/**
+ * Write groups: the operations of one loop turn in one durable commit, each in a savepoint (architecture.md 10).
+ * Owns the queue, the commit and what its failure means; must not know files, migrations or tables.
+ */
+import type { Database } from 'better-sqlite3';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Timers } from '../clock/timers.ts';
+import { isBusy, isDamage, isTrouble, refusal, sqliteCode } from './sqlite-errors.ts';
+import type { Statements } from './statements.ts';
+import type { Tx } from './store.ts';
+
+export interface WriteGroupsDeps {
+  readonly database: Database;
+  readonly statements: Statements;
+  readonly file: string;
+  readonly timers: Timers;
+  /** Whether it is worth trying to write again after the disk was full. */
+  readonly hasSpace: () => boolean;
+  /** An effect after a commit threw: a fault of the program. The write itself is durable. */
+  readonly onFault: (error: unknown) => void;
+}
+
+interface Pending {
+  readonly operation: (tx: Tx) => unknown;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Outcome =
+  | { readonly ok: true; readonly value: unknown; readonly effects: (() => void)[] }
+  | { readonly ok: false; readonly error: unknown };
+
+/** Another program's lock is waited for this long, without blocking the loop. */
+const busyPauseMs = 25;
+const busyTries = 80;
+/** After the disk refused, a test write is tried this often. */
+const probeMs = 1000;
+
+export interface WriteGroups {
+  write<T>(operation: (tx: Tx) => T): Promise<T>;
+  trouble(): string | null;
+  /** Commits what is queued, then refuses everything. */
+  close(): void;
+}
+
+export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
+  const { database, statements } = deps;
+  let queue: Pending[] = [];
+  let scheduled = false;
+  let tries = 0;
+  let refused: AppError | null = null;
+  let closed = false;
+  let cancelTimer = () => {};
+
+  function write<T>(operation: (tx: Tx) => T): Promise<T> {
+    if (closed) return Promise.reject(new AppError('transport', `${deps.file} is closed.`, 'Start Gantry again.'));
+    if (refused !== null) return Promise.reject(again(refused));
+    return new Promise<T>((resolve, reject) => {
+      queue.push({ operation, resolve: resolve as (value: unknown) => void, reject });
+      if (scheduled) return;
+      scheduled = true;
+      // After the poll phase: everything that arrived in this turn of the loop has then queued its operation.
+      setImmediate(flush);
+    });
+  }
+
+  function flush(): void {
+    scheduled = false;
+    const group = queue;
+    queue = [];
+    if (group.length === 0) return;
+    const begun = begin();
+    if (begun === 'later') {
+      queue = group.concat(queue);
+      scheduled = true;
+      cancelTimer = deps.timers.after(busyPauseMs, flush);
+      return;
+    }
+    if (begun !== 'begun') {
+      for (const pending of group) pending.reject(begun);
+      return;
+    }
+    commit(group);
+  }
+
+  function begin(): 'begun' | 'later' | AppError {
+    try {
+      statements.begin();
+      tries = 0;
+      return 'begun';
+    } catch (error) {
+      const code = sqliteCode(error);
+      if (isBusy(code) && tries < busyTries && !closed) {
+        tries += 1;
+        return 'later';
+      }
+      tries = 0;
+      return fail(error);
+    }
+  }
+
+  function commit(group: readonly Pending[]): void {
+    const outcomes: Outcome[] = [];
+    try {
+      for (const pending of group) outcomes.push(runOne(pending.operation, group.length > 1));
+      statements.commit();
+    } catch (error) {
+      rollback();
+      const reason = fail(error);
+      for (const pending of group) pending.reject(reason);
+      return;
+    }
+    for (const outcome of outcomes) {
+      if (outcome.ok) runEffects(outcome.effects);
+    }
+    group.forEach((pending, index) => {
+      const outcome = outcomes[index] as Outcome;
+      if (outcome.ok) pending.resolve(outcome.value);
+      else pending.reject(outcome.error);
+    });
+  }
+
+  /** One operation in its savepoint. Throws only what ends the whole group. */
+  function runOne(operation: (tx: Tx) => unknown, shared: boolean): Outcome {
+    const effects: (() => void)[] = [];
+    // A lone operation needs no savepoint of its own unless it fails; then there is nothing else to keep.
+    if (shared) statements.savepoint();
+    let open = true;
+    const guard = () => {
+      if (!open) throw new Error('A transaction was used after its operation had returned.');
+    };
+    const tx: Tx = {
+      run: (sql, ...values) => {
+        guard();
+        return { changes: statements.get(sql).run(...values).changes };
+      },
+      get: <T>(sql: string, ...values: Parameters<Tx['get']>[1][]) => {
+        guard();
+        return statements.get(sql).get(...values) as T | undefined;
+      },
+      all: <T>(sql: string, ...values: Parameters<Tx['all']>[1][]) => {
+        guard();
+        return statements.get(sql).all(...values) as T[];
+      },
+      afterCommit: (effect) => {
+        guard();
+        effects.push(effect);
+      },
+    };
+    try {
+      const value = operation(tx);
+      open = false;
+      if (typeof (value as { then?: unknown } | null | undefined)?.then === 'function') {
+        throw new Error('An operation of the store returned a promise: nothing may be awaited inside.');
+      }
+      if (shared) statements.release();
+      return { ok: true, value, effects };
+    } catch (error) {
+      open = false;
+      // SQLite itself may have ended the transaction (disk full, I/O error): then nothing of the group is left.
+      if (!database.inTransaction || isTrouble(sqliteCode(error))) throw error;
+      if (shared) statements.rollbackTo();
+      else {
+        statements.rollback();
+        statements.begin();
+      }
+      return { ok: false, error };
+    }
+  }
+
+  function runEffects(effects: readonly (() => void)[]): void {
+    for (const effect of effects) {
+      try {
+        effect();
+      } catch (error) {
+        deps.onFault(error);
+      }
+    }
+  }
+
+  function rollback(): void {
+    try {
+      if (database.inTransaction) statements.rollback();
+    } catch {
+      // The transaction is gone already; the next BEGIN says whether the connection is usable.
+    }
+  }
+
+  /** Turns what ended a group into the error its callers get, and closes the door while the disk refuses. */
+  function fail(error: unknown): AppError {
+    const code = sqliteCode(error);
+    if (isTrouble(code)) {
+      refused = refusal(code, deps.file, error);
+      // Damage does not heal while we run; a start moves the file aside.
+      if (!isDamage(code)) cancelTimer = deps.timers.after(probeMs, probe);
+      return again(refused);
+    }
+    if (isBusy(code)) return refusal(code, deps.file, error);
+    return new AppError('internal', `${deps.file} could not be written.`, 'Look into the log.', { cause: error });
+  }
+
+  function probe(): void {
+    if (closed || refused === null) return;
+    try {
+      if (deps.hasSpace()) {
+        statements.begin();
+        statements.touch();
+        statements.commit();
+        refused = null;
+        return;
+      }
+    } catch {
+      rollback();
+    }
+    cancelTimer = deps.timers.after(probeMs, probe);
+  }
+
+  function close(): void {
+    if (closed) return;
+    cancelTimer();
+    closed = true;
+    flush();
+  }
+
+  return { write, trouble: () => refused?.fact ?? null, close };
+}
+
+/** A fresh error for each caller: a stack belongs to one. */
+function again(error: AppError): AppError {
+  return new AppError(error.code, error.fact, error.action, error.options);
+}
