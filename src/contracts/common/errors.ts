@@ -67,6 +67,28 @@ export type FactoryError = z.infer<typeof FactoryError>;
 export const PlainError = z.strictObject({ error: z.string(), message: z.string() }).meta({ id: 'PlainError' });
 export type PlainError = z.infer<typeof PlainError>;
 
+/**
+ * HTTP status where the area's shape is not the factory's and the wire code says more than our code does
+ * (RFC 9110; gaps.md, "Errors"). The factory knows only {@link httpStatus} and {@link refusedStatuses}.
+ */
+export const plainStatus: Readonly<Record<string, number>> = {
+  bad_request: 400,
+  method_not_allowed: 405,
+  too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  not_built: 501,
+  unavailable: 503,
+};
+
+/** The shape of hosted computers and `/api/v1/computers/*` (gaps.md, "Errors"). */
+export const ComputersError = z
+  .strictObject({
+    error: z.strictObject({ type: z.string(), code: z.string(), message: z.string(), param: z.string().nullable() }),
+  })
+  .meta({ id: 'ComputersError' });
+export type ComputersError = z.infer<typeof ComputersError>;
+
 export interface AppErrorOptions {
   /** Only for `refused`: a status from {@link refusedStatuses}. */
   status?: RefusedStatus;

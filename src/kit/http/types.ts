@@ -18,7 +18,7 @@ export interface Principal {
   readonly kind: PrincipalKind;
   readonly userId: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** How it was proven, for audit: `file-token`, `cookie`, `link`, `bot-token`, … */
+  /** How it was proven, for audit: `file-token`, `cookie`, `bot-token`, `link:browser`, `link:cli`, … See `surfaceOf`. */
   readonly via: string;
   /** For `bot`: the agent it is. */
   readonly agentId?: string;
@@ -55,8 +55,15 @@ export interface Answer<R extends Route> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Sink of a `kind: 'sse'` route. Resolves/ends when the client leaves or {@link SseSink.close} is called. */
+/**
+ * Sink of a `kind: 'sse'` route. The stream begins (headers flushed) at {@link SseSink.open}, at the first `send`, or when
+ * the handler's promise resolves, whichever is first; what a handler throws before that is answered as an ordinary error.
+ * It then stays open until the client leaves, {@link SseSink.close} is called or the server closes. At the close of the
+ * server every reader gets a last `closing {reason}` event.
+ */
 export interface SseSink {
+  /** Begins the stream now. Idempotent. Call it once everything that can be refused has been checked. */
+  open(): void;
   /**
    * Sends one event. `event` absent: an unnamed `data:` event. `id` absent: no id line (never an empty one).
    * Returns false when the client reads too slowly; {@link SseSink.drained} says when it has caught up.
@@ -77,6 +84,16 @@ export type RawHandler<R extends Route> = (context: Context<R>) => Promise<void>
 export interface BoundRoute {
   readonly route: Route;
   readonly handler: (context: Context<Route>, sink?: SseSink) => unknown;
+  /**
+   * The handler passes the request on unread: guard, authentication and scope are checked here; body, parameters, owner,
+   * idempotency and the answer by the server behind (architecture.md 11).
+   */
+  readonly passThrough?: true;
+}
+
+/** Binds a declared route of another server: see {@link BoundRoute.passThrough}. */
+export function bindPassThrough(route: Route, handler: RawHandler<Route>): BoundRoute {
+  return { route, handler, passThrough: true };
 }
 
 export function bind<R extends Route & { kind?: 'json' }>(route: R, handler: JsonHandler<R>): BoundRoute;

@@ -1,0 +1,105 @@
+/**
+ * Reads a JSON body within its limits (security.md 1.4.8, 4 rows 4, 13, 14): `application/json` only, no encodings, size,
+ * depth. Must not know schemas.
+ */
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../../contracts/common/errors.ts';
+
+export const defaultBodyLimit = 1024 * 1024;
+/** Deep nesting harms whatever recurses later; no body of ours nests deeper than a tenth of this. */
+export const maxDepth = 64;
+
+const jsonType = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** `undefined` when there is no body at all. */
+export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
+  const { headers } = request;
+  const announced = headers['content-length'];
+  const chunked = headers['transfer-encoding'] !== undefined;
+  const type = headers['content-type'];
+  if (type !== undefined && !jsonType.test(type)) {
+    throw new AppError('usage', `Content-Type ${JSON.stringify(type)} is not read here.`, 'Send application/json.', {
+      wireCode: 'unsupported_media_type',
+    });
+  }
+  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
+    throw new AppError('usage', 'A compressed body is not read here.', 'Send the body without Content-Encoding.', {
+      wireCode: 'unsupported_media_type',
+    });
+  }
+  if (!chunked && (announced === undefined || announced === '0')) return undefined;
+  if (announced !== undefined && Number(announced) > limit) throw tooLarge(limit);
+  const text = await readText(request, limit);
+  if (text === '') return undefined;
+  if (type === undefined) {
+    throw new AppError('usage', 'The body has no Content-Type.', 'Send application/json.', {
+      wireCode: 'unsupported_media_type',
+    });
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new AppError('usage', `The body is not JSON: ${(cause as Error).message}.`, 'Send one JSON document.', {
+      wireCode: 'bad_request',
+    });
+  }
+  // Fewer characters cannot hold a body that is too deep, and only a text with the word can hold the key.
+  if (text.length > maxDepth * 2 || text.includes('__proto__')) inspect(value, 1);
+  return value;
+}
+
+async function readText(request: IncomingMessage, limit: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  await new Promise<void>((resolve, reject) => {
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limit) {
+        // The rest is read and dropped, so that the client comes to read the answer; the server's request timeout ends it.
+        request.off('data', onData);
+        request.resume();
+        reject(tooLarge(limit));
+      } else chunks.push(chunk);
+    };
+    request.on('data', onData);
+    request.once('end', resolve);
+    request.once('error', () => reject(cutOff()));
+    request.once('close', () => reject(cutOff()));
+  });
+  try {
+    return utf8.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+  } catch {
+    throw new AppError('usage', 'The body is not UTF-8.', 'Send JSON in UTF-8.', { wireCode: 'bad_request' });
+  }
+}
+
+function inspect(value: unknown, depth: number): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (depth > maxDepth) {
+    throw new AppError('usage', `The body nests deeper than ${maxDepth} levels.`, 'Send a flatter document.', {
+      wireCode: 'bad_request',
+    });
+  }
+  if (Array.isArray(value)) {
+    for (const item of value) inspect(item, depth + 1);
+    return;
+  }
+  for (const [key, item] of Object.entries(value)) {
+    if (key === '__proto__') {
+      throw new AppError('usage', 'unknown field "__proto__".', 'Leave it out.', { wireCode: 'bad_request' });
+    }
+    inspect(item, depth + 1);
+  }
+}
+
+function tooLarge(limit: number): AppError {
+  return new AppError('usage', `The body is larger than ${limit} bytes.`, 'Send a smaller one.', {
+    wireCode: 'too_large',
+  });
+}
+
+function cutOff(): AppError {
+  return new AppError('usage', 'The request was cut off.', 'Send it again.', { wireCode: 'bad_request' });
+}

@@ -1,0 +1,468 @@
+/**
+ * The one way in (architecture.md 1): guard → rate → authenticate → scope → body → params → query → owner → idempotency →
+ * handler → answer. Framework-free; Express mounts it as one middleware, the engine listens with it directly.
+ * First user: the factory engine; second: the cloud API. Must not know any area.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import createRouter from 'find-my-way';
+import type { ZodType } from 'zod';
+import { claimedShape } from '../../contracts/common/areas.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type ErrorShape, type Method, methods, type PrincipalKind, type Route } from '../../contracts/common/route.ts';
+import { defaultBodyLimit, readJson } from './body.ts';
+import { createContext, type RequestContext } from './context.ts';
+import { render, toAppError } from './faults.ts';
+import { createGuard, type Door } from './guard.ts';
+import { fingerprint, type Idempotency, type KeptAnswer } from './idempotency.ts';
+import { createLimits, type LimitSettings } from './limits.ts';
+import { routeProblems } from './mount.ts';
+import { createSseStreams } from './sse.ts';
+import type { Answer, Authenticator, BoundRoute, OwnerLookups, Principal } from './types.ts';
+
+export interface HttpLog {
+  warn(message: string, fields?: Record<string, unknown>): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+}
+
+export interface DispatcherOptions {
+  readonly door: Door;
+  /** Asked in order; the first that knows the credential decides. */
+  readonly authenticators: readonly Authenticator[];
+  readonly routes: readonly BoundRoute[];
+  readonly owners: OwnerLookups;
+  readonly ids: { next(prefix: string): string };
+  readonly log: HttpLog;
+  /** Needed as soon as one route is `idempotent`. */
+  readonly idempotency?: Idempotency;
+  readonly limits?: LimitSettings;
+  /** An answer that breaks its schema: `throw` in tests, `log` in production. */
+  readonly answers?: 'throw' | 'log';
+  /** Paths that no area claims: `pass` leaves them to the pages behind, `refuse` (default) answers 404. */
+  readonly unclaimed?: 'pass' | 'refuse';
+  /** Error shape of unclaimed paths and of what fails before a route is known; default `plain`. */
+  readonly shape?: ErrorShape;
+}
+
+export interface Dispatcher {
+  /** Resolves with false when the path is not the API's: nothing was answered then. Never rejects. */
+  handle(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
+  /** Every route that is served, in order of mounting. */
+  readonly routes: readonly Route[];
+  /** Open event streams. */
+  readonly streams: number;
+  /** Ends streams with a last event and aborts what runs. */
+  close(reason: string): void;
+}
+
+interface Mounted {
+  readonly route: Route;
+  readonly bound: BoundRoute;
+  readonly kinds: ReadonlySet<PrincipalKind>;
+  readonly onlyPublic: boolean;
+  readonly firstStatus: number;
+}
+
+const anyone: Principal = { kind: 'public', userId: '', scopes: new Set(), via: 'nobody' };
+const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
+
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { authenticators, owners, log, ids } = options;
+  const guard = createGuard(options.door);
+  const limits = createLimits(options.limits);
+  const streams = createSseStreams();
+  const running = new Set<RequestContext>();
+  const fallbackShape = options.shape ?? 'plain';
+  const router = createRouter({
+    caseSensitive: true,
+    ignoreTrailingSlash: false,
+    ignoreDuplicateSlashes: false,
+    maxParamLength: 500,
+    // Queries are parsed only where a route reads them.
+    querystringParser: (text) => text,
+    // Told apart by its missing store.
+    onBadUrl: noop,
+  });
+  const served: Route[] = [];
+  mountAll();
+
+  function mountAll(): void {
+    const ops = new Set<string>();
+    const problems: string[] = [];
+    for (const bound of options.routes) {
+      const { route } = bound;
+      const name = `${route.op ?? '?'} (${route.method} ${route.path})`;
+      for (const problem of routeProblems(route, bound.passThrough ? null : owners))
+        problems.push(`${name}: ${problem}`);
+      if (ops.has(route.op)) problems.push(`${name}: op is used twice`);
+      ops.add(route.op);
+      if (route.idempotent && !bound.passThrough && options.idempotency === undefined) {
+        problems.push(`${name}: is idempotent, but no store keeps its answers`);
+      }
+      const mounted: Mounted = {
+        route,
+        bound,
+        kinds: new Set(route.auth),
+        onlyPublic: route.auth?.length === 1 && route.auth[0] === 'public',
+        firstStatus: Number(Object.keys(route.answers ?? {})[0]),
+      };
+      try {
+        router.on(route.method, route.path, noop, mounted);
+        served.push(route);
+      } catch (error) {
+        problems.push(`${name}: ${(error as Error).message}`);
+      }
+    }
+    if (problems.length > 0) throw new Error(`Routes that cannot be mounted:\n${problems.join('\n')}`);
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+    const target = request.url ?? '/';
+    const refused = guard(request);
+    if (refused !== null) {
+      fail(response, refused, claimedShape(pathOf(target)) ?? fallbackShape, ids.next('req'));
+      return true;
+    }
+    const found = router.find(request.method as Method, target);
+    const mounted = (found?.store ?? undefined) as Mounted | undefined;
+    if (mounted === undefined) return unmatched(request, response, target, found !== null);
+    const requestId = ids.next('req');
+    try {
+      const search = found!.searchParams as unknown as string;
+      await serve(mounted, request, response, found!.params, search, requestId);
+    } catch (thrown) {
+      const error = toAppError(thrown, requestId);
+      if (error.code === 'internal') {
+        log.error('request failed', { requestId, op: mounted.route.op, error: String(stackOf(error.cause ?? error)) });
+      }
+      if (response.headersSent) response.destroy();
+      else fail(response, error, mounted.route.errors, requestId);
+    }
+    return true;
+  }
+
+  /** Nothing is served here by that method: the area says so, or the pages behind are asked. */
+  function unmatched(request: IncomingMessage, response: ServerResponse, target: string, malformed: boolean): boolean {
+    const path = pathOf(target);
+    const claimed = claimedShape(path);
+    if (claimed === null && !malformed && options.unclaimed === 'pass') return false;
+    const shape = claimed ?? fallbackShape;
+    const shown = JSON.stringify(path.slice(0, 200));
+    if (malformed) {
+      const error = new AppError('usage', `The path ${shown} is not properly encoded.`, 'Encode it as UTF-8.', {
+        wireCode: 'bad_request',
+      });
+      fail(response, error, shape, ids.next('req'));
+      return true;
+    }
+    const others = methods.filter((method) => router.find(method, target) !== null);
+    const error =
+      others.length === 0
+        ? new AppError('not_found', `Nothing is served at ${shown}.`, 'See docs/openapi.json for what there is.')
+        : new AppError('not_found', `${request.method} is not served at ${shown}.`, `Use ${others.join(' or ')}.`, {
+            wireCode: 'method_not_allowed',
+          });
+    if (others.length > 0) response.setHeader('allow', others.join(', '));
+    fail(response, error, shape, ids.next('req'));
+    return true;
+  }
+
+  async function serve(
+    mounted: Mounted,
+    request: IncomingMessage,
+    response: ServerResponse,
+    rawParams: Record<string, string | undefined>,
+    search: string,
+    requestId: string,
+  ): Promise<void> {
+    const { route, bound } = mounted;
+    if (mounted.onlyPublic && route.kind === 'raw') await limits.page(request);
+    const principal = mounted.onlyPublic ? anyone : await authenticate(mounted, request);
+    if (
+      request.headers['x-platform-user-id'] !== undefined &&
+      principal.kind !== 'link' &&
+      principal.kind !== 'internal'
+    ) {
+      throw new AppError('refused', 'x-platform-user-id is not for callers from outside.', 'Leave the header out.');
+    }
+    authorise(mounted, principal);
+    const context = createContext(principal, request, response, requestId, running);
+    if (bound.passThrough) {
+      context.params = rawParams;
+      response.setHeader('x-request-id', requestId);
+      await bound.handler(context as never);
+      return;
+    }
+    const body = await readBody(route, request);
+    if (route.params !== undefined) context.params = parseParams(route, rawParams);
+    context.query = parseQuery(route, search);
+    context.body = body;
+    await checkOwner(route, principal, context.params);
+    if (route.kind === 'raw') {
+      for (const [name, value] of Object.entries(baseHeaders)) response.setHeader(name, value);
+      response.setHeader('x-request-id', requestId);
+      await bound.handler(context as never);
+    } else if (route.kind === 'sse') await stream(bound, principal, context, requestId);
+    else await answer(mounted, principal, context, requestId);
+  }
+
+  async function authenticate(mounted: Mounted, request: IncomingMessage): Promise<Principal> {
+    try {
+      for (const authenticator of authenticators) {
+        const pending = authenticator.authenticate(request);
+        const principal = pending instanceof Promise ? await pending : pending;
+        if (principal !== null) return principal;
+      }
+    } catch (thrown) {
+      if (thrown instanceof AppError && thrown.status === 401) throw await limits.failed(request, thrown);
+      throw thrown;
+    }
+    if (request.headers.authorization !== undefined) {
+      const refusal = new AppError('refused', 'The credential is not valid here.', 'Send a valid one.', {
+        status: 401,
+        wireCode: 'unauthorized',
+      });
+      throw await limits.failed(request, refusal);
+    }
+    if (mounted.kinds.has('public')) return anyone;
+    throw new AppError('refused', 'The request carries no credential.', 'Sign in, or send a bearer token.', {
+      status: 401,
+      wireCode: 'unauthorized',
+    });
+  }
+
+  async function stream(
+    bound: BoundRoute,
+    principal: Principal,
+    context: RequestContext,
+    requestId: string,
+  ): Promise<void> {
+    const release = limits.stream(principal);
+    const sink = streams.create(context.request, context.response, { ...baseHeaders, 'x-request-id': requestId });
+    sink.onEnd(release);
+    try {
+      await bound.handler(context as never, sink);
+      sink.open();
+    } catch (thrown) {
+      const opened = sink.opened;
+      sink.abandon();
+      if (opened) log.error('stream failed', { requestId, error: String(stackOf(thrown)) });
+      throw thrown;
+    }
+  }
+
+  async function answer(
+    mounted: Mounted,
+    principal: Principal,
+    context: RequestContext,
+    requestId: string,
+  ): Promise<void> {
+    const { route, bound } = mounted;
+    let extra: Readonly<Record<string, string>> | undefined;
+    const run = async (): Promise<KeptAnswer> => {
+      const given = (await bound.handler(context as never)) as Answer<Route>;
+      const status = given.status ?? mounted.firstStatus;
+      extra = given.headers;
+      checkAnswer(route, status, given.body, requestId);
+      return { status, text: given.body === undefined ? '' : JSON.stringify(given.body) };
+    };
+    const key = route.idempotent ? context.request.headers['idempotency-key'] : undefined;
+    const result =
+      key === undefined || isDryRun(context) ? await run() : await runOnce(route, principal, context, key, run);
+    send(context.response, result.status, result.text, requestId, extra);
+  }
+
+  async function runOnce(
+    route: Route,
+    principal: Principal,
+    context: RequestContext,
+    key: string | string[],
+    run: () => Promise<KeptAnswer>,
+  ): Promise<KeptAnswer> {
+    if (typeof key !== 'string' || !idempotencyKey.test(key)) {
+      throw new AppError(
+        'usage',
+        'Idempotency-Key must have 1 to 255 visible ASCII characters.',
+        'Send another key, such as a UUID.',
+        { wireCode: 'bad_request' },
+      );
+    }
+    const caller = `${principal.userId}/${principal.agentId ?? ''}`;
+    const print = fingerprint(pathOf(context.request.url ?? ''), context.body);
+    return options.idempotency!.once({ caller, op: route.op, key, fingerprint: print }, run);
+  }
+
+  async function checkOwner(route: Route, principal: Principal, params: unknown): Promise<void> {
+    const rule = route.owner;
+    if (typeof rule === 'string' || 'none' in rule) return;
+    const id = String((params as Record<string, unknown>)[rule.param]);
+    if (await owners[rule.noun]!(principal, id)) return;
+    throw unknownThing(rule.noun, id);
+  }
+
+  function checkAnswer(route: Route, status: number, body: unknown, requestId: string): void {
+    const schema: ZodType | undefined = route.answers[status];
+    const parsed = schema?.safeParse(body);
+    if (parsed?.success) return;
+    const detail = parsed === undefined ? `status ${status} is not declared` : parsed.error.message;
+    if (options.answers === 'throw') throw new Error(`${route.op} answered against its contract: ${detail}`);
+    log.error('answer breaks its contract', { requestId, op: route.op, detail });
+  }
+
+  return {
+    handle,
+    routes: served,
+    get streams() {
+      return streams.size;
+    },
+    close(reason) {
+      streams.close(reason);
+      for (const context of [...running]) context.abort();
+    },
+  };
+}
+
+export const baseHeaders = {
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+  'cross-origin-resource-policy': 'same-origin',
+} as const;
+
+function noop(): void {}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  requestId: string,
+  extra?: Readonly<Record<string, string>>,
+): void {
+  if (text === '') {
+    response.writeHead(status, { ...baseHeaders, 'x-request-id': requestId, ...extra });
+    response.end();
+    return;
+  }
+  response.writeHead(status, {
+    ...baseHeaders,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    'x-request-id': requestId,
+    ...extra,
+  });
+  response.end(text);
+}
+
+function fail(response: ServerResponse, error: AppError, shape: ErrorShape, requestId: string): void {
+  const { status, body, headers } = render(error, shape);
+  send(response, status, JSON.stringify(body), requestId, headers);
+}
+
+/** Scope is asked of everybody whose rights are counted in scopes; the owner of this computer has them all. */
+function authorise({ route, kinds }: Mounted, principal: Principal): void {
+  if (!kinds.has(principal.kind)) {
+    throw new AppError('refused', `${route.op} is not for a ${principal.kind} credential.`, 'Ask the owner to do it.', {
+      wireCode: 'forbidden',
+    });
+  }
+  if (principal.kind === 'public') return;
+  if (route.scope === null ? principal.kind === 'key' : !principal.scopes.has(route.scope)) {
+    throw new AppError(
+      'refused',
+      route.scope === null ? 'No API key is enough for this.' : `The credential lacks the scope ${route.scope}.`,
+      'Use a credential that has it.',
+      { wireCode: 'insufficient_scope' },
+    );
+  }
+}
+
+async function readBody(route: Route, request: IncomingMessage): Promise<unknown> {
+  if (request.method === 'GET') return undefined;
+  const given = await readJson(request, route.bodyLimit ?? defaultBodyLimit);
+  if (route.body === undefined) {
+    if (given === undefined) return undefined;
+    if (typeof given === 'object' && given !== null && Object.keys(given).length === 0) return undefined;
+    throw new AppError('usage', `${route.op} takes no body.`, 'Leave it out.', { wireCode: 'bad_request' });
+  }
+  // No body at all reads as an empty one: every field of it may be optional.
+  const parsed = route.body.safeParse(given === undefined ? {} : given);
+  if (parsed.success) return parsed.data;
+  throw invalid(parsed.error.issues, 'body', route);
+}
+
+function parseParams(route: Route, raw: Record<string, string | undefined>): unknown {
+  const parsed = route.params!.safeParse({ ...raw });
+  if (parsed.success) return parsed.data;
+  // A name that cannot exist is answered like one that does not.
+  const rule = route.owner;
+  const named = typeof rule === 'object' && 'param' in rule ? rule : null;
+  const param = named?.param ?? String(parsed.error.issues[0]?.path[0]);
+  throw unknownThing(named?.noun ?? param, raw[param] ?? '');
+}
+
+function parseQuery(route: Route, search: string): unknown {
+  if (search === '' && route.query === undefined) return emptyQuery;
+  const given: Record<string, string> = {};
+  for (const [name, value] of new URLSearchParams(search)) {
+    if (name === '__proto__' || name in given) {
+      throw new AppError('usage', `query: ${JSON.stringify(name)} is given twice.`, 'Give it once.', {
+        wireCode: 'bad_request',
+      });
+    }
+    given[name] = value;
+  }
+  if (route.query === undefined) {
+    throw new AppError(
+      'usage',
+      `query: unknown field ${JSON.stringify(Object.keys(given)[0] ?? '')}.`,
+      'Leave it out.',
+      {
+        wireCode: 'bad_request',
+      },
+    );
+  }
+  const parsed = route.query.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw invalid(parsed.error.issues, 'query', route);
+}
+
+const emptyQuery = Object.freeze({});
+
+interface Issue {
+  readonly code?: string;
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+function invalid(issues: readonly Issue[], where: string, route: Route): AppError {
+  const said = issues.slice(0, 5).map((issue) => {
+    const at = [where, ...issue.path.map(String)].join('.');
+    const keys = (issue as { keys?: readonly string[] }).keys;
+    if (issue.code === 'unrecognized_keys' && keys !== undefined) {
+      return `${at}: unknown field ${keys.map((key) => JSON.stringify(key)).join(', ')}`;
+    }
+    return `${at}: ${issue.message}`;
+  });
+  return new AppError('usage', `${said.join('; ')}.`, `See ${route.op} in docs/openapi.json.`, {
+    wireCode: 'bad_request',
+  });
+}
+
+function unknownThing(noun: string, id: string): AppError {
+  const shown = JSON.stringify(id.slice(0, 200));
+  return new AppError('not_found', `There is no ${noun} ${shown}.`, 'List them to find the right one.', {
+    wireCode: `${noun}_not_found`,
+  });
+}
+
+function isDryRun(context: RequestContext): boolean {
+  const { body, query } = context as { body?: { dryRun?: unknown }; query?: { dryRun?: unknown } };
+  return body?.dryRun === true || query?.dryRun === true;
+}
+
+function pathOf(target: string): string {
+  const end = target.search(/[?#]/);
+  return end === -1 ? target : target.slice(0, end);
+}
+
+function stackOf(cause: unknown): unknown {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : cause;
+}

@@ -1,0 +1,144 @@
+/**
+ * `Idempotency-Key` on POSTs that create (gaps.md, Common): same caller, route, key and body give the first answer, another
+ * body is 409, kept 7 days, also over a restart. A failed request frees its key, since nothing was created; one that a
+ * crash cut off does not, since nobody knows. First user: threads; second: the work queue. Must not know routes' meaning.
+ */
+import { hash } from 'node:crypto';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Store } from '../store/store.ts';
+
+export const idempotencyTable = `
+CREATE TABLE idempotency (
+  caller TEXT NOT NULL,
+  op TEXT NOT NULL,
+  key TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  status INTEGER,
+  answer TEXT,
+  at INTEGER NOT NULL,
+  PRIMARY KEY (caller, op, key)
+) WITHOUT ROWID, STRICT;
+CREATE INDEX idempotency_at ON idempotency (at);
+`;
+
+const keptMs = 7 * 24 * 3600 * 1000;
+
+export interface KeptAnswer {
+  readonly status: number;
+  /** The body as it was sent; empty for none. */
+  readonly text: string;
+}
+
+export interface Idempotency {
+  /** Runs `work` once for this caller, op and key, and answers the first answer ever after. Throws 409 `refused`. */
+  once(
+    request: { caller: string; op: string; key: string; fingerprint: string },
+    work: () => Promise<KeptAnswer>,
+  ): Promise<KeptAnswer>;
+}
+
+interface KeptRow {
+  fingerprint: string;
+  status: number | null;
+  answer: string | null;
+}
+
+export function createIdempotency(store: Store, clock: { now(): number }): Idempotency {
+  // Requests under way here. After a crash this is empty, and a row without an answer is one that was cut off.
+  const running = new Map<string, { fingerprint: string; answer: Promise<KeptAnswer> }>();
+
+  async function first(
+    { caller, op, key, fingerprint }: Parameters<Idempotency['once']>[0],
+    work: () => Promise<KeptAnswer>,
+  ): Promise<KeptAnswer> {
+    const now = clock.now();
+    const kept = await store.write((tx) => {
+      tx.run('DELETE FROM idempotency WHERE at < ?', now - keptMs);
+      const row = tx.get<KeptRow>(
+        'SELECT fingerprint, status, answer FROM idempotency WHERE caller = ? AND op = ? AND key = ?',
+        caller,
+        op,
+        key,
+      );
+      if (row === undefined) {
+        tx.run(
+          'INSERT INTO idempotency (caller, op, key, fingerprint, at) VALUES (?, ?, ?, ?, ?)',
+          caller,
+          op,
+          key,
+          fingerprint,
+          now,
+        );
+      }
+      return row;
+    });
+    if (kept !== undefined) {
+      if (kept.fingerprint !== fingerprint) throw otherBody(key);
+      if (kept.status === null) throw cutOff(key);
+      return { status: kept.status, text: kept.answer ?? '' };
+    }
+    const where = [caller, op, key] as const;
+    let answer: KeptAnswer;
+    try {
+      answer = await work();
+    } catch (error) {
+      await store.write((tx) => tx.run('DELETE FROM idempotency WHERE caller = ? AND op = ? AND key = ?', ...where));
+      throw error;
+    }
+    await store.write((tx) =>
+      tx.run(
+        'UPDATE idempotency SET status = ?, answer = ? WHERE caller = ? AND op = ? AND key = ?',
+        answer.status,
+        answer.text,
+        ...where,
+      ),
+    );
+    return answer;
+  }
+
+  return {
+    async once(request, work) {
+      const name = JSON.stringify([request.caller, request.op, request.key]);
+      const busy = running.get(name);
+      if (busy !== undefined) {
+        if (busy.fingerprint !== request.fingerprint) throw otherBody(request.key);
+        return busy.answer;
+      }
+      const answer = first(request, work).finally(() => running.delete(name));
+      running.set(name, { fingerprint: request.fingerprint, answer });
+      return answer;
+    },
+  };
+}
+
+/** The same for the same path and body, whatever the order of keys. */
+export function fingerprint(path: string, body: unknown): string {
+  return hash('sha256', `${path}\n${canonical(body)}`, 'base64url');
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`;
+  }
+  return JSON.stringify(value) ?? 'null';
+}
+
+function otherBody(key: string): AppError {
+  return new AppError(
+    'refused',
+    `Idempotency-Key ${JSON.stringify(key)} was used with another body.`,
+    'Use a new key for a new request.',
+    { status: 409, wireCode: 'idempotency_conflict' },
+  );
+}
+
+function cutOff(key: string): AppError {
+  return new AppError(
+    'refused',
+    `The first request with Idempotency-Key ${JSON.stringify(key)} was cut off, so its outcome is not known.`,
+    'Look whether it was created, then use a new key.',
+    { status: 409, wireCode: 'idempotency_conflict' },
+  );
+}

@@ -1,0 +1,80 @@
+/**
+ * The three limits of gaps.md, "Rate limits": failed credentials and public pages per address, event streams per principal.
+ * First user: the dispatcher. Must not know routes.
+ */
+import type { IncomingMessage } from 'node:http';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Principal } from './types.ts';
+
+export interface LimitSettings {
+  /** Bad credentials a minute and address; default 20. */
+  readonly failedCredentials?: number;
+  /** Public pages a minute and address; default 60. */
+  readonly publicPages?: number;
+  /** Open event streams a principal; default 64. */
+  readonly eventStreams?: number;
+}
+
+export interface Limits {
+  /**
+   * Counts a bad credential: the 401 itself, or 429 once there were too many. Good credentials are never held up by it:
+   * everything on one computer shares an address, and one stale bot must not lock its owner out.
+   */
+  failed(request: IncomingMessage, refusal: AppError): Promise<AppError>;
+  /** Counts a public page; throws 429. */
+  page(request: IncomingMessage): Promise<void>;
+  /** Takes a place for an event stream; throws 429. Returns the way to give it back. */
+  stream(principal: Principal): () => void;
+}
+
+const minute = 60;
+
+export function createLimits(settings: LimitSettings = {}): Limits {
+  const credentials = new RateLimiterMemory({ points: settings.failedCredentials ?? 20, duration: minute });
+  const pages = new RateLimiterMemory({ points: settings.publicPages ?? 60, duration: minute });
+  const maxStreams = settings.eventStreams ?? 64;
+  const streams = new Map<string, number>();
+
+  return {
+    async failed(request, refusal) {
+      const wait = await consume(credentials, request);
+      if (wait === null) return refusal;
+      return tooMany('Too many bad credentials came from this address.', 'Wait, then send a valid one.', wait);
+    },
+    async page(request) {
+      const wait = await consume(pages, request);
+      if (wait !== null) throw tooMany('Too many pages were asked for from this address.', 'Wait a little.', wait);
+    },
+    stream(principal) {
+      const key = `${principal.kind}:${principal.userId}:${principal.agentId ?? ''}`;
+      const open = streams.get(key) ?? 0;
+      if (open >= maxStreams) {
+        throw tooMany(`${open} event streams are open already.`, 'Close one, or raise the setting eventStreams.', 5);
+      }
+      streams.set(key, open + 1);
+      let given = false;
+      return () => {
+        if (given) return;
+        given = true;
+        const left = (streams.get(key) ?? 1) - 1;
+        if (left === 0) streams.delete(key);
+        else streams.set(key, left);
+      };
+    },
+  };
+}
+
+/** Seconds to wait, or null while within the limit. A Unix socket has no address: all its callers share one budget. */
+async function consume(limiter: RateLimiterMemory, request: IncomingMessage): Promise<number | null> {
+  try {
+    await limiter.consume(request.socket.remoteAddress ?? 'socket');
+    return null;
+  } catch (over) {
+    return (over as { msBeforeNext: number }).msBeforeNext / 1000;
+  }
+}
+
+function tooMany(fact: string, action: string, seconds: number): AppError {
+  return new AppError('refused', fact, action, { status: 429, wireCode: 'rate_limited', retryAfter: seconds });
+}

@@ -1,0 +1,94 @@
+/**
+ * The authenticators of one computer (security.md 1.3, 1.4): the owner's token and the link of the cloud API.
+ * Bots' tokens are in `bot-tokens.ts`; cookies belong to the cloud API. Must not know routes.
+ */
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type Scope, scopes } from '../../contracts/common/route.ts';
+import type { Authenticator, Principal } from './types.ts';
+
+/** The one owner of a computer that no cloud knows (decisions.md). */
+export const localUserId = 'user_local';
+export const everyScope: ReadonlySet<Scope> = new Set(scopes);
+
+/** Shorter ones could be guessed; an empty one must never open the door (security.md 1.2, CVE-2026-10281). */
+const shortestToken = 32;
+
+export function bearerOf(request: IncomingMessage): string | null {
+  const header = request.headers.authorization;
+  if (header === undefined) return null;
+  const match = /^Bearer ([A-Za-z0-9._~+/=-]{1,4096})$/i.exec(header);
+  return match === null ? null : match[1]!;
+}
+
+export function sameSecret(digest: Buffer, presented: string): boolean {
+  return timingSafeEqual(digest, hash('sha256', presented, 'buffer'));
+}
+
+function digestOf(token: string, what: string): Buffer {
+  if (token.length < shortestToken) {
+    throw new AppError(
+      'internal',
+      `The ${what} is shorter than ${shortestToken} characters.`,
+      'Remove its file, so that a new one is made.',
+    );
+  }
+  return hash('sha256', token, 'buffer');
+}
+
+/** The token file's bearer: the person of this computer, through the CLI or another own program. */
+export function createOwnerAuthenticator(token: string, userId: string = localUserId): Authenticator {
+  const digest = digestOf(token, 'owner token');
+  const owner: Principal = { kind: 'owner', userId, scopes: everyScope, via: 'file-token' };
+  return {
+    name: 'owner-token',
+    authenticate(request) {
+      const bearer = bearerOf(request);
+      return bearer !== null && sameSecret(digest, bearer) ? owner : null;
+    },
+  };
+}
+
+/** Headers that only the link carries: for whom, and through which surface they came. */
+export const linkHeaders = { user: 'x-platform-user-id', surface: 'x-gantry-surface' } as const;
+const surfaceName = /^[a-z]{1,16}$/;
+
+/**
+ * The cloud API on the engine's socket, acting for a user whom it has authenticated. The token is made anew at each start.
+ */
+export function createLinkAuthenticator(token: string): Authenticator {
+  const digest = digestOf(token, 'link token');
+  return {
+    name: 'link',
+    authenticate(request) {
+      const bearer = bearerOf(request);
+      if (bearer === null || !sameSecret(digest, bearer)) return null;
+      const user = request.headers[linkHeaders.user];
+      const surface = request.headers[linkHeaders.surface];
+      if (typeof user !== 'string' || typeof surface !== 'string' || !surfaceName.test(surface)) {
+        throw new AppError('refused', 'The link names no user.', 'This is a fault of Gantry.', { status: 401 });
+      }
+      return { kind: 'link', userId: user, scopes: everyScope, via: `link:${surface}` };
+    },
+  };
+}
+
+/** Through which door somebody came, as ledger and approvals record it: `cli`, `browser`, `bot`, `key`, … */
+export function surfaceOf(principal: Principal): string {
+  if (principal.kind === 'link') return principal.via.slice('link:'.length);
+  if (principal.via === 'cookie') return 'browser';
+  if (principal.via === 'file-token') return 'cli';
+  return principal.kind;
+}
+
+/** Whether this is the owner in person, directly or through the link: not a key, not a bot. */
+export function isOwnerInPerson(principal: Principal): boolean {
+  const surface = surfaceOf(principal);
+  return (principal.kind === 'owner' || principal.kind === 'link') && (surface === 'cli' || surface === 'browser');
+}
+
+/** What a server that knows the token answers to a challenge, so that a client sends it nothing before (security.md 1.4.6). */
+export function proofOf(token: string, challenge: string): string {
+  return createHmac('sha256', token).update(challenge).digest('hex');
+}

@@ -1,0 +1,104 @@
+/**
+ * An HTTP server with limits against slow clients (security.md 4, row 15), on loopback literals or a Unix socket.
+ * First users: engine and cloud API. Must not know routes.
+ */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { AppError } from '../../contracts/common/errors.ts';
+
+/** Headers of an honest client arrive in one packet. */
+const headersTimeoutMs = 10_000;
+/** The whole request, uploads of 25 MiB included. Answers, and so event streams, have no limit. */
+const requestTimeoutMs = 60_000;
+/** Node looks only every 30 s by default; a slow client would outlive the limits above. */
+const checkEveryMs = 1_000;
+/** Longer than any agent keeps an idle socket, so that the client closes first. */
+const keepAliveMs = 65_000;
+
+export function createHttpServer(listener: RequestListener): Server {
+  const server = createServer(
+    {
+      connectionsCheckingInterval: checkEveryMs,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: keepAliveMs,
+      noDelay: true,
+    },
+    listener,
+  );
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const status =
+      error.code === 'HPE_HEADER_OVERFLOW'
+        ? '431 Request Header Fields Too Large'
+        : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+          ? '408 Request Timeout'
+          : '400 Bad Request';
+    const body = JSON.stringify({ error: 'bad_request', message: 'The request is not HTTP as it is read here.' });
+    socket.end(
+      `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+  });
+  return server;
+}
+
+/** Listens on 127.0.0.1 literally. Resolves with the port. A taken port is `transport` (exit 3) in one sentence. */
+export async function listenOnLoopback(server: Server, port: number, setting: string): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      reject(
+        cause.code === 'EADDRINUSE'
+          ? new AppError('transport', `Port ${port} is taken.`, `Choose another with ${setting}.`, { cause })
+          : new AppError(
+              'transport',
+              `Port ${port} cannot be opened: ${cause.message}.`,
+              `Choose another with ${setting}.`,
+              {
+                cause,
+              },
+            ),
+      );
+    });
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, resolve);
+  });
+  server.removeAllListeners('error');
+  return (server.address() as AddressInfo).port;
+}
+
+/** The longest path that every platform binds whole; Node cuts longer ones silently (security.md 1.4.2). */
+const longestSocketPath = 103;
+
+/** Listens on a Unix socket. The caller holds the lock of the folder and has removed a stale file. */
+export async function listenOnSocket(server: Server, path: string): Promise<void> {
+  if (Buffer.byteLength(path) > longestSocketPath) {
+    throw new AppError(
+      'usage',
+      `The socket path ${path} is longer than ${longestSocketPath} bytes.`,
+      'Set GANTRY_HOME to a shorter folder.',
+    );
+  }
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(
+        new AppError('transport', `The socket ${path} cannot be opened: ${cause.message}.`, 'Check its folder.', {
+          cause,
+        }),
+      ),
+    );
+    server.listen({ path }, resolve);
+  });
+  server.removeAllListeners('error');
+}
+
+/** Stops accepting, ends what is open and resolves when all is closed. */
+export async function closeServer(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+    // Answers under way get a moment to leave; then nothing may hold the close up.
+    setTimeout(() => server.closeAllConnections(), 500).unref();
+  });
+}
