@@ -64,12 +64,12 @@ export function findBreak(
   if (row.seq < expectedSeq) {
     return { seq: row.seq, problem: 'inserted', fact: `Row ${row.seq} stands before the ledger's first row.` };
   }
-  const sound = rowHash(row) === row.hash;
-  if (sound && row.prev_hash === expectedHash) return null;
-  // The row after it still follows the row before it: this one was put between.
+  // Two rows that follow the same one: the first of them was not there when the second was written.
   if (next !== undefined && next.prev_hash === expectedHash) {
     return { seq: row.seq, problem: 'inserted', fact: `Row ${row.seq} was not there when the next row was written.` };
   }
+  const sound = rowHash(row) === row.hash;
+  if (sound && row.prev_hash === expectedHash) return null;
   if (sound) {
     return { seq: row.seq, problem: 'removed', fact: `Row ${row.seq} follows a row that is no longer there.` };
   }

@@ -45,8 +45,12 @@ const keptBackups = 3;
  */
 export async function openStore(options: OpenStoreOptions & StoreDeps): Promise<OpenedStore> {
   const { file, clock } = options;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  checkFile(file, clock.now());
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    checkFile(file, clock.now());
+  } catch (error) {
+    throw error instanceof AppError ? error : cannotOpen(file, error);
+  }
   const database = openChecked(file, clock.now());
   try {
     const id = prepare(database, options);
@@ -80,15 +84,13 @@ function openChecked(file: string, now: number): Database.Database {
     const code = sqliteCode(error);
     if (isDamage(code)) throw moveAside(file, now, `is damaged (${(error as Error).message.split('\n')[0]})`);
     if (isTrouble(code) || isBusy(code)) throw refusal(code, file, error);
-    throw new AppError(
-      'transport',
-      `${file} cannot be opened (${(error as Error).message}).`,
-      'Check the folder and its rights.',
-      {
-        cause: error,
-      },
-    );
+    throw cannotOpen(file, error);
   }
+}
+
+function cannotOpen(file: string, cause: unknown): AppError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new AppError('transport', `${file} cannot be opened (${why}).`, 'Check the folder and its rights.', { cause });
 }
 
 /** Migrates, after a backup when there is anything to lose; answers the store's id. */
