@@ -1,0 +1,97 @@
+/**
+ * What one adapter (a harness's folder) gives, and what it is given. Every adapter has the same parts: `adapter.ts` (launch and
+ * driver), `rules.ts` (data). Must not know teams, queues or the ledger.
+ */
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import type { PaneEngine, PaneFacts, PaneOsc } from '../../panes/pane-engine.ts';
+import type { Environment } from './environment.ts';
+import type { BotDoors, BotSpec, DeliverResult, Gate, Launch, Outgoing } from './harness.ts';
+import type { Judge } from './judge/judge.ts';
+import type { Ruleset } from './judge/rules.ts';
+
+/** What harnesses need of panes. */
+export type HarnessPanes = Pick<PaneEngine, 'engine' | 'get' | 'write' | 'read' | 'listen'>;
+
+export interface Ran {
+  /** null after a signal or a deadline. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly timedOut: boolean;
+}
+
+/** Runs a program to its end without a terminal; a deadline ends its whole group. Rejects when it cannot be started. */
+export interface ProcessRunner {
+  run(
+    command: readonly [string, ...string[]],
+    options: {
+      readonly cwd?: string;
+      readonly env: Readonly<Record<string, string>>;
+      /** null closes stdin at once. */
+      readonly input: string | null;
+      readonly timeoutMs: number;
+    },
+  ): Promise<Ran>;
+}
+
+/** The world outside, as far as adapters read it. */
+export interface Surroundings {
+  readonly env: Environment;
+  readonly home: string;
+  readonly processes: ProcessRunner;
+}
+
+/** Runs one task after the other; a failed task does not stop the next. */
+export interface Mutex {
+  run<T>(task: () => Promise<T>): Promise<T>;
+}
+
+export interface DriverContext {
+  readonly bot: BotSpec;
+  readonly paneId: string;
+  readonly panes: HarnessPanes;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly judge: Judge;
+  readonly home: string;
+  /** Held from the first byte to the submitting key, so that no person's key falls between; also by a person's input. */
+  readonly typing: Mutex;
+  gate(): Gate;
+  facts(): PaneFacts | null;
+  recall(): Readonly<Record<string, unknown>>;
+  remember(facts: Readonly<Record<string, unknown>>): void;
+  /** The driver fed the judge or learnt something: state, gate and waiting conditions are looked at again. */
+  poke(): void;
+  /** Resolves true as soon as `condition` holds (looked at on every poke, facts and event), false after `ms`. */
+  until(condition: () => boolean, ms: number): Promise<boolean>;
+}
+
+/** One live bot of one harness. */
+export interface Driver {
+  /** What stands in the way of typing although the state is idle: `draft`, a closed composer. null: nothing. */
+  obstacle(): string | null;
+  deliver(message: Outgoing): Promise<DeliverResult>;
+  onFacts?(facts: PaneFacts): void;
+  onOsc?(osc: PaneOsc): void;
+  onHook?(event: string, payload: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>>;
+  /** A person's bytes went into the pane. */
+  onPerson?(bytes: string): void;
+}
+
+export interface Adapter {
+  readonly ruleset: Ruleset;
+  prepare(bot: BotSpec, doors: BotDoors): Promise<Launch>;
+  drive(context: DriverContext): Driver;
+}
+
+export function createMutex(): Mutex {
+  let tail: Promise<unknown> = Promise.resolve();
+  return {
+    run(task) {
+      const turn = tail.then(task);
+      tail = turn.catch(() => undefined);
+      return turn;
+    },
+  };
+}

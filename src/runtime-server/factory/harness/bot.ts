@@ -1,0 +1,245 @@
+/**
+ * One live bot: what is the same for every harness. Feeds the judge, keeps the gate, serialises typing, waits for conditions.
+ * Must not know how a harness takes a text (drivers do) nor teams, queues and the ledger (the factory does).
+ */
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import type { PaneFacts, PaneInfo, PaneOsc } from '../../panes/pane-engine.ts';
+import { type Adapter, createMutex, type DriverContext, type HarnessPanes } from './adapter.ts';
+import type { BotMemory, BotSpec, BotState, Gate, HarnessBot } from './harness.ts';
+import type { Claim } from './judge/evidence.ts';
+import { createJudge } from './judge/judge.ts';
+import type { Matcher } from './judge/rules.ts';
+import { keyBytes } from './keys.ts';
+
+/** After a person's key nothing is typed for this long: they are likely to press another. */
+const personGraceMs = 1500;
+/** After a person's Enter it is enough that the screen has followed. */
+const personEnterGraceMs = 300;
+/** Person evidence is noted once a burst, or it would push everything else out of `explain`. */
+const personBurstMs = 5000;
+
+export interface BotOptions {
+  readonly adapter: Adapter;
+  readonly matcher: Matcher;
+  readonly bot: BotSpec;
+  readonly paneId: string;
+  readonly panes: HarnessPanes;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly memory: BotMemory;
+  readonly home: string;
+  readonly onClose: () => void;
+}
+
+/** A bot, and the side on which the panes' reports come in. */
+export interface LiveBot extends HarnessBot {
+  takeFacts(facts: PaneFacts): void;
+  takeOsc(osc: PaneOsc): void;
+  takeExit(info: PaneInfo): void;
+  takeEngine(): void;
+}
+
+export function createBot(options: BotOptions): LiveBot {
+  const { adapter, bot, paneId, panes, clock, timers, memory } = options;
+  const remembered = recall();
+  const judge = createJudge({
+    ruleset: adapter.ruleset,
+    matcher: options.matcher,
+    clock,
+    ...(remembered.paneId === paneId && isState(remembered.last) && { from: remembered.last }),
+  });
+  const stateListeners = new Set<(state: BotState) => void>();
+  const gateListeners = new Set<() => void>();
+  const waiting = new Set<() => void>();
+  const typing = createMutex();
+  const delivering = createMutex();
+  let closed = false;
+  let facts: PaneFacts | null = panes.get(paneId)?.facts ?? null;
+  let told = judge.state();
+  let wasOpen = false;
+  let cancelTimer: (() => void) | null = null;
+  let person = { at: Number.NEGATIVE_INFINITY, until: Number.NEGATIVE_INFINITY };
+
+  function recall(): Readonly<Record<string, unknown>> {
+    return memory.recall(bot.agentId) ?? {};
+  }
+
+  function remember(extra: Readonly<Record<string, unknown>>): void {
+    memory.remember(bot.agentId, { ...recall(), ...extra, paneId });
+  }
+
+  function live(): boolean {
+    return panes.get(paneId)?.alive === true;
+  }
+
+  function gate(): Gate {
+    const closedBecause = (why: string, setup = false): Gate => ({ open: false, why, setup });
+    if (closed || !live()) return closedBecause('no live pane');
+    if (!panes.engine().running) return closedBecause('the pane engine cannot be read');
+    const { state, reason } = judge.state();
+    if (judge.unclear()) return closedBecause('unclear');
+    if (state !== 'idle' && state !== 'done') {
+      return closedBecause(reason ? `${state}: ${reason}` : state, judge.setup());
+    }
+    if (clock.monotonic() < person.until) return closedBecause('a person is typing');
+    const obstacle = driver.obstacle();
+    return obstacle === null ? { open: true } : closedBecause(obstacle);
+  }
+
+  /** After anything that may have changed: tells listeners, looks at waiting conditions, arms the one timer. */
+  function poke(): void {
+    if (closed) return;
+    judge.tick();
+    const now = judge.state();
+    if (now.state !== told.state || now.reason !== told.reason) {
+      told = now;
+      remember({ last: now });
+      for (const listener of stateListeners) listener(now);
+    }
+    for (const look of waiting) look();
+    const open = gate().open;
+    if (open && !wasOpen) for (const listener of gateListeners) listener();
+    wasOpen = open;
+    arm();
+  }
+
+  function arm(): void {
+    cancelTimer?.();
+    const grace = person.until - clock.monotonic();
+    const waits = [judge.next(), grace > 0 ? grace : null].filter((wait) => wait !== null);
+    // One millisecond more than asked: a timer that fires early would only be armed again.
+    cancelTimer = waits.length === 0 ? null : timers.after(Math.min(...waits) + 1, poke);
+  }
+
+  const context: DriverContext = {
+    bot,
+    paneId,
+    panes,
+    clock,
+    timers,
+    judge,
+    home: options.home,
+    typing,
+    gate,
+    facts: () => facts,
+    recall,
+    remember,
+    poke,
+    until(condition, ms) {
+      if (condition()) return Promise.resolve(true);
+      return new Promise((resolve) => {
+        const end = (met: boolean) => {
+          waiting.delete(look);
+          cancel();
+          resolve(met);
+        };
+        const look = () => {
+          if (condition()) end(true);
+        };
+        const cancel = timers.after(ms, () => end(condition()));
+        waiting.add(look);
+      });
+    },
+  };
+  const driver = adapter.drive(context);
+
+  function takeFacts(next: PaneFacts): void {
+    facts = next;
+    judge.look(next);
+    driver.onFacts?.(next);
+    poke();
+  }
+
+  function takeExit(info: PaneInfo): void {
+    judge.take({ source: 'process', rule: 'process.exit', claim: exitClaim(info), seen: exitWords(info) });
+    poke();
+  }
+
+  if (remembered.paneId !== paneId) remember({ last: judge.state() });
+  const info = panes.get(paneId);
+  if (info && !info.alive) takeExit(info);
+  else if (facts) takeFacts(facts);
+
+  return {
+    agentId: bot.agentId,
+    paneId,
+    state: () => judge.state(),
+    onState(listener) {
+      stateListeners.add(listener);
+      return () => stateListeners.delete(listener);
+    },
+    gate,
+    onGate(listener) {
+      gateListeners.add(listener);
+      return () => gateListeners.delete(listener);
+    },
+    deliver: (message) =>
+      delivering.run(async () => {
+        const now = gate();
+        return now.open ? driver.deliver(message) : { state: 'held', why: now.why };
+      }),
+    async input({ text = '', keys = [] }) {
+      if (text === '' && keys.length === 0) {
+        throw new AppError('usage', 'Neither text nor keys were given.', 'Give text, keys or both.');
+      }
+      if (!live())
+        throw new AppError('not_found', `${bot.slug}@${bot.team} has no live pane.`, 'Start its team first.');
+      const bytes = text + keys.map((key) => keyBytes(key)).join('');
+      await typing.run(() => panes.write(paneId, bytes));
+      const now = clock.monotonic();
+      if (now - person.at > personBurstMs) {
+        judge.take({ source: 'person', rule: 'person.input', claim: null, seen: 'a person typed' });
+      }
+      person = { at: now, until: now + (/[\r\n]$/.test(bytes) ? personEnterGraceMs : personGraceMs) };
+      driver.onPerson?.(bytes);
+      poke();
+    },
+    async hook(event, payload) {
+      const answer = (await driver.onHook?.(event, payload)) ?? {};
+      poke();
+      return answer;
+    },
+    explain: () => ({
+      harness: adapter.ruleset.harness,
+      ruleset: adapter.ruleset.version,
+      steps: judge.steps(),
+      bottom: facts?.bottom ?? [],
+    }),
+    close() {
+      closed = true;
+      cancelTimer?.();
+      stateListeners.clear();
+      gateListeners.clear();
+      options.onClose();
+    },
+    takeFacts,
+    takeOsc(osc) {
+      driver.onOsc?.(osc);
+      poke();
+    },
+    takeExit,
+    takeEngine: poke,
+  };
+}
+
+function exitClaim(info: PaneInfo): Claim {
+  // Not the program's own end: it was stopped, or its pane host ended.
+  if (info.endReason !== null) return { state: 'offline', reason: info.endReason };
+  if (info.exitCode === 0) return { state: 'offline' };
+  if (info.exitCode === null && info.exitSignal === null) {
+    return { state: 'offline', reason: 'it ended; how is not known' };
+  }
+  return { state: 'failed', reason: exitWords(info) };
+}
+
+function exitWords(info: PaneInfo): string {
+  if (info.endReason !== null) return info.endReason;
+  if (info.exitSignal !== null) return `it was ended by ${info.exitSignal}`;
+  return info.exitCode === null ? 'it ended' : `it ended with exit code ${info.exitCode}`;
+}
+
+function isState(value: unknown): value is BotState {
+  return typeof value === 'object' && value !== null && 'state' in value && 'since' in value && 'reason' in value;
+}

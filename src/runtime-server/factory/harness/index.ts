@@ -1,0 +1,119 @@
+/**
+ * Harnesses: how each agent CLI is found, started, judged, typed into, and what proves that a text arrived.
+ * Gives `createHarnesses`. The factory stands on the other side of `harness.ts` and names no harness.
+ */
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { HarnessName } from '../../../contracts/factory/agent.ts';
+import type { Clock } from '../../../kit/clock/clock.ts';
+import { systemTimers, type Timers } from '../../../kit/clock/timers.ts';
+import type { Adapter, HarnessPanes, ProcessRunner } from './adapter.ts';
+import { createBot, type LiveBot } from './bot.ts';
+import { createCustomAdapter } from './custom/adapter.ts';
+import type { Environment } from './environment.ts';
+import { findHarnesses } from './found.ts';
+import type { BotDoors, BotMemory, FoundHarness, Harnesses } from './harness.ts';
+import { compileRules, type Matcher } from './judge/rules.ts';
+import { createShellAdapter } from './shell/adapter.ts';
+import { quote } from './shell/start-file.ts';
+
+/** How long a look at the installed harnesses is good for. */
+const foundForMs = 30_000;
+
+export interface HarnessesDeps {
+  readonly panes: HarnessPanes;
+  readonly clock: Clock;
+  readonly timers?: Timers;
+  readonly memory: BotMemory;
+  readonly processes: ProcessRunner;
+  /** The person's environment, as Gantry was started with. */
+  readonly env: Environment;
+  /** The person's home folder; only read. */
+  readonly home: string;
+}
+
+export function createHarnesses(deps: HarnessesDeps): Harnesses {
+  const { panes, clock, timers = systemTimers, memory } = deps;
+  const around = { env: deps.env, home: deps.home, processes: deps.processes };
+  const adapters: Partial<Record<HarnessName, Adapter>> = {
+    shell: createShellAdapter(around),
+    custom: createCustomAdapter(around),
+  };
+  const rulesets = Object.fromEntries(
+    Object.entries(adapters).map(([name, adapter]) => [name, adapter.ruleset] as const),
+  );
+  const matchers = new Map<HarnessName, Matcher>();
+  const bots = new Map<string, LiveBot>();
+  let found: { at: number; list: Promise<readonly FoundHarness[]> } | null = null;
+
+  panes.listen({
+    onFacts: (paneId, facts) => bots.get(paneId)?.takeFacts(facts),
+    onOsc: (paneId, osc) => bots.get(paneId)?.takeOsc(osc),
+    onExit: (paneId, info) => bots.get(paneId)?.takeExit(info),
+    onEngine: () => {
+      for (const bot of bots.values()) bot.takeEngine();
+    },
+  });
+
+  function adapterOf(name: HarnessName): Adapter {
+    const adapter = adapters[name];
+    if (adapter) return adapter;
+    throw new AppError(
+      'usage',
+      `The harness "${name}" is not built yet.`,
+      `Use one of ${Object.keys(adapters).join(', ')}, or "custom" with \`command: ${name}\`.`,
+    );
+  }
+
+  return {
+    found() {
+      const now = clock.monotonic();
+      if (!found || now - found.at > foundForMs) found = { at: now, list: findHarnesses(around, rulesets) };
+      return found.list;
+    },
+    async prepare(bot, doors) {
+      const launch = await adapterOf(bot.harness).prepare(bot, doors);
+      const tools = await writeTools(doors);
+      memory.remember(bot.agentId, { ...memory.recall(bot.agentId), folder: doors.folder });
+      const path = [tools, launch.env.PATH].filter(Boolean).join(delimiter);
+      return { ...launch, env: { ...launch.env, PATH: path } };
+    },
+    attach(bot, paneId) {
+      const adapter = adapterOf(bot.harness);
+      let matcher = matchers.get(bot.harness);
+      if (!matcher) {
+        matcher = compileRules(adapter.ruleset);
+        matchers.set(bot.harness, matcher);
+      }
+      bots.get(paneId)?.close();
+      const live = createBot({
+        adapter,
+        matcher,
+        bot,
+        paneId,
+        panes,
+        clock,
+        timers,
+        memory,
+        home: deps.home,
+        onClose: () => {
+          if (bots.get(paneId) === live) bots.delete(paneId);
+        },
+      });
+      bots.set(paneId, live);
+      return live;
+    },
+  };
+}
+
+/** A folder with the word `gantry`, put first on the bot's PATH: in a clone there is no such command anywhere else. */
+async function writeTools({ folder, gantry }: BotDoors): Promise<string> {
+  const tools = join(folder, 'bin');
+  await mkdir(tools, { recursive: true, mode: 0o700 });
+  const file = join(tools, 'gantry');
+  await writeFile(file, `#!/bin/sh\nexec ${gantry.map(quote).join(' ')} "$@"\n`, { mode: 0o700 });
+  // `mode` holds only for a new file.
+  await chmod(file, 0o700);
+  return tools;
+}

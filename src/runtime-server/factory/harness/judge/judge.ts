@@ -1,0 +1,164 @@
+/**
+ * The judge: a reducer from typed evidence to one state with a reason (factory.md 2.1). One authority per harness; other
+ * evidence decides only on the edges its rule names; unclear evidence keeps the state and closes the gate.
+ * Pure but for the clock: it arms no timer, it says when it wants to be asked again. Must not know a harness.
+ */
+import type { AgentState } from '../../../../contracts/factory/agent.ts';
+import type { Clock } from '../../../../kit/clock/clock.ts';
+import type { BotState, ExplainStep } from '../harness.ts';
+import type { Evidence } from './evidence.ts';
+import type { Matcher, Ruleset } from './rules.ts';
+import type { View } from './view.ts';
+
+/** How many evidences `explain` keeps. */
+const keptSteps = 50;
+
+export interface Judge {
+  state(): BotState;
+  /** True while the screen says nothing that a rule knows: the state is the last known one. */
+  unclear(): boolean;
+  setup(): boolean;
+  /** Evidence that needs no hold: hooks, OSC, the process. Returns whether the state or its reason changed. */
+  take(evidence: Evidence): boolean;
+  event(source: 'hook' | 'osc', event: string, payload: Readonly<Record<string, unknown>>): boolean;
+  /** The screen now. Decides nothing before its rule's hold time. */
+  look(view: View): boolean;
+  /** Lets time pass: promotes a verdict that has held long enough. */
+  tick(): boolean;
+  /** Milliseconds until {@link tick} could change something; null: nothing pends. */
+  next(): number | null;
+  steps(): readonly ExplainStep[];
+}
+
+export interface JudgeOptions {
+  readonly ruleset: Ruleset;
+  readonly matcher: Matcher;
+  readonly clock: Clock;
+  /** The last known state after a restart; a new bot is `starting`. */
+  readonly from?: BotState;
+}
+
+/** `byAuthority`: the reason came from evidence without limits, and a mere screen may not reword it. */
+type Current = BotState & { readonly setup: boolean; readonly byAuthority: boolean };
+type Step = { -readonly [K in keyof ExplainStep]: ExplainStep[K] };
+
+export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Judge {
+  let current: Current = {
+    ...(from ?? { state: 'starting', reason: null, since: clock.now() }),
+    setup: false,
+    byAuthority: false,
+  };
+  let unclear = false;
+  /** The verdict of the screen, how long it has stood, and its line in the log. */
+  let verdict: { evidence: Evidence; holdMs: number; since: number; step: Step; applied: boolean } | null = null;
+  let blankSince: number | null = null;
+  const log: Step[] = [];
+
+  function note(evidence: Evidence, decided: boolean): Step {
+    const claim = evidence.claim;
+    const step: Step = {
+      at: clock.now(),
+      source: evidence.source,
+      rule: evidence.rule,
+      claim: claim ? [claim.state, claim.reason].filter(Boolean).join(': ') : 'nothing',
+      evidence: evidence.seen,
+      decided,
+    };
+    log.push(step);
+    if (log.length > keptSteps) log.shift();
+    return step;
+  }
+
+  /** The one place that changes the state. */
+  function apply(evidence: Evidence): 'decided' | 'same' | 'no' {
+    const { claim } = evidence;
+    if (!claim) return 'no';
+    if (claim.state !== current.state && evidence.from && !evidence.from.includes(current.state)) return 'no';
+    const reason = claim.reason ?? null;
+    const setup = claim.setup ?? false;
+    const byAuthority = !evidence.from;
+    if (claim.state === current.state) {
+      // A screen does not take away or reword the reason that the authority gave for this state.
+      if (!byAuthority && (reason === null || (current.byAuthority && current.reason !== null))) return 'same';
+      if (reason === current.reason && setup === current.setup) return 'same';
+      current = { ...current, reason, setup, byAuthority };
+      return 'decided';
+    }
+    current = { state: claim.state, reason, setup, byAuthority, since: clock.now() };
+    return 'decided';
+  }
+
+  function promote(): boolean {
+    const now = clock.monotonic();
+    let changed = false;
+    if (verdict && !verdict.applied && now - verdict.since >= verdict.holdMs) {
+      const outcome = apply(verdict.evidence);
+      verdict.applied = true;
+      if (outcome === 'decided') {
+        verdict.step.decided = true;
+        changed = true;
+      }
+    }
+    const blank = blankSince !== null && ruleset.unclearAfterMs !== null && now - blankSince >= ruleset.unclearAfterMs;
+    if (blank !== unclear) {
+      unclear = blank;
+      changed = true;
+      if (blank) note({ source: 'screen', rule: 'no rule', claim: null, seen: 'no rule knows this screen' }, false);
+    }
+    return changed;
+  }
+
+  return {
+    state: () => ({
+      state: current.state,
+      reason: unclear ? 'unclear' : current.reason,
+      since: current.since,
+    }),
+    unclear: () => unclear,
+    setup: () => current.setup,
+    take(evidence) {
+      const outcome = apply(evidence);
+      note(evidence, outcome === 'decided');
+      // The screen still shows what was before: its hold begins anew after every word of an authority.
+      if (evidence.claim && verdict) {
+        verdict.since = clock.monotonic();
+        verdict.applied = false;
+      }
+      return outcome === 'decided';
+    },
+    event(source, event, payload) {
+      const evidence = matcher.event(source, event, payload);
+      return evidence ? this.take(evidence) : false;
+    },
+    look(view) {
+      if (ruleset.unclearAfterMs === null && ruleset.screen.length === 0) return false;
+      const found = matcher.screen(view);
+      const now = clock.monotonic();
+      if (!found) {
+        verdict = null;
+        blankSince ??= now;
+        return promote();
+      }
+      blankSince = null;
+      const { rule, evidence } = found;
+      if (verdict?.evidence.rule !== rule.id || verdict.evidence.claim?.reason !== evidence.claim?.reason) {
+        verdict = { evidence, holdMs: rule.holdMs, since: now, step: note(evidence, false), applied: false };
+      }
+      return promote();
+    },
+    tick: promote,
+    next() {
+      const now = clock.monotonic();
+      const waits: number[] = [];
+      if (verdict && !verdict.applied) waits.push(verdict.since + verdict.holdMs - now);
+      if (blankSince !== null && !unclear && ruleset.unclearAfterMs !== null) {
+        waits.push(blankSince + ruleset.unclearAfterMs - now);
+      }
+      return waits.length === 0 ? null : Math.max(0, Math.min(...waits));
+    },
+    steps: () => log.map((step) => ({ ...step })),
+  };
+}
+
+/** States in which a harness's process runs; used by rules that may end any of them. */
+export const liveStates: readonly AgentState[] = ['starting', 'idle', 'working', 'needs_you', 'blocked'];

@@ -1,0 +1,165 @@
+/**
+ * The `shell` harness: bash with our start file. State by its own private OSC, messages by its input channel (a file and a key),
+ * evidence by its own report. Must not know other harnesses.
+ */
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../../../../contracts/common/errors.ts';
+import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
+import { botEnvironment } from '../environment.ts';
+import { findProgram } from '../find-program.ts';
+import type { DeliverResult, Outgoing } from '../harness.ts';
+import { composeCommands } from '../wording.ts';
+import { shellRules } from './rules.ts';
+import { promptText, readlineFile, readSignal, type ShellSignal, signalsIn, startFile, takeKey } from './start-file.ts';
+
+/** How much of the journal is searched for the last signals after a restart. */
+const journalTailBytes = 256 * 1024;
+/** Readline answers within a few milliseconds; a loaded computer may need seconds. */
+const takeMs = 3000;
+const acceptMs = 2000;
+
+const seen = 'the shell reported that it took exactly this input';
+
+export function createShellAdapter({ env }: Surroundings): Adapter {
+  return {
+    ruleset: shellRules,
+    async prepare(bot, doors) {
+      const bash = await findProgram('bash', env.PATH);
+      if (!bash) {
+        throw new AppError(
+          'usage',
+          'bash was not found on PATH.',
+          'Install bash 4.4 or newer, then start the team again.',
+        );
+      }
+      const nonce = randomBytes(16).toString('hex');
+      const messageFile = join(doors.folder, 'message');
+      const rcFile = join(doors.folder, 'bashrc');
+      const inputFile = join(doors.folder, 'inputrc');
+      await writeFile(inputFile, readlineFile, { mode: 0o600 });
+      await writeFile(
+        rcFile,
+        startFile({ name: `${bot.slug}@${bot.team}`, nonce, messageFile, firstCommand: bot.command }),
+        { mode: 0o600 },
+      );
+      return {
+        command: [bash, '--noprofile', '--rcfile', rcFile, '-i'],
+        cwd: bot.cwd,
+        env: botEnvironment(env, bot, doors, { INPUTRC: inputFile, SHELL: bash }),
+        cols: 120,
+        rows: 40,
+      };
+    },
+    drive: driveShell,
+  };
+}
+
+/** Where the start file of a bot lies; the folder is fixed, so a restarted runtime finds nonce and message file again. */
+async function readNonce(folder: string): Promise<string | null> {
+  const text = await readFile(join(folder, 'bashrc'), 'utf8').catch(() => '');
+  return /777;gantry;([0-9a-f]{32})/.exec(text)?.[1] ?? null;
+}
+
+function driveShell(context: DriverContext): Driver {
+  const { bot, paneId, panes, judge } = context;
+  const name = `${bot.slug}@${bot.team}`;
+  const folder = String(context.recall().folder ?? '');
+  let nonce: string | null = null;
+  /** OSC that came before the nonce was read, in order. */
+  let early: string[] | null = [];
+  let prompt: { count: number; text: string; offset: number } | null = null;
+  /** What the shell said about a message, by delivery id; only the one being delivered. */
+  const reports = new Map<string, 'took' | 'draft'>();
+  /** Counts commands that were started, prompts for more, and new prompts: it moves when Enter was taken. */
+  let moves = 0;
+  let draft = false;
+
+  function take({ signal, fields }: ShellSignal, offset: number): void {
+    const [first = '', status = '', ...directory] = fields;
+    if (signal === 'took' || signal === 'draft') reports.set(first, signal);
+    if (signal === 'draft') draft = true;
+    if (signal === 'start' || signal === 'more') moves += 1;
+    if (signal === 'ready') {
+      // Readline prints the prompt again after our key or a resize: the same count, nothing new.
+      if (prompt?.count === Number(first)) return;
+      prompt = { count: Number(first), text: promptText(name, directory.join(';')), offset };
+      moves += 1;
+      draft = false;
+    }
+    judge.event('osc', signal, { status, id: first });
+  }
+
+  /** Signals that were printed before anybody listened: after the start, or while no runtime ran. */
+  async function catchUp(): Promise<void> {
+    nonce = await readNonce(folder);
+    const end = panes.get(paneId)?.facts.offset ?? 0;
+    if (nonce !== null) {
+      const tail = await panes.read(paneId, Math.max(0, end - journalTailBytes), journalTailBytes).catch(() => null);
+      if (tail) {
+        for (const signal of signalsIn(Buffer.from(tail.bytes).toString('utf8'), nonce)) take(signal, tail.end);
+      }
+      for (const text of early ?? []) {
+        const signal = readSignal(text, nonce);
+        if (signal) take(signal, 0);
+      }
+    }
+    early = null;
+    context.poke();
+  }
+  void catchUp();
+
+  return {
+    obstacle() {
+      const facts = context.facts();
+      if (early !== null || !facts || !prompt) return 'starting';
+      const last = facts.bottom.at(-1) ?? '';
+      if (draft && last.trimEnd() === prompt.text.trimEnd()) draft = false;
+      if (draft) return 'draft';
+      // A screen older than the prompt says nothing; the shell itself looks once more when the message is taken.
+      if (facts.offset < prompt.offset) return null;
+      return last.startsWith(prompt.text) && last.slice(prompt.text.length).trim() !== '' ? 'draft' : null;
+    },
+    onOsc(osc) {
+      if (osc.code !== 777) return;
+      if (early !== null) {
+        early.push(osc.text);
+        return;
+      }
+      const signal = nonce === null ? null : readSignal(osc.text, nonce);
+      if (signal) take(signal, osc.offset);
+    },
+    async deliver(message: Outgoing): Promise<DeliverResult> {
+      const text = composeCommands(message);
+      await writeFile(join(folder, 'message'), `${message.deliveryId}\n${text}`, { mode: 0o600 });
+      const offer = async (): Promise<'took' | 'draft' | null> => {
+        reports.delete(message.deliveryId);
+        await panes.write(paneId, takeKey);
+        await context.until(() => reports.has(message.deliveryId), takeMs);
+        return reports.get(message.deliveryId) ?? null;
+      };
+      const enter = async (): Promise<boolean> => {
+        const before = moves;
+        await panes.write(paneId, '\r');
+        return context.until(() => moves > before, acceptMs);
+      };
+      reports.clear();
+      return context.typing.run(async () => {
+        const gate = context.gate();
+        if (!gate.open) return { state: 'held', why: gate.why };
+        const answer = await offer();
+        if (answer === 'draft') return { state: 'held', why: 'draft' };
+        if (answer === null) return { state: 'held', why: 'the shell did not answer; it may be busy' };
+        if (await enter()) return { state: 'verified', evidence: 'hook', detail: seen };
+        // Once more, and only when the line is still exactly ours: the same key answers `took` for an equal line.
+        if ((await offer()) === 'took' && (await enter())) return { state: 'verified', evidence: 'hook', detail: seen };
+        return {
+          state: 'unconfirmed',
+          evidence: null,
+          detail: 'the shell held the text, but did not report that it took it after Enter',
+        };
+      });
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * What goes into a pane and how it is found again: cleaning, the sender's line, the comparison with what a harness says it got
+ * (tui.md 0.4, 0.5, 5.1). Must not know how a text is typed.
+ */
+import type { Outgoing } from './harness.ts';
+
+/** Invisible characters that some harnesses drop: zero-width, direction marks, soft hyphen, byte order mark. */
+const invisible = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/gu;
+
+/** CRLF and CR become LF; every other control character except tab and LF is dropped, so no escape sequence survives. */
+export function clean(text: string): string {
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replace(/[\u2028\u2029]/gu, '\n')
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/gu, '');
+}
+
+/** One line, so that no part of a name can begin a line of its own. */
+function oneLine(text: string): string {
+  return clean(text).replace(/\s+/gu, ' ').trim();
+}
+
+/**
+ * The message as it stands in a composer. The first line names the sender, so that a leading `!` or `/` never stands first;
+ * it carries the delivery's id, which makes the submitted prompt findable. `raw` is the bare text.
+ */
+export function composePrompt(message: Outgoing): string {
+  if (message.raw) return clean(message.text);
+  const lines = [`${oneLine(message.senderLine)} (message ${message.deliveryId}):`, clean(message.text)];
+  if (message.replyLine) lines.push('', oneLine(message.replyLine));
+  return lines.join('\n');
+}
+
+/** The message for a shell: sender and reply line are comments and run nothing; the text's lines run as commands. */
+export function composeCommands(message: Outgoing): string {
+  const text = clean(message.text).replace(/\n+$/u, '');
+  if (message.raw) return text;
+  const lines = [`# ${oneLine(message.senderLine)}`, text];
+  if (message.replyLine) lines.push(`# ${oneLine(message.replyLine)}`);
+  return lines.join('\n');
+}
+
+/** What is left when a harness has wrapped, trimmed and re-spaced a prompt: no paste tags, no invisible characters, single blanks. */
+export function normalise(text: string): string {
+  return text
+    .replace(/<\/?pasted_content\b[^>]*>/gu, ' ')
+    .replace(invisible, '')
+    .replace(/[\s\u2028\u2029]+/gu, ' ')
+    .trim();
+}
+
+/** Whether the text a harness took contains ours. Containment, not equality: a harness may add a date, a frame or a queue. */
+export function containsText(taken: string, ours: string): boolean {
+  const wanted = normalise(ours);
+  return wanted !== '' && normalise(taken).includes(wanted);
+}

@@ -1,0 +1,150 @@
+/** One bot in a scratch folder with a real pty: what every harness test starts with. */
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../../src/kit/clock/clock.ts';
+import type { ProcessRunner } from '../../../src/runtime-server/factory/harness/adapter.ts';
+import type {
+  BotDoors,
+  BotSpec,
+  HarnessBot,
+  Harnesses,
+  Outgoing,
+} from '../../../src/runtime-server/factory/harness/harness.ts';
+import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
+import { createPtyPanes, type PtyPanes } from './pty-panes.ts';
+
+export const processes: ProcessRunner = {
+  run: ([file, ...args], { cwd, env, input, timeoutMs }) =>
+    new Promise((resolve, reject) => {
+      const child = spawn(file, args, { cwd, env, timeout: timeoutMs, stdio: 'pipe' });
+      const out = { stdout: '', stderr: '' };
+      child.stdout.on('data', (data) => {
+        out.stdout += data;
+      });
+      child.stderr.on('data', (data) => {
+        out.stderr += data;
+      });
+      child.on('error', reject);
+      child.on('close', (code, signal) => resolve({ ...out, code, timedOut: signal !== null }));
+      child.stdin.end(input ?? '');
+    }),
+};
+
+export interface Scratch {
+  readonly home: string;
+  readonly work: string;
+  readonly panes: PtyPanes;
+  readonly harnesses: Harnesses;
+  readonly facts: Map<string, Readonly<Record<string, unknown>>>;
+  readonly env: Record<string, string>;
+  /** A second set of harnesses over the same panes and memory: the runtime after a restart. */
+  restarted(): Harnesses;
+  doors(agentId: string): BotDoors;
+  /** Prepares, starts and attaches. */
+  up(spec: Partial<BotSpec>, folder?: string): Promise<HarnessBot>;
+  close(): void;
+}
+
+export function createScratch(env: Record<string, string> = {}): Scratch {
+  const root = mkdtempSync(join(tmpdir(), 'gantry-harness-'));
+  const home = join(root, 'home');
+  const work = join(root, 'work');
+  for (const folder of [home, work]) mkdirSync(folder, { mode: 0o700 });
+  const whole = { PATH: process.env.PATH ?? '', HOME: home, LANG: 'C.UTF-8', ...env };
+  const panes = createPtyPanes();
+  const facts = new Map<string, Readonly<Record<string, unknown>>>();
+  const memory = {
+    recall: (id: string) => facts.get(id) ?? null,
+    remember: (id: string, value: Readonly<Record<string, unknown>>) => {
+      facts.set(id, structuredClone(value));
+    },
+  };
+  const create = () => createHarnesses({ panes, clock: systemClock, memory, processes, env: whole, home });
+  const harnesses = create();
+  let count = 0;
+
+  function doors(agentId: string): BotDoors {
+    const folder = join(root, 'bots', agentId);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return {
+      urlFile: join(root, 'url'),
+      tokenFile: join(folder, 'token'),
+      workspace: work,
+      gantry: [process.execPath, join(root, 'gantry.js')],
+      folder,
+    };
+  }
+
+  return {
+    home,
+    work,
+    panes,
+    harnesses,
+    facts,
+    env: whole,
+    restarted: create,
+    doors,
+    async up(spec) {
+      count += 1;
+      const bot: BotSpec = {
+        agentId: `agent_${count}`,
+        slug: 'web',
+        team: 'dev',
+        harness: 'shell',
+        model: null,
+        command: null,
+        cwd: work,
+        env: {},
+        culture: null,
+        ...spec,
+      };
+      const launch = await harnesses.prepare(bot, doors(bot.agentId));
+      const paneId = `pane_${count}`;
+      panes.start(paneId, launch);
+      return harnesses.attach(bot, paneId);
+    },
+    close() {
+      panes.close();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+let deliveries = 0;
+export function outgoing(text: string, extra: Partial<Outgoing> = {}): Outgoing {
+  deliveries += 1;
+  return {
+    deliveryId: `delivery_${deliveries}`,
+    senderLine: 'From owner',
+    text,
+    replyLine: null,
+    raw: false,
+    ...extra,
+  };
+}
+
+/** Waits for a condition on a bot's state; fails with what the bot was last. */
+export async function reaches(bot: HarnessBot, state: string, ms = 10_000): Promise<void> {
+  await eventually(
+    () => bot.state().state === state,
+    ms,
+    () => `${state}, but it is ${JSON.stringify(bot.state())}`,
+  );
+}
+
+export async function eventually(condition: () => boolean, ms = 10_000, words = () => 'the condition'): Promise<void> {
+  const end = Date.now() + ms;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error(`Waited ${ms} ms for ${words()}.`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+export const gateOpen = (bot: HarnessBot) =>
+  eventually(
+    () => bot.gate().open,
+    10_000,
+    () => `an open gate: ${JSON.stringify(bot.gate())}`,
+  );

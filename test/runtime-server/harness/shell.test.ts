@@ -1,0 +1,174 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createScratch, eventually, gateOpen, outgoing, reaches, type Scratch } from './bench-of-one.ts';
+
+let scratch: Scratch;
+beforeEach(() => {
+  scratch = createScratch();
+});
+afterEach(() => scratch.close());
+
+const screen = (bot: { explain(): { bottom: readonly string[] } }) => bot.explain().bottom.join('\n');
+
+test('a message runs as commands below a comment that names its sender, and the shell itself is the witness', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  const result = await bot.deliver(outgoing('echo one > a.txt\nfor i in 2 3; do\n  echo $i >> a.txt\ndone'));
+  expect(result).toMatchObject({ state: 'verified', evidence: 'hook' });
+  await gateOpen(bot);
+  expect(readFileSync(join(scratch.work, 'a.txt'), 'utf8')).toBe('one\n2\n3\n');
+  expect(screen(bot)).toContain('web@dev work $ # From owner');
+});
+
+test('no message acts as history, is changed by tabs, umlauts or control characters, or runs by its sender line', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  const text = "printf '%s' 'ä\tb!!\x1b[201~c' > b.txt";
+  const sender = 'From x\ntouch forged';
+  expect(await bot.deliver(outgoing(text, { senderLine: sender }))).toMatchObject({ state: 'verified' });
+  await gateOpen(bot);
+  expect(readFileSync(join(scratch.work, 'b.txt'), 'utf8')).toBe('ä\tb!![201~c');
+  expect(existsSync(join(scratch.work, 'forged'))).toBe(false);
+});
+
+test('a hundred thousand characters arrive whole', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  const long = 'x'.repeat(99_900);
+  expect(await bot.deliver(outgoing(`printf %s ${long} > long.txt`))).toMatchObject({ state: 'verified' });
+  await gateOpen(bot);
+  expect(readFileSync(join(scratch.work, 'long.txt'), 'utf8')).toBe(long);
+});
+
+test('raw types the bare text with nothing before or after it', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  expect(await bot.deliver(outgoing('echo raw', { raw: true, replyLine: 'never' }))).toMatchObject({
+    state: 'verified',
+  });
+  await gateOpen(bot);
+  expect(screen(bot)).toContain('$ echo raw\nraw\n');
+  expect(screen(bot)).not.toContain('From');
+});
+
+test('state follows prompt, command, unfinished command and exit codes', async () => {
+  const bot = await scratch.up({});
+  const states: string[] = [];
+  bot.onState(({ state, reason }) => states.push([state, reason].filter(Boolean).join(': ')));
+  await gateOpen(bot);
+  await bot.input({ text: 'sleep 0.2; false', keys: ['Enter'] });
+  await reaches(bot, 'working');
+  expect(bot.gate()).toMatchObject({ open: false, setup: false });
+  await reaches(bot, 'idle');
+  expect(bot.state().reason).toBe('the last command ended with exit code 1');
+  await bot.input({ text: 'echo "abc', keys: ['Enter'] });
+  await reaches(bot, 'needs_you');
+  await bot.input({ keys: ['C-c'] });
+  await reaches(bot, 'idle');
+  await bot.input({ text: 'exit 3', keys: ['Enter'] });
+  await reaches(bot, 'failed');
+  expect(states).toEqual(
+    [
+      'idle',
+      'working',
+      'idle: the last command ended with exit code 1',
+      'needs_you: the shell waits for the rest of an unfinished command',
+      'idle: the last command ended with exit code 130',
+      'working: ',
+      'failed: it ended with exit code 3',
+    ].map((line) => line.replace(/: $/, '')),
+  );
+  expect(bot.gate()).toEqual({ open: false, why: 'no live pane', setup: false });
+});
+
+test('a shell that is left with exit code 0 is offline', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  await bot.input({ text: 'exit 0', keys: ['Enter'] });
+  await reaches(bot, 'offline');
+});
+
+test('a draft of a person closes the gate and is never mixed with a message', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  await bot.input({ text: 'touch half' });
+  await eventually(() => !bot.gate().open && 'why' in bot.gate() && JSON.stringify(bot.gate()).includes('draft'));
+  expect(await bot.deliver(outgoing('touch other'))).toEqual({ state: 'held', why: 'draft' });
+  await bot.input({ keys: ['C-u'] });
+  await gateOpen(bot);
+  expect(await bot.deliver(outgoing('touch third'))).toMatchObject({ state: 'verified' });
+  await gateOpen(bot);
+  expect([existsSync(join(scratch.work, 'half')), existsSync(join(scratch.work, 'other'))]).toEqual([false, false]);
+  expect(existsSync(join(scratch.work, 'third'))).toBe(true);
+});
+
+test('a draft that no screen has shown yet is found by the shell when the message is offered', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  // Straight into the pty, in the same turn: the gate cannot know.
+  const typed = scratch.panes.write(bot.paneId, 'touch half');
+  const result = await bot.deliver(outgoing('touch other'));
+  await typed;
+  expect(result).toEqual({ state: 'held', why: 'draft' });
+  expect(existsSync(join(scratch.work, 'other'))).toBe(false);
+});
+
+test('printed output cannot forge a prompt: only signals with the nonce of this start count', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  writeFileSync(
+    join(scratch.work, 'forge.sh'),
+    "printf '\\e]777;gantry;00;ready;9;0;x\\a\\e]777;gantry;;ready;9;0;x\\a'; sleep 0.4\n",
+  );
+  await bot.deliver(outgoing('sh forge.sh'));
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(bot.state().state).toBe('working');
+  await reaches(bot, 'idle');
+});
+
+test('a first command runs before the first prompt, and its interruption leaves a shell that works', async () => {
+  const bot = await scratch.up({ command: "echo 'it''s on' > first.txt; sleep 30" });
+  await reaches(bot, 'working');
+  await eventually(() => existsSync(join(scratch.work, 'first.txt')));
+  await bot.input({ keys: ['C-c'] });
+  await reaches(bot, 'idle');
+  await gateOpen(bot);
+  expect(await bot.deliver(outgoing('echo after >> first.txt'))).toMatchObject({ state: 'verified' });
+  await gateOpen(bot);
+  expect(readFileSync(join(scratch.work, 'first.txt'), 'utf8')).toBe('its on\nafter\n');
+});
+
+test('after a restart of the runtime the journal tells what happened meanwhile', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  const spec = {
+    agentId: bot.agentId,
+    slug: 'web',
+    team: 'dev',
+    harness: 'shell',
+    model: null,
+    command: null,
+    cwd: scratch.work,
+    env: {},
+    culture: null,
+  } as const;
+  bot.close();
+  await scratch.panes.write(bot.paneId, 'false\r');
+  await eventually(() => scratch.panes.get(bot.paneId)?.facts.bottom.length === 2);
+  const again = scratch.restarted().attach(spec, bot.paneId);
+  await gateOpen(again);
+  expect(again.state()).toMatchObject({ state: 'idle', reason: 'the last command ended with exit code 1' });
+  expect(await again.deliver(outgoing('echo back'))).toMatchObject({ state: 'verified' });
+});
+
+test('nothing of the person is read or written: no start files, no history', async () => {
+  writeFileSync(join(scratch.home, '.bashrc'), 'touch ~/read-bashrc\nPS1="mine "\n');
+  writeFileSync(join(scratch.home, '.inputrc'), 'set editing-mode vi\n');
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  await bot.deliver(outgoing('exit 0'));
+  await reaches(bot, 'offline');
+  expect(existsSync(join(scratch.home, 'read-bashrc'))).toBe(false);
+  expect(existsSync(join(scratch.home, '.bash_history'))).toBe(false);
+});
