@@ -1,0 +1,53 @@
+/**
+ * What the desktop window may show and do (desktop.md 6.1): decided here, wired in `shell.ts`. Pure; electron only as types.
+ */
+import type { BrowserWindowConstructorOptions } from 'electron';
+
+/** The one-time address that `gantry start` hands over; anything else is refused, because the window would show it as Gantry. */
+export function readOpenAddress(text: string | undefined): { origin: string; address: string } | null {
+  if (text === undefined || !URL.canParse(text)) return null;
+  const url = new URL(text);
+  const ours = url.protocol === 'http:' && url.hostname === '127.0.0.1' && url.pathname === '/open';
+  return ours && url.searchParams.has('t') ? { origin: url.origin, address: url.href } : null;
+}
+
+export function mayNavigate(target: string, origin: string): boolean {
+  return URL.canParse(target) && new URL(target).origin === origin;
+}
+
+/** Address for the person's own browser or mail program; null for every other scheme. */
+export function externalTarget(target: string): string | null {
+  if (!URL.canParse(target)) return null;
+  const url = new URL(target);
+  return url.protocol === 'https:' || url.protocol === 'mailto:' ? url.href : null;
+}
+
+const allowed: ReadonlySet<string> = new Set(['notifications', 'clipboard-sanitized-write']);
+
+export function mayUse(permission: string, requester: string, origin: string): boolean {
+  return allowed.has(permission) && mayNavigate(requester, origin);
+}
+
+export function windowOptions(preload: string): BrowserWindowConstructorOptions {
+  return {
+    width: 1440,
+    height: 900,
+    minWidth: 390,
+    minHeight: 480,
+    title: 'Gantry',
+    show: false,
+    autoHideMenuBar: true,
+    webPreferences: { preload, contextIsolation: true, sandbox: true, nodeIntegration: false, webviewTag: false },
+  };
+}
+
+/** Name and value of the session cookie in the answer to a one-time address; null when the code was not taken. */
+export function sessionCookie(setCookies: readonly string[]): { name: string; value: string } | null {
+  for (const line of setCookies) {
+    const pair = line.split(';')[0] ?? '';
+    const at = pair.indexOf('=');
+    if (at > 0 && /;\s*httponly/i.test(line))
+      return { name: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() };
+  }
+  return null;
+}
