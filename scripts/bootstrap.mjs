@@ -1,0 +1,200 @@
+/**
+ * Makes a clone ready: `start` installs and builds, `test` installs. Runs before npm start and npm test, so it has no dependencies, and
+ * Node 18 can parse it. Everything it says goes to stderr. When all is up to date it does nothing, in a few milliseconds.
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { buildIsFresh, buildStamp, findNode, noNode, root } from './node-runtime.mjs';
+
+const installStamp = join(root, 'node_modules', '.gantry-installed');
+const lockFile = join(root, 'out', '.bootstrap-lock');
+const goal = process.argv[2];
+
+process.exitCode = await main();
+
+async function main() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < 20 || (major === 20 && minor < 19)) {
+    say(
+      `Gantry needs Node 20.19 or newer; this is Node ${process.versions.node}. Install Node 24 from https://nodejs.org`,
+    );
+    return 70;
+  }
+  if (goal !== 'start' && goal !== 'test') {
+    say('Give start or test: what to make ready for.');
+    return 64;
+  }
+  if (isReady()) return 0;
+  const release = await takeLock();
+  try {
+    // Somebody else may have done it while we waited.
+    if (!isInstalled()) {
+      const code = install();
+      if (code !== 0) return code;
+    }
+    if (findNode() === null) {
+      say(noNode);
+      return 70;
+    }
+    return goal === 'start' && !buildIsFresh() ? build() : 0;
+  } finally {
+    release();
+  }
+}
+
+function isReady() {
+  return isInstalled() && findNode() !== null && (goal !== 'start' || buildIsFresh());
+}
+
+/** What decides which files lie in node_modules. */
+function wanted() {
+  const hash = createHash('sha256');
+  for (const name of ['package.json', 'package-lock.json']) hash.update(readFileSync(join(root, name))).update('\0');
+  return hash.update(`${process.platform} ${process.arch}`).digest('hex');
+}
+
+function isInstalled() {
+  try {
+    return readFileSync(installStamp, 'utf8') === wanted();
+  } catch {
+    return false;
+  }
+}
+
+function install() {
+  say('Installing Gantry’s dependencies (first time: about half a minute) …');
+  const started = Date.now();
+  const npm = process.env.npm_execpath;
+  // Development dependencies are what Gantry is built with, whatever NODE_ENV says.
+  const options = [
+    'ci',
+    '--include=dev',
+    '--include=optional',
+    '--loglevel=error',
+    '--no-fund',
+    '--no-audit',
+    '--no-progress',
+  ];
+  const ours = npm !== undefined && /npm-cli\.[cm]?js$/.test(npm);
+  const command = ours ? process.execPath : process.platform === 'win32' ? 'npm.cmd' : 'npm';
+  const result = spawnSync(command, ours ? [npm, ...options] : options, {
+    cwd: root,
+    env: cleanEnvironment(process.env),
+    stdio: ['ignore', 2, 2],
+    shell: !ours && process.platform === 'win32',
+  });
+  if (result.status !== 0) {
+    const why =
+      result.error === undefined ? `npm ci ended with ${result.status ?? result.signal}` : result.error.message;
+    say(`The dependencies could not be installed: ${why}. Check the network and run the same command again.`);
+    return 70;
+  }
+  writeFileSync(installStamp, wanted());
+  say(`Installed in ${seconds(started)}.`);
+  return 0;
+}
+
+/** npm hands its own flags down as variables (`omit`, `ignore-scripts` …); of them only where to fetch from is kept. */
+function cleanEnvironment(env) {
+  const kept =
+    /^npm_config_(cache|registry|ca|cafile|cert|key|strict_ssl|proxy|https_proxy|noproxy|http_proxy|userconfig|globalconfig|offline|prefer_offline|prefer_online|fetch_.*|maxsockets|@.*|\/\/.*)$/i;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !/^npm_/i.test(name) || kept.test(name)));
+}
+
+function build() {
+  say('Building Gantry …');
+  const started = Date.now();
+  mkdirSync(dirname(buildStamp), { recursive: true });
+  rmSync(buildStamp, { force: true });
+  // Whatever is changed while the build runs is newer than this stamp, so the next start builds again.
+  const stamp = `${buildStamp}.${process.pid}`;
+  writeFileSync(stamp, '');
+  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+  const env = { ...process.env, NODE_ENV: 'production' };
+  const result = spawnSync(findNode(), [vite, 'build', '--app', '--logLevel', 'warn'], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 2, 2],
+  });
+  if (result.status !== 0) {
+    rmSync(stamp, { force: true });
+    say(`The build failed (${result.status ?? result.signal}).`);
+    return 70;
+  }
+  renameSync(stamp, buildStamp);
+  say(`Built in ${seconds(started)}.`);
+  return 0;
+}
+
+/** One bootstrap at a time in one clone. Resolves with the way to let go. */
+async function takeLock() {
+  mkdirSync(dirname(lockFile), { recursive: true });
+  const mine = `${process.pid} ${randomBytes(8).toString('hex')}`;
+  let told = false;
+  for (;;) {
+    const whole = `${lockFile}.${mine.replace(' ', '-')}`;
+    try {
+      // Linked, not written: nobody may ever see a lock without its holder.
+      writeFileSync(whole, mine);
+      linkSync(whole, lockFile);
+      process.on('exit', release);
+      return release;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    } finally {
+      rmSync(whole, { force: true });
+    }
+    const holder = readLock();
+    if (holder !== null && !isAlive(Number.parseInt(holder, 10))) {
+      breakLock(holder);
+      continue;
+    }
+    if (!told) say('Another start or test of this clone is installing or building; waiting for it …');
+    told = true;
+    await new Promise((resolve) => setTimeout(resolve, 150));
+  }
+
+  function release() {
+    if (readLock() === mine) rmSync(lockFile, { force: true });
+  }
+}
+
+function readLock() {
+  try {
+    return readFileSync(lockFile, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+/** Takes a dead holder's lock away; if it was another's fresh one that we caught, it is put back. */
+function breakLock(holder) {
+  const aside = `${lockFile}.${process.pid}`;
+  try {
+    renameSync(lockFile, aside);
+    if (readFileSync(aside, 'utf8') !== holder) linkSync(aside, lockFile);
+  } catch {
+    // Somebody was faster.
+  }
+  rmSync(aside, { force: true });
+}
+
+function isAlive(pid) {
+  if (!Number.isInteger(pid)) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+function say(text) {
+  process.stderr.write(`${text}\n`);
+}
+
+function seconds(started) {
+  return `${((Date.now() - started) / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env node
+/**
+ * The command `gantry`. Runs the built program in this very process where this Node is new enough (idle memory counts: no wrapper
+ * process), else hands everything to the Node that came with the dependencies. Node 18 can parse this file.
+ */
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { buildIsFresh, findNode, isCheckout, noNode, root, thisNodeIsEnough } from './node-runtime.mjs';
+
+if (thisNodeIsEnough()) await runHere();
+else await runElsewhere();
+
+async function runHere() {
+  const built = join(root, 'out', 'server', 'cli.js');
+  const source = join(root, 'src', 'cli', 'main.ts');
+  const program = isCheckout() && !(existsSync(built) && buildIsFresh()) ? source : built;
+  if (!existsSync(join(root, 'node_modules')) && isCheckout()) {
+    fail('Gantry is not installed yet: run npm start (or npm ci) in its folder first.');
+    return;
+  }
+  await import(pathToFileURL(program).href);
+}
+
+async function runElsewhere() {
+  const node = findNode();
+  if (node === null) {
+    fail(
+      isCheckout() && !existsSync(join(root, 'node_modules'))
+        ? 'Gantry is not installed yet: run npm start in its folder first.'
+        : noNode,
+    );
+    return;
+  }
+  const { spawn } = await import('node:child_process');
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  // A terminal sends its signals to the whole group; those that only we got are passed on.
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'])
+    process.on(signal, () => child.kill(signal));
+  process.on('SIGINT', () => {
+    if (!process.stdin.isTTY) child.kill('SIGINT');
+  });
+  child.on('error', (error) => fail(`${node} could not be started (${error.message}).`));
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
+}
+
+/** One sentence and exit code 70, as JSON where that was asked for. */
+function fail(fact) {
+  if (process.argv.includes('--json')) {
+    console.log(JSON.stringify({ error: { code: 'internal', fact, action: '' } }));
+  } else console.error(fact);
+  process.exitCode = 70;
+}

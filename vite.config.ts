@@ -1,0 +1,79 @@
+/**
+ * One build for everything that is shipped: `vite build --app` makes the four environments below into `out/`.
+ * renderer: the page. server: the programs that Node runs (cli, pane-host, hook). main, preload: the Electron shell.
+ * Native modules stay outside, because their binaries lie beside their packages; all else is bundled.
+ */
+import { builtinModules } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import tailwind from '@tailwindcss/vite';
+import react from '@vitejs/plugin-react';
+import { defineConfig, type EnvironmentOptions } from 'vite';
+
+const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+const builtins = builtinModules.flatMap((name) => (name.startsWith('node:') ? [name] : [name, `node:${name}`]));
+const natives = ['electron', 'better-sqlite3', 'node-pty'];
+
+/** A bundle that Node (or Electron's own Node) runs. Not minified: stack traces of a fault must be legible. */
+function program(input: Record<string, string>, outDir: string, format: 'es' | 'cjs'): EnvironmentOptions {
+  return {
+    consumer: 'server',
+    resolve: {
+      noExternal: true,
+      external: natives,
+      builtins,
+      conditions: ['node', 'import', 'module', 'default'],
+      mainFields: ['module', 'main'],
+    },
+    build: {
+      outDir: path(outDir),
+      emptyOutDir: true,
+      target: 'node24',
+      minify: false,
+      sourcemap: false,
+      copyPublicDir: false,
+      reportCompressedSize: false,
+      rolldownOptions: {
+        input: Object.fromEntries(Object.entries(input).map(([name, file]) => [name, path(file)])),
+        external: [...natives, ...builtins],
+        platform: 'node',
+        output: {
+          format,
+          entryFileNames: format === 'cjs' ? '[name].cjs' : '[name].js',
+          chunkFileNames: 'chunks/[name]-[hash].js',
+        },
+      },
+    },
+  };
+}
+
+export default defineConfig({
+  root: path('src/renderer'),
+  plugins: [react(), tailwind()],
+  environments: {
+    client: {
+      build: {
+        outDir: path('out/renderer'),
+        emptyOutDir: true,
+        target: 'es2023',
+        reportCompressedSize: false,
+        // The terminal and its renderer are one piece; the page loads it only with the first pane.
+        chunkSizeWarningLimit: 900,
+      },
+    },
+    server: program(
+      { cli: 'src/cli/main.ts', 'pane-host': 'src/pane-host/main.ts', hook: 'src/cli/hook.ts' },
+      'out/server',
+      'es',
+    ),
+    main: program({ main: 'src/main/main.ts' }, 'out/main', 'es'),
+    preload: program({ preload: 'src/preload/preload.ts' }, 'out/preload', 'cjs'),
+  },
+  builder: {
+    async buildApp(builder) {
+      for (const name of ['client', 'server', 'main', 'preload']) {
+        const environment = builder.environments[name];
+        if (environment !== undefined) await builder.build(environment);
+      }
+    },
+  },
+});
