@@ -6,7 +6,7 @@
  * travels in tails only, as the bytes it is: never encoded, never decoded on the way.
  */
 import { createHash } from 'node:crypto';
-import { tmpdir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 
 /** A host of another major is left alone and another host is started beside it; a minor only adds. */
@@ -50,14 +50,9 @@ export function hostFiles(home: string, platform: NodeJS.Platform = process.plat
   if (platform === 'win32') return { ...files, socket: `\\\\.\\pipe\\gantry-${short}-${name}`, socketFolder: null };
   const socket = join(folder, `${name}.sock`);
   if (Buffer.byteLength(socket) <= longestSocketPath) return { ...files, socket, socketFolder: null };
-  const own = join(shortestTemporaryFolder(), `gantry-${userInfo().uid}-${short}`);
+  // Not the variables for temporary folders: host and client may have been started from different places.
+  const own = `/tmp/gantry-${userInfo().uid}-${short}`;
   return { ...files, socket: join(own, `${name}.sock`), socketFolder: own };
-}
-
-function shortestTemporaryFolder(): string {
-  const own = process.env.XDG_RUNTIME_DIR;
-  if (own?.startsWith('/') && own.length < 40) return own;
-  return tmpdir().length < 40 ? tmpdir() : '/tmp';
 }
 
 // ---- What is said of a pane ----
@@ -232,7 +227,8 @@ export function createFrameReader(onFrame: (header: unknown, tail: Uint8Array) =
     while (data.length - at >= 8) {
       const body = data.readUInt32BE(at);
       const header = data.readUInt32BE(at + 4);
-      if (body > maxFrame || header > body - 4) throw new RangeError(`a frame of ${body} bytes with a header of ${header}`);
+      if (body > maxFrame || header > body - 4)
+        throw new RangeError(`a frame of ${body} bytes with a header of ${header}`);
       if (data.length - at < 4 + body) {
         wanted = 4 + body;
         break;

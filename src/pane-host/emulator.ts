@@ -1,0 +1,202 @@
+/**
+ * One headless terminal: takes a pane's bytes, gives its screen, its text and the facts in it. It answers the questions that
+ * programs put to a terminal (the one place where answers come from) and reports sequences of interest in order.
+ * It knows nothing of processes, journals or sockets, and never judges what a screen means.
+ */
+import type { SerializeAddon } from '@xterm/addon-serialize';
+import type { Terminal } from '@xterm/headless';
+import { drawRows, lastLines, mostlyDim } from './screen-text.ts';
+
+export interface EmulatorOptions {
+  readonly cols: number;
+  readonly rows: number;
+  readonly scrollback: number;
+  /** An answer to the program, to be typed into its terminal. */
+  readonly onReply: (text: string) => void;
+  readonly onOsc: (code: number, text: string) => void;
+}
+
+export interface EmulatorFacts {
+  readonly title: string;
+  readonly progress: string | null;
+  readonly altScreen: boolean;
+  readonly bracketedPaste: boolean;
+  readonly focusReporting: boolean;
+  readonly bottom: readonly string[];
+  readonly dimRows: readonly boolean[];
+}
+
+export interface Emulator {
+  /** Parses at once. Throws what the parser throws; the emulator is then of no more use. */
+  write(bytes: Uint8Array): void;
+  resize(cols: number, rows: number): void;
+  screen(): string;
+  cursor(): { x: number; y: number; visible: boolean };
+  facts(): EmulatorFacts;
+  /** A frame is being drawn (mode 2026): the screen is not whole. */
+  drawing(): boolean;
+  lastLines(count: number): string;
+  scrollback(before: number | undefined, lines: number): { ansi: string; first: number; lines: number; total: number };
+  /** Everything needed to draw the pane again: both buffers, modes, cursor. */
+  snapshot(): string;
+  /** How many of the last bytes belong to a sequence or character not yet complete; `recent` ends where parsing stands. */
+  incomplete(recent: Uint8Array): number;
+  dispose(): void;
+}
+
+/** Sequences that say something about the program: folder, notices and progress, marks of shells, state of agents. */
+const reported = [7, 9, 99, 133, 633, 777, 1337, 21337];
+const longestOsc = 4096;
+const bottomRows = 40;
+/** What programs are told when they ask for colours: a dark screen, as every viewer draws it unless a person chose light. */
+const colours: Readonly<Record<number, string>> = {
+  10: 'rgb:d4d4/d4d4/d4d4',
+  11: 'rgb:1616/1616/1616',
+  12: 'rgb:d4d4/d4d4/d4d4',
+};
+/** The 16 base colours, asked for one by one by some programs. */
+const palette =
+  '000000 cd3131 0dbc79 e5e510 2472c8 bc3fbc 11a8cd e5e5e5 666666 f14c4c 23d18b f5f543 3b8eea d670d6 29b8db ffffff'.split(
+    ' ',
+  );
+
+/** Parts of the terminal that its public interface leaves out; the version is pinned and a test covers each. */
+interface Core {
+  readonly _core: {
+    writeSync(data: Uint8Array): void;
+    readonly coreService: { readonly isCursorHidden: boolean };
+    readonly buffers: { readonly normal: { readonly lines: { onTrim(listener: (lines: number) => void): void } } };
+    readonly _inputHandler: {
+      readonly _parser: { readonly currentState: number };
+      readonly _utf8Decoder: { readonly interim: Uint8Array };
+    };
+  };
+}
+
+export interface EmulatorParts {
+  readonly Terminal: new (options: object) => Terminal;
+  readonly SerializeAddon: new () => SerializeAddon;
+}
+
+/** Loaded with the first pane: a host without panes stays small. */
+export async function loadEmulatorParts(): Promise<EmulatorParts> {
+  const [headless, serialize] = await Promise.all([import('@xterm/headless'), import('@xterm/addon-serialize')]);
+  return { ...whole(headless), ...whole(serialize) };
+}
+
+/** Node sees these packages as CommonJS, with everything under `default`; the bundle has them as modules. */
+function whole<T extends object>(module: T): T {
+  return 'default' in module ? (module.default as T) : module;
+}
+
+export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): Emulator {
+  const { cols, rows, scrollback } = options;
+  const terminal = new parts.Terminal({ cols, rows, scrollback, allowProposedApi: true, logLevel: 'off' });
+  const core = (terminal as unknown as Core)._core;
+  let title = '';
+  let progress: string | null = null;
+  let trimmed = 0;
+  let serializer: SerializeAddon | null = null;
+  const cell = terminal.buffer.active.getNullCell();
+
+  core.buffers.normal.lines.onTrim((lines) => {
+    trimmed += lines;
+  });
+  terminal.onTitleChange((text) => {
+    title = text.slice(0, longestOsc);
+  });
+  terminal.onData(options.onReply);
+  for (const code of reported) {
+    terminal.parser.registerOscHandler(code, (data) => {
+      const text = data.slice(0, longestOsc);
+      if (code === 9 && text.startsWith('4;')) progress = text.slice(2);
+      options.onOsc(code, text);
+      return false;
+    });
+  }
+  for (const [code, colour] of Object.entries(colours)) {
+    terminal.parser.registerOscHandler(Number(code), (data) => {
+      if (data !== '?') return false;
+      options.onReply(`\x1b]${code};${colour}\x1b\\`);
+      return true;
+    });
+  }
+  terminal.parser.registerOscHandler(4, (data) => {
+    const asked = /^(\d+);\?$/.exec(data);
+    const colour = asked ? palette[Number(asked[1])] : undefined;
+    if (!asked || !colour) return false;
+    const wide = colour.replace(/../g, (pair, at: number) => `${at > 0 ? '/' : ''}${pair}${pair}`);
+    options.onReply(`\x1b]4;${asked[1]};rgb:${wide}\x1b\\`);
+    return true;
+  });
+  // "Light or dark?": dark, as the colours above.
+  terminal.parser.registerCsiHandler({ prefix: '?', final: 'n' }, (params) => {
+    if (params[0] !== 996) return false;
+    options.onReply('\x1b[?997;1n');
+    return true;
+  });
+
+  const top = (): number => terminal.buffer.active.baseY;
+  return {
+    write: (bytes) => core.writeSync(bytes),
+    resize: (toCols, toRows) => terminal.resize(toCols, toRows),
+    screen: () => drawRows(terminal.buffer.active, top(), top() + terminal.rows),
+    cursor: () => ({
+      x: Math.min(terminal.buffer.active.cursorX, terminal.cols - 1),
+      y: terminal.buffer.active.cursorY,
+      visible: !core.coreService.isCursorHidden,
+    }),
+    facts() {
+      const buffer = terminal.buffer.active;
+      const bottom: string[] = [];
+      const dimRows: boolean[] = [];
+      for (let y = top() + terminal.rows - 1; y >= top() && bottom.length < bottomRows; y--) {
+        const line = buffer.getLine(y);
+        const text = line?.translateToString(true).trimEnd() ?? '';
+        if (text === '' && bottom.length === 0) continue;
+        bottom.push(text);
+        dimRows.push(line ? mostlyDim(line, cell) : false);
+      }
+      const { bracketedPasteMode, sendFocusMode } = terminal.modes;
+      return {
+        title,
+        progress,
+        altScreen: buffer.type === 'alternate',
+        bracketedPaste: bracketedPasteMode,
+        focusReporting: sendFocusMode,
+        bottom: bottom.reverse(),
+        dimRows: dimRows.reverse(),
+      };
+    },
+    drawing: () => terminal.modes.synchronizedOutputMode,
+    lastLines: (count) => lastLines(terminal.buffer.active, count),
+    scrollback(before, lines) {
+      const buffer = terminal.buffer.normal;
+      const total = trimmed + buffer.baseY;
+      const until = Math.min(before ?? total, total);
+      const first = Math.min(Math.max(trimmed, until - lines), until);
+      if (until <= trimmed) return { ansi: '', first: until, lines: 0, total };
+      return { ansi: drawRows(buffer, first - trimmed, until - trimmed), first, lines: until - first, total };
+    },
+    snapshot() {
+      if (!serializer) {
+        serializer = new parts.SerializeAddon();
+        terminal.loadAddon(serializer as never);
+      }
+      return serializer.serialize();
+    },
+    incomplete(recent) {
+      const { _parser, _utf8Decoder } = core._inputHandler;
+      if (_parser.currentState !== 0) {
+        const begin = recent.lastIndexOf(0x1b);
+        return begin < 0 ? 0 : recent.length - begin;
+      }
+      if (_utf8Decoder.interim[0] === 0) return 0;
+      for (let back = 1; back <= 3 && back <= recent.length; back++) {
+        if (recent[recent.length - back]! >= 0xc0) return back;
+      }
+      return 0;
+    },
+    dispose: () => terminal.dispose(),
+  };
+}

@@ -1,0 +1,230 @@
+/**
+ * All that a pane printed, addressed by byte: the newest part in memory, the rest in files of a bounded total size.
+ * Files are named by the offset of their first byte, so that what is held is known from their names alone.
+ * It knows nothing of what the bytes mean.
+ */
+import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync, statSync, writev } from 'node:fs';
+import { join } from 'node:path';
+
+/** Bytes kept in memory: readers close to the end and the emulator never touch the disk. */
+const memoryBytes = 1024 * 1024;
+/** Rooms grow from the first to the second size, so that a quiet pane costs little. */
+const roomBytes = { first: 8 * 1024, largest: 64 * 1024 };
+/** A file is closed at this size and the oldest beyond `filesKept` is removed: 24 to 32 MB of text a pane. */
+const fileBytes = 8 * 1024 * 1024;
+const filesKept = 4;
+/** Bytes gathered before a write, and the longest that bytes wait for more, ms: what a crash of the host can lose. */
+const gather = { bytes: 256 * 1024, ms: 20 };
+/** The least room that a read is offered; the kernel gives 4096 at a time. */
+const leastRoom = 4096;
+
+export interface Journal {
+  readonly end: number;
+  /** Bytes that are in memory only. */
+  readonly unsaved: number;
+  room(): Uint8Array;
+  took(bytes: number): void;
+  /** The longest piece held in memory from `offset`, at most `max` bytes; null when older than memory. Valid until it is dropped. */
+  view(offset: number, max: number): Uint8Array | null;
+  /** From memory or disk. `start` is later than `offset` when that was dropped. */
+  read(offset: number, max: number): { start: number; bytes: Uint8Array };
+  /** First byte held anywhere. */
+  start(): number;
+  /** Writes what is left and closes the file; reading goes on. */
+  finish(): Promise<void>;
+}
+
+interface Room {
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+  used: number;
+}
+
+export interface JournalFile {
+  readonly offset: number;
+  readonly path: string;
+  readonly size: number;
+}
+
+/** The files of one pane, oldest first. */
+export function journalFiles(folder: string, pane: string): JournalFile[] {
+  const prefix = `${pane}.`;
+  const found: JournalFile[] = [];
+  if (!existsSync(folder)) return found;
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith(prefix) || !name.endsWith('.journal')) continue;
+    const offset = Number(name.slice(prefix.length, -'.journal'.length));
+    const path = join(folder, name);
+    if (Number.isSafeInteger(offset)) found.push({ offset, path, size: statSync(path).size });
+  }
+  return found.sort((a, b) => a.offset - b.offset);
+}
+
+export function removeJournal(folder: string, pane: string): void {
+  for (const file of journalFiles(folder, pane)) rmSync(file.path, { force: true });
+}
+
+/** Bytes of files from `offset`; stops at a hole. */
+export function readFiles(
+  files: readonly JournalFile[],
+  offset: number,
+  max: number,
+): { start: number; bytes: Uint8Array } {
+  const oldest = files[0]?.offset ?? offset;
+  let start = Math.max(offset, oldest);
+  const out = Buffer.allocUnsafe(max);
+  let filled = 0;
+  for (const file of files) {
+    if (filled === max || file.offset + file.size <= start + filled) continue;
+    if (file.offset > start + filled) {
+      if (filled > 0) break;
+      start = file.offset;
+    }
+    const fd = openSync(file.path, 'r');
+    try {
+      filled += readSync(fd, out, filled, max - filled, start + filled - file.offset);
+    } finally {
+      closeSync(fd);
+    }
+  }
+  return { start, bytes: out.subarray(0, filled) };
+}
+
+export function createJournal(options: {
+  readonly folder: string;
+  readonly pane: string;
+  /** The disk takes no more: told once a fault, with the reason. */
+  readonly onFault: (reason: string) => void;
+  /** Bytes have left memory for the disk. */
+  readonly onSaved: () => void;
+}): Journal {
+  const { folder, pane } = options;
+  let rooms: Room[] = [];
+  let end = 0;
+  let saved = 0;
+  let fd: number | null = null;
+  let fileStart = 0;
+  const files: { offset: number; path: string; size: number }[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> | null = null;
+  let faulty = false;
+
+  function newest(): Room {
+    const last = rooms.at(-1);
+    if (last && last.bytes.length - last.used >= leastRoom) return last;
+    const size = Math.min(last ? last.bytes.length * 2 : roomBytes.first, roomBytes.largest);
+    const room = { offset: end, bytes: new Uint8Array(Buffer.allocUnsafeSlow(size).buffer), used: 0 };
+    rooms.push(room);
+    let drop = 0;
+    while (rooms.length - drop > 1 && end - rooms[drop + 1]!.offset >= memoryBytes && rooms[drop + 1]!.offset <= saved)
+      drop++;
+    if (drop > 0) rooms = rooms.slice(drop);
+    return room;
+  }
+
+  function openFile(): number {
+    if (fd !== null && saved - fileStart < fileBytes) return fd;
+    closeFile();
+    const path = join(folder, `${pane}.${saved}.journal`);
+    fd = openSync(path, 'a', 0o600);
+    fileStart = saved;
+    files.push({ offset: saved, path, size: 0 });
+    while (files.length > filesKept) rmSync(files.shift()!.path, { force: true });
+    return fd;
+  }
+  function closeFile(): void {
+    if (fd !== null) closeSync(fd);
+    fd = null;
+  }
+
+  function piecesFrom(offset: number, max: number): Uint8Array[] {
+    const pieces: Uint8Array[] = [];
+    let left = max;
+    for (const room of rooms) {
+      if (left === 0) break;
+      if (room.offset + room.used <= offset) continue;
+      const from = Math.max(0, offset - room.offset);
+      const piece = room.bytes.subarray(from, Math.min(room.used, from + left));
+      pieces.push(piece);
+      left -= piece.length;
+    }
+    return pieces;
+  }
+
+  function save(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    writing ??= writeAll().finally(() => {
+      writing = null;
+    });
+    return writing;
+  }
+  async function writeAll(): Promise<void> {
+    while (saved < end) {
+      try {
+        const file = openFile();
+        const pieces = piecesFrom(saved, fileBytes);
+        const written = await writePieces(file, pieces);
+        saved += written;
+        files.at(-1)!.size += written;
+        faulty = false;
+      } catch (error) {
+        // The program goes on; its text is in memory as long as memory holds it, and a later file begins after the hole.
+        if (!faulty) options.onFault((error as Error).message);
+        faulty = true;
+        closeFile();
+        saved = end;
+      }
+      options.onSaved();
+    }
+  }
+
+  return {
+    get end() {
+      return end;
+    },
+    get unsaved() {
+      return end - saved;
+    },
+    room: () => {
+      const room = newest();
+      return room.bytes.subarray(room.used);
+    },
+    took(bytes) {
+      rooms.at(-1)!.used += bytes;
+      end += bytes;
+      if (end - saved >= gather.bytes) void save();
+      else timer ??= setTimeout(() => void save(), gather.ms);
+    },
+    view(offset, max) {
+      for (let index = rooms.length - 1; index >= 0; index--) {
+        const room = rooms[index]!;
+        if (room.offset > offset) continue;
+        const from = offset - room.offset;
+        return room.bytes.subarray(from, Math.min(room.used, from + max));
+      }
+      return null;
+    },
+    read(offset, max) {
+      const from = Math.min(Math.max(0, offset), end);
+      const oldest = rooms[0]?.offset ?? end;
+      if (from < oldest) {
+        const found = readFiles(files, from, Math.min(max, oldest - from));
+        if (found.bytes.length > 0 && found.start < oldest) return found;
+      }
+      const start = Math.max(from, oldest);
+      return { start, bytes: Buffer.concat(piecesFrom(start, max)) };
+    },
+    start: () => Math.min(files[0]?.offset ?? end, rooms[0]?.offset ?? end),
+    async finish() {
+      await save();
+      closeFile();
+    },
+  };
+}
+
+function writePieces(fd: number, pieces: Uint8Array[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    writev(fd, pieces, (error, written) => (error ? reject(error) : resolve(written)));
+  });
+}

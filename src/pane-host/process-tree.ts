@@ -1,0 +1,188 @@
+/**
+ * Ends a pane's program with everything it started: process group, terminal session, descendants, and what has left all of
+ * these but still carries the pane's mark in its environment. A process is always named by pid *and* start time, so that a
+ * number used again is never hit. It knows nothing of panes but that mark.
+ */
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Set in each pane's environment; daemons that left the session are found by it. */
+export const paneMark = 'GANTRY_PANE_ID';
+
+/** Time for a program to put its house in order after TERM: agents print how to resume and reset the terminal in 0.3–0.7 s. */
+const graceMs = 1500;
+const rescanMs = 50;
+/** Rounds of KILL: a process forked between scan and signal is met in the next one. */
+const killRounds = 60;
+
+interface Proc {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  /** Clock ticks since boot on Linux, a date elsewhere; only equality means anything. */
+  readonly started: string;
+  readonly state: string;
+}
+
+/** What `started` is for a live process now, or null. */
+export function startOf(pid: number): string | null {
+  if (process.platform !== 'linux') return pidExists(pid) ? 'unknown' : null;
+  return readProc(pid)?.started ?? null;
+}
+
+/** Resolves when nothing of it is left, or with the number of processes that would not go. */
+export async function endTree(
+  root: { readonly pid: number; readonly started: string | null },
+  mark: string,
+): Promise<number> {
+  if (process.platform === 'win32') return endWindowsTree(root.pid);
+  const known = new Map<number, Proc>();
+  const deadline = performance.now() + graceMs;
+  const told = new Set<number>();
+  for (;;) {
+    const left = await remaining(root, mark, known);
+    if (left.length === 0) return 0;
+    for (const proc of left) {
+      if (told.has(proc.pid)) continue;
+      told.add(proc.pid);
+      signal(proc, 'SIGTERM');
+      // A stopped process acts on TERM only once it goes on.
+      signal(proc, 'SIGCONT');
+    }
+    if (performance.now() >= deadline) break;
+    await sleep(rescanMs);
+  }
+  for (let round = 0; round < killRounds; round++) {
+    const left = await remaining(root, mark, known);
+    if (left.length === 0) return 0;
+    for (const proc of left) signal(proc, 'SIGKILL');
+    await sleep(round < 10 ? 10 : rescanMs);
+  }
+  return (await remaining(root, mark, known)).length;
+}
+
+/** Processes of the tree that live. `known` grows: who was once seen below the root stays ours when its parent dies. */
+async function remaining(
+  root: { readonly pid: number; readonly started: string | null },
+  mark: string,
+  known: Map<number, Proc>,
+): Promise<Proc[]> {
+  const all = await listProcs();
+  const byPid = new Map(all.map((proc) => [proc.pid, proc]));
+  for (const [pid, proc] of known) {
+    if (byPid.get(pid)?.started !== proc.started) known.delete(pid);
+  }
+  const rootLives = byPid.get(root.pid)?.started === root.started;
+  let grew = true;
+  const take = (proc: Proc): void => {
+    if (known.has(proc.pid) || proc.pid === process.pid) return;
+    known.set(proc.pid, proc);
+    grew = true;
+  };
+  for (const proc of all) {
+    // Group and session carry the root's number: ours only while the root lives or somebody known is in them.
+    if (rootLives && (proc.pid === root.pid || proc.group === root.pid || proc.session === root.pid)) take(proc);
+    else if (!known.has(proc.pid) && carriesMark(proc.pid, mark)) take(proc);
+  }
+  while (grew) {
+    grew = false;
+    for (const proc of all) if (known.has(proc.parent)) take(proc);
+  }
+  return [...known.values()].filter((proc) => byPid.get(proc.pid)?.state !== 'Z');
+}
+
+function signal(proc: Proc, name: NodeJS.Signals): void {
+  if (startOf(proc.pid) !== proc.started && process.platform === 'linux') return;
+  try {
+    process.kill(proc.pid, name);
+  } catch {
+    // Gone in the meantime, or no longer ours to signal: the next scan says which.
+  }
+}
+
+async function listProcs(): Promise<Proc[]> {
+  if (process.platform !== 'linux') return listByPs();
+  const found: Proc[] = [];
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid)) continue;
+    const proc = readProc(pid);
+    if (proc) found.push(proc);
+  }
+  return found;
+}
+
+function readProc(pid: number): Proc | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The name in brackets may hold anything, brackets and spaces too.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state = '', parent, group, session] = fields;
+    return {
+      pid,
+      state,
+      parent: Number(parent),
+      group: Number(group),
+      session: Number(session),
+      started: fields[19] ?? '',
+    };
+  } catch {
+    return null;
+  }
+}
+
+function carriesMark(pid: number, mark: string): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    const environ = readFileSync(`/proc/${pid}/environ`, 'latin1');
+    return environ.split('\0').includes(`${paneMark}=${mark}`);
+  } catch {
+    return false;
+  }
+}
+
+function listByPs(): Promise<Proc[]> {
+  return new Promise((resolve) => {
+    execFile('ps', ['-axo', 'pid=,ppid=,pgid=,sess=,stat='], (_error, stdout) => {
+      const rows = stdout.split('\n').map((line) => line.trim().split(/\s+/));
+      resolve(
+        rows.flatMap(([pid, parent, group, session, state = '']) =>
+          pid
+            ? [
+                {
+                  pid: Number(pid),
+                  parent: Number(parent),
+                  group: Number(group),
+                  session: Number(session),
+                  state: state.slice(0, 1),
+                  started: 'unknown',
+                },
+              ]
+            : [],
+        ),
+      );
+    });
+  });
+}
+
+function endWindowsTree(pid: number): Promise<number> {
+  return new Promise((resolve) => {
+    execFile('taskkill', ['/PID', String(pid), '/T', '/F'], () => resolve(pidExists(pid) ? 1 : 0));
+  });
+}
+
+function pidExists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

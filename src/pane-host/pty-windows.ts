@@ -1,0 +1,36 @@
+/**
+ * The same terminal on Windows, over node-pty's ConPTY class. ConPTY ends its output before the exit is told, so its own
+ * stream loses nothing there.
+ */
+import { createRequire } from 'node:module';
+import type { IPty } from 'node-pty';
+import type { StartPty } from './pty.ts';
+
+export function loadWindowsPty(): StartPty {
+  const require = createRequire(import.meta.url);
+  const { spawn } = require('node-pty') as typeof import('node-pty');
+  return (options, sink) => {
+    const { cols, rows, cwd, env } = options;
+    const [file = '', ...args] = options.command;
+    const pty: IPty = spawn(file, args, { cols, rows, cwd, env, encoding: null });
+    pty.onData((data) => {
+      let rest: Uint8Array = data as unknown as Buffer;
+      while (rest.length > 0) {
+        const room = sink.room();
+        const taken = rest.subarray(0, room.length);
+        room.set(taken);
+        sink.took(taken.length);
+        rest = rest.subarray(taken.length);
+      }
+    });
+    pty.onExit(({ exitCode }) => sink.ended(exitCode, null));
+    return {
+      pid: pty.pid,
+      unwritten: 0,
+      write: (data) => pty.write(Buffer.from(data)),
+      resize: (toCols, toRows) => pty.resize(toCols, toRows),
+      pause: () => pty.pause(),
+      resume: () => pty.resume(),
+    };
+  };
+}

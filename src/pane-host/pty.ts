@@ -1,0 +1,205 @@
+/**
+ * One pseudo-terminal: start, read, write, resize, end. Reads the master itself instead of through node-pty's stream, which
+ * throws away unread output 200 ms after the program's exit. It knows nothing of journals, emulators or sockets.
+ */
+import { readSync, writeSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { constants as osConstants } from 'node:os';
+import { dirname, join } from 'node:path';
+import { ReadStream } from 'node:tty';
+
+export interface PtyOptions {
+  readonly command: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly cols: number;
+  readonly rows: number;
+}
+
+export interface PtySink {
+  /** Room for at least 4096 bytes; what is read goes there and is then given to `took`. */
+  room(): Uint8Array;
+  /** So many bytes were read into the room asked for last. */
+  took(bytes: number): void;
+  /** All bytes were taken and the program is gone. `code` is null after a signal. Called once. */
+  ended(code: number | null, signal: string | null): void;
+}
+
+export interface Pty {
+  readonly pid: number;
+  /** Bytes given to `write` that the program's terminal has not taken yet. */
+  readonly unwritten: number;
+  write(data: Uint8Array): void;
+  resize(cols: number, rows: number): void;
+  pause(): void;
+  resume(): void;
+}
+
+export type StartPty = (options: PtyOptions, sink: PtySink) => Pty;
+
+interface NativePty {
+  fork(
+    file: string,
+    args: readonly string[],
+    env: readonly string[],
+    cwd: string,
+    cols: number,
+    rows: number,
+    uid: number,
+    gid: number,
+    utf8: boolean,
+    helper: string,
+    onExit: (code: number, signal: number) => void,
+  ): { fd: number; pid: number };
+  resize(fd: number, cols: number, rows: number, xPixel: number, yPixel: number): void;
+}
+
+/** The kernel hands out at most 4096 bytes a read; below this a second read finds nothing, and an echo must not wait for it. */
+const worthAnotherRead = 1024;
+/** Bytes taken in one turn of the event loop before others get theirs. */
+const mostInOneTurn = 64 * 1024;
+/** A program that lets its terminal fill up is tried again after this many milliseconds, doubling up to the second. */
+const writeRetry = { first: 1, longest: 50 };
+/** The kernel hangs the terminal up when its leader exits; where it does not, this silence after the exit ends the reading. */
+const silenceAfterExitMs = 1000;
+
+export function loadUnixPty(): StartPty {
+  const require = createRequire(import.meta.url);
+  const { native } = require('node-pty') as { native: NativePty };
+  const helper = join(
+    dirname(require.resolve('node-pty')),
+    '..',
+    'prebuilds',
+    `${process.platform}-${process.arch}`,
+    'spawn-helper',
+  );
+  return (options, sink) => startUnixPty(native, helper, options, sink);
+}
+
+function startUnixPty(native: NativePty, helper: string, options: PtyOptions, sink: PtySink): Pty {
+  const [file = '', ...args] = options.command;
+  const env = Object.entries(options.env).map(([name, value]) => `${name}=${value}`);
+  let exit: { code: number; signal: number } | null = null;
+  let closed = false;
+  let lastByte = 0;
+  const { fd, pid } = native.fork(
+    file,
+    args,
+    env,
+    options.cwd,
+    options.cols,
+    options.rows,
+    -1,
+    -1,
+    true,
+    helper,
+    (code, signal) => {
+      exit = { code, signal };
+      if (closed) report();
+      else hangUpWhenSilent();
+    },
+  );
+
+  const read = (bytes: number): void => {
+    sink.took(bytes);
+    let taken = bytes;
+    let last = bytes;
+    while (last >= worthAnotherRead && taken < mostInOneTurn && !stream.isPaused()) {
+      last = readMore();
+      if (last > 0) sink.took(last);
+      taken += last;
+    }
+    if (exit) lastByte = performance.now();
+  };
+  const readMore = (): number => {
+    const room = sink.room();
+    try {
+      return readSync(fd, room, 0, room.length, null);
+    } catch {
+      // Nothing there yet, or the end: the stream will say which.
+      return 0;
+    }
+  };
+  const stream = new ReadStream(fd, {
+    onread: {
+      buffer: () => sink.room(),
+      callback: (bytes: number) => {
+        read(bytes);
+        return true;
+      },
+    },
+  } as object);
+  // The end of a terminal is the error EIO on Linux and an end of file on macOS; both close the stream.
+  stream.on('error', () => {});
+  stream.on('close', () => {
+    closed = true;
+    clearTimeout(retry);
+    if (exit) report();
+  });
+  stream.resume();
+
+  function hangUpWhenSilent(): void {
+    setTimeout(() => {
+      if (closed) return;
+      if (!stream.isPaused() && performance.now() - lastByte >= silenceAfterExitMs) stream.destroy();
+      else hangUpWhenSilent();
+    }, silenceAfterExitMs);
+  }
+  function report(): void {
+    if (!exit) return;
+    const signal = exit.signal === 0 ? null : signalName(exit.signal);
+    sink.ended(signal === null ? exit.code : null, signal);
+  }
+
+  let queue: Uint8Array[] = [];
+  let unwritten = 0;
+  let wait = writeRetry.first;
+  let retry: NodeJS.Timeout | undefined;
+
+  function writeQueued(): void {
+    retry = undefined;
+    while (queue.length > 0 && !closed) {
+      const head = queue[0]!;
+      let written: number;
+      try {
+        written = writeSync(fd, head);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') {
+          queue = [];
+          unwritten = 0;
+          return;
+        }
+        retry = setTimeout(writeQueued, wait);
+        wait = Math.min(wait * 2, writeRetry.longest);
+        return;
+      }
+      wait = writeRetry.first;
+      unwritten -= written;
+      if (written === head.length) queue.shift();
+      else queue[0] = head.subarray(written);
+    }
+  }
+
+  return {
+    pid,
+    get unwritten() {
+      return unwritten;
+    },
+    write(data) {
+      if (closed || data.length === 0) return;
+      queue.push(data);
+      unwritten += data.length;
+      if (!retry) writeQueued();
+    },
+    resize(cols, rows) {
+      if (!closed) native.resize(fd, cols, rows, 0, 0);
+    },
+    pause: () => void stream.pause(),
+    resume: () => void stream.resume(),
+  };
+}
+
+function signalName(number: number): string {
+  const found = Object.entries(osConstants.signals).find(([, value]) => value === number);
+  return found ? found[0] : `signal ${number}`;
+}

@@ -1,0 +1,281 @@
+/**
+ * Panes of the local pane host: keeps one connection, starts the host when there is none, and shows the last known panes
+ * unchanged while it cannot be read. It knows nothing of agents.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Engine, Screen } from '../../contracts/factory/agent.ts';
+import { type Event, hostFiles, type Op, type Request } from '../../pane-host/protocol.ts';
+import { connectHost, type HostConnection } from './host-connection.ts';
+import { hostToken, startHost } from './host-starter.ts';
+import type { PaneEngine, PaneInfo, PaneListener } from './pane-engine.ts';
+import { createStreams } from './streams.ts';
+import { createWatchers } from './watchers.ts';
+
+export interface PaneEngineDeps {
+  /** The data folder (`GANTRY_HOME`). */
+  readonly home: string;
+  /** How the host is started: `programCommand('pane-host')`. */
+  readonly command: readonly [string, ...string[]];
+  /** A listener or viewer threw. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** A host that was just started binds its socket within this time, ms: 0.1–0.3 s measured, more on a busy computer. */
+const startMs = 10_000;
+const pollMs = 25;
+/** Waits between tries to reach a host, ms: the first hides a host that is being replaced, the last spares the computer. */
+const backoffMs = [50, 200, 1000, 5000];
+
+export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
+  const files = hostFiles(deps.home);
+  const panes = new Map<string, PaneInfo>();
+  const oscSeen = new Map<string, number>();
+  const listeners = new Set<PaneListener>();
+  const watchers = createWatchers(deps.onError);
+  const streams = createStreams();
+  let connection: HostConnection | null = null;
+  let engine: Engine = { running: false, error: 'The pane host is being started.' };
+  let closed = false;
+  let stopping = false;
+  let retry: NodeJS.Timeout | undefined;
+  let tries = 0;
+  let connecting = reach();
+
+  function each(call: (listener: PaneListener) => void): void {
+    for (const listener of listeners) {
+      try {
+        call(listener);
+      } catch (error) {
+        deps.onError(error);
+      }
+    }
+  }
+  function show(next: Engine): void {
+    if (next.running === engine.running && next.error === engine.error) return;
+    engine = next;
+    each((listener) => listener.onEngine?.(next));
+  }
+
+  /** Never rejects: what went wrong is shown by `engine()` and tried again. */
+  async function reach(): Promise<void> {
+    try {
+      const found = await connectOrStart();
+      if (closed) {
+        found.close();
+        return;
+      }
+      await takeOver(found);
+      tries = 0;
+    } catch (error) {
+      unreadable(
+        error instanceof AppError ? error.fact : `The pane host cannot be reached: ${(error as Error).message}.`,
+      );
+    }
+  }
+
+  async function connectOrStart(): Promise<HostConnection> {
+    const events = { event: onEvent, lost: onLost };
+    try {
+      return await connectHost(files, hostToken(files), events);
+    } catch (error) {
+      if (!nobodyThere(error)) throw error;
+    }
+    startHost({ files, home: deps.home, command: deps.command });
+    const deadline = performance.now() + startMs;
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+      try {
+        return await connectHost(files, hostToken(files), events);
+      } catch (error) {
+        if (!nobodyThere(error)) throw error;
+        if (performance.now() > deadline || closed) {
+          throw new AppError(
+            'transport',
+            `The pane host did not start within ${startMs / 1000} s.`,
+            `Read ${files.log}.`,
+          );
+        }
+      }
+    }
+  }
+
+  async function takeOver(found: HostConnection): Promise<void> {
+    connection = found;
+    const { ok } = await found.request({ op: 'observe', seen: Object.fromEntries(oscSeen) });
+    const known = new Map(panes);
+    panes.clear();
+    for (const info of ok.panes) panes.set(info.id, info);
+    show({ running: true, error: null });
+    for (const info of ok.panes) {
+      if (!info.alive && known.get(info.id)?.alive) ended(info);
+    }
+    // What the host no longer knows is gone without a word of how.
+    for (const [id, info] of known) {
+      if (!panes.has(id) && info.alive) ended({ ...info, alive: false, endReason: 'the pane host no longer knows it' });
+    }
+    for (const pane of watchers.panes()) startWatch(pane);
+    for (const stream of streams.all()) startStream(stream.number, stream.pane, stream.from);
+  }
+
+  function ended(info: PaneInfo): void {
+    if (panes.has(info.id)) panes.set(info.id, info);
+    oscSeen.delete(info.id);
+    each((listener) => listener.onExit?.(info.id, info));
+  }
+
+  function unreadable(why: string): void {
+    connection?.close();
+    connection = null;
+    if (closed) return;
+    show({ running: false, error: why });
+    clearTimeout(retry);
+    retry = setTimeout(
+      () => {
+        connecting = reach();
+      },
+      backoffMs[Math.min(tries++, backoffMs.length - 1)],
+    );
+  }
+  function onLost(why: string): void {
+    connection = null;
+    if (!stopping) unreadable(`The pane host cannot be read: ${why}.`);
+  }
+
+  function onEvent(event: Event, tail: Uint8Array): void {
+    switch (event.ev) {
+      case 'facts': {
+        const known = panes.get(event.pane);
+        if (known) panes.set(event.pane, { ...known, offset: event.facts.offset, facts: event.facts });
+        each((listener) => listener.onFacts?.(event.pane, event.facts));
+        break;
+      }
+      case 'osc':
+        if (event.seq <= (oscSeen.get(event.pane) ?? 0)) break;
+        oscSeen.set(event.pane, event.seq);
+        each((listener) => listener.onOsc?.(event.pane, event.osc));
+        break;
+      case 'exit':
+        ended(event.info);
+        break;
+      case 'screen':
+        watchers.screen(event.pane, { ansi: text(tail), ...event.screen });
+        break;
+      case 'gone':
+        watchers.gone(event.pane, event.reason);
+        break;
+      default:
+        streams.event(event, tail);
+    }
+  }
+
+  async function ask<O extends Op>(request: Extract<Request, { op: O }>, tail?: Uint8Array) {
+    await connecting;
+    if (!connection)
+      throw new AppError('transport', engine.error ?? 'The pane host is not running.', 'Try again in a moment.');
+    return connection.request(request, tail);
+  }
+
+  function startWatch(pane: string): void {
+    ask({ op: 'watch', pane }).catch((error) => {
+      // A host that cannot be reached is asked again when it is back; a pane that is not live stays gone.
+      if (error instanceof AppError && error.code !== 'transport') watchers.gone(pane, error.fact);
+    });
+  }
+  function startStream(stream: number, pane: string, from: number | 'snapshot'): void {
+    ask({ op: 'attach', stream, pane, from }).catch((error) => {
+      if (error instanceof AppError && error.code !== 'transport') streams.fail(stream, error.fact);
+    });
+  }
+  function forgetQuietly(request: Request): void {
+    if (connection) void connection.request(request).catch(() => {});
+  }
+
+  return {
+    engine: () => engine,
+    ready: () => connecting,
+    list: () => [...panes.values()],
+    get: (id) => panes.get(id) ?? null,
+    async create(spec) {
+      const { ok } = await ask({ op: 'create', spec });
+      // A pane that ended at once has been told of already.
+      if (!panes.has(ok.info.id)) panes.set(ok.info.id, ok.info);
+      return panes.get(ok.info.id) ?? ok.info;
+    },
+    async write(id, data) {
+      await ask({ op: 'write', pane: id }, typeof data === 'string' ? Buffer.from(data, 'utf8') : data);
+    },
+    async resize(id, { cols, rows }) {
+      await ask({ op: 'resize', pane: id, cols, rows });
+      const known = panes.get(id);
+      if (known) panes.set(id, { ...known, cols, rows });
+    },
+    async screen(id): Promise<Screen> {
+      const { ok, tail } = await ask({ op: 'screen', pane: id });
+      return { ansi: text(tail), ...ok };
+    },
+    watch(id, watcher) {
+      const { start, remove } = watchers.add(id, watcher);
+      if (start) startWatch(id);
+      return () => {
+        if (remove().stop) forgetQuietly({ op: 'unwatch', pane: id });
+      };
+    },
+    async capture(id, lines) {
+      const { ok, tail } = await ask({ op: 'capture', pane: id, lines });
+      return { text: text(tail), at: ok.at };
+    },
+    async scrollback(id, before, lines) {
+      const { ok, tail } = await ask({ op: 'scrollback', pane: id, before, lines });
+      return { ansi: text(tail), ...ok };
+    },
+    async read(id, offset, max) {
+      const { ok, tail } = await ask({ op: 'read', pane: id, offset, max });
+      return { ...ok, bytes: tail };
+    },
+    attach(id, from, reader) {
+      const { number } = streams.open(id, from, reader);
+      startStream(number, id, from);
+      return () => {
+        if (streams.close(number)) forgetQuietly({ op: 'detach', stream: number });
+      };
+    },
+    async kill(id) {
+      await ask({ op: 'kill', pane: id });
+    },
+    async forget(id) {
+      await ask({ op: 'forget', pane: id });
+      panes.delete(id);
+    },
+    listen(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    async stopHost({ force }) {
+      stopping = true;
+      try {
+        const { ok } = await ask({ op: 'stop', force });
+        stopping = ok.stopped;
+        if (ok.stopped) show({ running: false, error: 'The pane host was stopped.' });
+        return { ...ok };
+      } catch (error) {
+        stopping = false;
+        throw error;
+      }
+    },
+    async close() {
+      closed = true;
+      clearTimeout(retry);
+      connection?.close();
+      connection = null;
+    },
+  };
+}
+
+function nobodyThere(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' || code === 'ECONNREFUSED';
+}
+
+function text(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+}

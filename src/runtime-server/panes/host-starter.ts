@@ -1,0 +1,67 @@
+/**
+ * Starts a pane host: a process of its own session that keeps running when the runtime ends. Two starters at once are settled
+ * by the host's own lock. It knows nothing of connections.
+ */
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, linkSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { AppError } from '../../contracts/common/errors.ts';
+import { newToken, readTokenFile, writePrivateFile } from '../../kit/secrets/token-file.ts';
+import type { HostFiles } from '../../pane-host/protocol.ts';
+
+/**
+ * Measured with full scrollbacks: a young generation of 2 MB halves what an idle host keeps and costs 2 % of parsing speed;
+ * `lite` options of V8 cost far more.
+ */
+const nodeOptions = ['--max-semi-space-size=2'];
+
+/** The token of this data folder's hosts; made on first use, once, however many ask at the same time. */
+export function hostToken(files: HostFiles): string {
+  try {
+    return readTokenFile(files.token);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+  }
+  mkdirSync(files.folder, { recursive: true, mode: 0o700 });
+  const own = `${files.token}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  writePrivateFile(own, `${newToken()}\n`);
+  try {
+    // Unlike a rename a link never replaces a token that somebody already read.
+    linkSync(own, files.token);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(own, { force: true });
+  }
+  return readTokenFile(files.token);
+}
+
+/** Starts a host and returns at once; whether it lives is seen by connecting. Throws when no process can be started. */
+export function startHost(options: {
+  readonly files: HostFiles;
+  readonly home: string;
+  /** Program and file of the host. */
+  readonly command: readonly [string, ...string[]];
+}): void {
+  const { files, home, command } = options;
+  hostToken(files);
+  mkdirSync(dirname(files.log), { recursive: true, mode: 0o700 });
+  const log = openSync(files.log, 'a', 0o600);
+  try {
+    const [program, ...args] = command;
+    const child = spawn(program, [...nodeOptions, ...args, '--home', home], {
+      cwd: home,
+      detached: true,
+      stdio: ['ignore', log, log],
+      // Inside the app the program is Electron's, which is Node only when told so.
+      env: process.versions.electron ? { ...process.env, ELECTRON_RUN_AS_NODE: '1' } : process.env,
+      windowsHide: true,
+    });
+    // That it could not be started is seen, with its reason, when nobody answers.
+    child.on('error', () => {});
+    child.unref();
+  } finally {
+    closeSync(log);
+  }
+}
