@@ -16,9 +16,9 @@ export const openWithCode = defineRoute({
   auth: ['public'],
   scope: null,
   owner: { none: 'the code is the credential' },
-  query: z.strictObject({ t: z.string().max(200), next: z.string().max(500).optional() }),
+  query: z.strictObject({ t: z.string().max(200).optional(), next: z.string().max(500).optional() }),
   kind: 'raw',
-  answers: { 303: z.unknown() },
+  answers: { 303: z.unknown(), 410: z.unknown() },
 });
 
 /** Makes a fresh one-time code; the CLI's `gantry open`. */
@@ -32,7 +32,7 @@ export const createOpenCode = defineRoute({
   auth: ['owner'],
   scope: null,
   owner: 'collection',
-  body: z.strictObject({}),
+  body: z.strictObject({ next: z.string().max(500).optional().meta({ description: 'A local path to open.' }) }),
   answers: { 201: z.strictObject({ url: z.string(), expiresAt: z.string() }) },
 });
 

@@ -2,20 +2,28 @@
  * Tokens of bots: weaker than their owner's, one an agent, alive as long as its pane (security.md 1.3, 4 row 1). Kept hashed,
  * so that bots live on when the runtime starts again. First user: the factory. Must not know agents or panes.
  */
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Scope } from '../../contracts/common/route.ts';
-import type { Store } from '../store/store.ts';
+import { newToken } from '../secrets/token-file.ts';
+import type { Migration, Store } from '../store/store.ts';
 import { bearerOf } from './principals.ts';
 import type { Authenticator, Principal } from './types.ts';
 
-export const botTokensTable = `
+export const botTokenMigrations: readonly Migration[] = [
+  {
+    area: 'bot-tokens',
+    number: 1,
+    name: 'bot tokens',
+    sql: `
 CREATE TABLE bot_tokens (
   agent_id TEXT PRIMARY KEY,
   user_id TEXT NOT NULL,
   digest TEXT NOT NULL UNIQUE,
   minted_at INTEGER NOT NULL
 ) STRICT;
-`;
+`,
+  },
+];
 
 export interface BotTokens {
   /** A new token for this agent; its former one is void once this resolves. */
@@ -60,7 +68,7 @@ export async function createBotTokens({ store, clock, userId, random }: BotToken
 
   return {
     async mint(agentId) {
-      const token = prefix + (random ?? randomBytes)(32).toString('base64url');
+      const token = prefix + newToken(random);
       const digest = hash('sha256', token, 'base64url');
       await store.write((tx) =>
         tx.run(

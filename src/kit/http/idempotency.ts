@@ -5,9 +5,15 @@
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
-import type { Store } from '../store/store.ts';
+import { canonicalJson } from '../ledger/canonical.ts';
+import type { Migration, Store } from '../store/store.ts';
 
-export const idempotencyTable = `
+export const idempotencyMigrations: readonly Migration[] = [
+  {
+    area: 'idempotency',
+    number: 1,
+    name: 'kept answers',
+    sql: `
 CREATE TABLE idempotency (
   caller TEXT NOT NULL,
   op TEXT NOT NULL,
@@ -19,7 +25,9 @@ CREATE TABLE idempotency (
   PRIMARY KEY (caller, op, key)
 ) WITHOUT ROWID, STRICT;
 CREATE INDEX idempotency_at ON idempotency (at);
-`;
+`,
+  },
+];
 
 const keptMs = 7 * 24 * 3600 * 1000;
 
@@ -113,16 +121,7 @@ export function createIdempotency(store: Store, clock: { now(): number }): Idemp
 
 /** The same for the same path and body, whatever the order of keys. */
 export function fingerprint(path: string, body: unknown): string {
-  return hash('sha256', `${path}\n${canonical(body)}`, 'base64url');
-}
-
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`;
-  }
-  return JSON.stringify(value) ?? 'null';
+  return hash('sha256', `${path}\n${canonicalJson(body ?? null)}`, 'base64url');
 }
 
 function otherBody(key: string): AppError {

@@ -2,10 +2,11 @@
  * The authenticators of one computer (security.md 1.3, 1.4): the owner's token and the link of the cloud API.
  * Bots' tokens are in `bot-tokens.ts`; cookies belong to the cloud API. Must not know routes.
  */
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Scope, scopes } from '../../contracts/common/route.ts';
+import { tokenHash, tokenMatches } from '../secrets/token-file.ts';
 import type { Authenticator, Principal } from './types.ts';
 
 /** The one owner of a computer that no cloud knows (decisions.md). */
@@ -22,10 +23,6 @@ export function bearerOf(request: IncomingMessage): string | null {
   return match === null ? null : match[1]!;
 }
 
-export function sameSecret(digest: Buffer, presented: string): boolean {
-  return timingSafeEqual(digest, hash('sha256', presented, 'buffer'));
-}
-
 function digestOf(token: string, what: string): Buffer {
   if (token.length < shortestToken) {
     throw new AppError(
@@ -34,7 +31,7 @@ function digestOf(token: string, what: string): Buffer {
       'Remove its file, so that a new one is made.',
     );
   }
-  return hash('sha256', token, 'buffer');
+  return tokenHash(token);
 }
 
 /** The token file's bearer: the person of this computer, through the CLI or another own program. */
@@ -45,7 +42,7 @@ export function createOwnerAuthenticator(token: string, userId: string = localUs
     name: 'owner-token',
     authenticate(request) {
       const bearer = bearerOf(request);
-      return bearer !== null && sameSecret(digest, bearer) ? owner : null;
+      return bearer !== null && tokenMatches(digest, bearer) ? owner : null;
     },
   };
 }
@@ -63,7 +60,7 @@ export function createLinkAuthenticator(token: string): Authenticator {
     name: 'link',
     authenticate(request) {
       const bearer = bearerOf(request);
-      if (bearer === null || !sameSecret(digest, bearer)) return null;
+      if (bearer === null || !tokenMatches(digest, bearer)) return null;
       const user = request.headers[linkHeaders.user];
       const surface = request.headers[linkHeaders.surface];
       if (typeof user !== 'string' || typeof surface !== 'string' || !surfaceName.test(surface)) {

@@ -1,0 +1,41 @@
+/** Rules of one-time codes and sessions (security.md 1.4.9): pure. */
+import { hash } from 'node:crypto';
+
+export const codeLifeMs = 10 * 60 * 1000;
+/** A session ends when it was not used for a week, and after a month in any case. */
+export const sessionIdleMs = 7 * 24 * 3600 * 1000;
+export const sessionLifeMs = 30 * 24 * 3600 * 1000;
+/** Use is written down this often at most. */
+export const sessionTouchMs = 3600 * 1000;
+
+export function digestOf(secret: string): string {
+  return hash('sha256', secret, 'base64url');
+}
+
+/** Cookies ignore ports, so each instance has its own name. */
+export function cookieName(port: number): string {
+  return `gantry_${port}`;
+}
+
+/** What a page must send back in `x-platform-csrf`. Follows from the cookie, which no page can read. */
+export function csrfOf(secret: string): string {
+  return hash('sha256', `csrf:${secret}`, 'base64url');
+}
+
+export function readCookie(header: string | undefined, name: string): string | null {
+  if (header === undefined) return null;
+  for (const part of header.split(';')) {
+    const at = part.indexOf('=');
+    if (at !== -1 && part.slice(0, at).trim() === name) return part.slice(at + 1).trim();
+  }
+  return null;
+}
+
+/** A path on this server, whatever was asked for: never another origin, never a scheme. */
+export function localPath(next: string | undefined): string {
+  if (next === undefined || !/^\/(?![/\\])[^\\\u0000-\u001f]*$/.test(next)) return '/';
+  const base = 'http://local.invalid';
+  if (!URL.canParse(next, base)) return '/';
+  const url = new URL(next, base);
+  return url.origin === base ? url.pathname + url.search + url.hash : '/';
+}

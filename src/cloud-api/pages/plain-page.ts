@@ -1,0 +1,44 @@
+/** A page of a heading and a few sentences, for what can be said before the web interface is there. */
+
+export const pageHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy':
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'cache-control': 'no-store',
+  'cross-origin-resource-policy': 'same-origin',
+} as const;
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
+}
+
+/** A page of one heading and a few paragraphs; `code` in backticks is set as code. Texts are ours, values are escaped. */
+export function plainPage(title: string, paragraphs: readonly string[]): string {
+  const text = paragraphs
+    .map((paragraph) => `<p>${escapeHtml(paragraph).replace(/`([^`]+)`/g, '<code>$1</code>')}</p>`)
+    .join('\n');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)} · Gantry</title>
+<style>
+:root { color-scheme: light dark; }
+body { font: 14px/1.5 system-ui, sans-serif; margin: 12vh auto; max-width: 34rem; padding: 0 1.5rem; }
+h1 { font-size: 1.25rem; }
+code { font: 13px ui-monospace, monospace; padding: 0.1rem 0.3rem; border: 1px solid; border-radius: 4px; }
+</style>
+</head>
+<body>
+<main>
+<h1>${escapeHtml(title)}</h1>
+${text}
+</main>
+</body>
+</html>
+`;
+}

@@ -1,0 +1,302 @@
+/**
+ * Every route of the interface that a later part brings. Each answers that it is not built yet: in the factory 404
+ * `not_found`, elsewhere 501 `not_built` (gaps.md C, "CLI parts and verbs"). A part that builds one moves it from here into
+ * its area's table; a test fails while a route stands in both.
+ */
+import type { ErrorShape, Method } from './common/route.ts';
+
+export interface UnbuiltRoute {
+  readonly method: Method;
+  readonly path: string;
+  readonly area: string;
+  /** As a person would say it; for the factory `<part> <verb>`, as in the CLI. */
+  readonly name: string;
+  readonly errors: ErrorShape;
+  /** Which server will serve it. */
+  readonly server: 'engine' | 'cloud' | 'both';
+  /** No credential is asked for: a page, or a caller that signs its body. */
+  readonly public?: true;
+}
+
+type Line = readonly [method: Method, path: string, name: string];
+
+function table(
+  area: string,
+  errors: ErrorShape,
+  server: UnbuiltRoute['server'],
+  lines: readonly Line[],
+  open?: 'public',
+): UnbuiltRoute[] {
+  return lines.map(([method, path, name]) => ({
+    method,
+    path,
+    area,
+    name,
+    errors,
+    server,
+    ...(open === 'public' ? { public: true as const } : {}),
+  }));
+}
+
+const factory = table('factory', 'factory', 'both', [
+  ['GET', '/api/factory/templates', 'workflows templates'],
+  ['GET', '/api/factory/templates/:id', 'workflows show'],
+  ['POST', '/api/factory/templates', 'workflows save'],
+  ['POST', '/api/factory/runs', 'workflows run'],
+  ['GET', '/api/factory/dags/:dagId', 'workflows watch'],
+  ['POST', '/api/factory/dags/:dagId/cancel', 'workflows cancel'],
+  ['GET', '/api/factory/campaigns', 'workspace campaigns'],
+  ['POST', '/api/factory/campaigns', 'workspace campaigns'],
+  ['GET', '/api/factory/campaigns/:id/board', 'workspace board'],
+  ['GET', '/api/factory/projects', 'workspace projects'],
+  ['POST', '/api/factory/projects', 'workspace projects'],
+  ['GET', '/api/factory/nodes', 'workspace nodes'],
+  ['GET', '/api/factory/nodes/:dagId/:nodeId', 'workspace node'],
+  ['POST', '/api/factory/nodes/:dagId/:nodeId/proof', 'workspace proof'],
+  ['POST', '/api/factory/nodes/:dagId/:nodeId/claim', 'workspace claim'],
+  ['POST', '/api/factory/nodes/:dagId/:nodeId/progress', 'workspace progress'],
+  ['POST', '/api/factory/nodes/:dagId/:nodeId/done', 'workspace done'],
+  ['POST', '/api/factory/nodes/:dagId/:nodeId/fail', 'workspace fail'],
+  ['POST', '/api/factory/nodes/:dagId/:nodeId/retry', 'workspace retry'],
+  ['POST', '/api/factory/nodes/:dagId/:nodeId/skip', 'workspace skip'],
+  ['POST', '/api/factory/nodes/:dagId/:nodeId/gate', 'workflows gate'],
+  ['GET', '/api/factory/approvals', 'workspace approvals'],
+  ['POST', '/api/factory/approvals/:id/resolve', 'workspace approve'],
+  ['GET', '/api/factory/tickets', 'workspace tickets'],
+  ['POST', '/api/factory/tickets/:id/close', 'workspace tickets'],
+  ['GET', '/api/factory/triggers', 'workspace triggers'],
+  ['POST', '/api/factory/triggers', 'workspace triggers'],
+  ['DELETE', '/api/factory/triggers/:id', 'workspace triggers'],
+  ['GET', '/api/factory/mail', 'orchestration mail'],
+  ['POST', '/api/factory/mail', 'orchestration mail'],
+  ['GET', '/api/factory/peers', 'orchestration peers'],
+  ['POST', '/api/factory/peers', 'orchestration peers'],
+  ['POST', '/api/factory/steer', 'orchestration steer'],
+  ['POST', '/api/factory/gate', 'gate check'],
+  ['GET', '/api/factory/ledger', 'ledger query'],
+  ['GET', '/api/factory/ledger/verify', 'ledger verify'],
+  ['GET', '/api/factory/ledger/export', 'ledger export'],
+  ['GET', '/api/factory/plans', 'workspace plans'],
+  ['POST', '/api/factory/plans', 'workspace plans'],
+  ['GET', '/api/factory/leases', 'workspace leases'],
+  ['POST', '/api/factory/leases', 'workspace leases'],
+  ['DELETE', '/api/factory/leases/:id', 'workspace leases'],
+  ['GET', '/api/factory/vault', 'vault ls'],
+  ['PUT', '/api/factory/vault/:name', 'vault set'],
+  ['DELETE', '/api/factory/vault/:name', 'vault rm'],
+]);
+
+const queueLines: Line[] = [
+  ['POST', '', 'create a task'],
+  ['GET', '', 'list tasks'],
+  ['GET', '/queue', 'lease a task'],
+  ['GET', '/stats', 'queue figures'],
+  ['GET', '/events', 'queue events'],
+  ['GET', '/:id', 'read a task'],
+  ['POST', '/:id/heartbeat', 'heartbeat of a task'],
+  ['POST', '/:id/ack', 'acknowledge a task'],
+  ['POST', '/:id/stop', 'stop a task'],
+  ['POST', '/:id/retry', 'retry a task'],
+];
+const workQueue = table('work-queue', 'plain', 'cloud', [
+  ...['/beta/work', '/api/v1/beta/work'].flatMap((mount) =>
+    queueLines.map(([method, path, name]): Line => [method, mount + path, name]),
+  ),
+  ...['sessions', 'deployments'].flatMap((kind): Line[] => [
+    ['GET', `/beta/${kind}`, `list ${kind}`],
+    ['POST', `/beta/${kind}`, `create ${kind}`],
+    ['GET', `/beta/${kind}/:id`, `read ${kind}`],
+  ]),
+]);
+
+const toolServer = [
+  ...table('tool-server', 'rpc', 'both', [['POST', '/mcp/server', 'the tool server']]),
+  ...table('tool-server', 'rpc', 'cloud', [['POST', '/internal/tools/mcp', 'the internal tool server']]),
+  ...table('tool-server', 'plain', 'cloud', [
+    ['GET', '/api/v1/tools', 'list tools'],
+    ['GET', '/api/v1/tools/:name', 'read a tool'],
+    ['POST', '/api/v1/tools/:name/call', 'call a tool'],
+    ['GET', '/mcp/servers', 'list attached servers'],
+    ['POST', '/mcp/servers', 'attach a server'],
+    ['GET', '/mcp/servers/:id', 'read an attached server'],
+    ['PATCH', '/mcp/servers/:id', 'change an attached server'],
+    ['DELETE', '/mcp/servers/:id', 'detach a server'],
+    ['POST', '/mcp/servers/:id/reconnect', 'reconnect an attached server'],
+    ['GET', '/api/v1/mcp/approvals', 'list approved apps'],
+    ['DELETE', '/api/v1/mcp/events/subscriptions/:id', 'end a subscription'],
+    ['GET', '/api/v1/events/catalog', 'the event catalog'],
+  ]),
+  ...table(
+    'tool-server',
+    'plain',
+    'cloud',
+    [
+      ['GET', '/edge', 'the events edge'],
+      ['POST', '/edge/mcp', 'the agents server'],
+      ['POST', '/edge/mcp/bots/:id', 'the bot connector'],
+    ],
+    'public',
+  ),
+];
+
+const computers = table('hosted-computers', 'computers', 'cloud', [
+  ['GET', '/v1/computers', 'list computers'],
+  ['POST', '/v1/computers', 'create a computer'],
+  ['GET', '/v1/computers/:id', 'read a computer'],
+  ['DELETE', '/v1/computers/:id', 'delete a computer'],
+  ['POST', '/v1/computers/:id/start', 'start a computer'],
+  ['POST', '/v1/computers/:id/stop', 'stop a computer'],
+  ['POST', '/v1/computers/:id/toolset', 'a toolset call'],
+  ['GET', '/v1/computers/:id/toolset/schema', 'the toolset schema'],
+  ['GET', '/v1/computers/:id/events', 'events of a computer'],
+  ['GET', '/v1/computers/:id/events/stream', 'events of a computer'],
+  ['POST', '/v1/computers/:id/approvals/:approvalId', 'approve for a computer'],
+  ['GET', '/v1/computer_settings', 'settings of hosted computers'],
+  ['PATCH', '/v1/computer_settings', 'settings of hosted computers'],
+  ['POST', '/api/v1/computers/:id/control/take', 'take control'],
+  ['POST', '/api/v1/computers/:id/control/release', 'release control'],
+  ['POST', '/api/v1/computers/:id/control/renew', 'keep control'],
+  ['GET', '/api/v1/computers/:id/factory-peer/*', 'reach another computer'],
+  ['POST', '/api/v1/computers/:id/factory-peer/*', 'reach another computer'],
+]);
+
+const events = '/events/subscriptions/:sid';
+const connectorLines = (mount: string): Line[] => [
+  ['GET', `${mount}/:id/events`, 'events of a connector'],
+  ['POST', `${mount}/:id/events`, 'subscribe to an event'],
+  ['DELETE', `${mount}/:id${events}`, 'end a subscription'],
+  ['GET', `${mount}/:id${events}/rules`, 'list rules'],
+  ['POST', `${mount}/:id${events}/rules`, 'create a rule'],
+  ['PATCH', `${mount}/:id${events}/rules/:rid`, 'change a rule'],
+  ['DELETE', `${mount}/:id${events}/rules/:rid`, 'delete a rule'],
+  ['GET', `${mount}/:id${events}/runs`, 'list automation runs'],
+  ['GET', `${mount}/:id${events}/runs/:jid`, 'read an automation run'],
+  ['GET', `${mount}/:id${events}/runs/:jid/events`, 'events of an automation run'],
+  ...['approve', 'deny', 'retry', 'stop'].map(
+    (verb): Line => ['POST', `${mount}/:id${events}/runs/:jid/${verb}`, `${verb} an automation run`],
+  ),
+];
+const connectorEvents = [
+  ...table('connector-events', 'plain', 'cloud', [
+    ['GET', '/api/v1/mcp/connectors', 'list connectors'],
+    ['POST', '/api/v1/mcp/connectors', 'add a connector'],
+    ['GET', '/api/v1/mcp/connectors/:id', 'read a connector'],
+    ['PATCH', '/api/v1/mcp/connectors/:id', 'change a connector'],
+    ['DELETE', '/api/v1/mcp/connectors/:id', 'remove a connector'],
+    ...connectorLines('/api/v1/mcp/connectors'),
+    ...connectorLines('/mcp/connectors'),
+    ['PUT', '/api/v1/runtime/mcp-event-subscriptions/:sub', 'register a subscription'],
+    ['DELETE', '/api/v1/runtime/mcp-event-subscriptions/:sub', 'remove a subscription'],
+  ]),
+  ...table('connector-events', 'plain', 'engine', [['POST', '/api/v1/mcp/event-deliveries', 'deliver an event']]),
+  ...table(
+    'connector-events',
+    'plain',
+    'cloud',
+    [
+      ['POST', '/mcp/events/callback/:key', 'the event callback'],
+      ['POST', '/webhooks/triggers/:key', 'a trigger'],
+    ],
+    'public',
+  ),
+];
+
+const numbers = '/api/v1/phone/numbers';
+const phone = [
+  ...table('phone', 'plain', 'cloud', [
+    ['GET', `${numbers}/search`, 'search numbers'],
+    ['GET', numbers, 'list numbers'],
+    ['POST', numbers, 'buy a number'],
+    ['POST', `${numbers}/port`, 'port a number'],
+    ['GET', `${numbers}/:id/port`, 'the state of a port'],
+    ['PATCH', `${numbers}/:id`, 'move a number'],
+    ['DELETE', `${numbers}/:id`, 'release a number'],
+    ['GET', `${numbers}/:id/registration`, 'the registration of a number'],
+    ['POST', `${numbers}/:id/registration`, 'register a number'],
+    ['POST', `${numbers}/:id/registration/otp`, 'confirm a registration'],
+    ['POST', `${numbers}/:id/consent`, 'record consent'],
+    ['GET', `${numbers}/:id/invites`, 'list invites'],
+    ['POST', `${numbers}/:id/invites`, 'make an invite'],
+    ['DELETE', `${numbers}/:id/invites/:invite`, 'withdraw an invite'],
+    ['POST', '/api/v1/channels/sms/send', 'send a text'],
+    ['POST', '/api/v1/phone/calls/outbound', 'ask for a call'],
+    ['POST', '/api/v1/voice/calls/:callId/control', 'control a call'],
+    ['PUT', '/api/v1/voice/bot-config/:botId', 'transfer targets'],
+    ['POST', '/internal/voice/calls', 'dial'],
+  ]),
+  ...table('phone', 'plain', 'engine', [['POST', '/webhooks/channels/sms', 'receive a text']]),
+  ...table(
+    'phone',
+    'plain',
+    'cloud',
+    [
+      ['GET', '/sms/:numberId', 'the opt-in page'],
+      ['POST', '/channels/in/:address', 'the relay address'],
+      ['POST', '/api/v1/phone/webhooks/:carrier', 'carrier events'],
+    ],
+    'public',
+  ),
+];
+
+const notifications = table('notifications', 'plain', 'cloud', [
+  ['GET', '/api/v1/notifications/preferences', 'notification preferences'],
+  ['PUT', '/api/v1/notifications/preferences', 'notification preferences'],
+  ['GET', '/api/v1/notifications', 'list notifications'],
+  ['POST', '/api/v1/notifications/read', 'mark notifications read'],
+  ['GET', '/api/v1/push/subscriptions', 'list push devices'],
+  ['POST', '/api/v1/push/subscriptions', 'add a push device'],
+  ['DELETE', '/api/v1/push/subscriptions/:id', 'remove a push device'],
+  ['GET', '/api/v1/push/key', 'the push key'],
+]);
+
+const backbone = [
+  ...table('link', 'plain', 'cloud', [
+    ['PUT', '/api/v1/runtime/approvals/:id', 'ask for an approval'],
+    ['POST', '/api/v1/runtime/events', 'forward events'],
+    ['POST', '/api/v1/runtime/usage', 'report usage'],
+    ['GET', '/api/v1/usage', 'usage of a month'],
+    ['GET', '/api/v1/usage/budget', 'the budget'],
+    ['PUT', '/api/v1/usage/budget', 'the budget'],
+  ]),
+  ...table('link', 'plain', 'engine', [
+    ['POST', '/api/v1/runtime/approval-answers', 'answer an approval'],
+    ['POST', '/api/v1/runtime/resync', 'resynchronise'],
+  ]),
+  ...table('hosted-computers', 'computers', 'engine', [
+    ['POST', '/api/v1/computers/this-device/toolset', 'a toolset call'],
+  ]),
+];
+
+const runLines = (mount: string): Line[] => [
+  ['GET', `${mount}/:runId/events`, 'events of a run'],
+  ['POST', `${mount}/:runId/cancel`, 'cancel a run'],
+  ['POST', `${mount}/:runId/pause`, 'pause a run'],
+  ['POST', `${mount}/:runId/resume`, 'resume a run'],
+];
+const computerUse = table('computer-use', 'plain', 'cloud', [
+  ['POST', '/computer-use/execute', 'start a run'],
+  ['GET', '/computer-use/runs', 'list runs'],
+  ['GET', '/computer-use/runs/:runId', 'read a run'],
+  ['GET', '/computer-use/runs/:runId/stream', 'stream a run'],
+  ['GET', '/computer-use/runs/:runId/approval', 'the approval of a run'],
+  ['POST', '/computer-use/runs/:runId/approve', 'approve a run'],
+  ...runLines('/computer-use/runs'),
+  ...runLines('/runs'),
+  ['GET', '/stream/:runId', 'stream a run'],
+  ['GET', '/computer-use/sessions', 'list sessions'],
+  ['POST', '/computer-use/sessions', 'create a session'],
+  ['GET', '/computer-use/sessions/:sessionId', 'read a session'],
+  ['DELETE', '/computer-use/sessions/:sessionId', 'close a session'],
+]);
+
+export const unbuiltRoutes: readonly UnbuiltRoute[] = [
+  ...factory,
+  ...workQueue,
+  ...toolServer,
+  ...computers,
+  ...connectorEvents,
+  ...phone,
+  ...notifications,
+  ...backbone,
+  ...computerUse,
+];

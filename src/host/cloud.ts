@@ -1,0 +1,142 @@
+/**
+ * Composition root of the cloud API (architecture.md, "Processes and ports"): identity, the factory proxy and the web
+ * interface on 127.0.0.1:3010. Embedded in one process with the runtime, or apart; it reaches a runtime only over the link.
+ */
+import { join } from 'node:path';
+import express from 'express';
+import { createFactoryProxy } from '../cloud-api/factory/index.ts';
+import { createIdentity, identityMigrations } from '../cloud-api/identity/index.ts';
+import type { Link } from '../cloud-api/link/link.ts';
+import { createPages } from '../cloud-api/pages/index.ts';
+import { AppError } from '../contracts/common/errors.ts';
+import type { Route } from '../contracts/common/route.ts';
+import { unbuiltRoutes } from '../contracts/unbuilt.ts';
+import type { Clock } from '../kit/clock/clock.ts';
+import { createDispatcher, type DispatcherOptions, type HttpLog } from '../kit/http/dispatcher.ts';
+import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotency.ts';
+import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
+import { closeServer, createHttpServer, listenOnLoopback } from '../kit/http/server.ts';
+import { bindUnbuilt } from '../kit/http/unbuilt.ts';
+import type { Ids } from '../kit/ids/ids.ts';
+import { openStore } from '../kit/store/open-store.ts';
+import { createClosing } from './closing.ts';
+import { packageRoot, packageVersion } from './places.ts';
+
+export interface CloudOptions {
+  readonly databaseFile: string;
+  /** 0 = any free one. */
+  readonly port: number;
+  readonly link: Link;
+  readonly linkToken: string;
+  readonly ownerToken: string;
+  readonly computer: { readonly id: string; readonly name: string };
+  readonly userName: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: HttpLog;
+  /** How a person calls Gantry from where they read this, such as `npx gantry`. */
+  readonly gantry: string;
+  /** Folder of the built web interface; default `out/renderer`. */
+  readonly rendererFolder?: string;
+  readonly limits?: DispatcherOptions['limits'];
+  readonly answers?: DispatcherOptions['answers'];
+}
+
+export interface Cloud {
+  readonly port: number;
+  /** `http://127.0.0.1:<port>` */
+  readonly origin: string;
+  readonly notices: readonly string[];
+  readonly routes: readonly Route[];
+  /** A fresh one-time address. */
+  openUrl(next?: string): Promise<{ url: string; expiresAt: string }>;
+  close(): Promise<void>;
+}
+
+const closeLimitMs = 2_000;
+
+export async function createCloud(options: CloudOptions): Promise<Cloud> {
+  const { clock, ids, log, computer, gantry } = options;
+  const closing = createClosing({
+    limitMs: closeLimitMs,
+    onFault: (step, fault) => log.error('cloud did not close cleanly', { step, fault: String(fault) }),
+  });
+  try {
+    const store = await openStore({
+      file: options.databaseFile,
+      migrations: [...identityMigrations, ...idempotencyMigrations],
+      clock,
+    });
+    closing.add('cloud.db', () => store.close());
+    let origin = '';
+    const identity = await createIdentity({
+      store,
+      clock,
+      log,
+      userId: localUserId,
+      userName: options.userName,
+      computer,
+      version: packageVersion(),
+      origin: () => origin,
+      openCommand: `${gantry} open`,
+    });
+    const proxy = createFactoryProxy({
+      link: options.link,
+      computerId: computer.id,
+      linkToken: options.linkToken,
+      startCommand: `${gantry} start`,
+    });
+    closing.add('link', () => proxy.close());
+    const dispatcher = createDispatcher({
+      door: { kind: 'tcp', origins: 'own' },
+      authenticators: [createOwnerAuthenticator(options.ownerToken), identity.authenticator],
+      routes: [
+        ...identity.routes,
+        ...proxy.routes,
+        ...unbuiltRoutes.filter((route) => route.server !== 'engine').map(bindUnbuilt),
+      ],
+      owners: {},
+      ids,
+      log,
+      idempotency: createIdempotency(store, clock),
+      limits: options.limits,
+      answers: options.answers,
+      unclaimed: 'pass',
+    });
+
+    const app = express();
+    app.disable('x-powered-by');
+    app.disable('etag');
+    app.use((request, response, next) => {
+      dispatcher.handle(request, response).then((handled) => {
+        if (!handled) next();
+      }, next);
+    });
+    const folder = options.rendererFolder ?? join(packageRoot(), 'out', 'renderer');
+    for (const page of createPages({ folder, buildCommand: 'npm run build' })) app.use(page);
+    app.use(((fault, _request, response, _next) => {
+      log.error('page failed', { fault: fault instanceof Error ? fault.stack : String(fault) });
+      if (response.headersSent) response.destroy();
+      else response.status(500).json(new AppError('internal', 'The page failed.', 'Reload it.').toPlain());
+    }) satisfies express.ErrorRequestHandler);
+
+    const server = createHttpServer(app);
+    const port = await listenOnLoopback(server, options.port, '--port');
+    closing.add('web port', async () => {
+      dispatcher.close('Gantry stops.');
+      await closeServer(server);
+    });
+    origin = `http://127.0.0.1:${port}`;
+    return {
+      port,
+      origin,
+      notices: store.notices,
+      routes: dispatcher.routes,
+      openUrl: (next) => identity.createOpenUrl(next),
+      close: () => closing.close(),
+    };
+  } catch (error) {
+    await closing.close();
+    throw error;
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * The data folder of one computer: made 0700, locked for one program, with the owner's token and the computer's id.
+ * Must not know servers.
+ */
+import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { z } from 'zod';
+import { AppError } from '../contracts/common/errors.ts';
+import { type Clock, iso } from '../kit/clock/clock.ts';
+import type { Ids } from '../kit/ids/ids.ts';
+import { ensureTokenFile, writePrivateFile } from '../kit/secrets/token-file.ts';
+import { takeInstanceLock } from '../kit/store/instance-lock.ts';
+import type { Places } from './places.ts';
+
+const Computer = z.strictObject({ id: z.string().regex(/^computer_[0-9A-Z]{26}$/), createdAt: z.string() });
+const Holder = z.object({ pid: z.number(), address: z.string().nullable() });
+
+export interface Identified {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface DataFolder {
+  readonly places: Places;
+  readonly ownerToken: string;
+  readonly computer: Identified;
+  /** Tells a second instance where this one is. */
+  announce(address: string): void;
+  release(): void;
+}
+
+export interface DataFolderDeps {
+  readonly places: Places;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** How a person calls Gantry from here, such as `npx gantry`. */
+  readonly gantry: string;
+}
+
+/** Locks the folder before anything in it is opened. A second instance is `refused` with the first one's pid and address. */
+export function openDataFolder({ places, clock, ids, gantry }: DataFolderDeps): DataFolder {
+  makePrivate(places.home);
+  makePrivate(places.run);
+  makePrivate(places.logs);
+  const release = takeInstanceLock(places.lock);
+  if (release === null) throw alreadyRunning(places, gantry);
+  try {
+    const announce = (address: string | null) =>
+      writePrivateFile(places.holder, JSON.stringify({ pid: process.pid, address, since: iso(clock.now()) }));
+    announce(null);
+    return {
+      places,
+      ownerToken: ensureTokenFile(places.token),
+      computer: ensureComputer(places.computer, clock, ids),
+      announce,
+      release() {
+        rmSync(places.holder, { force: true });
+        release();
+      },
+    };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+function makePrivate(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // An existing folder keeps its mode, and this one guards every socket and token in it.
+    chmodSync(folder, 0o700);
+  } catch (cause) {
+    throw new AppError(
+      'usage',
+      `The folder ${folder} cannot be used: ${(cause as Error).message}.`,
+      'Mend its rights, or set GANTRY_HOME to another folder.',
+      { cause },
+    );
+  }
+}
+
+function alreadyRunning(places: Places, gantry: string): AppError {
+  let who = '';
+  try {
+    const holder = Holder.parse(JSON.parse(readFileSync(places.holder, 'utf8')));
+    who = ` (process ${holder.pid}${holder.address === null ? ', still starting' : `, ${holder.address}`})`;
+  } catch {
+    // Not written yet: the lock alone says that somebody is there.
+  }
+  return new AppError(
+    'refused',
+    `Gantry is running already${who} in ${places.home}.`,
+    `Open it with ${gantry} open, stop it with ${gantry} stop, or set GANTRY_HOME to another folder.`,
+  );
+}
+
+function ensureComputer(path: string, clock: Clock, ids: Ids): Identified {
+  let text: string | null = null;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause;
+  }
+  const name = hostname();
+  if (text === null) {
+    const id = ids.next('computer');
+    writePrivateFile(path, `${JSON.stringify({ id, createdAt: iso(clock.now()) })}\n`);
+    return { id, name };
+  }
+  try {
+    return { id: Computer.parse(JSON.parse(text)).id, name };
+  } catch (cause) {
+    throw new AppError(
+      'needs_person',
+      `${path} is damaged.`,
+      'Put it back from a backup; removing it makes this a new computer for everybody it was paired with.',
+      { cause },
+    );
+  }
+}

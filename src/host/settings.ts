@@ -1,0 +1,89 @@
+/**
+ * Settings of the servers: flag, environment, `settings.json`, default, in this order; each says where it came from, so that
+ * `doctor` and errors can name it. Must not start anything.
+ */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { AppError } from '../contracts/common/errors.ts';
+import { dataFolder, placesIn } from './places.ts';
+
+const Port = z.number().int().min(0).max(65535);
+const SettingsFile = z.strictObject({
+  port: Port.optional(),
+  enginePort: Port.optional(),
+  eventStreams: z.number().int().min(1).max(10_000).optional(),
+});
+type SettingName = keyof z.infer<typeof SettingsFile>;
+
+export type Source = 'flag' | 'environment' | 'settings.json' | 'default';
+export interface Setting<T> {
+  readonly value: T;
+  readonly source: Source;
+}
+
+export interface Settings {
+  readonly home: string;
+  /** Port of the web interface and cloud API; 0 = any free one. */
+  readonly port: Setting<number>;
+  readonly enginePort: Setting<number>;
+  /** Open event streams a principal. */
+  readonly eventStreams: Setting<number>;
+}
+
+export type SettingFlags = Readonly<Partial<Record<SettingName, string | number | undefined>>>;
+
+const names: Readonly<Record<SettingName, { env: string; flag: string; default: number }>> = {
+  port: { env: 'GANTRY_PORT', flag: '--port', default: 3010 },
+  enginePort: { env: 'GANTRY_ENGINE_PORT', flag: '--engine-port', default: 3011 },
+  eventStreams: { env: 'GANTRY_EVENT_STREAMS', flag: '--event-streams', default: 64 },
+};
+
+/** Throws `usage`, naming the flag, variable or file that holds a bad value. */
+export function readSettings(env: Readonly<Record<string, string | undefined>>, flags: SettingFlags = {}): Settings {
+  const home = dataFolder(env);
+  const file = readSettingsFile(placesIn(home).settings);
+  const pick = (name: SettingName): Setting<number> => {
+    const { env: variable, flag, default: fallback } = names[name];
+    const given = flags[name];
+    if (given !== undefined) return { value: number(name, given, `the flag ${flag}`), source: 'flag' };
+    const fromEnv = env[variable];
+    if (fromEnv !== undefined && fromEnv !== '') {
+      return { value: number(name, fromEnv, `the variable ${variable}`), source: 'environment' };
+    }
+    const stored = file[name];
+    return stored === undefined ? { value: fallback, source: 'default' } : { value: stored, source: 'settings.json' };
+  };
+  return { home, port: pick('port'), enginePort: pick('enginePort'), eventStreams: pick('eventStreams') };
+}
+
+function number(name: SettingName, given: string | number, where: string): number {
+  const parsed = SettingsFile.shape[name]
+    .unwrap()
+    .safeParse(typeof given === 'number' ? given : Number(given.trim() || 'x'));
+  if (parsed.success) return parsed.data;
+  throw new AppError(
+    'usage',
+    `${JSON.stringify(given)} is not a value of ${where}.`,
+    'Give a whole number in its range.',
+  );
+}
+
+function readSettingsFile(path: string): z.infer<typeof SettingsFile> {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    throw new AppError('usage', `${path} cannot be read: ${(cause as Error).message}.`, 'Mend its rights.', { cause });
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new AppError('usage', `${path} is not JSON: ${(cause as Error).message}.`, 'Mend or remove it.', { cause });
+  }
+  const parsed = SettingsFile.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new AppError('usage', `${path}: ${[...issue!.path, issue!.message].join(': ')}.`, 'Mend or remove it.');
+}

@@ -1,0 +1,22 @@
+/**
+ * One process at a time in a data folder. The lock is the operating system's, held through SQLite: it ends with the process
+ * however that ends, so there is never a stale one to judge. First user: the runtime; second: a cloud API run apart.
+ */
+import { chmodSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { isBusy, sqliteCode } from './sqlite-errors.ts';
+
+/** Takes the lock and answers the way to let go of it, or null while another holder lives. */
+export function takeInstanceLock(file: string): (() => void) | null {
+  const database = new Database(file, { timeout: 0 });
+  try {
+    chmodSync(file, 0o600);
+    database.pragma('journal_mode = MEMORY');
+    database.exec('BEGIN EXCLUSIVE');
+    return () => database.close();
+  } catch (error) {
+    database.close();
+    if (isBusy(sqliteCode(error))) return null;
+    throw error;
+  }
+}
