@@ -4,7 +4,7 @@
  */
 import { rmSync } from 'node:fs';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
-import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../kit/http/dispatcher.ts';
+import { createDispatcher, type DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { closeServer, createHttpServer, listenOnLoopback, listenOnSocket } from '../kit/http/server.ts';
 import type { Authenticator, BoundRoute, OwnerLookups } from '../kit/http/types.ts';
 import { bindUnbuilt } from '../kit/http/unbuilt.ts';
@@ -27,7 +27,8 @@ export interface EngineServerDeps
 export interface EngineServer {
   readonly port: number;
   readonly url: string;
-  readonly dispatcher: Dispatcher;
+  /** Open event streams at both doors. */
+  readonly streams: number;
 }
 
 /** Starts both doors and writes the URL file. `transport` when the port is taken. The caller holds the folder's lock. */
@@ -64,5 +65,11 @@ export async function startEngineServer(deps: EngineServerDeps, closing: Closing
   const url = `http://127.0.0.1:${port}`;
   writePrivateFile(places.url, `${url}\n`);
   closing.add('url file', () => rmSync(places.url, { force: true }));
-  return { port, url, dispatcher };
+  return {
+    port,
+    url,
+    get streams() {
+      return dispatcher.streams + socketDispatcher.streams;
+    },
+  };
 }

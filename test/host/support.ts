@@ -1,0 +1,139 @@
+/** Engine and cloud API as one pair in a scratch folder, with the routes of a test in place of the factory. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClosing } from '../../src/host/closing.ts';
+import { type CloudOptions, createCloud } from '../../src/host/cloud.ts';
+import { openDataFolder } from '../../src/host/data-folder.ts';
+import { startEngineServer } from '../../src/host/engine-server.ts';
+import { placesIn } from '../../src/host/places.ts';
+import { type Clock, systemClock } from '../../src/kit/clock/clock.ts';
+import { botTokenMigrations, createBotTokens } from '../../src/kit/http/bot-tokens.ts';
+import { createIdempotency, idempotencyMigrations } from '../../src/kit/http/idempotency.ts';
+import { createLinkAuthenticator, createOwnerAuthenticator, localUserId } from '../../src/kit/http/principals.ts';
+import type { BoundRoute, OwnerLookups } from '../../src/kit/http/types.ts';
+import { createIds } from '../../src/kit/ids/ids.ts';
+import { newToken } from '../../src/kit/secrets/token-file.ts';
+import { openStore } from '../../src/kit/store/open-store.ts';
+import { caller, type LogLine, onEnd } from '../kit/http/support.ts';
+
+export function scratchHome(): string {
+  const home = mkdtempSync(join(tmpdir(), 'gantry-'));
+  onEnd(async () => rmSync(home, { recursive: true, force: true }));
+  return home;
+}
+
+export interface MovableClock extends Clock {
+  move(ms: number): void;
+}
+
+export function movableClock(): MovableClock {
+  let ahead = 0;
+  return {
+    now: () => systemClock.now() + ahead,
+    monotonic: () => systemClock.monotonic() + ahead,
+    move: (ms) => {
+      ahead += ms;
+    },
+  };
+}
+
+export interface PairOptions {
+  readonly routes?: readonly BoundRoute[];
+  readonly owners?: OwnerLookups;
+  readonly home?: string;
+  readonly clock?: Clock;
+  readonly cloud?: Partial<CloudOptions>;
+}
+
+export async function startPair({
+  routes = [],
+  owners = {},
+  home = scratchHome(),
+  clock = systemClock,
+  cloud,
+}: PairOptions) {
+  const lines: LogLine[] = [];
+  const push = (message: string, fields?: Record<string, unknown>) => void lines.push({ message, fields });
+  const log = { warn: push, error: push };
+  const ids = createIds(clock);
+  const places = placesIn(home);
+  const folder = openDataFolder({ places, clock, ids, gantry: 'gantry' });
+  const closing = createClosing({ limitMs: 5000, onFault: (name, fault) => push(`closing ${name}: ${fault}`) });
+  closing.add('folder', () => folder.release());
+  const store = await openStore({
+    file: places.runtimeDb,
+    migrations: [...idempotencyMigrations, ...botTokenMigrations],
+    clock,
+  });
+  closing.add('store', () => store.close());
+  const bots = await createBotTokens({ store, clock, userId: localUserId });
+  const linkToken = newToken();
+  const engine = await startEngineServer(
+    {
+      places,
+      port: 0,
+      routes,
+      owners,
+      authenticators: [createOwnerAuthenticator(folder.ownerToken), bots.authenticator],
+      linkAuthenticator: createLinkAuthenticator(linkToken),
+      ids,
+      log,
+      idempotency: createIdempotency(store, clock),
+      answers: 'throw',
+    },
+    closing,
+  );
+  const web = await createCloud({
+    databaseFile: places.cloudDb,
+    port: 0,
+    link: {
+      open: () =>
+        new Promise((resolve, reject) => {
+          const socket = connect(places.engineSocket, () => resolve(socket));
+          socket.once('error', reject);
+        }),
+    },
+    linkToken,
+    ownerToken: folder.ownerToken,
+    computer: folder.computer,
+    userName: 'Ada',
+    clock,
+    ids,
+    log,
+    gantry: 'gantry',
+    answers: 'throw',
+    ...cloud,
+  });
+  let closed = false;
+  const stopEngine = () => closing.close();
+  const close = async () => {
+    if (closed) return;
+    closed = true;
+    await web.close();
+    await stopEngine();
+  };
+  onEnd(close);
+  return {
+    places,
+    lines,
+    bots,
+    engine,
+    web,
+    linkToken,
+    ownerToken: folder.ownerToken,
+    computer: folder.computer,
+    callWeb: caller(web.port, folder.ownerToken),
+    callEngine: caller(engine.port, folder.ownerToken),
+    stopEngine,
+    close,
+  };
+}
+
+/** Opens the one-time address as a browser would and answers the cookie. */
+export async function signIn(pair: Awaited<ReturnType<typeof startPair>>): Promise<string> {
+  const { url } = await pair.web.openUrl();
+  const reply = await pair.callWeb('GET', url.slice(pair.web.origin.length), { token: null });
+  return String(reply.headers['set-cookie']?.[0]).split(';')[0]!;
+}
