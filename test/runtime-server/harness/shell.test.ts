@@ -66,7 +66,7 @@ test('state follows prompt, command, unfinished command and exit codes', async (
   await reaches(bot, 'needs_you');
   await bot.input({ keys: ['C-c'] });
   await reaches(bot, 'idle');
-  await bot.input({ text: 'exit 3', keys: ['Enter'] });
+  await bot.input({ text: 'sleep 0.2; exit 3', keys: ['Enter'] });
   await reaches(bot, 'failed');
   expect(states).toEqual(
     [
