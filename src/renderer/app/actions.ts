@@ -1,0 +1,56 @@
+/**
+ * Everything that can be done right now, with its shortcut: one list feeds the palette, the shortcut page and the keyboard.
+ * A view adds its actions while it is shown. Must not know what an action does.
+ */
+import { useEffect, useSyncExternalStore } from 'react';
+import { useServices } from './services.tsx';
+
+export interface Action {
+  readonly id: string;
+  readonly title: string;
+  readonly group: 'Go to' | 'Bots' | 'Teams' | 'Pane' | 'View' | 'Help';
+  /** `g h`, `/`, `Ctrl K`, `Ctrl Shift L`; caps are shown as written. */
+  readonly keys?: string;
+  /** Not in the palette: it only makes sense from the keyboard. */
+  readonly hidden?: boolean;
+  run(): void;
+}
+
+export interface ActionStore {
+  add(actions: readonly Action[]): () => void;
+  all(): readonly Action[];
+  subscribe(listener: () => void): () => void;
+}
+
+export function createActionStore(): ActionStore {
+  const listeners = new Set<() => void>();
+  let groups: readonly (readonly Action[])[] = [];
+  let all: readonly Action[] = [];
+  function change(next: readonly (readonly Action[])[]): void {
+    groups = next;
+    all = groups.flat();
+    for (const listener of listeners) listener();
+  }
+  return {
+    add(actions) {
+      change([...groups, actions]);
+      return () => change(groups.filter((group) => group !== actions));
+    },
+    all: () => all,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** Adds actions while the calling view is shown. Give a memoised list. */
+export function useAddActions(actions: readonly Action[]): void {
+  const { actions: store } = useServices();
+  useEffect(() => store.add(actions), [store, actions]);
+}
+
+export function useAllActions(): readonly Action[] {
+  const { actions } = useServices();
+  return useSyncExternalStore(actions.subscribe, actions.all);
+}

@@ -1,0 +1,23 @@
+/** The places of the rail. A place comes here with the part that builds it; none is shown before. */
+import { House, LayoutGrid, type LucideIcon, Settings } from 'lucide-react';
+
+export interface Place {
+  readonly path: '/' | '/floor' | '/settings';
+  readonly name: string;
+  readonly icon: LucideIcon;
+  /** After `g`. */
+  readonly letter: string;
+  readonly foot: boolean;
+}
+
+export const places: readonly Place[] = [
+  { path: '/', name: 'Home', icon: House, letter: 'h', foot: false },
+  { path: '/floor', name: 'Floor', icon: LayoutGrid, letter: 'f', foot: false },
+  { path: '/settings', name: 'Settings', icon: Settings, letter: 's', foot: true },
+];
+
+/** `originView` of a window event → a path: a path itself, or a place's name. Unknown: null. */
+export function pathOfView(view: string): string | null {
+  if (view.startsWith('/') && !view.startsWith('//')) return view;
+  return places.find((place) => place.name.toLowerCase() === view.toLowerCase())?.path ?? null;
+}

@@ -1,0 +1,60 @@
+/** The places: a rail at the left, a bar below where it is narrow. */
+import { Link } from '@tanstack/react-router';
+import { Command } from 'lucide-react';
+import { places } from './places.ts';
+
+const item =
+  'relative flex size-9 items-center justify-center rounded-control text-muted hover:bg-raised hover:text-ink data-[status=active]:bg-selected data-[status=active]:text-ink';
+const barItem =
+  'relative flex h-full flex-1 flex-col items-center justify-center gap-0.5 text-meta text-muted data-[status=active]:text-accent';
+
+/** A dot of amber on the place where somebody waits. */
+function NeedDot({ count }: { count: number }) {
+  if (count === 0) return null;
+  return (
+    <span className="absolute top-0.5 right-0.5 flex min-w-3.5 items-center justify-center rounded-full bg-need px-1 text-[10px] leading-[14px] font-semibold text-window tabular-nums">
+      {count}
+      <span className="sr-only"> need you</span>
+    </span>
+  );
+}
+
+export function Rail({ needCount, narrow, onPalette }: { needCount: number; narrow: boolean; onPalette: () => void }) {
+  if (narrow) {
+    return (
+      <nav aria-label="Places" className="flex h-14 border-t border-line bg-panel pb-[env(safe-area-inset-bottom)]">
+        {places.map((place) => (
+          <Link key={place.path} to={place.path} activeOptions={{ exact: place.path === '/' }} className={barItem}>
+            <place.icon className="size-5" aria-hidden="true" />
+            {place.name}
+            {place.path === '/' && <NeedDot count={needCount} />}
+          </Link>
+        ))}
+        <button type="button" onClick={onPalette} className={barItem}>
+          <Command className="size-5" aria-hidden="true" />
+          Commands
+        </button>
+      </nav>
+    );
+  }
+  return (
+    <nav
+      aria-label="Places"
+      className="flex w-12 shrink-0 flex-col items-center gap-1 border-r border-line bg-panel py-2"
+    >
+      {places.map((place) => (
+        <Link
+          key={place.path}
+          to={place.path}
+          activeOptions={{ exact: place.path === '/' }}
+          aria-label={place.name}
+          title={`${place.name} (g ${place.letter})`}
+          className={`${item} ${place.foot ? 'mt-auto' : ''}`}
+        >
+          <place.icon className="size-[18px]" aria-hidden="true" />
+          {place.path === '/' && <NeedDot count={needCount} />}
+        </Link>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,35 @@
+/** All shortcuts that work right now (`?`). */
+import { Dialog } from '../ui/dialog.tsx';
+import { Kbd } from '../ui/kbd.tsx';
+import { useAllActions } from './actions.ts';
+
+/** What belongs to one control and is therefore no action of its own. */
+const inPlace: readonly { keys: string; title: string }[] = [
+  { keys: 'Ctrl Enter', title: 'Send, or the primary action of a dialog' },
+  { keys: 'Esc', title: 'Close, or back to the list' },
+  { keys: '↑ ↓', title: 'Move in a list' },
+];
+
+export function ShortcutsDialog({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
+  const withKeys = useAllActions().filter((action) => action.keys !== undefined);
+  const rows = [...withKeys.map((action) => ({ keys: action.keys ?? '', title: action.title })), ...inPlace];
+  return (
+    <Dialog
+      open={open}
+      onOpenChange={onOpenChange}
+      title="Shortcuts"
+      description="In a terminal every key goes to the bot, save those with Ctrl Shift."
+    >
+      <dl className="grid grid-cols-[1fr_auto] gap-x-6 gap-y-1.5">
+        {rows.map((row) => (
+          <div key={`${row.keys} ${row.title}`} className="contents">
+            <dt>{row.title}</dt>
+            <dd className="text-right">
+              <Kbd keys={row.keys} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

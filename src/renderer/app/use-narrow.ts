@@ -1,0 +1,17 @@
+/** Whether the window is narrow enough for one stack with a bar below (below 640 px), or too narrow for the inspector. */
+import { useSyncExternalStore } from 'react';
+
+function useMedia(query: string): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      const media = window.matchMedia(query);
+      media.addEventListener('change', listener);
+      return () => media.removeEventListener('change', listener);
+    },
+    () => window.matchMedia(query).matches,
+  );
+}
+
+export const useNarrow = (): boolean => useMedia('(max-width: 639px)');
+/** Below this the inspector lies over the main part instead of beside it. */
+export const useTight = (): boolean => useMedia('(max-width: 1099px)');

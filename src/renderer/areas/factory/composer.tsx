@@ -1,0 +1,159 @@
+/** Writing to a bot: text, target, whether it may wait; the plan before it is sent; what became of it after. */
+import { useQueryClient } from '@tanstack/react-query';
+import { Send } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import type { z } from 'zod';
+import type { Agent } from '../../../contracts/factory/agent.ts';
+import type { SendPlan } from '../../../contracts/factory/delivery.ts';
+import { useServices } from '../../app/services.tsx';
+import { keys } from '../../data/queries.ts';
+import { Button } from '../../ui/button.tsx';
+import { Kbd } from '../../ui/kbd.tsx';
+import { Problem } from '../../ui/problem.tsx';
+
+type Plan = z.infer<typeof SendPlan>['plan'];
+type Phase =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'sending' }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+const viaWords: Readonly<Record<Plan['via'], string>> = {
+  pane: 'typed into its pane now',
+  pane_queue: 'put into its queue',
+  hosted: 'handed to the hosted bot',
+  vendor: 'left as a ticket for its vendor',
+  channel: 'sent through its channel',
+  peer: 'sent to its computer',
+};
+
+export function Composer({
+  agents,
+  target,
+  onTarget,
+  compact = false,
+}: {
+  agents: readonly Agent[];
+  /** Address of the bot; null while none is chosen. */
+  target: string | null;
+  onTarget: (address: string) => void;
+  compact?: boolean;
+}) {
+  const { api, sentTexts } = useServices();
+  const client = useQueryClient();
+  const [text, setText] = useState('');
+  const [queue, setQueue] = useState(true);
+  const [phase, setPhase] = useState<Phase>({ kind: 'idle' });
+  const [plan, setPlan] = useState<Plan | null>(null);
+  /** One key a message: a send repeated after a cut gives the first delivery, not a second message. */
+  const attempt = useRef<{ key: string; of: string } | null>(null);
+  const ready = target !== null && text.trim() !== '' && phase.kind !== 'sending';
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a plan holds for the words and the bot it was made for
+  useEffect(() => setPlan(null), [text, target, queue]);
+
+  function body(address: string) {
+    // Checked: typed if the bot can take it, else queued. Unchecked: refused rather than queued.
+    return { to: address, text, ...(queue ? {} : { queue: false }) };
+  }
+
+  async function preview(): Promise<void> {
+    if (!ready || target === null) return;
+    try {
+      const answer = await api.factory.sendMessage({ body: { ...body(target), dryRun: true } });
+      if ('dryRun' in answer) setPlan(answer.plan);
+      setPhase({ kind: 'idle' });
+    } catch (error) {
+      setPhase({ kind: 'failed', error });
+    }
+  }
+
+  async function send(): Promise<void> {
+    if (!ready || target === null) return;
+    const of = JSON.stringify(body(target));
+    if (attempt.current?.of !== of) attempt.current = { key: crypto.randomUUID(), of };
+    setPhase({ kind: 'sending' });
+    try {
+      const answer = await api.factory.sendMessage({ body: body(target) }, { idempotencyKey: attempt.current.key });
+      if (!('dryRun' in answer)) sentTexts.remember(answer.id, text);
+      attempt.current = null;
+      setText('');
+      setPhase({ kind: 'idle' });
+      void client.invalidateQueries({ queryKey: keys.deliveries });
+    } catch (error) {
+      setPhase({ kind: 'failed', error });
+    }
+  }
+
+  return (
+    <form
+      aria-label="Message to a bot"
+      className="flex shrink-0 flex-col gap-2 border-t border-line bg-panel p-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+          event.preventDefault();
+          void send();
+        }
+      }}
+    >
+      {phase.kind === 'failed' && <Problem error={phase.error} />}
+      {plan !== null && (
+        <p role="status" className="px-1 text-meta text-muted">
+          Would be {viaWords[plan.via]} ({plan.to}). Records: {plan.records.join(', ') || 'none'}.
+          {plan.ifQueued !== undefined && ` If it has to wait: ${plan.ifQueued.join(', ')}.`}
+        </p>
+      )}
+      <textarea
+        value={text}
+        rows={compact ? 3 : 2}
+        data-composer="true"
+        aria-label={target === null ? 'Message' : `Message to ${target}`}
+        placeholder={target === null ? 'Choose a bot, then write to it' : `Write to ${target}`}
+        onChange={(event) => setText(event.target.value)}
+        className="min-h-14 w-full resize-none rounded-control border border-line bg-window px-2.5 py-1.5"
+      />
+      <div className="flex flex-wrap items-center gap-2">
+        <label className="inline-flex items-center gap-1.5 text-muted">
+          <span className="max-sm:sr-only">To</span>
+          <select
+            value={target ?? ''}
+            onChange={(event) => onTarget(event.target.value)}
+            aria-label="Bot"
+            className="h-7 max-w-44 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
+          >
+            {target === null && <option value="">Choose a bot</option>}
+            {agents.map((agent) => (
+              <option key={agent.id} value={agent.address}>
+                {agent.address}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label className="inline-flex items-center gap-1.5 text-muted">
+          <input
+            type="checkbox"
+            checked={queue}
+            onChange={(event) => setQueue(event.target.checked)}
+            className="size-3.5 accent-accent"
+          />
+          Queue if busy
+        </label>
+        <span className="ml-auto flex items-center gap-2">
+          <Button kind="quiet" disabled={!ready} onClick={() => void preview()}>
+            Preview
+          </Button>
+          <Button kind="primary" type="submit" disabled={!ready} aria-keyshortcuts="Control+Enter">
+            <Send className="size-3.5" aria-hidden="true" />
+            {phase.kind === 'sending' ? 'Sending' : 'Send'}
+          </Button>
+          <span className="max-md:hidden">
+            <Kbd keys="Ctrl Enter" />
+          </span>
+        </span>
+      </div>
+    </form>
+  );
+}

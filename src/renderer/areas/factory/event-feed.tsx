@@ -1,0 +1,91 @@
+/** What happened on the floor: deliveries from before, then events as they come. */
+import { useQuery } from '@tanstack/react-query';
+import { Users } from 'lucide-react';
+import type { ReactNode } from 'react';
+import type { Agent } from '../../../contracts/factory/agent.ts';
+import { useFeed, useServices } from '../../app/services.tsx';
+import type { KnownEvent } from '../../data/event-cache.ts';
+import { Empty } from '../../ui/list-states.tsx';
+import { Ago } from '../../ui/now.tsx';
+import { agentStatus, deliveryStatus, Status } from '../../ui/status.tsx';
+import { witnessWords } from './deliveries.tsx';
+
+type TeamChange = Extract<KnownEvent, { type: 'team.changed' }>['data']['change'];
+const teamWords: Readonly<Record<TeamChange, string>> = {
+  up: 'Started',
+  down: 'Stopped',
+  file: 'Its file changed',
+  invalid: 'Its file has problems',
+};
+
+export function EventFeed({ agents }: { agents: readonly Agent[] }) {
+  const { queries } = useServices();
+  const feed = useFeed();
+  const before = useQuery(queries.deliveries);
+  const seen = new Set(
+    feed.map((entry) => (entry.event.type === 'delivery' ? `${entry.event.data.id} ${entry.event.data.state}` : '')),
+  );
+  const older = (before.data?.deliveries ?? [])
+    .filter((delivery) => !seen.has(`${delivery.id} ${delivery.state}`))
+    .map((data): { key: string; event: KnownEvent } => ({
+      key: `${data.id} ${data.state}`,
+      event: { type: 'delivery', at: data.at, data },
+    }));
+  const rows = [...feed, ...older].sort((a, b) => b.event.at.localeCompare(a.event.at));
+  if (rows.length === 0) return <Empty>Messages, starts and stops will be here as they happen.</Empty>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+    <section tabIndex={0} aria-label="Events" className="min-h-0 flex-1 overflow-y-auto py-1">
+      <ol>
+        {rows.map((row) => (
+          <li key={row.key} className="flex flex-col px-3 py-1 text-meta" data-event={row.event.type}>
+            <EventRow event={row.event} agents={agents} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Line({ who, at, children }: { who: string; at: string; children: ReactNode }) {
+  return (
+    <span className="flex items-center gap-2">
+      <span className="min-w-0 flex-1 truncate font-medium">{who}</span>
+      {children}
+      <span className="w-16 shrink-0 text-right text-faint">
+        <Ago at={at} />
+      </span>
+    </span>
+  );
+}
+
+function EventRow({ event, agents }: { event: KnownEvent; agents: readonly Agent[] }) {
+  if (event.type === 'agent.state') {
+    const agent = agents.find((one) => one.id === event.data.agentId);
+    return (
+      <Line who={agent?.address ?? event.data.agentId} at={event.at}>
+        <Status look={agentStatus[event.data.state]} wire={event.data.state} />
+      </Line>
+    );
+  }
+  if (event.type === 'delivery') {
+    const agent = agents.find((one) => one.address === event.data.to || one.id === event.data.to);
+    const said = witnessWords(event.data.evidence, agent?.binding.harness) ?? event.data.detail;
+    return (
+      <>
+        <Line who={agent?.address ?? event.data.to} at={event.at}>
+          <Status look={deliveryStatus[event.data.state]} wire={event.data.state} />
+        </Line>
+        {said !== undefined && <span className="truncate text-muted">{said}</span>}
+      </>
+    );
+  }
+  return (
+    <Line who={event.data.team} at={event.at}>
+      <span className="inline-flex items-center gap-1.5 text-muted" title={event.data.change}>
+        <Users className="size-3.5" aria-hidden="true" />
+        {teamWords[event.data.change]}
+      </span>
+    </Line>
+  );
+}

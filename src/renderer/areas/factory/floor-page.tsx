@@ -1,0 +1,361 @@
+/** The floor: teams and bots at the left, their panes in the middle, the inspector at the right; one stack where it is narrow. */
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { ArrowLeft, PanelRight } from 'lucide-react';
+import { Dialog as Radix } from 'radix-ui';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { toast } from 'sonner';
+import type { Agent } from '../../../contracts/factory/agent.ts';
+import { type Action, useAddActions } from '../../app/actions.ts';
+import { pathOfView } from '../../app/places.ts';
+import { useServices, useSettings } from '../../app/services.tsx';
+import { useNarrow, useTight } from '../../app/use-narrow.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { Composer } from './composer.tsx';
+import { LastDeliveries } from './deliveries.tsx';
+import { DemoDialog } from './demo-dialog.tsx';
+import { FloorList } from './floor-list.tsx';
+import type { FloorState } from './floor-state.tsx';
+import { Inspector } from './inspector.tsx';
+import { type TeamAsk, TeamDialog } from './team-dialog.tsx';
+import { useOpenBot } from './use-open-bot.ts';
+
+const Dock = lazy(() => import('./dock.tsx').then((module) => ({ default: module.Dock })));
+const Pane = lazy(() => import('./pane.tsx').then((module) => ({ default: module.Pane })));
+
+/** Most panes that open by themselves when a team starts. */
+const openedWithTeam = 4;
+
+export function FloorPage() {
+  const { queries, paneRequests, settings } = useServices();
+  const { inspectorOpen } = useSettings();
+  const search = useSearch({ from: '/floor' });
+  const navigate = useNavigate();
+  const narrow = useNarrow();
+  const tight = useTight();
+  const agentsQuery = useQuery(queries.agents);
+  const workspace = useQuery(queries.workspace);
+  const openBot = useOpenBot('floor');
+  const [ask, setAsk] = useState<TeamAsk | null>(null);
+  const [demo, setDemo] = useState(false);
+  const [sheet, setSheet] = useState(false);
+  const [focusRequest, setFocusRequest] = useState(0);
+  const [scrollbackOf, showScrollback] = useState<string | null>(null);
+  const page = useRef<HTMLDivElement>(null);
+
+  const agents = useMemo(() => agentsQuery.data?.agents ?? [], [agentsQuery.data]);
+  const focused = search.bot ?? null;
+  const agent = agents.find((one) => one.id === focused) ?? null;
+  const focus = useCallback(
+    (botId: string) => {
+      void navigate({
+        to: '/floor',
+        search: (old) => (old.bot === botId ? old : { ...old, bot: botId }),
+        replace: true,
+      });
+    },
+    [navigate],
+  );
+  const openAndType = useCallback(
+    (one: Agent) => {
+      openBot(one);
+      setFocusRequest((count) => count + 1);
+    },
+    [openBot],
+  );
+  const onTarget = (address: string): void => {
+    const one = agents.find((candidate) => candidate.address === address);
+    if (one !== undefined) openBot(one);
+  };
+  const detached = useCallback(
+    (botId: string, originView: string | null) => {
+      showScrollback((open) => (open === botId ? null : open));
+      const path = originView === null ? null : pathOfView(originView);
+      if (path !== null && path !== '/floor') void navigate({ to: path });
+      else
+        void navigate({
+          to: '/floor',
+          search: (old) => (old.bot === botId ? { ...old, bot: undefined } : old),
+          replace: true,
+        });
+    },
+    [navigate],
+  );
+
+  useUnknownRequests(agentsQuery.data?.agents);
+  useBotOfAddress(agents, focused);
+
+  const actions = useMemo<readonly Action[]>(() => {
+    const field = (...selectors: string[]): void => {
+      const found = selectors.map((one) => page.current?.querySelector<HTMLElement>(one)).find((one) => one != null);
+      found?.focus();
+    };
+    return [
+      { id: 'filter', title: 'Filter bots', group: 'View', keys: '/', run: () => field('[data-filter]') },
+      {
+        id: 'composer',
+        title: 'Leave the terminal and write a message',
+        group: 'Pane',
+        keys: 'Ctrl Shift L',
+        run: () => field('[data-composer]'),
+      },
+      {
+        id: 'scrollback',
+        title: 'Scrollback and search of the pane',
+        group: 'Pane',
+        keys: 'Ctrl Shift F',
+        run: () => showScrollback((open) => (open === focused ? null : focused)),
+      },
+      {
+        id: 'terminal',
+        title: 'Type in the pane',
+        group: 'Pane',
+        keys: 't',
+        run: () => setFocusRequest((count) => count + 1),
+      },
+      {
+        id: 'inspector',
+        title: 'Show or hide the inspector',
+        group: 'View',
+        keys: 'i',
+        run: () => (tight ? setSheet((open) => !open) : settings.set({ inspectorOpen: !settings.get().inspectorOpen })),
+      },
+      {
+        id: 'back',
+        title: 'Back to the list',
+        group: 'View',
+        keys: 'Esc',
+        hidden: true,
+        run: () => {
+          if (narrow) void navigate({ to: '/floor', search: (old) => ({ ...old, bot: undefined }) });
+          else field('[data-bot][aria-current]', '[data-row]');
+        },
+      },
+      { id: 'demo', title: 'Add the demo team', group: 'Teams', run: () => setDemo(true) },
+    ];
+  }, [focused, narrow, navigate, settings, tight]);
+  useAddActions(actions);
+  useTeamActions(setAsk);
+
+  const list = (
+    <FloorList
+      filter={search.filter ?? ''}
+      onFilter={(filter) =>
+        void navigate({
+          to: '/floor',
+          search: (old) => ({ ...old, filter: filter === '' ? undefined : filter }),
+          replace: true,
+        })
+      }
+      selected={focused}
+      onOpen={openAndType}
+      onTeam={setAsk}
+      onDemo={() => setDemo(true)}
+    />
+  );
+  const state: FloorState = {
+    agents,
+    engine: agentsQuery.data?.engine,
+    focused,
+    focusRequest,
+    scrollbackOf,
+    focus,
+    showScrollback,
+    detached,
+  };
+  const foot = (
+    <>
+      {agent !== null && <LastDeliveries agentId={agent.id} harness={agent.binding.harness} />}
+      <Composer agents={agents} target={agent?.address ?? null} onTarget={onTarget} />
+    </>
+  );
+  const inspector = <Inspector agent={agent} agents={agents} />;
+
+  return (
+    <div ref={page} className="flex min-w-0 flex-1">
+      {!narrow && (
+        <aside aria-label="Bots" className="flex w-60 shrink-0 flex-col border-r border-line">
+          {list}
+        </aside>
+      )}
+      <main className="flex min-h-0 min-w-0 flex-1 flex-col">
+        <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3">
+          {narrow && agent !== null && (
+            <IconButton
+              label="Back to the list"
+              onClick={() => void navigate({ to: '/floor', search: (old) => ({ ...old, bot: undefined }) })}
+            >
+              <ArrowLeft aria-hidden="true" />
+            </IconButton>
+          )}
+          <h1 className="min-w-0 truncate text-title font-semibold">
+            {narrow && agent !== null ? agent.name : 'Floor'}
+          </h1>
+          {workspace.data !== undefined && (
+            <span className="min-w-0 truncate text-meta text-muted" title={workspace.data.path}>
+              {workspace.data.path}
+            </span>
+          )}
+          <span className="ml-auto shrink-0">
+            <IconButton
+              label={tight || !inspectorOpen ? 'Show the inspector' : 'Hide the inspector'}
+              shortcut="i"
+              aria-pressed={tight ? sheet : inspectorOpen}
+              onClick={() => (tight ? setSheet(true) : settings.set({ inspectorOpen: !inspectorOpen }))}
+            >
+              <PanelRight aria-hidden="true" />
+            </IconButton>
+          </span>
+        </header>
+        {narrow ? (
+          agent === null ? (
+            list
+          ) : (
+            <>
+              <div className="min-h-0 flex-1">
+                <Suspense>
+                  <Pane
+                    key={agent.id}
+                    agent={agent}
+                    engine={state.engine}
+                    active
+                    focusRequest={0}
+                    scrollbackOpen={scrollbackOf === agent.id}
+                    onScrollback={(open) => showScrollback(open ? agent.id : null)}
+                    onFocus={() => {}}
+                    onDetach={() => detached(agent.id, null)}
+                  />
+                </Suspense>
+              </div>
+              {foot}
+            </>
+          )
+        ) : (
+          <>
+            <div className="min-h-0 flex-1">
+              <Suspense>
+                {workspace.data !== undefined && agentsQuery.data !== undefined && (
+                  <Dock engineId={workspace.data.engineId} state={state} />
+                )}
+              </Suspense>
+            </div>
+            {foot}
+          </>
+        )}
+      </main>
+      {!tight && inspectorOpen && (
+        <aside aria-label="Inspector" className="flex w-80 shrink-0 flex-col border-l border-line">
+          {inspector}
+        </aside>
+      )}
+      {tight && (
+        <Sheet open={sheet} onOpenChange={setSheet}>
+          {inspector}
+        </Sheet>
+      )}
+      {ask !== null && (
+        <TeamDialog
+          ask={ask}
+          onClose={() => setAsk(null)}
+          onStarted={(addresses) => {
+            const started = addresses.slice(0, openedWithTeam);
+            const fresh = agentsQuery.data?.agents ?? agents;
+            for (const address of started) {
+              const one = fresh.find((candidate) => candidate.address === address);
+              if (one !== undefined)
+                paneRequests.add({ botId: one.id, paneId: null, originView: 'floor', split: true });
+            }
+          }}
+        />
+      )}
+      {demo && (
+        <DemoDialog
+          onClose={() => setDemo(false)}
+          onAdded={(team) => {
+            setDemo(false);
+            setAsk({ verb: 'up', team });
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+/** The inspector over the page where there is no room beside it. */
+function Sheet({
+  open,
+  onOpenChange,
+  children,
+}: {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+  children: React.ReactNode;
+}) {
+  return (
+    <Radix.Root open={open} onOpenChange={onOpenChange}>
+      <Radix.Portal>
+        <Radix.Overlay className="fixed inset-0 z-40 bg-shade" />
+        <Radix.Content
+          aria-describedby={undefined}
+          className="appear fixed inset-x-0 bottom-0 z-50 flex h-[70dvh] flex-col overflow-hidden rounded-t-panel border border-line bg-panel shadow-float outline-none sm:inset-y-0 sm:right-0 sm:left-auto sm:h-auto sm:w-80 sm:rounded-none"
+        >
+          <Radix.Title className="sr-only">Inspector</Radix.Title>
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+/** Says when a pane was asked for that is not here; before the bots have loaded nobody can know. */
+function useUnknownRequests(agents: readonly Agent[] | undefined): void {
+  const { paneRequests } = useServices();
+  const waiting = useSyncExternalStore(paneRequests.subscribe, paneRequests.waiting);
+  useEffect(() => {
+    if (agents === undefined) return;
+    for (const request of waiting) {
+      if (agents.some((agent) => agent.id === request.botId || agent.pane?.id === request.paneId)) continue;
+      paneRequests.done(request);
+      toast(`There is no bot ${request.botId} on this floor.`);
+    }
+  }, [agents, waiting, paneRequests]);
+}
+
+/** A bot named in the address shows its pane, also when the page was opened there. */
+function useBotOfAddress(agents: readonly Agent[], focused: string | null): void {
+  const { paneRequests } = useServices();
+  const shown = useRef<string | null>(null);
+  useEffect(() => {
+    if (focused === null || shown.current === focused) return;
+    if (!agents.some((agent) => agent.id === focused)) return;
+    shown.current = focused;
+    if (!paneRequests.waiting().some((request) => request.botId === focused)) {
+      paneRequests.add({ botId: focused, paneId: null, originView: null });
+    }
+  }, [agents, focused, paneRequests]);
+}
+
+function useTeamActions(setAsk: (ask: TeamAsk) => void): void {
+  const { queries } = useServices();
+  const teams = useQuery(queries.teams);
+  const names = teams.data?.teams;
+  const actions = useMemo<readonly Action[]>(
+    () =>
+      (names ?? []).flatMap((team): Action[] => [
+        {
+          id: `up-${team.name}`,
+          title: `Start ${team.name}`,
+          group: 'Teams',
+          run: () => setAsk({ verb: 'up', team: team.name }),
+        },
+        {
+          id: `down-${team.name}`,
+          title: `Stop ${team.name}`,
+          group: 'Teams',
+          run: () => setAsk({ verb: 'down', team: team.name }),
+        },
+      ]),
+    [names, setAsk],
+  );
+  useAddActions(actions);
+}

@@ -1,0 +1,178 @@
+/** One bot's pane: a line that says whose it is and how it is, its terminal, and in words why nothing moves when nothing does. */
+import { useQuery } from '@tanstack/react-query';
+import { Maximize2, Minimize2, Search, Unplug } from 'lucide-react';
+import { useCallback, useState } from 'react';
+import { toast } from 'sonner';
+import type { Agent, Engine } from '../../../contracts/factory/agent.ts';
+import { useServices } from '../../app/services.tsx';
+import { describeProblem } from '../../data/problem.ts';
+import type { PaneLink } from '../../data/screens.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { Ago } from '../../ui/now.tsx';
+import { agentStatus, Status } from '../../ui/status.tsx';
+import { PaneTerminal, type ScreenSize } from './pane-terminal.tsx';
+import { Scrollback } from './scrollback.tsx';
+
+export interface PaneProps {
+  readonly agent: Agent;
+  readonly engine: Engine | undefined;
+  readonly active: boolean;
+  readonly focusRequest: number;
+  readonly scrollbackOpen: boolean;
+  readonly onScrollback: (open: boolean) => void;
+  readonly onFocus: () => void;
+  readonly onDetach: () => void;
+  /** Absent where a pane fills the window anyway. */
+  readonly fullScreen?: { readonly on: boolean; toggle(): void };
+}
+
+export function Pane(props: PaneProps) {
+  const { agent, engine, active, onFocus, onScrollback } = props;
+  const [link, setLink] = useState<PaneLink>({ kind: 'connecting' });
+  const [size, setSize] = useState<ScreenSize | null>(null);
+  const onInputError = useCallback(
+    (error: unknown) => {
+      const problem = describeProblem(error);
+      toast.error(`Not typed into ${agent.name}: ${problem.fact}`, { description: problem.action });
+    },
+    [agent.name],
+  );
+  const paneId = agent.pane?.id ?? null;
+  const away = engine !== undefined && !engine.running;
+  const old = away || agent.stale || link.kind === 'gone' || link.kind === 'reconnecting' || link.kind === 'failed';
+  return (
+    <section
+      aria-label={`Pane of ${agent.name}`}
+      className="flex h-full min-w-0 flex-col bg-window"
+      onPointerDown={onFocus}
+    >
+      <PaneHeader {...props} size={paneId === null ? null : size} />
+      <PaneNotice agent={agent} engine={engine} link={paneId === null ? null : link} />
+      <div className={`relative min-h-0 flex-1 ${old ? 'opacity-60' : ''}`}>
+        {paneId === null ? (
+          <LastLines agent={agent} />
+        ) : (
+          <div className="absolute inset-0 p-1.5 pr-0">
+            <div className="relative h-full">
+              <PaneTerminal
+                key={paneId}
+                agentId={agent.id}
+                label={`Terminal of ${agent.name}`}
+                active={active}
+                focusRequest={props.focusRequest}
+                onLink={setLink}
+                onSize={setSize}
+                onFocus={onFocus}
+                onInputError={onInputError}
+                onScrollBack={() => onScrollback(true)}
+              />
+            </div>
+          </div>
+        )}
+        {props.scrollbackOpen && paneId !== null && (
+          <Scrollback agentId={agent.id} name={agent.name} onClose={() => onScrollback(false)} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function PaneHeader({
+  agent,
+  size,
+  scrollbackOpen,
+  onScrollback,
+  onDetach,
+  fullScreen,
+}: PaneProps & { size: ScreenSize | null }) {
+  return (
+    <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3 text-meta text-muted">
+      <Status look={agentStatus[agent.state]} wire={agent.state} />
+      {agent.stateReason !== null && (
+        <span className="min-w-0 truncate text-ink" title={agent.stateReason}>
+          {agent.stateReason === 'unclear' ? 'what it shows is unclear, so nothing is typed' : agent.stateReason}
+        </span>
+      )}
+      <span className="ml-auto shrink-0">{agent.binding.harness ?? agent.binding.type}</span>
+      {size !== null && (
+        <span
+          className="hidden shrink-0 tabular-nums sm:inline"
+          title={size.ours ? 'Fits this window' : 'Set by another viewer; type here to fit it to this window'}
+        >
+          {size.cols}×{size.rows}
+          {!size.ours && ' · set elsewhere'}
+        </span>
+      )}
+      <span className="flex shrink-0 items-center">
+        <IconButton
+          label={`Scrollback and search of ${agent.name}`}
+          shortcut="Ctrl Shift F"
+          aria-pressed={scrollbackOpen}
+          disabled={agent.pane === null}
+          onClick={() => onScrollback(!scrollbackOpen)}
+        >
+          <Search aria-hidden="true" />
+        </IconButton>
+        {fullScreen !== undefined && (
+          <IconButton
+            label={fullScreen.on ? `Back from full screen of ${agent.name}` : `Full screen of ${agent.name}`}
+            aria-pressed={fullScreen.on}
+            onClick={() => fullScreen.toggle()}
+          >
+            {fullScreen.on ? <Minimize2 aria-hidden="true" /> : <Maximize2 aria-hidden="true" />}
+          </IconButton>
+        )}
+        <IconButton label={`Detach ${agent.name}; the bot runs on`} onClick={onDetach}>
+          <Unplug aria-hidden="true" />
+        </IconButton>
+      </span>
+    </header>
+  );
+}
+
+/** Why the screen below may be old. Nothing is said while it is live. */
+function PaneNotice({ agent, engine, link }: { agent: Agent; engine: Engine | undefined; link: PaneLink | null }) {
+  let text: string | null = null;
+  if (engine !== undefined && !engine.running) {
+    text = `Panes cannot be read: ${engine.error ?? 'the pane host does not answer'}. What you see is the last known screen.`;
+  } else if (agent.stale) text = 'What you see is the last known screen.';
+  else if (link?.kind === 'gone') text = `The pane is closed: ${link.reason}`;
+  else if (link?.kind === 'reconnecting') text = `${describeProblem(link.error).fact} It reconnects by itself.`;
+  else if (link?.kind === 'failed') {
+    const problem = describeProblem(link.error);
+    text = `${problem.fact} ${problem.action}`;
+  }
+  if (text === null) return null;
+  return (
+    <p role="status" className="shrink-0 border-b border-line bg-raised px-3 py-1 text-meta">
+      {text}
+    </p>
+  );
+}
+
+/** A bot without a live pane: the last lines it printed, from its journal. */
+function LastLines({ agent }: { agent: Agent }) {
+  const { api } = useServices();
+  const capture = useQuery({
+    queryKey: ['capture', agent.id, agent.state],
+    queryFn: ({ signal }) => api.factory.captureAgent({ params: { id: agent.id }, query: { lines: 200 } }, { signal }),
+  });
+  if (capture.data === undefined) {
+    return (
+      <p className="p-3 text-muted">
+        {capture.isPending
+          ? 'Reading its last lines…'
+          : `${agent.name} has not run yet. Start its team to give it a pane.`}
+      </p>
+    );
+  }
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+    <section tabIndex={0} aria-label={`Last lines of ${agent.name}`} className="absolute inset-0 overflow-auto p-3">
+      <p className="mb-2 text-meta text-muted">
+        Not running. Its last lines, <Ago at={capture.data.at} />:
+      </p>
+      <pre className="font-mono text-code whitespace-pre-wrap text-muted">{capture.data.text}</pre>
+    </section>
+  );
+}

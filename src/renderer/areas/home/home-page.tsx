@@ -1,0 +1,220 @@
+/** Home: who needs a person, what runs, a way to start something; before the first team, the first steps. */
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Agent, Team } from '../../../contracts/factory/agent.ts';
+import { ObeyLink } from '../../app/obey-link.tsx';
+import { useServices } from '../../app/services.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Elapsed } from '../../ui/now.tsx';
+import { agentStatus, Status } from '../../ui/status.tsx';
+import { Composer } from '../factory/composer.tsx';
+import { LastDeliveries } from '../factory/deliveries.tsx';
+import { DemoDialog } from '../factory/demo-dialog.tsx';
+import { type TeamAsk, TeamDialog } from '../factory/team-dialog.tsx';
+import { useOpenBot } from '../factory/use-open-bot.ts';
+import { FirstSteps } from './first-steps.tsx';
+import { HarnessCard } from './harness-card.tsx';
+
+const needs = (agent: Agent): boolean =>
+  agent.state === 'needs_you' || agent.state === 'blocked' || agent.state === 'failed';
+const oldestFirst = (a: Agent, b: Agent): number => a.since.localeCompare(b.since);
+
+export function HomePage() {
+  const { queries, paneRequests } = useServices();
+  const navigate = useNavigate();
+  const teams = useQuery(queries.teams);
+  const agents = useQuery(queries.agents);
+  const openBot = useOpenBot('home');
+  const [ask, setAsk] = useState<TeamAsk | null>(null);
+  const [demo, setDemo] = useState(false);
+  const none = teams.data !== undefined && teams.data.teams.length === 0 && teams.data.invalid.length === 0;
+  const live = agents.data?.agents.filter((agent) => agent.pane !== null) ?? [];
+
+  return (
+    <main className="min-w-0 flex-1 overflow-y-auto">
+      <ObeyLink />
+      <div className="mx-auto flex max-w-[1080px] flex-col gap-4 p-4 sm:p-6">
+        <h1 className="text-page font-semibold">Home</h1>
+        {none ? (
+          <div className="grid items-start gap-4 lg:grid-cols-[1fr_380px]">
+            <FirstSteps onDemo={() => setDemo(true)} />
+            <HarnessCard />
+          </div>
+        ) : (
+          <div className="grid items-start gap-4 lg:grid-cols-[1fr_380px]">
+            <div className="flex min-w-0 flex-col gap-4">
+              <Card title="Needs you">
+                <ListStates
+                  source={agents}
+                  skeleton={<SkeletonRows count={2} height={48} />}
+                  isEmpty={(data) => !data.agents.some(needs)}
+                  empty={
+                    <Empty>
+                      Nobody waits for you. A bot that asks something will be here, the longest waiting first.
+                    </Empty>
+                  }
+                >
+                  {(data) => (
+                    <ul className="flex flex-col">
+                      {data.agents
+                        .filter(needs)
+                        .sort(oldestFirst)
+                        .map((agent) => (
+                          <NeedRow key={agent.id} agent={agent} onOpen={openBot} />
+                        ))}
+                    </ul>
+                  )}
+                </ListStates>
+              </Card>
+              <Card title="Running now">
+                <ListStates
+                  source={agents}
+                  skeleton={<SkeletonRows count={4} />}
+                  isEmpty={(data) => !data.agents.some((agent) => agent.pane !== null && !needs(agent))}
+                  empty={<Empty>No bot runs. Start a team to see it work here.</Empty>}
+                >
+                  {(data) => (
+                    <ul>
+                      {data.agents
+                        .filter((agent) => agent.pane !== null && !needs(agent))
+                        .map((agent) => (
+                          <RunRow key={agent.id} agent={agent} onOpen={openBot} />
+                        ))}
+                    </ul>
+                  )}
+                </ListStates>
+              </Card>
+              {live.length > 0 && <SendCard agents={live} />}
+            </div>
+            <div className="flex min-w-0 flex-col gap-4">
+              <Card title="Teams">
+                <ListStates
+                  source={teams}
+                  skeleton={<SkeletonRows count={2} height={36} />}
+                  isEmpty={(data) => data.teams.length === 0}
+                  empty={<Empty>No team file can be used yet; the floor shows what is wrong with it.</Empty>}
+                >
+                  {(data) => (
+                    <ul>
+                      {data.teams.map((team) => (
+                        <TeamRow key={team.name} team={team} agents={agents.data?.agents ?? []} onTeam={setAsk} />
+                      ))}
+                    </ul>
+                  )}
+                </ListStates>
+              </Card>
+              <HarnessCard />
+            </div>
+          </div>
+        )}
+      </div>
+      {ask !== null && (
+        <TeamDialog
+          ask={ask}
+          onClose={() => setAsk(null)}
+          onStarted={(addresses) => {
+            for (const address of addresses.slice(0, 4)) {
+              const one = agents.data?.agents.find((agent) => agent.address === address);
+              if (one !== undefined)
+                paneRequests.add({ botId: one.id, paneId: null, originView: 'floor', split: true });
+            }
+            void navigate({ to: '/floor' });
+          }}
+        />
+      )}
+      {demo && (
+        <DemoDialog
+          onClose={() => setDemo(false)}
+          onAdded={(team) => {
+            setDemo(false);
+            setAsk({ verb: 'up', team });
+          }}
+        />
+      )}
+    </main>
+  );
+}
+
+function NeedRow({ agent, onOpen }: { agent: Agent; onOpen: (agent: Agent) => void }) {
+  return (
+    <li className="flex items-center gap-3 border-b border-line px-3 py-2 last:border-b-0">
+      <div className="min-w-0 flex-1">
+        <p className="flex items-center gap-2">
+          <Status look={agentStatus[agent.state]} wire={agent.state} />
+          <span className="truncate font-medium">{agent.address}</span>
+          <span className="text-meta text-faint">
+            <Elapsed since={agent.since} />
+          </span>
+        </p>
+        {agent.stateReason !== null && <p className="break-words text-muted">{agent.stateReason}</p>}
+      </div>
+      <Button onClick={() => onOpen(agent)}>Open its pane</Button>
+    </li>
+  );
+}
+
+function RunRow({ agent, onOpen }: { agent: Agent; onOpen: (agent: Agent) => void }) {
+  return (
+    <li>
+      <button
+        type="button"
+        onClick={() => onOpen(agent)}
+        className="flex h-8 w-full items-center gap-3 px-3 text-left hover:bg-raised pointer-coarse:h-10"
+      >
+        <span className="w-24 shrink-0">
+          <Status look={agentStatus[agent.state]} wire={agent.state} />
+        </span>
+        <span className="min-w-0 flex-1 truncate">
+          {agent.address}
+          {agent.role !== null && <span className="text-muted"> · {agent.role}</span>}
+        </span>
+        {agent.queueDepth > 0 && <span className="shrink-0 text-meta text-muted">{agent.queueDepth} queued</span>}
+        <span className="w-14 shrink-0 text-right text-meta text-faint">
+          <Elapsed since={agent.since} />
+        </span>
+      </button>
+    </li>
+  );
+}
+
+function TeamRow({ team, agents, onTeam }: { team: Team; agents: readonly Agent[]; onTeam: (ask: TeamAsk) => void }) {
+  const live = agents.filter((agent) => agent.team === team.name && agent.pane !== null).length;
+  return (
+    <li className="flex h-9 items-center gap-2 px-3 pointer-coarse:h-11">
+      <span className="min-w-0 truncate font-medium">{team.name}</span>
+      <span className="text-meta text-muted tabular-nums">
+        {live} of {team.agents.length} live
+      </span>
+      <span className="ml-auto flex gap-1">
+        {live < team.agents.length && (
+          <Button onClick={() => onTeam({ verb: 'up', team: team.name })} aria-label={`Start ${team.name}`}>
+            Start
+          </Button>
+        )}
+        {live > 0 && (
+          <Button
+            kind="quiet"
+            onClick={() => onTeam({ verb: 'down', team: team.name })}
+            aria-label={`Stop ${team.name}`}
+          >
+            Stop
+          </Button>
+        )}
+      </span>
+    </li>
+  );
+}
+
+function SendCard({ agents }: { agents: readonly Agent[] }) {
+  const [target, setTarget] = useState<string | null>(null);
+  const agent = agents.find((one) => one.address === target);
+  return (
+    <Card title="Send to a bot">
+      {agent !== undefined && <LastDeliveries agentId={agent.id} harness={agent.binding.harness} />}
+      <Composer agents={agents} target={agent?.address ?? null} onTarget={setTarget} />
+    </Card>
+  );
+}

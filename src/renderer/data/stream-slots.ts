@@ -1,0 +1,77 @@
+/**
+ * A browser gives a page and its other windows six connections to one server. Streams of screens may hold three of them,
+ * over all windows together (Web Locks); a pane without a slot reads its screen once a second instead. The pane a person
+ * works in comes first: it takes the slot of the one that was in use longest ago.
+ */
+
+export const slotCount = 3;
+
+export interface Slot {
+  /** Called once when the slot must be given to a pane that matters more. */
+  onTaken: () => void;
+  release(): void;
+}
+
+export interface StreamSlots {
+  /** A slot, or null when all are held elsewhere. `urgent`: another pane of this window gives way. */
+  take(urgent: boolean, onTaken: () => void): Promise<Slot | null>;
+}
+
+type Locks = Pick<LockManager, 'request'>;
+
+export function createStreamSlots(locks: Locks | undefined): StreamSlots {
+  /** Slots of this window, oldest first. */
+  const held: Slot[] = [];
+
+  /** Holds the lock until the returned function is called; null when somebody else holds it. */
+  function lock(name: string): Promise<(() => void) | null> {
+    return new Promise((resolve) => {
+      if (locks === undefined) return resolve(null);
+      void locks
+        .request(name, { ifAvailable: true }, (granted) => {
+          if (granted === null) {
+            resolve(null);
+            return undefined;
+          }
+          return new Promise<void>((release) => resolve(release));
+        })
+        .catch(() => resolve(null));
+    });
+  }
+
+  async function takeFree(onTaken: () => void): Promise<Slot | null> {
+    // Without Web Locks (an old or insecure page) the window counts for itself.
+    if (locks === undefined) return held.length < slotCount ? add(() => {}, onTaken) : null;
+    for (let index = 0; index < slotCount; index += 1) {
+      const release = await lock(`gantry-screen-${index}`);
+      if (release !== null) return add(release, onTaken);
+    }
+    return null;
+  }
+
+  function add(unlock: () => void, onTaken: () => void): Slot {
+    const slot: Slot = {
+      onTaken,
+      release() {
+        const at = held.indexOf(slot);
+        if (at === -1) return;
+        held.splice(at, 1);
+        unlock();
+      },
+    };
+    held.push(slot);
+    return slot;
+  }
+
+  return {
+    async take(urgent, onTaken) {
+      const free = await takeFree(onTaken);
+      if (free !== null || !urgent) return free;
+      const oldest = held[0];
+      if (oldest === undefined) return null;
+      oldest.release();
+      oldest.onTaken();
+      return takeFree(onTaken);
+    },
+  };
+}

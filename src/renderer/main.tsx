@@ -1,0 +1,58 @@
+/** Puts the page together: services, router, root. The only file that makes anything shared. */
+import '@fontsource-variable/inter/index.css';
+import '@fontsource-variable/jetbrains-mono/index.css';
+import './styles.css';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { createActionStore } from './app/actions.ts';
+import { createPaneRequests } from './app/pane-requests.ts';
+import { createAppRouter } from './app/router.tsx';
+import { type Services, ServicesProvider } from './app/services.tsx';
+import { createApi } from './data/api.ts';
+import { createEvents } from './data/events.ts';
+import { queriesOf } from './data/queries.ts';
+import { createSentTexts } from './data/sent-texts.ts';
+import { createSettingsStore } from './data/settings.ts';
+import { createStreamSlots } from './data/stream-slots.ts';
+import { NowProvider } from './ui/now.tsx';
+
+const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // The event stream says when something changed; nothing grows old by itself, and lists count down their own retry.
+      staleTime: Number.POSITIVE_INFINITY,
+      refetchOnWindowFocus: false,
+      refetchOnReconnect: false,
+      retry: false,
+    },
+  },
+});
+
+const api = createApi();
+const services: Services = {
+  api,
+  queries: queriesOf(api),
+  events: createEvents(api, queryClient),
+  settings: createSettingsStore(localStorage),
+  slots: createStreamSlots(navigator.locks),
+  sentTexts: createSentTexts(),
+  paneRequests: createPaneRequests(),
+  actions: createActionStore(),
+};
+services.events.start();
+
+const root = document.getElementById('root');
+if (root === null) throw new Error('index.html has no element "root".');
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queryClient}>
+      <ServicesProvider value={services}>
+        <NowProvider>
+          <RouterProvider router={createAppRouter()} />
+        </NowProvider>
+      </ServicesProvider>
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,61 @@
+/** The four states of every list: loading, empty, error (last good data kept and dimmed), full. */
+import type { ReactNode } from 'react';
+import { Problem } from './problem.tsx';
+
+/** What a list needs to know of a query; react-query's result has this shape. */
+export interface ListSource<T> {
+  readonly data: T | undefined;
+  readonly error: unknown;
+  readonly failureCount: number;
+  readonly errorUpdateCount: number;
+  refetch(): unknown;
+}
+
+export function SkeletonRows({ count, height = 28 }: { count: number; height?: number }) {
+  const widths = ['w-3/5', 'w-4/5', 'w-1/2', 'w-2/3'];
+  return (
+    <div aria-hidden="true" data-state="loading">
+      {Array.from({ length: count }, (_, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows without identity that never change places
+        <div key={index} className="flex items-center px-3" style={{ height }}>
+          <div className={`h-2.5 rounded-full bg-raised ${widths[index % widths.length]}`} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+export function Empty({ children, action }: { children: ReactNode; action?: ReactNode }) {
+  return (
+    <div data-state="empty" className="flex flex-col items-start gap-2 p-3 text-muted">
+      <p>{children}</p>
+      {action}
+    </div>
+  );
+}
+
+export function ListStates<T>({
+  source,
+  skeleton,
+  isEmpty,
+  empty,
+  children,
+}: {
+  source: ListSource<T>;
+  skeleton: ReactNode;
+  isEmpty: (data: T) => boolean;
+  empty: ReactNode;
+  children: (data: T) => ReactNode;
+}) {
+  const failed = source.error !== null && source.error !== undefined;
+  const problem = failed && (
+    <Problem error={source.error} failures={source.errorUpdateCount - 1} onRetry={() => void source.refetch()} />
+  );
+  if (source.data === undefined) return failed ? problem : skeleton;
+  return (
+    <>
+      {problem}
+      <div className={failed ? 'opacity-60' : undefined}>{isEmpty(source.data) ? empty : children(source.data)}</div>
+    </>
+  );
+}

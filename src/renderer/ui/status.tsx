@@ -1,0 +1,96 @@
+/**
+ * The one table of states: wire word → the word a person reads, its icon and its tone. Every status on every screen comes
+ * from here. Must not know where a status is shown.
+ */
+import {
+  Check,
+  CheckCheck,
+  Circle,
+  CircleHelp,
+  CircleX,
+  Clock,
+  Hand,
+  Link,
+  Loader,
+  type LucideIcon,
+  OctagonPause,
+  PowerOff,
+  RefreshCw,
+  ScanEye,
+  Send,
+} from 'lucide-react';
+import type { AgentState } from '../../contracts/factory/agent.ts';
+import type { DeliveryState } from '../../contracts/factory/delivery.ts';
+
+export type Tone = 'faint' | 'muted' | 'accent' | 'need' | 'fail' | 'proven';
+
+/** `ring` is the turning ring of a working bot; everything else is a still icon. */
+export interface StatusLook {
+  readonly word: string;
+  readonly icon: LucideIcon | 'ring';
+  readonly tone: Tone;
+}
+
+export type ConnectionState = 'linking' | 'linked' | 'reconnecting' | 'off';
+
+export const agentStatus: Readonly<Record<AgentState, StatusLook>> = {
+  offline: { word: 'Offline', icon: PowerOff, tone: 'faint' },
+  starting: { word: 'Starting', icon: Loader, tone: 'muted' },
+  idle: { word: 'Idle', icon: Circle, tone: 'muted' },
+  working: { word: 'Working', icon: 'ring', tone: 'accent' },
+  needs_you: { word: 'Needs you', icon: Hand, tone: 'need' },
+  checking: { word: 'Checking', icon: ScanEye, tone: 'accent' },
+  done: { word: 'Done', icon: Check, tone: 'proven' },
+  blocked: { word: 'Blocked', icon: OctagonPause, tone: 'need' },
+  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
+};
+
+export const deliveryStatus: Readonly<Record<DeliveryState, StatusLook>> = {
+  accepted: { word: 'Sending', icon: Loader, tone: 'muted' },
+  queued: { word: 'Queued', icon: Clock, tone: 'muted' },
+  verified: { word: 'Verified', icon: CheckCheck, tone: 'proven' },
+  unconfirmed: { word: 'Unconfirmed', icon: CircleHelp, tone: 'need' },
+  best_effort: { word: 'Best effort', icon: Send, tone: 'muted' },
+  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
+};
+
+export const connectionStatus: Readonly<Record<ConnectionState, StatusLook>> = {
+  linking: { word: 'Connecting', icon: Loader, tone: 'muted' },
+  linked: { word: 'Linked', icon: Link, tone: 'muted' },
+  reconnecting: { word: 'Reconnecting', icon: RefreshCw, tone: 'need' },
+  off: { word: 'Off', icon: PowerOff, tone: 'faint' },
+};
+
+const toneClass: Readonly<Record<Tone, string>> = {
+  faint: 'text-faint',
+  muted: 'text-muted',
+  accent: 'text-accent',
+  need: 'text-need',
+  fail: 'text-fail',
+  proven: 'text-proven',
+};
+
+function Ring() {
+  return (
+    <svg viewBox="0 0 16 16" className="ring-turn size-3.5 shrink-0" aria-hidden="true">
+      <circle cx="8" cy="8" r="6" fill="none" stroke="currentColor" strokeOpacity="0.28" strokeWidth="2" />
+      <path d="M8 2a6 6 0 0 1 6 6" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" />
+    </svg>
+  );
+}
+
+export function StatusIcon({ look }: { look: StatusLook }) {
+  if (look.icon === 'ring') return <Ring />;
+  const Icon = look.icon;
+  return <Icon className="size-3.5 shrink-0" strokeWidth={2} aria-hidden="true" />;
+}
+
+/** Icon + word + colour. `wire` (the interface's own word) is in the tooltip. */
+export function Status({ look, wire, iconOnly = false }: { look: StatusLook; wire: string; iconOnly?: boolean }) {
+  return (
+    <span className={`inline-flex items-center gap-1.5 whitespace-nowrap ${toneClass[look.tone]}`} title={wire}>
+      <StatusIcon look={look} />
+      <span className={iconOnly ? 'sr-only' : undefined}>{look.word}</span>
+    </span>
+  );
+}

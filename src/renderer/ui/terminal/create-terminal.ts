@@ -1,0 +1,82 @@
+/** One xterm as every pane uses it: our font and colours, no mouse reports, WebGL where it works. */
+import '@xterm/xterm/css/xterm.css';
+import { FitAddon } from '@xterm/addon-fit';
+import { WebglAddon } from '@xterm/addon-webgl';
+import { Terminal } from '@xterm/xterm';
+import { mouseModes } from './draw.ts';
+import { terminalThemes } from './terminal-theme.ts';
+
+export interface TerminalLook {
+  readonly scheme: 'dark' | 'light';
+  readonly fontSize: number;
+  readonly renderer: 'auto' | 'dom';
+  readonly screenReader: boolean;
+}
+
+export interface OpenTerminal {
+  readonly terminal: Terminal;
+  /** The size that fills the element, or null while it has none. */
+  proposeSize(): { cols: number; rows: number } | null;
+  setLook(look: TerminalLook): void;
+  dispose(): void;
+}
+
+export function openTerminal(
+  element: HTMLElement,
+  options: { look: TerminalLook; scrollback: number; label: string; readOnly: boolean },
+): OpenTerminal {
+  const { look } = options;
+  const terminal = new Terminal({
+    allowProposedApi: true,
+    cols: 80,
+    rows: 24,
+    scrollback: options.scrollback,
+    fontFamily: '"JetBrains Mono Variable", ui-monospace, monospace',
+    fontSize: look.fontSize,
+    lineHeight: 1.2,
+    letterSpacing: 0,
+    theme: terminalThemes[look.scheme],
+    // Programs choose colours for a ground they do not know; text stays legible on ours.
+    minimumContrastRatio: 4.5,
+    cursorBlink: false,
+    cursorInactiveStyle: 'outline',
+    disableStdin: options.readOnly,
+    screenReaderMode: look.screenReader,
+    macOptionIsMeta: true,
+  });
+  const fit = new FitAddon();
+  terminal.loadAddon(fit);
+  for (const final of ['h', 'l']) {
+    terminal.parser.registerCsiHandler({ prefix: '?', final }, (parameters) =>
+      parameters.some((one) => typeof one === 'number' && mouseModes.has(one)),
+    );
+  }
+  terminal.open(element);
+  terminal.textarea?.setAttribute('aria-label', options.label);
+  if (look.renderer === 'auto') loadWebgl(terminal);
+
+  return {
+    terminal,
+    proposeSize() {
+      const size = fit.proposeDimensions();
+      return size === undefined || !Number.isFinite(size.cols) || !Number.isFinite(size.rows) ? null : size;
+    },
+    setLook(next) {
+      terminal.options.theme = terminalThemes[next.scheme];
+      terminal.options.fontSize = next.fontSize;
+      terminal.options.screenReaderMode = next.screenReader;
+    },
+    dispose: () => terminal.dispose(),
+  };
+}
+
+/** The DOM renderer stays when WebGL is missing, and comes back when the context is lost. */
+function loadWebgl(terminal: Terminal): void {
+  try {
+    const webgl = new WebglAddon();
+    webgl.onContextLoss(() => webgl.dispose());
+    terminal.loadAddon(webgl);
+  } catch {
+    // No WebGL here: nothing is missing but speed.
+  }
+}
