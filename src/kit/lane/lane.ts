@@ -18,7 +18,7 @@ export interface LaneItem {
   readonly body: unknown;
   /** When it was appended, milliseconds since the epoch. */
   readonly at: number;
-  /** Milliseconds since the epoch after which it is dead; null: never. */
+  /** Milliseconds since the epoch; a head that waits past it is given up (`onExpired`). null: never. */
   readonly deadline: number | null;
   /** 1 for the first time `send` sees it; durable, counted before `send` is called. */
   readonly attempt: number;

@@ -1,0 +1,27 @@
+/** The one table of all lanes of a store. `sending` is set while the head is out: found set at a start, nobody knows how it ended. */
+import type { Migration } from '../store/store.ts';
+
+export const laneMigrations: readonly Migration[] = [
+  {
+    area: 'lane',
+    number: 1,
+    name: 'lanes',
+    sql: `
+      CREATE TABLE lane_item (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        lanes TEXT NOT NULL,
+        lane TEXT NOT NULL,
+        id TEXT NOT NULL,
+        body TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        deadline INTEGER,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        sending INTEGER NOT NULL DEFAULT 0 CHECK (sending IN (0, 1)),
+        not_before INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (lanes, id)
+      ) STRICT;
+      CREATE INDEX lane_order ON lane_item (lanes, lane, seq);
+      CREATE INDEX lane_deadline ON lane_item (lanes, lane, deadline) WHERE deadline IS NOT NULL;
+    `,
+  },
+];
