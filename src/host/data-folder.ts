@@ -15,6 +15,9 @@ import type { Places } from './places.ts';
 const Computer = z.strictObject({ id: z.string().regex(/^computer_[0-9A-Z]{26}$/), createdAt: z.string() });
 const Holder = z.object({ pid: z.number(), address: z.string().nullable() });
 
+/** A command that looks whether Gantry runs holds the lock for a moment. */
+const lookMs = 250;
+
 export interface Identified {
   readonly id: string;
   readonly name: string;
@@ -42,7 +45,7 @@ export function openDataFolder({ places, clock, ids, gantry }: DataFolderDeps): 
   makePrivate(places.home);
   makePrivate(places.run);
   makePrivate(places.logs);
-  const release = takeInstanceLock(places.lock);
+  const release = takeInstanceLock(places.lock, lookMs);
   if (release === null) throw alreadyRunning(places, gantry);
   try {
     const announce = (address: string | null) =>

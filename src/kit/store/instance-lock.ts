@@ -6,9 +6,12 @@ import { chmodSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { isBusy, sqliteCode } from './sqlite-errors.ts';
 
-/** Takes the lock and answers the way to let go of it, or null while another holder lives. */
-export function takeInstanceLock(file: string): (() => void) | null {
-  const database = new Database(file, { timeout: 0 });
+/**
+ * Takes the lock and answers the way to let go of it, or null while another holder lives. `waitMs` outlasts somebody who only
+ * looks whether the lock is free. Throws when the file cannot be made.
+ */
+export function takeInstanceLock(file: string, waitMs = 0): (() => void) | null {
+  const database = new Database(file, { timeout: waitMs });
   try {
     chmodSync(file, 0o600);
     database.pragma('journal_mode = MEMORY');

@@ -14,12 +14,23 @@ export interface LogLine {
 }
 
 const closers: (() => Promise<void>)[] = [];
-afterEach(async () => {
+let keeping = false;
+const closeAll = async () => {
   for (const close of closers.splice(0).reverse()) await close();
+};
+afterEach(async () => {
+  if (!keeping) await closeAll();
 });
 
+/** Closes something after the test that started it. */
 export function onEnd(close: () => Promise<void>): void {
   closers.push(close);
+}
+
+/** For files whose tests share what `beforeAll` started: nothing is closed until the answer is called, in `afterAll`. */
+export function keepUntilEnd(): () => Promise<void> {
+  keeping = true;
+  return closeAll;
 }
 
 export function countingIds(): { next(prefix: string): string } {

@@ -1,0 +1,203 @@
+/**
+ * Writes docs/openapi.json: one document for all servers, made from the route tables. `--check` only compares (exit 1 when
+ * stale). Must hold nothing that is not in the tables.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { ComputersError, FactoryError, PlainError } from '../src/contracts/common/errors.ts';
+import type { ErrorShape, Route } from '../src/contracts/common/route.ts';
+import { serverTables } from '../src/contracts/servers.ts';
+
+type Json = Record<string, unknown>;
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+export const openApiFile = join(root, 'docs', 'openapi.json');
+
+const errorSchemas: Record<ErrorShape, z.ZodType> = {
+  factory: FactoryError,
+  plain: PlainError,
+  computers: ComputersError,
+  rpc: z.unknown(),
+};
+const errorStatuses: Record<ErrorShape, readonly number[]> = {
+  factory: [400, 401, 403, 404, 409, 421, 429, 500, 502, 504],
+  plain: [400, 401, 403, 404, 409, 413, 415, 421, 429, 500],
+  computers: [400, 401, 403, 404, 409, 421, 429, 500],
+  rpc: [],
+};
+const statusWords: Record<number, string> = {
+  200: 'Done',
+  201: 'Created',
+  204: 'Done, no body',
+  303: 'See Location',
+  400: 'The request is not valid',
+  401: 'No valid credential',
+  403: 'Refused',
+  404: 'Not found',
+  409: 'In conflict with what is there',
+  410: 'No longer valid',
+  413: 'The body is too large',
+  415: 'The body has another type than application/json',
+  421: 'Wrong Host',
+  429: 'Too many; see Retry-After',
+  500: 'A fault inside',
+  502: 'What stands behind does not answer',
+  504: 'It did not happen in time',
+};
+
+export function buildOpenApi(): Json {
+  const components: Json = {};
+  const paths: Record<string, Json> = {};
+  const servedBy = new Map<Route, string[]>();
+  for (const table of serverTables) {
+    for (const route of table.routes) servedBy.set(route, [...(servedBy.get(route) ?? []), table.name]);
+  }
+  for (const [route, servers] of servedBy) {
+    const path = route.path.replace(/:([A-Za-z0-9_]+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, servers, components) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Gantry',
+      version: (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version,
+      description:
+        'Every route of every server. `x-servers` says where a route is served, `x-auth` who may call it, `x-scope` the scope that a credential needs.',
+    },
+    servers: serverTables.map(({ name, url, description }) => ({ url, description, 'x-name': name })),
+    paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
+    components: {
+      schemas: Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1))),
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'Token file of the owner, or a bot’s own token' },
+        cookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'gantry_<port>',
+          description: 'From /open; writes also need x-platform-csrf (see GET /api/v1/session)',
+        },
+      },
+    },
+  };
+}
+
+function operation(route: Route, servers: readonly string[], components: Json): Json {
+  const isPublic = route.auth.includes('public');
+  const responses: Json = {};
+  for (const [status, schema] of Object.entries(route.answers)) {
+    responses[status] = { description: statusWords[Number(status)], ...answerContent(route, schema, components) };
+  }
+  for (const status of errorStatuses[route.errors]) {
+    if (responses[status] !== undefined) continue;
+    responses[status] = {
+      description: statusWords[status],
+      content: { 'application/json': { schema: toSchema(errorSchemas[route.errors], 'output', components) } },
+    };
+  }
+  return {
+    operationId: route.op,
+    summary: route.summary,
+    tags: [route.area],
+    'x-servers': servers,
+    'x-auth': route.auth,
+    'x-scope': route.scope,
+    security: isPublic ? [] : [{ bearer: [] }, { cookie: [] }],
+    parameters: [
+      ...parameters('path', route.params, components),
+      ...parameters('query', route.query, components),
+      ...(route.idempotent
+        ? [{ name: 'Idempotency-Key', in: 'header', schema: { type: 'string', minLength: 1, maxLength: 255 } }]
+        : []),
+      ...(route.kind === 'sse' ? [{ name: 'Last-Event-ID', in: 'header', schema: { type: 'string' } }] : []),
+    ],
+    ...(route.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            content: { 'application/json': { schema: toSchema(route.body, 'input', components) } },
+          },
+        }),
+    responses,
+  };
+}
+
+function answerContent(route: Route, schema: z.ZodType, components: Json): Json {
+  if (route.kind === 'raw' || schema instanceof z.ZodUndefined) return {};
+  if (route.kind !== 'sse') {
+    return { content: { 'application/json': { schema: toSchema(schema, 'output', components) } } };
+  }
+  const events = Object.entries(route.events ?? {}).map(([name, data]) => [name, toSchema(data, 'output', components)]);
+  return {
+    content: {
+      'text/event-stream': { schema: { type: 'string' }, 'x-events': Object.fromEntries(events) },
+    },
+  };
+}
+
+function parameters(place: 'path' | 'query', schema: z.ZodObject | undefined, components: Json): Json[] {
+  if (schema === undefined) return [];
+  const { properties = {}, required = [] } = toSchema(schema, 'input', components) as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    schema: property,
+  }));
+}
+
+/** JSON Schema of one schema; named ones move to the components and are referred to. */
+function toSchema(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
+  const {
+    $schema: _,
+    $defs,
+    ...own
+  } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      // The format says it all; the pattern is a page of leap years.
+      if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+    },
+  }) as Json & {
+    $defs?: Record<string, Json>;
+  };
+  for (const [name, definition] of Object.entries($defs ?? {})) keep(name, definition, components);
+  const id = schema.meta()?.id;
+  if (id === undefined) return refer(own) as Json;
+  keep(id, own, components);
+  return { $ref: `#/components/schemas/${id}` };
+}
+
+function keep(name: string, definition: Json, components: Json): void {
+  const { id: _, ...rest } = definition;
+  components[name] = refer(rest);
+}
+
+function refer(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(refer);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      key === '$ref' && typeof item === 'string' ? item.replace('#/$defs/', '#/components/schemas/') : refer(item),
+    ]),
+  );
+}
+
+export function openApiText(): string {
+  return `${JSON.stringify(buildOpenApi(), null, 2)}\n`;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const text = openApiText();
+  if (process.argv.includes('--check')) {
+    if (readFileSync(openApiFile, 'utf8') !== text) {
+      process.stderr.write('docs/openapi.json is stale. Run: npm run openapi\n');
+      process.exitCode = 1;
+    }
+  } else writeFileSync(openApiFile, text);
+}

@@ -1,0 +1,221 @@
+/** Walks every route of every server with every wrong caller (security.md 5, architecture.md 1). */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { AppError } from '../../src/contracts/common/errors.ts';
+import type { Route } from '../../src/contracts/common/route.ts';
+import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
+import { type ServerTable, serverTables } from '../../src/contracts/servers.ts';
+import { unbuiltRoutes } from '../../src/contracts/unbuilt.ts';
+import type { BoundRoute } from '../../src/kit/http/types.ts';
+import { startPair } from '../host/support.ts';
+import { type Call, keepUntilEnd, rawRequest } from '../kit/http/support.ts';
+
+type Server = ServerTable['name'];
+interface Doors {
+  readonly pair: Awaited<ReturnType<typeof startPair>>;
+  readonly bot: string;
+  readonly reached: string[];
+  call(server: Server): Call;
+  port(server: Server): number;
+}
+
+let doors: Doors;
+const stop = keepUntilEnd();
+beforeAll(async () => {
+  const reached: string[] = [];
+  const routes = factoryRoutes.map(
+    (route): BoundRoute => ({
+      route,
+      handler: () => {
+        reached.push(route.op);
+        throw new AppError('timeout', 'reached', '');
+      },
+    }),
+  );
+  // Nothing belongs to anybody here: every id is unknown or foreign.
+  const nobody = () => false;
+  const pair = await startPair({ routes, owners: { agent: nobody, team: nobody, thread: nobody } });
+  doors = {
+    pair,
+    reached,
+    bot: await pair.bots.mint('agent_1'),
+    call: (server) => (server === 'cloud' ? pair.callWeb : pair.callEngine),
+    port: (server) => (server === 'cloud' ? pair.web.port : pair.engine.port),
+  };
+});
+afterAll(stop);
+
+interface Case {
+  readonly name: string;
+  readonly server: Server;
+  readonly route: Pick<Route, 'method' | 'path' | 'op' | 'auth' | 'owner' | 'errors'>;
+}
+const walk: Case[] = [
+  ...serverTables.flatMap(({ name: server, routes }) =>
+    routes.map((route) => ({ name: `${server} ${route.op}`, server, route })),
+  ),
+  ...unbuiltRoutes.flatMap((entry) =>
+    (['cloud', 'engine'] as const)
+      .filter((server) => entry.server === server || entry.server === 'both')
+      .map((server) => ({
+        name: `${server} ${entry.method} ${entry.path}`,
+        server,
+        route: {
+          ...entry,
+          op: `unbuilt ${entry.method} ${entry.path}`,
+          auth: entry.public ? (['public'] as const) : (['owner', 'bot'] as const),
+          owner: { none: 'not built' },
+        },
+      })),
+  ),
+];
+const pathOf = (route: Case['route']) =>
+  route.path
+    .replace(/:event\b/, 'Stop')
+    .replace(/:\w+/g, 'nothing_1')
+    .replace('*', 'x');
+const isPublic = (route: Case['route']) => route.auth.includes('public');
+
+function expectRefused(status: number, json: unknown, route: Case['route'], wanted: number): void {
+  expect([route.op, status]).toEqual([route.op, wanted]);
+  const shapes = {
+    factory: ['error'],
+    plain: ['error', 'message'],
+    computers: ['error'],
+    rpc: ['jsonrpc', 'id', 'error'],
+  };
+  expect(Object.keys(json as object)).toEqual(shapes[route.errors]);
+}
+
+test.each(walk)('$name: nobody and junk are refused', async ({ server, route }) => {
+  if (isPublic(route)) return;
+  const call = doors.call(server);
+  const before = doors.reached.length;
+  const missing = await call(route.method, pathOf(route), { token: null });
+  expectRefused(missing.status, missing.json, route, 401);
+  const path = pathOf(route);
+  for (const token of ['junk', doors.pair.linkToken, `${doors.pair.ownerToken}x`]) {
+    const reply = await call(route.method, path, { token });
+    // The budget for bad credentials is spent on the way: from then on 429.
+    expect([route.op, [401, 429].includes(reply.status)]).toEqual([route.op, true]);
+  }
+  const inQuery = await call(route.method, `${path}?token=${doors.pair.ownerToken}`, { token: null });
+  expect([401, 429]).toContain(inQuery.status);
+  expect(doors.reached.length).toBe(before);
+});
+
+test.each(walk)('$name: a wrong Host, a foreign page and another site are refused', async ({ server, route }) => {
+  const call = doors.call(server);
+  const before = doors.reached.length;
+  const port = doors.port(server);
+  const path = pathOf(route);
+  const host = await call(route.method, path, { headers: { host: `evil.example:${port}` } });
+  expectRefused(host.status, host.json, route, 421);
+  const foreign: Record<string, string>[] = [
+    { origin: 'http://evil.example' },
+    { origin: 'null' },
+    { origin: `http://127.0.0.1:${port + 1}` },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+  ];
+  for (const headers of foreign) {
+    const reply = await call(route.method, path, { headers });
+    expectRefused(reply.status, reply.json, route, 403);
+  }
+  const options = await call('OPTIONS', path);
+  expect(options.status).toBe(403);
+  expect(options.headers['access-control-allow-origin']).toBeUndefined();
+  expect(doors.reached.length).toBe(before);
+});
+
+test.each(walk)('$name: what the caller does not own is not found', async ({ server, route }) => {
+  if (typeof route.owner === 'string' || 'none' in route.owner || !route.auth.includes('owner')) return;
+  const before = doors.reached.length;
+  const body = route.method === 'POST' ? validBody(route.op) : undefined;
+  const reply = await doors.call(server)(route.method, pathOf(route), { body });
+  expectRefused(reply.status, reply.json, route, 404);
+  expect(reply.json.error.code).toBe('not_found');
+  expect(doors.reached.length).toBe(before);
+});
+
+function validBody(op: string): unknown {
+  if (op === 'agentSize') return { cols: 80, rows: 24 };
+  return {};
+}
+
+test('a bot can call these operations and no others', async () => {
+  const allowed: string[] = [];
+  for (const { server, route } of walk) {
+    if (server !== 'engine' || isPublic(route) || route.op.startsWith('unbuilt')) continue;
+    const reply = await doors.pair.callEngine(route.method, pathOf(route), { token: doors.bot });
+    if (reply.status !== 403) allowed.push(route.op);
+    expect(reply.status).not.toBe(401);
+  }
+  // Adding to this list gives a bot, and whoever talks it into something, one more thing to do.
+  expect(allowed).toEqual([
+    'listAgents',
+    'getAgent',
+    'captureAgent',
+    'agentTranscript',
+    'agentScreen',
+    'explainAgent',
+    'agentHook',
+    'listTeams',
+    'checkTeam',
+    'sendMessage',
+    'listDeliveries',
+    'listThreads',
+    'createThread',
+    'listMessages',
+    'getWorkspace',
+  ]);
+});
+
+test('a bot is nobody at the cloud API', async () => {
+  for (const { server, route } of walk) {
+    if (server !== 'cloud' || isPublic(route)) continue;
+    const reply = await doors.pair.callWeb(route.method, pathOf(route), { token: doors.bot });
+    expect([route.op, [401, 429].includes(reply.status)]).toEqual([route.op, true]);
+  }
+});
+
+test('routes of later parts say so to everybody who is known', async () => {
+  for (const { server, route } of walk) {
+    if (!route.op.startsWith('unbuilt')) continue;
+    const reply = await doors.call(server)(route.method, pathOf(route));
+    expect([route.op, reply.status]).toEqual([route.op, route.errors === 'factory' ? 404 : 501]);
+    expect(reply.text).toContain('is not built yet.');
+  }
+});
+
+test('what is served is what the tables declare, nothing more', () => {
+  const declared = new Set(walk.map(({ route }) => `${route.method} ${route.path}`));
+  const live = doors.pair.web.routes.map((route) => `${route.method} ${route.path}`);
+  expect(live.filter((route) => !declared.has(route))).toEqual([]);
+  expect(live.length).toBe(new Set(walk.filter(({ server }) => server === 'cloud').map(({ name }) => name)).size);
+});
+
+test('the scheme may be written in any case; two credentials are one too many', async () => {
+  const { pair } = doors;
+  const path = '/api/factory/agents';
+  const lower = await pair.callEngine('GET', path, { headers: { authorization: `bearer ${pair.ownerToken}` } });
+  expect(lower.status).toBe(504);
+  const two = await rawRequest(
+    pair.engine.port,
+    `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${pair.engine.port}\r\nAuthorization: Bearer ${pair.ownerToken}\r\nAuthorization: Bearer ${pair.ownerToken}\r\nConnection: close\r\n\r\n`,
+  );
+  expect(two).toMatch(/^HTTP\/1\.1 401 /);
+});
+
+test('after too many bad credentials the answer is 429, and good ones still pass', async () => {
+  const { pair } = doors;
+  let last = 0;
+  let retry: string | undefined;
+  for (let attempt = 0; attempt < 25; attempt += 1) {
+    const reply = await pair.callEngine('GET', '/api/factory/agents', { token: 'junk' });
+    last = reply.status;
+    retry = reply.headers['retry-after'];
+  }
+  expect(last).toBe(429);
+  expect(Number(retry)).toBeGreaterThan(0);
+  expect((await pair.callEngine('GET', '/api/factory/agents')).status).toBe(504);
+});
