@@ -1,0 +1,342 @@
+/**
+ * Every part and verb of Gantry's command line (gaps.md C, "CLI parts and verbs"), with the words of its help. A verb without `load`
+ * is specified and not built: it says so with exit code 2.
+ */
+import type { Option, Part, Verb } from './command.ts';
+
+const unbuilt = (name: string, about: string): Verb => ({ name, about });
+const agentOption: Option = { flags: '--agent <bot>', about: 'only this bot (id, address or name)' };
+const paging: readonly Option[] = [
+  { flags: '--limit <n>', about: 'at most this many, 1 to 200 (default 50)' },
+  { flags: '--cursor <cursor>', about: 'go on where the last page ended' },
+];
+const noEngine: Option = {
+  flags: '--workspace <folder>',
+  about: 'the folder the bots work in (default: the last one used)',
+};
+
+const agents: Part = {
+  name: 'agents',
+  about: 'Bots: who there is, what they do, their terminals',
+  verbs: [
+    {
+      name: 'ls',
+      about: 'List bots with their state, reason and queue',
+      options: [{ flags: '--team <team>', about: 'only the bots of this team' }],
+      load: () => import('./verbs/agents.ts').then((m) => m.list),
+    },
+    { name: 'show', args: '<bot>', about: 'Show one bot', load: () => import('./verbs/agents.ts').then((m) => m.show) },
+    {
+      name: 'capture',
+      args: '<bot>',
+      about: 'Print the last lines of a bot’s terminal as text',
+      options: [{ flags: '--lines <n>', about: 'how many lines, 1 to 2000 (default 80)' }],
+      load: () => import('./verbs/agents.ts').then((m) => m.capture),
+    },
+    {
+      name: 'transcript',
+      args: '<bot>',
+      about: 'Print all that a bot’s terminal has shown, as text with times',
+      options: [{ flags: '--cursor <cursor>', about: 'go on where the last call ended' }],
+      load: () => import('./verbs/agents.ts').then((m) => m.transcript),
+    },
+    {
+      name: 'screen',
+      args: '<bot>',
+      about: 'Print a bot’s screen as it is now',
+      load: () => import('./verbs/agents.ts').then((m) => m.screen),
+    },
+    {
+      name: 'input',
+      args: '<bot> [text...]',
+      about: 'Type into a bot’s terminal: text first, then keys',
+      more: 'Keys: Enter Tab Escape Backspace Delete Space Up Down Left Right Home End PageUp PageDown Insert F1–F12,\nwith C- M- S- before them (C-c). This leaves no delivery behind; to give a bot a message use `orchestration send`.',
+      options: [{ flags: '--key <key...>', about: 'keys to press after the text, in order' }],
+      mutation: true,
+      load: () => import('./verbs/agents.ts').then((m) => m.input),
+    },
+    {
+      name: 'attach',
+      args: '<bot>',
+      about: 'Show a bot’s terminal here and type into it; Ctrl-] lets go',
+      options: [{ flags: '--watch', about: 'only look: nothing you type is sent' }],
+      load: () => import('./verbs/attach.ts').then((m) => m.attach),
+    },
+    {
+      name: 'explain',
+      args: '<bot>',
+      about: 'Say why a bot is in its state: the rules and the evidence they saw',
+      load: () => import('./verbs/agents.ts').then((m) => m.explain),
+    },
+    {
+      name: 'doctor',
+      about: 'Check which harnesses are installed and signed in',
+      load: () => import('./verbs/doctor.ts').then((m) => m.agentsDoctor),
+    },
+  ],
+};
+
+const teams: Part = {
+  name: 'teams',
+  about: 'Teams: start and stop the bots of a team.yaml',
+  verbs: [
+    {
+      name: 'ls',
+      about: 'List teams, and what is wrong with team files',
+      load: () => import('./verbs/teams.ts').then((m) => m.list),
+    },
+    {
+      name: 'up',
+      args: '<team>',
+      about: 'Start the bots of a team; what already runs is left alone',
+      options: [
+        { flags: '--preset <preset>', about: 'a preset of the team file' },
+        { flags: '--on <computer>', about: 'id of the computer to start on' },
+      ],
+      mutation: true,
+      load: () => import('./verbs/teams.ts').then((m) => m.up),
+    },
+    {
+      name: 'down',
+      args: '[team]',
+      about: 'Stop the bots of a team, or of all teams with --all',
+      options: [{ flags: '--all', about: 'every team' }],
+      mutation: true,
+      load: () => import('./verbs/teams.ts').then((m) => m.down),
+    },
+    {
+      name: 'check',
+      args: '[team]',
+      about: 'Check a team file, or all, and print every problem with path and line',
+      load: () => import('./verbs/teams.ts').then((m) => m.check),
+    },
+    {
+      name: 'demo',
+      about: 'Put the demo team and its sample repository into the workspace',
+      mutation: true,
+      load: () => import('./verbs/teams.ts').then((m) => m.demo),
+    },
+  ],
+};
+
+const orchestration: Part = {
+  name: 'orchestration',
+  about: 'Messages to bots, whether they arrived, and what happens',
+  verbs: [
+    {
+      name: 'send',
+      args: '<to> [text...]',
+      about: 'Send a message and say whether it was really received',
+      more: '<to> is a bot (id, bot@team) or channel:<thread>. Without text, or with "-", the text is read from stdin.\nExit code: 0 verified, queued or best effort; 3 failed; 4 unconfirmed.',
+      options: [
+        { flags: '--queue', about: 'only queue it; the bot gets it when it can take a message' },
+        { flags: '--no-queue', about: 'refuse rather than queue when the bot is busy' },
+        { flags: '--thread <thread>', about: 'record it as a message of this thread' },
+        { flags: '--dag <dag>', about: 'the run it belongs to' },
+        { flags: '--node <node>', about: 'the step it belongs to' },
+        { flags: '--key <key>', about: 'idempotency key: a repeated key answers the first delivery' },
+        { flags: '--raw', about: 'type a bare command, without the line that names you (owner only)' },
+      ],
+      mutation: true,
+      load: () => import('./verbs/orchestration.ts').then((m) => m.send),
+    },
+    {
+      name: 'reply',
+      args: '<thread> [text...]',
+      about: 'Answer in a thread',
+      options: [{ flags: '--key <key>', about: 'idempotency key' }],
+      mutation: true,
+      load: () => import('./verbs/orchestration.ts').then((m) => m.reply),
+    },
+    {
+      name: 'deliveries',
+      about: 'List deliveries, newest first',
+      options: [
+        agentOption,
+        { flags: '--thread <thread>', about: 'only of this thread' },
+        { flags: '--node <node>', about: 'only of this step' },
+        ...paging,
+      ],
+      load: () => import('./verbs/orchestration.ts').then((m) => m.deliveries),
+    },
+    {
+      name: 'events',
+      about: 'Print events as they happen; with --after first what came after that event',
+      more: 'With --json: one document {events, lastEventId} once --limit events came or --for seconds are over.',
+      options: [
+        { flags: '--after <id>', about: 'replay what came after this event (0: from the beginning)' },
+        { flags: '--limit <n>', about: 'stop after this many events' },
+        { flags: '--for <seconds>', about: 'stop after this many seconds (with --json default 2)' },
+      ],
+      load: () => import('./verbs/events.ts').then((m) => m.events),
+    },
+    {
+      name: 'drain',
+      args: '[bot]',
+      about: 'Try the queued messages of a bot, or of all, now',
+      mutation: true,
+      load: () => import('./verbs/orchestration.ts').then((m) => m.drain),
+    },
+    {
+      name: 'threads',
+      args: '[thread]',
+      about: 'List threads, or the messages of one',
+      options: [
+        { flags: '--create <title>', about: 'open a new thread' },
+        { flags: '--bot <bot>', about: 'the bot of the thread' },
+        ...paging,
+      ],
+      mutation: true,
+      load: () => import('./verbs/orchestration.ts').then((m) => m.threads),
+    },
+    unbuilt('mail', 'A bot’s inbox'),
+    unbuilt('steer', 'Checkpoint, consult, interrupt with a note'),
+    unbuilt('peers', 'Programs registered on this computer'),
+  ],
+};
+
+const workflows: Part = {
+  name: 'workflows',
+  about: 'Templates and runs',
+  verbs: [
+    unbuilt('templates', 'List templates'),
+    unbuilt('show', 'Show a template'),
+    unbuilt('check', 'Check a template'),
+    unbuilt('save', 'Save a run as a template'),
+    unbuilt('run', 'Start a run'),
+    unbuilt('watch', 'Watch a run'),
+    unbuilt('cancel', 'Cancel a run'),
+    unbuilt('gate', 'Open a wait gate'),
+  ],
+};
+
+const workspace: Part = {
+  name: 'workspace',
+  about: 'Campaigns, steps, proofs and approvals',
+  verbs: [
+    unbuilt('campaigns', 'List campaigns'),
+    unbuilt('board', 'Show a campaign’s board'),
+    unbuilt('nodes', 'List steps'),
+    unbuilt('node', 'Show a step'),
+    unbuilt('claim', 'Take a step'),
+    unbuilt('progress', 'Note progress on a step'),
+    unbuilt('done', 'Finish a step'),
+    unbuilt('fail', 'Give a step up'),
+    unbuilt('retry', 'Try a step again'),
+    unbuilt('skip', 'Skip a step'),
+    unbuilt('proof', 'Upload a proof'),
+    unbuilt('approvals', 'List approvals'),
+    unbuilt('approve', 'Approve'),
+    unbuilt('reject', 'Reject'),
+    unbuilt('tickets', 'List tickets'),
+    unbuilt('plans', 'Draft, refine and run a plan'),
+    unbuilt('leases', 'Claim a path or a name for a while'),
+  ],
+};
+
+const ledger: Part = {
+  name: 'ledger',
+  about: 'The record of what happened',
+  verbs: [
+    unbuilt('query', 'Search the record'),
+    unbuilt('verify', 'Check the chain of hashes'),
+    unbuilt('export', 'Write the record to a file'),
+  ],
+};
+
+const gate: Part = { name: 'gate', about: 'Policy', verbs: [unbuilt('check', 'May I do this?')] };
+
+const vault: Part = {
+  name: 'vault',
+  about: 'Secrets for bots, by name, never printed',
+  verbs: [unbuilt('set', 'Keep a secret'), unbuilt('ls', 'List names'), unbuilt('rm', 'Forget a secret')],
+};
+
+const tools: Part = {
+  name: 'tools',
+  about: 'Tools and tool servers',
+  verbs: [
+    unbuilt('ls', 'List tools'),
+    unbuilt('call', 'Call a tool'),
+    unbuilt('connect', 'Connect a tool server'),
+    unbuilt('approve', 'Let an app in'),
+    unbuilt('servers', 'List tool servers'),
+  ],
+};
+
+const desktop: Part = {
+  name: 'desktop',
+  about: 'The desktop window',
+  verbs: [
+    {
+      name: 'install',
+      about: 'Fetch the desktop window’s program (Electron), over 100 MB; never done without being asked',
+      mutation: true,
+      load: () => import('./verbs/desktop.ts').then((m) => m.install),
+    },
+  ],
+};
+
+export const parts: readonly Part[] = [
+  agents,
+  teams,
+  orchestration,
+  workflows,
+  workspace,
+  ledger,
+  gate,
+  vault,
+  tools,
+  desktop,
+];
+
+export const commands: readonly Verb[] = [
+  {
+    name: 'start',
+    about: 'Start Gantry and print the address to open',
+    more: 'The address carries a one-time code that is valid for ten minutes; Enter prints a new one. Ctrl-C stops Gantry; bots that\nare live keep running unless you press it again or gave --stop-bots.',
+    options: [
+      noEngine,
+      { flags: '--port <n>', about: 'port of the web interface (default 3010, 0: any free one)' },
+      { flags: '--engine-port <n>', about: 'port of the engine (default 3011, 0: any free one)' },
+      { flags: '--no-open', about: 'do not open a browser' },
+      { flags: '--headless', about: 'no browser, no desktop window' },
+      { flags: '--stop-bots', about: 'stop the bots too when Gantry is stopped' },
+    ],
+    load: () => import('./start/start.ts').then((m) => m.start),
+  },
+  {
+    name: 'stop',
+    about: 'Stop Gantry; bots keep running unless --all is given',
+    options: [{ flags: '--all', about: 'stop the bots and their terminals too' }],
+    mutation: true,
+    load: () => import('./verbs/stop.ts').then((m) => m.stop),
+  },
+  {
+    name: 'open',
+    about: 'Print a new one-time address, and open it in a browser where there is one',
+    options: [{ flags: '--no-open', about: 'only print it' }],
+    load: () => import('./verbs/open.ts').then((m) => m.open),
+  },
+  {
+    name: 'doctor',
+    about: 'Check this computer: Node, browser, Electron, harnesses, model keys, ports, disk',
+    load: () => import('./verbs/doctor.ts').then((m) => m.doctor),
+  },
+  {
+    name: 'completion',
+    args: '<shell>',
+    about: 'Print the completion script of bash or zsh',
+    more: 'bash:  source <(gantry completion bash)\nzsh:   source <(gantry completion zsh)',
+    load: () => import('./verbs/completion.ts').then((m) => m.completion),
+  },
+  unbuilt('cloud', 'Run the cloud API for many users'),
+  unbuilt('runtime', 'Run only this computer’s half, paired with a cloud'),
+  unbuilt('worker', 'Work on tasks of the work queue'),
+  unbuilt('admin', 'Plans, flags and keys'),
+  unbuilt('pair', 'Pair this computer with a cloud'),
+  unbuilt('why', 'Say why something was refused'),
+  unbuilt('install', 'Start Gantry with this computer'),
+  unbuilt('backup', 'Write a backup'),
+  unbuilt('restore', 'Restore a backup'),
+];

@@ -1,0 +1,30 @@
+/**
+ * How a person calls this program where they are: in a clone `npx gantry`, installed `gantry`. Every message that names a command
+ * goes through here, so that it can be copied from the screen and works.
+ */
+import { join, sep } from 'node:path';
+
+export interface CommandNames {
+  /** `npx gantry` or `gantry`. */
+  readonly gantry: string;
+  /** What starts Gantry here: `npm start` or `gantry start`. */
+  readonly start: string;
+}
+
+export function commandNames(
+  root: string,
+  cwd: string,
+  env: Readonly<Record<string, string | undefined>>,
+): CommandNames {
+  // A bot's pane has the bare command on its PATH (GANTRY_PANE is set there).
+  const installed = root.includes(`${sep}node_modules${sep}`) || env.GANTRY_PANE !== undefined;
+  if (installed) return { gantry: 'gantry', start: 'gantry start' };
+  const inside = cwd === root || cwd.startsWith(root + sep);
+  if (inside) return { gantry: 'npx gantry', start: 'npm start' };
+  const script = `node ${quote(join(root, 'scripts', 'gantry.mjs'))}`;
+  return { gantry: script, start: `${script} start` };
+}
+
+function quote(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}

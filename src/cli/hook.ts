@@ -1,0 +1,7 @@
+/** `gantry hook <Event>`: a harness's own process reports to Gantry. Starts fast: no parser, no client. */
+import { runHook } from '../runtime-server/factory/harness/hook-client.ts';
+
+/** Exit code 0 whatever happens, so that a hook never stands in the way of a bot. */
+export async function main(argv: readonly string[]): Promise<number> {
+  return runHook(argv[0] ?? '', { env: process.env, stdin: process.stdin, stdout: process.stdout });
+}

@@ -1,0 +1,94 @@
+/**
+ * How a started Gantry ends (issue text of part 1; gaps.md): the servers always, the bots only when the person says so.
+ * Decides and words; what is ended is passed in. Must not know processes or servers.
+ */
+import { count } from '../words.ts';
+
+/** Within this time after the first Ctrl-C a second one stops the bots, too, ms; the rest of the 5 s closes the servers. */
+export const secondChance = 4_300;
+/** npm passes on the Ctrl-C that the terminal has sent to us already: signals closer than this are one, ms. */
+export const echo = 250;
+
+export interface EndingDeps {
+  /** A person sits at this terminal. */
+  readonly interactive: boolean;
+  /** `--stop-bots` */
+  readonly stopBots: boolean;
+  /** Names of the commands, for the last line. */
+  readonly names: { readonly gantry: string; readonly start: string };
+  /** How many bots are live; null when it cannot be known. */
+  liveBots(): Promise<number | null>;
+  stopAllBots(): Promise<void>;
+  /** Ends the servers, and the pane host when no bot is live. */
+  closeServers(): Promise<void>;
+  say(text: string): void;
+  now(): number;
+  after(ms: number, task: () => void): () => void;
+}
+
+export type Reason = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'window';
+
+export interface Ending {
+  /** A signal came, or the desktop window was closed. */
+  ask(reason: Reason): void;
+  /** Resolves once all is ended, with the exit code. */
+  readonly ended: Promise<number>;
+}
+
+export function createEnding(deps: EndingDeps): Ending {
+  let first: number | null = null;
+  let second: (() => void) | null = null;
+  let settle: (code: number) => void = () => {};
+  let fail: (error: unknown) => void = () => {};
+  const ended = new Promise<number>((resolve, reject) => {
+    settle = resolve;
+    fail = reject;
+  });
+
+  async function end(reason: Reason): Promise<number> {
+    const live = await deps.liveBots();
+    let stop = deps.stopBots;
+    if (!stop && live !== null && live > 0 && deps.interactive && reason === 'SIGINT') {
+      const bots = count(live, 'bot');
+      deps.say(
+        `${bots} ${live === 1 ? 'keeps' : 'keep'} running; Ctrl-C again within 5 s stops ${live === 1 ? 'it' : 'them'} too`,
+      );
+      stop = await askedAgain();
+    }
+    if (stop && live !== 0) {
+      deps.say('Stopping the bots …');
+      await deps.stopAllBots();
+    }
+    await deps.closeServers();
+    if (!stop && live !== null && live > 0) {
+      deps.say(
+        `${count(live, 'bot')} still running. See again: ${deps.names.start}. Stop: ${deps.names.gantry} stop --all`,
+      );
+    } else deps.say('Gantry has stopped.');
+    return 0;
+  }
+
+  function askedAgain(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const forget = deps.after(secondChance, () => {
+        second = null;
+        resolve(false);
+      });
+      second = () => {
+        second = null;
+        forget();
+        resolve(true);
+      };
+    });
+  }
+
+  return {
+    ended,
+    ask(reason) {
+      if (first === null) {
+        first = deps.now();
+        end(reason).then(settle, fail);
+      } else if (reason === 'SIGINT' && deps.now() - first > echo) second?.();
+    },
+  };
+}

@@ -1,0 +1,151 @@
+/**
+ * `gantry start`: starts the servers in this process, prints the one address, and stays until it is told to end.
+ * Imports the servers only here, and nothing that a screen needs: what is loaded is what idles.
+ */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { dataFolder } from '../../host/places.ts';
+import { readSettings } from '../../host/settings.ts';
+import { type Action, type Context, flag, type Input, optionalFlag, optionalText } from '../command.ts';
+import { connect, type FactoryClient } from '../connect.ts';
+import { liveBots, stopLiveBots } from '../live-bots.ts';
+import { openBrowser } from './browser.ts';
+import { createEnding, type Reason } from './ending.ts';
+import { hereAndNow, overSsh, sshLine } from './surroundings.ts';
+import { openWindow } from './window.ts';
+
+/** Bots have this long to end before the servers are closed all the same, ms. */
+const stopLimit = 10_000;
+/** An engine that does not say within this time how many bots live is ended without knowing, ms. */
+const countLimit = 1_500;
+
+export const start: Action = async (context, input) => {
+  const settings = readSettings(context.env, {
+    port: optionalText(input, 'port'),
+    enginePort: optionalText(input, 'enginePort'),
+  });
+  const workspace = optionalText(input, 'workspace');
+  const { startCombined } = await import('../../host/combined.ts');
+  const servers = await startCombined({
+    env: context.env,
+    settings,
+    workspace: workspace === undefined ? undefined : resolve(context.cwd, workspace),
+    gantry: context.names.gantry,
+  });
+  for (const notice of servers.notices) context.output.note(notice);
+
+  const interactive = !context.output.json && context.terminal.stdin.isTTY === true && isForeground();
+  const ending = createEnding({
+    interactive,
+    stopBots: flag(input, 'stopBots'),
+    names: context.names,
+    liveBots: () => asking(context, countLimit, async (factory) => (await liveBots(factory)).length),
+    stopAllBots: async () => {
+      await asking(context, stopLimit, stopLiveBots);
+    },
+    closeServers: () => servers.close(),
+    say: (text) => context.output.note(text),
+    now: () => performance.now(),
+    after(ms, task) {
+      const timer = setTimeout(task, ms);
+      return () => clearTimeout(timer);
+    },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ending.ask(signal));
+
+  await announce(context, input, servers, interactive, (reason) => ending.ask(reason));
+  const code = await ending.ended;
+  // Whatever still waits (a browser's sockets, a key) must not keep a stopped Gantry alive.
+  setTimeout(() => process.exit(code), 500).unref();
+  context.terminal.stdin.pause();
+  return code;
+};
+
+interface Servers {
+  readonly origin: string;
+  readonly engineUrl: string;
+  readonly workspace: string;
+  openUrl(): Promise<{ url: string; expiresAt: string }>;
+}
+
+async function announce(
+  context: Context,
+  input: Input,
+  servers: Servers,
+  interactive: boolean,
+  end: (reason: Reason) => void,
+): Promise<void> {
+  const place = hereAndNow(context.env);
+  const home = dataFolder(context.env);
+  const code = await servers.openUrl();
+  if (context.output.json) {
+    const { workspace, engineUrl } = servers;
+    context.output.result({ ...code, engine: engineUrl, home, workspace, pid: process.pid }, () => '');
+    return;
+  }
+  const port = Number(new URL(servers.origin).port);
+  const lines = [
+    'Gantry is ready.',
+    '',
+    ...(overSsh(place) ? [`  First, on your own computer:  ${sshLine(place, port)}`] : []),
+    `  Open       ${code.url}`,
+    `             valid once, for ten minutes; ${interactive ? 'Enter prints a new one' : `new one: ${context.names.gantry} open`}`,
+    `  Data       ${home}`,
+    `  Workspace  ${servers.workspace}`,
+    `  Stop       ${interactive ? 'Ctrl-C' : `${context.names.gantry} stop`}`,
+    '',
+  ];
+  context.output.line(lines.join('\n'));
+  if (interactive) readEnter(context, servers);
+  if (flag(input, 'headless')) return;
+  const shown = await openWindow(
+    { env: context.env, place, home, address: async () => (await servers.openUrl()).url },
+    () => end('window'),
+  );
+  if (!shown && interactive && optionalFlag(input, 'open') !== false) {
+    // A code of its own: the printed one stays good for another browser.
+    const why = await openBrowser((await servers.openUrl()).url, place);
+    if (why !== null && !overSsh(place)) context.output.note(`No browser was opened: ${why}.`);
+  }
+}
+
+function readEnter(context: Context, servers: Servers): void {
+  const { stdin } = context.terminal;
+  stdin.on('data', (data: Buffer) => {
+    if (!data.includes(10)) return;
+    servers.openUrl().then(
+      (code) => context.output.line(code.url),
+      (error: unknown) => context.output.note(`No new address: ${String(error)}`),
+    );
+  });
+}
+
+/** Reading the terminal from the background would stop this process. Known on Linux; elsewhere taken for granted. */
+function isForeground(): boolean {
+  try {
+    const status = readFileSync('/proc/self/stat', 'utf8');
+    const [, , group, , , foreground] = status.slice(status.lastIndexOf(')') + 2).split(' ');
+    return group === foreground;
+  } catch {
+    return true;
+  }
+}
+
+/** Asks our own engine by its front door, with a limit: an engine that hangs must not keep us from ending. Null: no answer. */
+async function asking<T>(
+  context: Context,
+  limit: number,
+  ask: (factory: FactoryClient) => Promise<T>,
+): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((done) => {
+    timer = setTimeout(() => done(null), limit);
+  });
+  try {
+    return await Promise.race([connect(context.env, context.names).then(({ factory }) => ask(factory)), late]);
+  } catch {
+    return null;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,40 @@
+/** `fetch` over a Unix socket (or named pipe) by Node's own HTTP client. Knows no route and no credential. */
+import { request } from 'node:http';
+import { Readable } from 'node:stream';
+import type { Fetch } from '../client/client.ts';
+
+export function createSocketFetch(socketPath: string): Fetch {
+  return (input, init = {}) =>
+    new Promise((resolve, reject) => {
+      const url = new URL(input);
+      const body = typeof init.body === 'string' ? Buffer.from(init.body) : null;
+      const headers: Record<string, string> = { host: 'localhost' };
+      new Headers(init.headers).forEach((value, name) => {
+        headers[name] = value;
+      });
+      if (body !== null) headers['content-length'] = String(body.byteLength);
+      const outgoing = request(
+        {
+          socketPath,
+          method: init.method ?? 'GET',
+          path: url.pathname + url.search,
+          headers,
+          signal: init.signal ?? undefined,
+        },
+        (incoming) => {
+          const answerHeaders = new Headers();
+          for (let index = 0; index < incoming.rawHeaders.length; index += 2) {
+            answerHeaders.append(incoming.rawHeaders[index] ?? '', incoming.rawHeaders[index + 1] ?? '');
+          }
+          const status = incoming.statusCode ?? 500;
+          const empty = status === 204 || status === 304 || init.method === 'HEAD';
+          if (empty) incoming.resume();
+          // Node's stream types and the web's differ in name only.
+          const stream = empty ? null : (Readable.toWeb(incoming) as unknown as ReadableStream<Uint8Array>);
+          resolve(new Response(stream, { status, headers: answerHeaders }));
+        },
+      );
+      outgoing.on('error', reject);
+      outgoing.end(body ?? undefined);
+    });
+}

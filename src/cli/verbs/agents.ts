@@ -1,0 +1,164 @@
+/** `gantry agents …`: who there is, what they do, their terminals. */
+import type { Agent } from '../../contracts/factory/agent.ts';
+import { type Action, integer, optionalText, text, words } from '../command.ts';
+import { facts, table } from '../table.ts';
+import { ago, count, harmless, oneLine, span, spoken } from '../words.ts';
+import { findAgent } from './find-agent.ts';
+
+export const list: Action = async (context, input) => {
+  const { factory } = await context.connect();
+  const answer = await factory.listAgents({ query: { team: optionalText(input, 'team') } });
+  context.output.result(answer, () => {
+    if (answer.agents.length === 0) {
+      return [
+        'No bots yet.',
+        `See the teams of the workspace: ${context.names.gantry} teams ls`,
+        `Or try the demo: ${context.names.gantry} teams demo`,
+      ].join('\n');
+    }
+    const rows = answer.agents.map((agent) => [
+      agent.address,
+      agent.state === 'offline' ? 'offline' : spoken(agent.state) + (agent.stale ? ' (stale)' : ''),
+      span(Math.max(0, Math.round((context.now() - Date.parse(agent.since)) / 1000))),
+      agent.queueDepth === 0 ? '-' : String(agent.queueDepth),
+      agent.binding.harness ?? agent.binding.type,
+      oneLine(agent.stateReason ?? '', 200),
+    ]);
+    const body = table(['bot', 'state', 'for', 'queue', 'harness', 'reason'], rows, context.output.width);
+    const waiting = answer.agents.filter((agent) => agent.state === 'needs_you');
+    const hints = [
+      answer.engine.running
+        ? null
+        : `Terminals cannot be read: ${answer.engine.error ?? 'no reason known'}. What is shown is the last known.`,
+      waiting[0] === undefined
+        ? null
+        : `${count(waiting.length, 'bot')} waiting for you; look with: ${context.names.gantry} agents attach ${waiting[0].address}`,
+      answer.agents.every((agent) => agent.state === 'offline')
+        ? `Start them with: ${context.names.gantry} teams up ${answer.agents[0]?.team}`
+        : null,
+    ];
+    return [body, ...hints.filter((hint) => hint !== null)].join('\n');
+  });
+  return undefined;
+};
+
+export const show: Action = async (context, input) => {
+  const { factory } = await context.connect();
+  const found = await findAgent(factory, text(input, 'bot'), context.names);
+  const agent = await factory.getAgent({ params: { id: found.id } });
+  context.output.result(agent, () => described(agent, context.now()));
+  return undefined;
+};
+
+function described(agent: Agent, now: number): string {
+  return facts([
+    ['Bot', `${agent.address}${agent.name === agent.slug ? '' : ` (${agent.name})`}`],
+    ['Id', agent.id],
+    ['Role', agent.role],
+    ['Harness', agent.binding.harness ?? agent.binding.type],
+    [
+      'State',
+      `${spoken(agent.state)}, since ${ago(agent.since, now)}${agent.stale ? ' (stale: terminals cannot be read)' : ''}`,
+    ],
+    ['Reason', agent.stateReason],
+    ['Step', agent.currentNode === null ? null : `${agent.currentNode.title} (${agent.currentNode.nodeId})`],
+    ['Proof', agent.proof.total === 0 ? null : `${agent.proof.proven} of ${agent.proof.total}`],
+    ['Queue', agent.queueDepth === 0 ? 'empty' : count(agent.queueDepth, 'message')],
+    ['Terminal', agent.pane === null ? 'none' : agent.pane.id],
+    ['Computer', `${agent.machine} (${agent.runner})`],
+  ]);
+}
+
+export const capture: Action = async (context, input) => {
+  const lines = integer(input, 'lines', 1, 2000);
+  const { factory } = await context.connect();
+  const agent = await findAgent(factory, text(input, 'bot'), context.names);
+  const answer = await factory.captureAgent({ params: { id: agent.id }, query: { lines } });
+  context.output.result(answer, () => harmless(answer.text));
+  return undefined;
+};
+
+export const transcript: Action = async (context, input) => {
+  const { factory } = await context.connect();
+  const agent = await findAgent(factory, text(input, 'bot'), context.names);
+  let cursor = optionalText(input, 'cursor');
+  const chunks: { at: string; text: string }[] = [];
+  // A live pane always has a next cursor: an empty page is the end for now.
+  for (;;) {
+    const page = await factory.agentTranscript({ params: { id: agent.id }, query: { cursor } });
+    chunks.push(...page.chunks);
+    const done = page.next === null || page.chunks.length === 0 || page.next === cursor;
+    if (page.next !== null || done) cursor = page.next ?? undefined;
+    if (done) break;
+  }
+  context.output.result({ chunks, next: cursor ?? null }, () => chunks.map((chunk) => harmless(chunk.text)).join(''));
+  return undefined;
+};
+
+export const screen: Action = async (context, input) => {
+  const { factory } = await context.connect();
+  const agent = await findAgent(factory, text(input, 'bot'), context.names);
+  const answer = await factory.agentScreen({ params: { id: agent.id } });
+  if (context.output.json) {
+    context.output.result(answer, () => '');
+    return undefined;
+  }
+  const { drawScreen } = await import('../attach/draw.ts');
+  const colour = context.terminal.stdout.isTTY === true && (context.env.NO_COLOR ?? '') === '';
+  const drawn = await drawScreen(answer, colour);
+  context.output.result(answer, () => drawn);
+  return undefined;
+};
+
+export const input: Action = async (context, given) => {
+  const body = { text: words(given, 'text').join(' ') || undefined, keys: [...words(given, 'key')] };
+  const { factory } = await context.connect();
+  const agent = await findAgent(factory, text(given, 'bot'), context.names);
+  if (given.options.dryRun === true) {
+    const plan = { agent: agent.address, pane: agent.pane?.id ?? null, ...body };
+    context.output.result({ dryRun: true, plan }, () =>
+      agent.pane === null
+        ? `${agent.address} has no live terminal: nothing could be typed.`
+        : `Would type ${JSON.stringify(body.text ?? '')}${body.keys.length > 0 ? `, then press ${body.keys.join(' ')}` : ''} into ${agent.address}.`,
+    );
+    return undefined;
+  }
+  const answer = await factory.agentInput({
+    params: { id: agent.id },
+    body: { text: body.text, keys: body.keys.length > 0 ? body.keys : undefined },
+  });
+  context.output.result(answer, () => `Typed into ${agent.address}.`);
+  return undefined;
+};
+
+export const explain: Action = async (context, input) => {
+  const { factory } = await context.connect();
+  const agent = await findAgent(factory, text(input, 'bot'), context.names);
+  const answer = await factory.explainAgent({ params: { id: agent.id } });
+  context.output.result(answer, () => {
+    const head = facts([
+      ['Bot', agent.address],
+      ['State', spoken(answer.state)],
+      ['Reason', answer.stateReason],
+      ['Harness', answer.harness],
+      ['Rules', answer.ruleset],
+    ]);
+    const steps = table(
+      ['when', 'source', 'rule', 'says', 'changed', 'evidence'],
+      answer.steps.map((step) => [
+        ago(step.at, context.now()),
+        step.source,
+        step.rule,
+        spoken(step.claim),
+        step.decided ? 'yes' : '-',
+        oneLine(step.evidence, 200),
+      ]),
+      context.output.width,
+    );
+    const bottom = answer.bottom.map((row) => `  | ${harmless(row)}`).join('\n');
+    return [head, answer.steps.length === 0 ? 'No evidence yet.' : steps, `Bottom of the screen\n${bottom}`].join(
+      '\n\n',
+    );
+  });
+  return undefined;
+};

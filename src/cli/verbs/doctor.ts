@@ -1,0 +1,112 @@
+/** `gantry doctor` and `gantry agents doctor`: what this computer has, what is missing, and the command that mends it. */
+import { existsSync, statfsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import type { RouteResult } from '../../client/client.ts';
+import type { doctor as doctorRoute } from '../../contracts/factory/routes.ts';
+import { dataFolder } from '../../host/places.ts';
+import type { Action, Context } from '../command.ts';
+import { asAppError } from '../output.ts';
+import { browserCommand, findElectron, hereAndNow } from '../start/surroundings.ts';
+import { table } from '../table.ts';
+
+type Check = RouteResult<typeof doctorRoute>['checks'][number];
+const words: Record<Check['state'], string> = { ok: 'ok', missing: 'missing', warn: 'look', unknown: 'unknown' };
+const leastFree = 1024 ** 3;
+
+export const doctor: Action = async (context) => {
+  const own = [nodeCheck(), browserCheck(context), electronCheck(context), diskCheck(context)];
+  const engine = await engineChecks(context);
+  const named = new Set(own.map((check) => `${check.group}:${check.name}`));
+  const checks = [...own, ...engine.filter((check) => !named.has(`${check.group}:${check.name}`))];
+  context.output.result({ checks }, () => report(context, checks));
+  return undefined;
+};
+
+export const agentsDoctor: Action = async (context) => {
+  const { factory } = await context.connect();
+  const checks = (await factory.doctor()).checks.filter((check) => check.group === 'harness');
+  context.output.result({ checks }, () => report(context, checks));
+  return undefined;
+};
+
+function report(context: Context, checks: readonly Check[]): string {
+  const rows = checks.map((check) => [words[check.state], check.name, check.version ?? '-', check.detail]);
+  const fixes = checks.filter((check) => check.state !== 'ok' && check.fix !== null);
+  const body = table(['state', 'what', 'version', 'detail'], rows, context.output.width);
+  return fixes.length === 0
+    ? body
+    : `${body}\n\nTo mend\n${fixes.map((check) => `  ${check.name}: ${check.fix}`).join('\n')}`;
+}
+
+function nodeCheck(): Check {
+  const enough = Number(process.versions.napi) >= 10;
+  return {
+    name: 'Node',
+    group: 'program',
+    state: enough ? 'ok' : 'missing',
+    version: process.version,
+    detail: enough ? 'runs Gantry' : `Node-API ${process.versions.napi}; 10 is needed`,
+    fix: enough ? null : 'Install Node 24.',
+  };
+}
+
+function browserCheck(context: Context): Check {
+  const way = browserCommand(hereAndNow(context.env));
+  const found = 'command' in way;
+  return {
+    name: 'Browser',
+    group: 'program',
+    state: found ? 'ok' : 'warn',
+    version: null,
+    detail: found ? `opened with ${way.command.join(' ')}` : `none is opened: ${way.none}`,
+    fix: found ? null : `Open the address that ${context.names.gantry} open prints.`,
+  };
+}
+
+function electronCheck(context: Context): Check {
+  const file = findElectron(context.env);
+  return {
+    name: 'Electron',
+    group: 'program',
+    state: file === null ? 'missing' : 'ok',
+    version: null,
+    detail: file ?? 'not fetched; the browser shows the same',
+    fix: file === null ? `${context.names.gantry} desktop install` : null,
+  };
+}
+
+function diskCheck(context: Context): Check {
+  const home = dataFolder(context.env);
+  const folder = existsSync(home) ? home : homedir();
+  const { bavail, bsize } = statfsSync(folder);
+  const free = bavail * bsize;
+  return {
+    name: 'Disk',
+    group: 'disk',
+    state: free >= leastFree ? 'ok' : 'warn',
+    version: null,
+    detail: `${(free / 1024 ** 3).toFixed(1)} GiB free where ${home} lies`,
+    fix: free >= leastFree ? null : 'Free at least 1 GiB: terminals and messages are written there.',
+  };
+}
+
+/** The engine looks at harnesses, keys and ports. Without one that is a finding, not an error. */
+async function engineChecks(context: Context): Promise<Check[]> {
+  try {
+    const { factory } = await context.connect();
+    return [...(await factory.doctor()).checks];
+  } catch (error) {
+    const { code, fact, action } = asAppError(error);
+    if (code === 'internal') throw error;
+    return [
+      {
+        name: 'Engine',
+        group: 'program',
+        state: 'warn',
+        version: null,
+        detail: `${fact} Harnesses, keys and ports were not checked.`,
+        fix: action,
+      },
+    ];
+  }
+}

@@ -1,0 +1,23 @@
+/** Which bot a person means: its id, its address, or its short name where only one bot has it. */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Agent } from '../../contracts/factory/agent.ts';
+import type { CommandNames } from '../command-name.ts';
+import type { FactoryClient } from '../connect.ts';
+
+/** `not_found` when nobody is meant, `usage` when several are. */
+export async function findAgent(factory: FactoryClient, wanted: string, names: CommandNames): Promise<Agent> {
+  const { agents } = await factory.listAgents();
+  const exact = agents.find((agent) => agent.id === wanted || agent.address === wanted);
+  if (exact !== undefined) return exact;
+  const named = agents.filter((agent) => agent.slug === wanted);
+  if (named.length === 1 && named[0] !== undefined) return named[0];
+  if (named.length > 1) {
+    const addresses = named.map((agent) => agent.address).join(', ');
+    throw new AppError('usage', `Several bots are called ${wanted}: ${addresses}.`, 'Give the whole address.');
+  }
+  throw new AppError(
+    'not_found',
+    `No bot is called ${JSON.stringify(wanted)}.`,
+    `See who there is: ${names.gantry} agents ls`,
+  );
+}

@@ -1,0 +1,194 @@
+/** `gantry orchestration …`: messages, deliveries, queues and threads. */
+import { AppError, exitCode } from '../../contracts/common/errors.ts';
+import type { Delivery, DeliveryState, Message, Thread } from '../../contracts/factory/delivery.ts';
+import {
+  type Action,
+  type Context,
+  flag,
+  type Input,
+  integer,
+  optionalFlag,
+  optionalText,
+  text,
+  words,
+} from '../command.ts';
+import { table } from '../table.ts';
+import { ago, count, harmless, oneLine, spoken } from '../words.ts';
+
+/** gaps.md C, Send: "CLI exit: unconfirmed 4, failed 3, else 0". */
+const exitOf: Record<DeliveryState, number> = {
+  accepted: 0,
+  queued: 0,
+  verified: 0,
+  best_effort: 0,
+  unconfirmed: exitCode.timeout,
+  failed: exitCode.transport,
+};
+
+const witness: Record<string, string> = {
+  hook: 'its own hook reported it',
+  transcript: 'seen in its transcript',
+  composer: 'its composer took it',
+  exec: 'the program took it',
+  model: 'the model took it',
+};
+
+function inWords(delivery: Delivery): string {
+  const seen = delivery.evidence === null ? null : (witness[delivery.evidence] ?? delivery.evidence);
+  const why = [seen, delivery.detail].filter((part) => part !== null && part !== undefined).join('; ');
+  return `${spoken(delivery.state)}${why === '' ? '' : `: ${why}`}`;
+}
+
+export const send: Action = async (context, input) => deliver(context, input, text(input, 'to'));
+
+export const reply: Action = async (context, input) => {
+  const thread = text(input, 'thread');
+  return deliver(context, input, thread.startsWith('channel:') ? thread : `channel:${thread}`);
+};
+
+async function deliver(context: Context, input: Input, to: string): Promise<number> {
+  const message = await messageText(context, input);
+  const { factory } = await context.connect();
+  const threadId = to.startsWith('channel:') ? undefined : optionalText(input, 'thread');
+  const answer = await factory.sendMessage({
+    body: {
+      to,
+      text: message,
+      queue: optionalFlag(input, 'queue'),
+      threadId,
+      dagId: optionalText(input, 'dag'),
+      nodeId: optionalText(input, 'node'),
+      idempotencyKey: optionalText(input, 'key'),
+      raw: flag(input, 'raw') || undefined,
+      dryRun: flag(input, 'dryRun') || undefined,
+    },
+  });
+  if ('dryRun' in answer) {
+    const { plan } = answer;
+    context.output.result(answer, () =>
+      [
+        `Would send to ${plan.to} by ${spoken(plan.via)}.`,
+        `Would record: ${plan.records.join(', ') || 'nothing'}`,
+        ...(plan.ifQueued === undefined ? [] : [`If it must be queued: ${plan.ifQueued.join(', ')}`]),
+      ].join('\n'),
+    );
+    return 0;
+  }
+  context.output.result(answer, () => {
+    const hint =
+      answer.state === 'unconfirmed' ? `\nLook at the bot: ${context.names.gantry} agents screen ${answer.to}` : '';
+    return `${answer.to}: ${inWords(answer)} (${answer.id})${hint}`;
+  });
+  return exitOf[answer.state];
+}
+
+async function messageText(context: Context, input: Input): Promise<string> {
+  const given = words(input, 'text').join(' ');
+  if (given !== '' && given !== '-') return given;
+  const { stdin } = context.terminal;
+  if (given === '' && stdin.isTTY === true) {
+    throw new AppError('usage', 'There is no text to send.', 'Give the text after the address, or pipe it in.');
+  }
+  const pieces: Buffer[] = [];
+  for await (const piece of stdin) pieces.push(Buffer.from(piece as Uint8Array));
+  const read = Buffer.concat(pieces).toString('utf8').replace(/\n+$/, '');
+  if (read === '')
+    throw new AppError('usage', 'The text to send is empty.', 'Give the text after the address, or pipe it in.');
+  return read;
+}
+
+export const deliveries: Action = async (context, input) => {
+  const limit = integer(input, 'limit', 1, 200);
+  const { factory } = await context.connect();
+  const agent = optionalText(input, 'agent');
+  const answer = await factory.listDeliveries({
+    query: {
+      agent,
+      thread: optionalText(input, 'thread'),
+      node: optionalText(input, 'node'),
+      limit,
+      cursor: optionalText(input, 'cursor'),
+    },
+  });
+  context.output.result(answer, () => {
+    if (answer.deliveries.length === 0) {
+      return `No deliveries${agent === undefined ? '' : ` to ${agent}`}. Send one: ${context.names.gantry} orchestration send <bot@team> "Hello"`;
+    }
+    const rows = answer.deliveries.map((one) => [
+      ago(one.at, context.now()),
+      one.to,
+      spoken(one.via),
+      one.id,
+      oneLine(inWords(one), 300),
+    ]);
+    return table(['when', 'to', 'via', 'delivery', 'state'], rows, context.output.width) + more(answer.nextCursor);
+  });
+  return undefined;
+};
+
+function more(cursor: string | null): string {
+  return cursor === null ? '' : `\nThere are more: --cursor ${cursor}`;
+}
+
+export const drain: Action = async (context, input) => {
+  const { factory } = await context.connect();
+  const answer = await factory.drainQueue({
+    body: { agent: optionalText(input, 'bot'), dryRun: flag(input, 'dryRun') || undefined },
+  });
+  context.output.result(answer, () => {
+    const verb = answer.dryRun === true ? 'Would try' : 'Tried';
+    const tried = answer.tried.length === 0 ? 'Nothing is queued' : `${verb} ${count(answer.tried.length, 'message')}`;
+    return `${tried}; ${answer.left} left in the queue.`;
+  });
+  return undefined;
+};
+
+export const threads: Action = async (context, input) => {
+  const title = optionalText(input, 'create');
+  if (title !== undefined) return createThread(context, input, title);
+  const page = { limit: integer(input, 'limit', 1, 200), cursor: optionalText(input, 'cursor') };
+  const { factory } = await context.connect();
+  const id = optionalText(input, 'thread');
+  if (id === undefined) {
+    const answer = await factory.listThreads({ query: { bot: optionalText(input, 'bot'), ...page } });
+    context.output.result(answer, () => threadTable(context, answer.threads) + more(answer.nextCursor));
+  } else {
+    const answer = await factory.listMessages({ params: { id }, query: page });
+    context.output.result(answer, () => conversation(answer.messages, context.now()) + more(answer.nextCursor));
+  }
+  return undefined;
+};
+
+function threadTable(context: Context, list: readonly Thread[]): string {
+  if (list.length === 0)
+    return `No threads yet. Open one: ${context.names.gantry} orchestration threads --create <title> --bot <bot>`;
+  const rows = list.map((one) => [
+    one.id,
+    ago(one.lastMessageAt, context.now()),
+    one.botId ?? '-',
+    oneLine(one.title, 200),
+  ]);
+  return table(['thread', 'last message', 'bot', 'title'], rows, context.output.width);
+}
+
+/** Messages come newest first; a person reads downwards. */
+function conversation(list: readonly Message[], now: number): string {
+  if (list.length === 0) return 'No messages in this thread.';
+  return [...list]
+    .reverse()
+    .map((one) => `${one.from} → ${one.to}, ${ago(one.at, now)}\n${harmless(one.text).replace(/^/gm, '  ')}`)
+    .join('\n');
+}
+
+async function createThread(context: Context, input: Input, title: string): Promise<undefined> {
+  const { factory } = await context.connect();
+  const answer = await factory.createThread({
+    body: { title, bot: optionalText(input, 'bot'), dryRun: flag(input, 'dryRun') || undefined },
+  });
+  context.output.result(answer, () =>
+    'dryRun' in answer
+      ? `Would open the thread ${JSON.stringify(answer.plan.title)}.`
+      : `Thread ${answer.id} is open. Write in it: ${context.names.gantry} orchestration reply ${answer.id} "…"`,
+  );
+  return undefined;
+}

@@ -1,0 +1,143 @@
+/** `gantry teams …`: teams of the workspace, started and stopped. */
+import { AppError, exitCode } from '../../contracts/common/errors.ts';
+import type { TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
+import { type Action, type Context, flag, optionalText, text } from '../command.ts';
+import { table } from '../table.ts';
+import { count, oneLine } from '../words.ts';
+
+export const list: Action = async (context) => {
+  const { factory } = await context.connect();
+  const answer = await factory.listTeams();
+  context.output.result(answer, () => {
+    if (answer.teams.length === 0 && answer.invalid.length === 0) {
+      return [
+        'No teams in the workspace.',
+        `Try the demo: ${context.names.gantry} teams demo`,
+        'Or write .gantry/teams/<team>/team.yaml in the workspace.',
+      ].join('\n');
+    }
+    const rows = answer.teams.map((team) => [
+      team.name,
+      `${team.agents.filter((agent) => agent.state !== 'offline').length} of ${team.agents.length}`,
+      team.preset ?? '-',
+      team.presets.join(', ') || '-',
+      team.agents.map((agent) => agent.slug).join(', '),
+    ]);
+    const body =
+      answer.teams.length === 0
+        ? []
+        : [table(['team', 'live', 'preset', 'presets', 'bots'], rows, context.output.width)];
+    const broken = answer.invalid.map((team) => `Team ${team.name} cannot be used:\n${problems(team.problems)}`);
+    return [...body, ...broken].join('\n');
+  });
+  return undefined;
+};
+
+function problems(list: readonly TeamProblem[]): string {
+  return list
+    .map(
+      (problem) =>
+        `  ${problem.line === null ? '' : `line ${problem.line}, `}${problem.path || 'file'}: ${oneLine(problem.message, 500)}`,
+    )
+    .join('\n');
+}
+
+function planTable(context: Context, plan: readonly TeamPlanStep[]): string {
+  const rows = plan.map((step) => [step.action, step.agent, step.harness ?? '-', step.reason]);
+  return table(['do', 'bot', 'harness', 'why'], rows, context.output.width);
+}
+
+export const up: Action = async (context, input) => {
+  const { factory } = await context.connect();
+  const name = text(input, 'team');
+  const dryRun = flag(input, 'dryRun');
+  const answer = await factory.teamUp({
+    params: { name },
+    body: { preset: optionalText(input, 'preset'), on: optionalText(input, 'on'), dryRun: dryRun || undefined },
+  });
+  context.output.result(answer, () => {
+    const started = answer.plan.filter((step) => step.action === 'spawn').length;
+    const end = dryRun
+      ? 'Nothing was started: this is what would happen.'
+      : `${count(started, 'bot')} started. Look at them: ${context.names.gantry} agents ls --team ${name}`;
+    return `${planTable(context, answer.plan)}\n${end}`;
+  });
+  return undefined;
+};
+
+export const down: Action = async (context, input) => {
+  const name = optionalText(input, 'team');
+  const all = flag(input, 'all');
+  if ((name === undefined) === !all) {
+    throw new AppError(
+      'usage',
+      all ? 'Both a team and --all were given.' : 'No team was given.',
+      'Give one team, or --all.',
+    );
+  }
+  const { factory } = await context.connect();
+  const dryRun = flag(input, 'dryRun');
+  const names = name === undefined ? await teamsWithLiveBots(context) : [name];
+  const stopped: string[] = [];
+  const plan: TeamPlanStep[] = [];
+  for (const one of names) {
+    const answer = await factory.teamDown({ params: { name: one }, query: { dryRun: dryRun ? '1' : undefined } });
+    if ('stopped' in answer) stopped.push(...answer.stopped);
+    else plan.push(...answer.plan);
+  }
+  if (dryRun) {
+    context.output.result({ dryRun: true, plan }, () =>
+      plan.length === 0 ? 'No bot is live: nothing to stop.' : planTable(context, plan),
+    );
+  } else {
+    context.output.result({ stopped }, () =>
+      stopped.length === 0 ? 'No bot was live.' : `${count(stopped.length, 'bot')} stopped: ${stopped.join(', ')}`,
+    );
+  }
+  return undefined;
+};
+
+/** Bots whose team file has gone are live, too: teams are taken from the bots, not from the files. */
+async function teamsWithLiveBots(context: Context): Promise<string[]> {
+  const { factory } = await context.connect();
+  const { agents } = await factory.listAgents();
+  return [
+    ...new Set(agents.filter((agent) => agent.pane !== null || agent.state !== 'offline').map((agent) => agent.team)),
+  ];
+}
+
+export const check: Action = async (context, input) => {
+  const { factory } = await context.connect();
+  const name = optionalText(input, 'team');
+  if (name === undefined) {
+    const { teams, invalid } = await factory.listTeams();
+    const ok = invalid.length === 0;
+    const checked = [
+      ...teams.map((team) => ({ team: team.name, ok: true, problems: [] as TeamProblem[] })),
+      ...invalid.map((team) => ({ team: team.name, ok: false, problems: team.problems })),
+    ];
+    context.output.result({ ok, teams: checked }, () =>
+      checked.length === 0 ? 'No teams in the workspace.' : checked.map(verdict).join('\n'),
+    );
+    return ok ? undefined : exitCode.usage;
+  }
+  const answer = await factory.checkTeam({ params: { name } });
+  context.output.result(answer, () => verdict(answer));
+  return answer.ok ? undefined : exitCode.usage;
+};
+
+function verdict(team: { team: string; ok: boolean; problems: readonly TeamProblem[] }): string {
+  if (team.ok) return `${team.team}: no problems`;
+  return `${team.team}: ${count(team.problems.length, 'problem')}\n${problems(team.problems)}`;
+}
+
+export const demo: Action = async (context, input) => {
+  const { factory } = await context.connect();
+  const answer = await factory.addDemo({ body: { dryRun: flag(input, 'dryRun') || undefined } });
+  context.output.result(answer, () =>
+    answer.applied
+      ? `The demo team is in the workspace (${count(answer.written.length, 'file')}). Start it: ${context.names.gantry} teams up ${answer.team}`
+      : `Would write:\n${answer.written.map((file) => `  ${file}`).join('\n')}`,
+  );
+  return undefined;
+};
