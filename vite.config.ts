@@ -55,6 +55,8 @@ export default defineConfig({
         outDir: path('out/renderer'),
         emptyOutDir: true,
         target: 'es2023',
+        // Nothing as data: in the page: its policy lets fonts and scripts come from its own origin only.
+        assetsInlineLimit: 0,
         reportCompressedSize: false,
         // The terminal and its renderer are one piece; the page loads it only with the first pane.
         chunkSizeWarningLimit: 900,
