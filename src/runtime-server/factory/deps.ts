@@ -1,0 +1,74 @@
+/**
+ * What the factory needs from outside, as small as it needs it. Composed by `src/host/runtime.ts`.
+ * Must not know which implementations stand behind.
+ */
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
+import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+import type { PaneEngine } from '../panes/pane-engine.ts';
+import type { Harnesses } from './harness/harness.ts';
+
+/** Tells what went wrong where nobody waits for an answer. */
+export interface FactoryLog {
+  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
+}
+
+/** Tokens of bots: weaker than their owner's, one an agent, void after `revoke`. */
+export interface BotTokens {
+  mint(agentId: string): Promise<string> | string;
+  revoke(agentId: string): Promise<void> | void;
+}
+
+/** One line of `gantry doctor`, for facts that only the host knows (ports, Electron). */
+export interface DoctorCheck {
+  readonly name: string;
+  readonly group: 'program' | 'harness' | 'model' | 'port' | 'disk' | 'secret' | 'workspace';
+  readonly state: 'ok' | 'missing' | 'warn' | 'unknown';
+  readonly version: string | null;
+  readonly detail: string;
+  readonly fix: string | null;
+}
+
+/** What the factory does with a lane's items (kit/lane, `LanesOptions`). */
+export interface LaneWorker {
+  send(item: LaneItem): Promise<LaneOutcome>;
+  gate(lane: string): string | null;
+  onExpired(tx: Tx, item: LaneItem): void;
+}
+
+/** Makes the lanes that hold queued sends. */
+export type OpenLanes = (worker: LaneWorker) => Lanes;
+
+export interface FactoryDeps {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly openLanes: OpenLanes;
+  readonly panes: PaneEngine;
+  readonly harnesses: Harnesses;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly log: FactoryLog;
+  /** Absolute path of the one workspace. */
+  readonly workspace: string;
+  /** `GANTRY_HOME`. */
+  readonly home: string;
+  /** The person's home folder, for `~/…` in team files. */
+  readonly userHome: string;
+  readonly computerId: string;
+  /** The user whose bots these are. */
+  readonly ownerId: string;
+  readonly botTokens: BotTokens;
+  /** File that holds the engine's URL; read by bots at call time, because ports move. */
+  readonly urlFile: string;
+  /** argv of the `gantry` command. */
+  readonly gantry: readonly string[];
+  /** The environment that `doctor` looks for programs and model keys in. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** hex HMAC-SHA256 of the challenge under the owner's token (security.md 1.4, 6). */
+  readonly prove: (challenge: string) => string;
+  readonly hostChecks?: () => Promise<readonly DoctorCheck[]> | readonly DoctorCheck[];
+}

@@ -1,0 +1,134 @@
+/**
+ * The factory of one computer: agents, teams, sends, deliveries, threads, events (interface.md, area C).
+ * Owns the composition of its parts; the host gives it store, panes, harnesses and time.
+ */
+import { factoryRoutes } from '../../contracts/factory/routes.ts';
+import type { BoundRoute, OwnerLookups, Principal } from '../../kit/http/types.ts';
+import { createBotHomes } from './bot-homes.ts';
+import { createDeliverer } from './deliverer.ts';
+import { createDemo } from './demo.ts';
+import type { FactoryDeps } from './deps.ts';
+import { examine } from './doctor.ts';
+import { createDrain } from './drain.ts';
+import { laneOf } from './model.ts';
+import { createRegistry } from './registry.ts';
+import { agentRoutes } from './routes/agents.ts';
+import { orchestrationRoutes } from './routes/orchestration.ts';
+import { teamRoutes } from './routes/teams.ts';
+import { workspaceRoutes } from './routes/workspace.ts';
+import { createSendService } from './send.ts';
+import { createSizeOwners } from './size-owners.ts';
+import { readThread, threadConcerns } from './store/threads.ts';
+import { createTeamFolder } from './team-file/folder.ts';
+import { createTeamService } from './team-service.ts';
+import { createThreadService } from './thread-service.ts';
+import { createWorktrees } from './worktrees.ts';
+
+export { createBotMemory } from './bot-memory.ts';
+export type { BotTokens, DoctorCheck, FactoryDeps, FactoryLog, LaneWorker, OpenLanes } from './deps.ts';
+export { factoryMigrations } from './migrations.ts';
+export { type PreparedWorkspace, prepareWorkspace, type WorkspaceOptions } from './prepare-workspace.ts';
+
+export interface Factory {
+  readonly routes: readonly BoundRoute[];
+  readonly owners: OwnerLookups;
+  /** Takes up what an earlier run left: agents, live panes, queued sends, team files. Before it, routes answer from nothing. */
+  start(): Promise<void>;
+  /** Bots with a live pane, of this workspace and others. */
+  liveBots(): number;
+  /** Ends every live bot's process tree. */
+  stopAll(): Promise<void>;
+  /** Lets go of everything; bots run on. */
+  close(): Promise<void>;
+}
+
+export function createFactory(deps: FactoryDeps): Factory {
+  const { store, ledger, panes, clock, timers, ids, log } = deps;
+  const registry = createRegistry({ ...deps, queueDepth: (agentId) => lanes.depth(laneOf(agentId)) });
+  const deliverer = createDeliverer({ store, ledger, panes, clock, registry });
+  const lanes = deps.openLanes(deliverer);
+  const sends = createSendService({ store, ledger, lanes, panes, clock, timers, ids, deliverer, registry });
+  const folder = createTeamFolder({ workspace: deps.workspace, userHome: deps.userHome, timers });
+  const teams = createTeamService({
+    ...deps,
+    registry,
+    folder,
+    tokens: deps.botTokens,
+    homes: createBotHomes(deps),
+    worktrees: createWorktrees(deps),
+  });
+  const sizes = createSizeOwners();
+  const offGate = registry.onGate((agentId) => lanes.wake(laneOf(agentId)));
+  /** Agents whose pane lives: a bot's token dies with its pane. */
+  const live = new Set<string>();
+  const offState = registry.onState(({ agentId, pane }) => {
+    if (pane !== null) live.add(agentId);
+    else if (live.delete(agentId)) {
+      Promise.resolve(deps.botTokens.revoke(agentId)).catch((error: unknown) => {
+        log.warn('The token of a stopped bot could not be voided.', { agentId, error: String(error) });
+      });
+    }
+  });
+
+  const routes = [
+    ...agentRoutes({ registry, panes, sizes, prove: deps.prove }),
+    ...teamRoutes({ teams }),
+    ...orchestrationRoutes({
+      store,
+      registry,
+      sends,
+      drain: createDrain({ lanes, timers, store, deliverer, registry }),
+      threads: createThreadService({ store, ledger, clock, ids, registry }),
+      events: { ledger, clock, onState: registry.onState },
+    }),
+    ...workspaceRoutes({
+      ...deps,
+      engineId: ledger.engineId,
+      demo: createDemo({
+        workspace: deps.workspace,
+        onAdded: () => {
+          folder.refresh();
+          return teams.refresh();
+        },
+      }),
+      examine: () => examine({ ...deps, hostChecks: deps.hostChecks ?? (() => []) }),
+    }),
+  ];
+  const missing = factoryRoutes.filter((route) => !routes.some((bound) => bound.route.op === route.op));
+  if (missing.length > 0) throw new Error(`Routes without a handler: ${missing.map((route) => route.op).join(', ')}.`);
+
+  const mine = (principal: Principal) => principal.userId === deps.ownerId;
+  const owners: OwnerLookups = {
+    agent: (principal, id) => mine(principal) && registry.find(id) !== null,
+    team: (principal, name) => mine(principal) && teams.exists(name),
+    thread: (principal, id) =>
+      mine(principal) &&
+      store.read((tx) =>
+        principal.agentId === undefined ? readThread(tx, id) !== null : threadConcerns(tx, id, principal.agentId),
+      ),
+  };
+
+  const livePanes = () => panes.list().filter((pane) => pane.alive);
+  return {
+    routes,
+    owners,
+    async start() {
+      await registry.start();
+      await teams.start();
+      await lanes.start();
+    },
+    liveBots: () => livePanes().length,
+    async stopAll() {
+      const names = new Set(registry.members().map((member) => member.team));
+      await Promise.all([...names].map((name) => teams.down(name, { actor: deps.ownerId, surface: 'engine' })));
+      await Promise.all(livePanes().map((pane) => panes.kill(pane.id)));
+    },
+    async close() {
+      offGate();
+      teams.close();
+      await lanes.close();
+      registry.close();
+      offState();
+    },
+  };
+}

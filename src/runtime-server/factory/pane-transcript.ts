@@ -1,0 +1,47 @@
+/**
+ * What a pane printed, page by page, as plain text out of its journal (interface.md C; gaps.md "Panes"). The cursor names pane
+ * and byte, and always stands between characters and sequences. Must not know agents.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { PaneEngine } from '../panes/pane-engine.ts';
+import { plainText } from './plain-text.ts';
+
+const pageBytes = 64 * 1024;
+
+export interface TranscriptPage {
+  readonly chunks: { at: string; text: string }[];
+  /** Null once the pane is gone and all was read. */
+  readonly next: string | null;
+}
+
+/** `known`: the agent's panes whose cursors are taken. Without a cursor from the begin of `newest`. */
+export async function readTranscript(
+  panes: Pick<PaneEngine, 'read'>,
+  newest: string,
+  known: readonly string[],
+  cursor: string | undefined,
+): Promise<TranscriptPage> {
+  const from = cursor === undefined ? { pane: newest, offset: 0 } : parse(cursor, known);
+  const { start, bytes, end, live, at } = await panes.read(from.pane, from.offset, pageBytes);
+  if (from.offset > end) throw unknown(cursor ?? '');
+  const reached = start + bytes.length >= end;
+  const plain = plainText(bytes, reached && !live);
+  const offset = start + plain.used;
+  const chunks = plain.text === '' ? [] : [{ at, text: plain.text }];
+  return { chunks, next: reached && !live ? null : `${from.pane}.${offset}` };
+}
+
+function parse(cursor: string, known: readonly string[]): { pane: string; offset: number } {
+  const match = /^(.+)\.(\d{1,15})$/.exec(cursor);
+  const pane = match?.[1];
+  if (pane === undefined || !known.includes(pane)) throw unknown(cursor);
+  return { pane, offset: Number(match?.[2]) };
+}
+
+function unknown(cursor: string): AppError {
+  return new AppError(
+    'usage',
+    `"${cursor.slice(0, 80)}" is no transcript cursor of this agent.`,
+    'Use the `next` of an earlier answer, or none to begin at the start.',
+  );
+}

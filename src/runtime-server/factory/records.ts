@@ -1,0 +1,100 @@
+/**
+ * What the factory writes into the ledger, and how those rows read as events. A row and the state it describes are written in
+ * one operation (architecture.md 3). Texts never enter the ledger, only their hash: it cannot forget. Must not know HTTP.
+ */
+import { createHash } from 'node:crypto';
+import type { Delivery } from '../../contracts/factory/delivery.ts';
+import type { FactoryEventData } from '../../contracts/factory/events.ts';
+import type { Ledger, LedgerRow } from '../../kit/ledger/ledger.ts';
+import type { Tx } from '../../kit/store/store.ts';
+import { type DeliveryRecord, toDelivery } from './model.ts';
+import type { FileState } from './store/teams.ts';
+
+/** By whom and through which door. */
+export interface Actor {
+  readonly actor: string;
+  readonly surface: string;
+}
+
+export const engineActor: Actor = { actor: 'engine', surface: 'engine' };
+
+export type TeamChange = FactoryEventData<'team.changed'>;
+
+/** Ledger types that become events, and the event they become. */
+const eventOf: Readonly<Record<string, 'delivery' | 'team.changed'>> = {
+  'delivery.accepted': 'delivery',
+  delivery: 'delivery',
+  'team.changed': 'team.changed',
+};
+export const eventRowTypes: readonly string[] = Object.keys(eventOf);
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+export function recordAccepted(tx: Tx, ledger: Ledger, record: DeliveryRecord, text: string, by: Actor): void {
+  ledger.append(tx, {
+    type: 'delivery.accepted',
+    ...by,
+    subject: `delivery:${record.id}`,
+    body: { v: 1, delivery: toDelivery(record), agentId: record.agentId, textSha256: sha256(text) },
+  });
+}
+
+export function recordMove(tx: Tx, ledger: Ledger, record: DeliveryRecord, by: Actor = engineActor): void {
+  ledger.append(tx, {
+    type: 'delivery',
+    ...by,
+    subject: `delivery:${record.id}`,
+    body: { v: 1, delivery: toDelivery(record), agentId: record.agentId },
+  });
+}
+
+export function recordMessage(
+  tx: Tx,
+  ledger: Ledger,
+  message: { id: string; threadId: string; text: string; direction: 'in' | 'out'; deliveryId: string },
+  by: Actor,
+): void {
+  ledger.append(tx, {
+    type: 'message.recorded',
+    ...by,
+    subject: `thread:${message.threadId}`,
+    body: {
+      v: 1,
+      messageId: message.id,
+      threadId: message.threadId,
+      deliveryId: message.deliveryId,
+      direction: message.direction,
+      textSha256: sha256(message.text),
+    },
+  });
+}
+
+/** `state`: the team's row after the change, so that the rows can be rebuilt from the ledger. */
+export function recordTeamChange(
+  tx: Tx,
+  ledger: Ledger,
+  change: TeamChange,
+  state: { workspace: string; file?: FileState; hash?: string | null; up?: boolean; preset?: string | null },
+  by: Actor,
+): void {
+  ledger.append(tx, {
+    type: 'team.changed',
+    ...by,
+    subject: `team:${change.team}`,
+    body: { v: 1, change, state },
+  });
+}
+
+export interface FactoryEvent {
+  readonly type: 'delivery' | 'team.changed';
+  readonly at: string;
+  readonly data: Delivery | TeamChange;
+}
+
+/** The event of a ledger row, or null for a row that is none. */
+export function eventOfRow(row: LedgerRow): FactoryEvent | null {
+  const type = eventOf[row.type];
+  if (type === undefined) return null;
+  const data = type === 'delivery' ? row.body.delivery : row.body.change;
+  return { type, at: row.at, data: data as Delivery | TeamChange };
+}

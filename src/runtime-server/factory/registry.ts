@@ -1,0 +1,377 @@
+/**
+ * The agents of the workspace and their live bots: who exists (team files, panes), what each shows, which pane is theirs.
+ * While the pane engine cannot be read nothing changes but `stale`: nobody is marked dead (interface.md, C "Agent").
+ * Owns the agents' rows; must not know sends, ledger or HTTP.
+ */
+import type { Agent, AgentBinding, AgentState, HarnessName, PaneRef } from '../../contracts/factory/agent.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Store } from '../../kit/store/store.ts';
+import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
+import type { FactoryLog } from './deps.ts';
+import type { BotSpec, HarnessBot, Harnesses } from './harness/harness.ts';
+import { type AgentRecord, addressOf, type Shown, shownAfterExit } from './model.ts';
+import { labelsOf, specFromLabels } from './pane-labels.ts';
+import { addPane, endPane, ensureAgent, readAgents, removePane, saveShown, saveSpec } from './store/agents.ts';
+import type { ResolvedBot, ResolvedTeam } from './team-file/resolve.ts';
+
+/** Closed panes whose journals are kept for one agent, beside the newest. */
+const keptPanes = 2;
+
+export interface Member {
+  readonly id: string;
+  readonly team: string;
+  readonly slug: string;
+  readonly address: string;
+  /** From the team file; null when the file does not name it (any more) or has problems. */
+  readonly definition: ResolvedBot | null;
+  readonly spec: BotSpec | null;
+  /** Of its panes, oldest first; the last is the live one while {@link Member.live}. */
+  readonly panes: readonly string[];
+  readonly live: boolean;
+  readonly shown: Shown;
+}
+
+export interface AgentStateChange {
+  readonly agentId: string;
+  readonly state: AgentState;
+  readonly pane: PaneRef | null;
+}
+
+export interface Registry {
+  start(): Promise<void>;
+  /** Takes what the team files say now. */
+  define(teams: readonly ResolvedTeam[]): Promise<void>;
+  /** Agents that exist: named by a file, or with a live pane. */
+  agents(team?: string): Agent[];
+  members(team?: string): Member[];
+  /** By agent id or address; null for one that does not exist. */
+  find(idOrAddress: string): Member | null;
+  show(member: Member): Agent;
+  /** The live bot of an agent, or null. */
+  bot(agentId: string): HarnessBot | null;
+  /** A pane was started for the agent with this spec. */
+  started(agentId: string, spec: BotSpec, pane: PaneInfo): Promise<void>;
+  /** Ends the agent's whole process tree. */
+  stop(agentId: string): Promise<void>;
+  onState(listener: (change: AgentStateChange) => void): () => void;
+  /** An agent's gate may have opened. */
+  onGate(listener: (agentId: string) => void): () => void;
+  close(): void;
+}
+
+export interface RegistryDeps {
+  readonly store: Store;
+  readonly panes: PaneEngine;
+  readonly harnesses: Pick<Harnesses, 'attach'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: FactoryLog;
+  readonly workspace: string;
+  readonly computerId: string;
+  /** How many sends wait for the agent. */
+  readonly queueDepth: (agentId: string) => number;
+}
+
+interface Entry {
+  id: string;
+  team: string;
+  slug: string;
+  address: string;
+  definition: ResolvedBot | null;
+  spec: BotSpec | null;
+  panes: string[];
+  live: boolean;
+  shown: Shown;
+  bot: HarnessBot | null;
+  release: () => void;
+}
+
+export function createRegistry(deps: RegistryDeps): Registry {
+  const entries = new Map<string, Entry>();
+  const byAddress = new Map<string, Entry>();
+  const byPane = new Map<string, Entry>();
+  const stopping = new Set<string>();
+  const stateListeners = new Set<(change: AgentStateChange) => void>();
+  const gateListeners = new Set<(agentId: string) => void>();
+  let unlisten = () => {};
+
+  const add = (record: Omit<AgentRecord, 'workspace' | 'createdAt'>): Entry => {
+    const entry: Entry = {
+      id: record.id,
+      team: record.team,
+      slug: record.slug,
+      address: addressOf(record.slug, record.team),
+      definition: null,
+      spec: record.spec,
+      panes: record.panes.map((pane) => pane.id),
+      live: record.panes.at(-1)?.endedAt === null,
+      shown: record.shown,
+      bot: null,
+      release: () => {},
+    };
+    entries.set(entry.id, entry);
+    byAddress.set(entry.address, entry);
+    for (const pane of entry.panes) byPane.set(pane, entry);
+    return entry;
+  };
+
+  /** Rows are written behind; what is lost by a crash is judged anew from the pane. */
+  const behind = (what: string, written: Promise<unknown>) => {
+    written.catch((error: unknown) => deps.log.warn(`${what} could not be written.`, { error: String(error) }));
+  };
+  const paneOf = (entry: Entry): PaneRef | null => {
+    const id = entry.panes.at(-1);
+    return entry.live && id !== undefined ? { id, attachable: true } : null;
+  };
+  const tell = (entry: Entry) => {
+    const change = { agentId: entry.id, state: entry.shown.state, pane: paneOf(entry) };
+    for (const listener of stateListeners) listener(change);
+  };
+  const show = (entry: Entry, shown: Shown) => {
+    entry.shown = shown;
+    behind(
+      `The state of ${entry.address}`,
+      deps.store.write((tx) => saveShown(tx, entry.id, shown)),
+    );
+    tell(entry);
+  };
+  const openGate = (entry: Entry) => {
+    for (const listener of gateListeners) listener(entry.id);
+  };
+
+  const attach = (entry: Entry, spec: BotSpec, paneId: string) => {
+    entry.release();
+    entry.live = true;
+    entry.spec = spec;
+    const bot = deps.harnesses.attach(spec, paneId);
+    const offState = bot.onState((state) => {
+      if (entry.bot !== bot || !entry.live) return;
+      show(entry, { state: state.state, reason: state.reason, since: state.since });
+    });
+    const offGate = bot.onGate(() => openGate(entry));
+    entry.bot = bot;
+    entry.release = () => {
+      offState();
+      offGate();
+      bot.close();
+      entry.bot = null;
+      entry.release = () => {};
+    };
+    show(entry, { state: bot.state().state, reason: bot.state().reason, since: bot.state().since });
+    openGate(entry);
+  };
+
+  const ended = (entry: Entry, paneId: string, shown: Shown) => {
+    stopping.delete(paneId);
+    if (!entry.live || entry.panes.at(-1) !== paneId) return;
+    entry.release();
+    entry.live = false;
+    behind(
+      `The end of ${entry.address}`,
+      deps.store.write((tx) => endPane(tx, paneId, shown.since)),
+    );
+    show(entry, shown);
+  };
+
+  const exited = (entry: Entry, info: PaneInfo) => {
+    const at = info.endedAt === null ? deps.clock.now() : Date.parse(info.endedAt);
+    ended(
+      entry,
+      info.id,
+      stopping.has(info.id)
+        ? { state: 'offline', reason: 'stopped', since: at }
+        : shownAfterExit({ code: info.exitCode, signal: info.exitSignal }, at),
+    );
+  };
+
+  /** A live pane of this workspace that the rows do not know: its labels say whose it is. */
+  const adopt = (info: PaneInfo): Entry | null => {
+    const labels = labelsOf(info.labels);
+    if (labels === null || labels.workspace !== deps.workspace) return null;
+    const known = entries.get(labels.agent) ?? byAddress.get(addressOf(labels.slug, labels.team));
+    const at = Date.parse(info.startedAt);
+    const entry =
+      known ??
+      add({
+        id: labels.agent,
+        team: labels.team,
+        slug: labels.slug,
+        spec: specFromLabels(labels),
+        shown: { state: 'starting', reason: null, since: at },
+        panes: [],
+      });
+    if (!entry.panes.includes(info.id)) {
+      entry.panes.push(info.id);
+      byPane.set(info.id, entry);
+    }
+    behind(
+      `Agent ${entry.address}`,
+      deps.store.write((tx) => {
+        ensureAgent(tx, { ...entry, workspace: deps.workspace, at });
+        addPane(tx, { id: info.id, agentId: entry.id, startedAt: at, endedAt: null });
+      }),
+    );
+    return entry;
+  };
+
+  /** Brings the entries in line with what the engine lists. Only while it can be read. */
+  const reconcile = () => {
+    if (!deps.panes.engine().running) return;
+    const listed = new Map(deps.panes.list().map((info) => [info.id, info]));
+    for (const info of listed.values()) {
+      if (!info.alive) continue;
+      const entry = byPane.get(info.id) ?? adopt(info);
+      if (entry === null || entry.bot !== null || entry.panes.at(-1) !== info.id) continue;
+      const labels = labelsOf(info.labels);
+      const spec = entry.spec ?? (labels === null ? null : specFromLabels(labels));
+      if (spec !== null) attach(entry, spec, info.id);
+    }
+    for (const entry of entries.values()) {
+      const paneId = entry.panes.at(-1);
+      if (!entry.live || paneId === undefined) continue;
+      const info = listed.get(paneId);
+      if (info === undefined) {
+        ended(entry, paneId, {
+          state: 'offline',
+          reason: 'its pane ended with the pane host',
+          since: deps.clock.now(),
+        });
+      } else if (!info.alive) exited(entry, info);
+    }
+  };
+
+  const exists = (entry: Entry) => entry.definition !== null || entry.live;
+  const toAgent = (entry: Entry): Agent => {
+    const bot = entry.definition;
+    return {
+      id: entry.id,
+      slug: entry.slug,
+      name: bot?.name ?? entry.slug,
+      address: entry.address,
+      team: entry.team,
+      role: bot?.role ?? null,
+      binding: bindingOf(bot, entry.live ? (entry.spec?.harness ?? null) : null),
+      state: entry.shown.state,
+      stateReason: entry.shown.reason,
+      stale: !deps.panes.engine().running,
+      currentNode: null,
+      proof: { proven: 0, total: 0 },
+      pane: paneOf(entry),
+      machine: deps.computerId,
+      runner: 'local',
+      queueDepth: deps.queueDepth(entry.id),
+      since: new Date(entry.shown.since).toISOString(),
+    };
+  };
+  const sorted = (team?: string) =>
+    [...entries.values()]
+      .filter((entry) => exists(entry) && (team === undefined || entry.team === team))
+      .sort((a, b) => a.team.localeCompare(b.team) || order(a) - order(b) || a.slug.localeCompare(b.slug));
+  const positions = new Map<string, number>();
+  const order = (entry: Entry) => positions.get(entry.address) ?? Number.MAX_SAFE_INTEGER;
+
+  return {
+    async start() {
+      const records = await deps.store.read((tx) => readAgents(tx));
+      for (const record of records) if (record.workspace === deps.workspace) add(record);
+      unlisten = deps.panes.listen({
+        onExit(paneId, info) {
+          const entry = byPane.get(paneId);
+          if (entry !== undefined) exited(entry, info);
+        },
+        onEngine(engine) {
+          if (engine.running) reconcile();
+          for (const entry of entries.values()) if (exists(entry)) tell(entry);
+        },
+      });
+      reconcile();
+    },
+
+    async define(teams) {
+      const wanted = teams.flatMap((team) => team.bots.map((bot) => ({ team: team.name, bot })));
+      const missing = wanted.filter(({ team, bot }) => !byAddress.has(addressOf(bot.slug, team)));
+      if (missing.length > 0) {
+        const at = deps.clock.now();
+        const rows = await deps.store.write((tx) =>
+          missing.map(({ team, bot }) => {
+            const id = deps.ids.next('agent');
+            const place = { workspace: deps.workspace, team, slug: bot.slug };
+            return { ...place, id: ensureAgent(tx, { id, ...place, at }), at };
+          }),
+        );
+        for (const row of rows) {
+          if (byAddress.has(addressOf(row.slug, row.team))) continue;
+          const shown = { state: 'offline' as const, reason: null, since: row.at };
+          add({ id: row.id, team: row.team, slug: row.slug, spec: null, shown, panes: [] });
+        }
+      }
+      positions.clear();
+      for (const entry of entries.values()) entry.definition = null;
+      wanted.forEach(({ team, bot }, index) => {
+        const entry = byAddress.get(addressOf(bot.slug, team));
+        if (entry === undefined) return;
+        entry.definition = bot;
+        positions.set(entry.address, index);
+      });
+    },
+
+    agents: (team) => sorted(team).map(toAgent),
+    members: (team) => sorted(team),
+    find(idOrAddress) {
+      const entry = entries.get(idOrAddress) ?? byAddress.get(idOrAddress);
+      return entry !== undefined && exists(entry) ? entry : null;
+    },
+    show: (member) => toAgent(member as Entry),
+    bot: (agentId) => entries.get(agentId)?.bot ?? null,
+
+    async started(agentId, spec, pane) {
+      const entry = entries.get(agentId);
+      if (entry === undefined) throw new Error(`Agent ${agentId} is not in the registry.`);
+      const startedAt = Date.parse(pane.startedAt);
+      const old = entry.panes.splice(0, Math.max(0, entry.panes.length - keptPanes));
+      entry.panes.push(pane.id);
+      byPane.set(pane.id, entry);
+      attach(entry, spec, pane.id);
+      await deps.store.write((tx) => {
+        saveSpec(tx, agentId, spec);
+        addPane(tx, { id: pane.id, agentId, startedAt, endedAt: null });
+        for (const id of old) removePane(tx, id);
+      });
+      for (const id of old) {
+        byPane.delete(id);
+        behind(`The removal of pane ${id}`, deps.panes.forget(id));
+      }
+      // A program that ended at once may have been told before the pane was ours.
+      reconcile();
+    },
+
+    async stop(agentId) {
+      const entry = entries.get(agentId);
+      const paneId = entry?.panes.at(-1);
+      if (entry === undefined || paneId === undefined || !entry.live) return;
+      stopping.add(paneId);
+      await deps.panes.kill(paneId);
+      ended(entry, paneId, { state: 'offline', reason: 'stopped', since: deps.clock.now() });
+    },
+
+    onState(listener) {
+      stateListeners.add(listener);
+      return () => stateListeners.delete(listener);
+    },
+    onGate(listener) {
+      gateListeners.add(listener);
+      return () => gateListeners.delete(listener);
+    },
+    close() {
+      unlisten();
+      for (const entry of entries.values()) entry.release();
+    },
+  };
+}
+
+/** A live bot shows the harness it runs; others the first that they wish for. */
+function bindingOf(bot: ResolvedBot | null, running: HarnessName | null): AgentBinding {
+  const binding = bot?.binding ?? { type: 'terminal' as const };
+  return running === null ? binding : { ...binding, type: 'terminal', harness: running };
+}

@@ -1,0 +1,149 @@
+/** SQL of threads and their messages. */
+import type { Message, Thread } from '../../../contracts/factory/delivery.ts';
+import type { Tx, Value } from '../../../kit/store/store.ts';
+
+type Read = Pick<Tx, 'get' | 'all'>;
+
+interface ThreadRow {
+  id: string;
+  title: string;
+  agent_id: string | null;
+  channel: string | null;
+  created_at: number;
+  last_message_at: number;
+}
+
+interface MessageRow {
+  id: string;
+  thread_id: string;
+  sender: string;
+  recipient: string;
+  text: string;
+  at: number;
+  direction: 'in' | 'out';
+  delivery_id: string | null;
+}
+
+const toThread = (row: ThreadRow): Thread => ({
+  id: row.id,
+  title: row.title,
+  botId: row.agent_id,
+  channel: row.channel === null ? null : (JSON.parse(row.channel) as NonNullable<Thread['channel']>),
+  lastMessageAt: new Date(row.last_message_at).toISOString(),
+});
+
+const toMessage = (row: MessageRow): Message => ({
+  id: row.id,
+  threadId: row.thread_id,
+  from: row.sender,
+  to: row.recipient,
+  text: row.text,
+  at: new Date(row.at).toISOString(),
+  direction: row.direction,
+  ...(row.delivery_id === null ? {} : { deliveryId: row.delivery_id }),
+});
+
+export function insertThread(tx: Tx, thread: { id: string; title: string; agentId: string | null; at: number }): void {
+  tx.run(
+    'INSERT INTO factory_thread (id, title, agent_id, created_at, last_message_at) VALUES (?, ?, ?, ?, ?)',
+    thread.id,
+    thread.title,
+    thread.agentId,
+    thread.at,
+    thread.at,
+  );
+}
+
+export function readThread(tx: Read, id: string): Thread | null {
+  const row = tx.get<ThreadRow>('SELECT * FROM factory_thread WHERE id = ?', id);
+  return row === undefined ? null : toThread(row);
+}
+
+/** Whether the thread is this bot's: it was opened with it, or a message of it went to or came from it. */
+export function threadConcerns(tx: Read, threadId: string, agentId: string): boolean {
+  const row = tx.get(
+    `SELECT 1 FROM factory_thread t WHERE t.id = ? AND (t.agent_id = ?
+       OR EXISTS (SELECT 1 FROM factory_message m WHERE m.thread_id = t.id AND m.agent_id = ?))`,
+    threadId,
+    agentId,
+    agentId,
+  );
+  return row !== undefined;
+}
+
+export interface NewMessage {
+  readonly id: string;
+  readonly threadId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly text: string;
+  readonly at: number;
+  readonly direction: 'in' | 'out';
+  readonly deliveryId: string;
+  /** The bot that it went to or came from. */
+  readonly agentId: string | null;
+}
+
+export function insertMessage(tx: Tx, message: NewMessage): void {
+  tx.run(
+    `INSERT INTO factory_message (id, thread_id, sender, recipient, text, at, direction, delivery_id, agent_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    message.id,
+    message.threadId,
+    message.from,
+    message.to,
+    message.text,
+    message.at,
+    message.direction,
+    message.deliveryId,
+    message.agentId,
+  );
+  tx.run('UPDATE factory_thread SET last_message_at = ? WHERE id = ?', message.at, message.threadId);
+}
+
+export interface ThreadFilter {
+  readonly agentId?: string | undefined;
+  /** Only threads before this place in the list. */
+  readonly before?: { readonly at: number; readonly id: string } | undefined;
+  readonly limit: number;
+}
+
+/** Newest message first. */
+export function listThreads(tx: Read, filter: ThreadFilter): Thread[] {
+  const conditions: string[] = [];
+  const values: Value[] = [];
+  if (filter.agentId !== undefined) {
+    conditions.push('agent_id = ?');
+    values.push(filter.agentId);
+  }
+  if (filter.before !== undefined) {
+    conditions.push('(last_message_at, id) < (?, ?)');
+    values.push(filter.before.at, filter.before.id);
+  }
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+  return tx
+    .all<ThreadRow>(
+      `SELECT * FROM factory_thread ${where} ORDER BY last_message_at DESC, id DESC LIMIT ?`,
+      ...values,
+      filter.limit,
+    )
+    .map(toThread);
+}
+
+/** Newest first. */
+export function listMessages(tx: Read, threadId: string, before: string | undefined, limit: number): Message[] {
+  const rows =
+    before === undefined
+      ? tx.all<MessageRow>(
+          'SELECT * FROM factory_message WHERE thread_id = ? ORDER BY id DESC LIMIT ?',
+          threadId,
+          limit,
+        )
+      : tx.all<MessageRow>(
+          'SELECT * FROM factory_message WHERE thread_id = ? AND id < ? ORDER BY id DESC LIMIT ?',
+          threadId,
+          before,
+          limit,
+        );
+  return rows.map(toMessage);
+}

@@ -1,0 +1,82 @@
+/** A team file with one preset applied: what each bot really is. Pure; must not know what is installed or runs. */
+import type { AgentBinding, HarnessName } from '../../../contracts/factory/agent.ts';
+import type { TeamFile } from '../../../contracts/factory/team-file.ts';
+import { resolveCwd } from './read.ts';
+
+export interface ResolvedBot {
+  readonly slug: string;
+  readonly name: string;
+  readonly role: string | null;
+  readonly binding: AgentBinding;
+  /** In order of wish; the first that is installed is taken. Empty unless the binding is `terminal`. */
+  readonly harnesses: readonly HarnessName[];
+  readonly model: string | null;
+  readonly machine: string | null;
+  readonly command: string | null;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly worktree: boolean;
+}
+
+export interface ResolvedTeam {
+  readonly name: string;
+  readonly preset: string | null;
+  readonly presets: readonly string[];
+  readonly bots: readonly ResolvedBot[];
+  readonly edges: readonly { kind: 'delegates_to' | 'checks' | 'directs'; from: string; to: string }[];
+  readonly culture: string | null;
+}
+
+/** `preset` null: the file's default, or no preset. The preset must exist. */
+export function resolveTeam(
+  team: { name: string; file: TeamFile; culture: string | null },
+  preset: string | null,
+  around: { workspace: string; userHome: string },
+): ResolvedTeam {
+  const { file } = team;
+  const chosen = preset ?? file.default_preset ?? null;
+  const overrides = (chosen === null ? undefined : file.presets?.[chosen]?.bots) ?? {};
+  const bots = file.bots.map((base): ResolvedBot => {
+    const override = overrides[base.bot] ?? {};
+    const bot = { ...base, ...override, env: { ...base.env, ...override.env } };
+    // A preset that names one harness replaces the list of the base, and the other way round.
+    const single = override.harnesses !== undefined && override.harness === undefined ? undefined : bot.harness;
+    const type = bot.binding ?? (bot.vendor === undefined ? 'terminal' : 'vendor');
+    const harnesses = type !== 'terminal' ? [] : single !== undefined ? [single] : (bot.harnesses ?? []);
+    const first = harnesses[0];
+    return {
+      slug: base.bot,
+      name: bot.name ?? base.bot,
+      role: bot.role ?? null,
+      binding: {
+        type,
+        ...(first === undefined ? {} : { harness: first }),
+        ...(bot.vendor === undefined ? {} : { vendor: bot.vendor }),
+        ...(bot.lane === undefined ? {} : { lane: bot.lane }),
+        ...(bot.mode === undefined ? {} : { mode: bot.mode }),
+      },
+      harnesses,
+      model: bot.model ?? null,
+      machine: bot.machine ?? null,
+      command: bot.command ?? null,
+      cwd: resolveCwd(bot.cwd, around),
+      env: bot.env,
+      worktree: bot.worktree ?? false,
+    };
+  });
+  const directed = file.bots.flatMap((bot) =>
+    bot.directed_by === undefined ? [] : [{ kind: 'directs' as const, from: bot.directed_by, to: bot.bot }],
+  );
+  const given = file.edges ?? [];
+  const missing = directed.filter(
+    (edge) => !given.some((other) => other.kind === edge.kind && other.from === edge.from && other.to === edge.to),
+  );
+  return {
+    name: team.name,
+    preset: chosen,
+    presets: Object.keys(file.presets ?? {}),
+    bots,
+    edges: [...given, ...missing],
+    culture: team.culture,
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * What starting a team would do, bot by bot, and every reason why it cannot (interface.md C; gaps.md "Team").
+ * Pure: facts in, plan out. Must not start anything or touch the disk.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { HarnessName, TeamPlanStep } from '../../contracts/factory/agent.ts';
+import type { BotSpec, FoundHarness } from './harness/harness.ts';
+import { addressOf } from './model.ts';
+import type { Member } from './registry.ts';
+import type { ResolvedBot, ResolvedTeam } from './team-file/resolve.ts';
+
+/** A bot that is to be started. */
+export interface Start {
+  readonly bot: ResolvedBot;
+  readonly harness: HarnessName;
+}
+
+export interface UpPlan {
+  readonly steps: readonly TeamPlanStep[];
+  readonly starts: readonly Start[];
+  /** Why it cannot be done, one for each bot; with any of them nothing is started. */
+  readonly hindrances: readonly Hindrance[];
+}
+
+export interface Hindrance {
+  readonly address: string;
+  readonly fact: string;
+  readonly action: string;
+}
+
+export interface PlanFacts {
+  readonly members: readonly Member[];
+  readonly found: readonly FoundHarness[];
+  readonly computerId: string;
+}
+
+export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
+  const steps: TeamPlanStep[] = [];
+  const starts: Start[] = [];
+  const hindrances: Hindrance[] = [];
+  for (const bot of team.bots) {
+    const address = addressOf(bot.slug, team.name);
+    const live = facts.members.find((member) => member.slug === bot.slug && member.live);
+    if (live !== undefined) steps.push(bindStep(live, bot, facts.computerId));
+    else if (bot.binding.type !== 'terminal') {
+      const reason = `${bot.binding.type} bots are not built yet`;
+      steps.push({ action: 'skip', agent: address, reason });
+    } else if (bot.machine !== null && bot.machine !== facts.computerId && bot.machine !== 'local') {
+      steps.push({ action: 'skip', agent: address, machine: bot.machine, reason: notPaired(bot.machine) });
+    } else {
+      const choice = chooseHarness(bot, facts.found);
+      if ('harness' in choice) {
+        starts.push({ bot, harness: choice.harness });
+        const reason = bot.worktree ? `${choice.reason}; in a git worktree of its own` : choice.reason;
+        steps.push({ action: 'spawn', agent: address, harness: choice.harness, machine: facts.computerId, reason });
+      } else hindrances.push({ address, ...choice });
+    }
+  }
+  const named = new Set(team.bots.map((bot) => bot.slug));
+  for (const member of facts.members.filter((each) => each.live && !named.has(each.slug))) {
+    const reason = 'it runs on, although the team file names it no more; `gantry teams down` stops it';
+    steps.push({ action: 'skip', agent: member.address, machine: facts.computerId, reason });
+  }
+  return { steps, starts, hindrances };
+}
+
+export const notPaired = (machine: string): string => `computer ${machine} is not paired with this one`;
+
+function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanStep {
+  const running = live.spec?.harness;
+  const same =
+    live.spec === null ||
+    (bot.harnesses.includes(live.spec.harness) &&
+      live.spec.model === bot.model &&
+      live.spec.command === bot.command &&
+      (bot.worktree || live.spec.cwd === bot.cwd));
+  return {
+    action: 'bind',
+    agent: live.address,
+    ...(running === undefined ? {} : { harness: running }),
+    machine: computerId,
+    reason: same ? 'it runs already' : 'it runs already, with other settings; down and up applies the new ones',
+  };
+}
+
+function chooseHarness(
+  bot: ResolvedBot,
+  found: readonly FoundHarness[],
+): { harness: HarnessName; reason: string } | { fact: string; action: string } {
+  const missing: FoundHarness[] = [];
+  for (const wished of bot.harnesses) {
+    const facts = found.find((each) => each.name === wished);
+    if (facts === undefined || facts.installed) {
+      const passed = missing.map((each) => `${each.name} is not installed`).join(', ');
+      return { harness: wished, reason: passed === '' ? 'it is not running' : `it is not running; ${passed}` };
+    }
+    missing.push(facts);
+  }
+  return {
+    fact: missing.map((each) => each.detail).join(' ') || 'no harness is named',
+    action: missing.map((each) => each.fix).find((fix) => fix !== null) ?? 'Install it, or name another harness.',
+  };
+}
+
+export function specOf(agentId: string, team: ResolvedTeam, start: Start, cwd: string): BotSpec {
+  return {
+    agentId,
+    slug: start.bot.slug,
+    team: team.name,
+    harness: start.harness,
+    model: start.bot.model,
+    command: start.bot.command,
+    cwd,
+    env: start.bot.env,
+    culture: team.culture,
+  };
+}
+
+/** One error that names every bot that cannot be started, and what mends it. */
+export function hindered(team: string, hindrances: readonly Hindrance[]): AppError {
+  const facts = hindrances.map(({ address, fact }) => `${address}: ${fact.replace(/\.$/, '')}`).join('; ');
+  const actions = [...new Set(hindrances.map(({ action }) => action))].join(' ');
+  return new AppError('usage', `Team ${team} cannot start, and nothing was started. ${facts}.`, actions);
+}

@@ -1,0 +1,334 @@
+/**
+ * Teams up and down: plan, prepare every bot before the first starts, start, write down (interface.md C; issue "Bad input").
+ * A team starts whole or not at all. Must not know how a harness is started or HTTP.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { InvalidTeam, Team, TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { Store } from '../../kit/store/store.ts';
+import type { PaneEngine } from '../panes/pane-engine.ts';
+import { type BotHomes, doorsFor } from './bot-homes.ts';
+import type { BotTokens, FactoryLog } from './deps.ts';
+import type { BotDoors, BotSpec, Harnesses, Launch } from './harness/harness.ts';
+import { addressOf } from './model.ts';
+import { labelsFor } from './pane-labels.ts';
+import { type Actor, engineActor, recordTeamChange } from './records.ts';
+import type { Member, Registry } from './registry.ts';
+import { readTeams, saveTeamFile, saveTeamUp, type TeamRecord } from './store/teams.ts';
+import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
+import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
+import { type Hindrance, hindered, notPaired, planUp, type Start, specOf } from './team-plan.ts';
+import type { Worktrees } from './worktrees.ts';
+
+export interface UpRequest {
+  readonly preset?: string | undefined;
+  readonly on?: string | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+
+export interface TeamService {
+  start(): Promise<void>;
+  list(): { teams: Team[]; invalid: InvalidTeam[] };
+  exists(name: string): boolean;
+  check(name: string): { team: string; ok: boolean; problems: TeamProblem[] };
+  up(name: string, request: UpRequest, by: Actor): Promise<{ plan: TeamPlanStep[]; applied: boolean }>;
+  planDown(name: string): TeamPlanStep[];
+  down(name: string, by: Actor): Promise<{ stopped: string[] }>;
+  /** Takes what the files say now; resolves when it is known everywhere. */
+  refresh(): Promise<void>;
+  close(): void;
+}
+
+export interface TeamServiceDeps {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly registry: Registry;
+  readonly folder: TeamFolder;
+  readonly panes: PaneEngine;
+  readonly harnesses: Harnesses;
+  readonly tokens: BotTokens;
+  readonly homes: BotHomes;
+  readonly worktrees: Worktrees;
+  readonly ids: Ids;
+  readonly log: FactoryLog;
+  readonly workspace: string;
+  readonly userHome: string;
+  readonly computerId: string;
+}
+
+/** A bot with everything that its start needs. */
+interface Prepared {
+  readonly spec: BotSpec;
+  readonly launch: Launch;
+}
+
+export function createTeamService(deps: TeamServiceDeps): TeamService {
+  const { store, registry, folder } = deps;
+  const around = { workspace: deps.workspace, userHome: deps.userHome };
+  let rows = new Map<string, TeamRecord>();
+  /** One change of a team at a time. */
+  const busy = new Map<string, Promise<unknown>>();
+  let refreshing: Promise<void> = Promise.resolve();
+  let unlisten = () => {};
+
+  const resolved = (team: TeamOnDisk, preset: string | null): ResolvedTeam | null =>
+    team.file === null
+      ? null
+      : resolveTeam({ name: team.name, file: team.file, culture: team.culture }, preset, around);
+  /** A team that is up shows the preset it was started with, as long as the file has it. */
+  const presetOf = (team: TeamOnDisk): string | null => {
+    const row = rows.get(team.name);
+    const preset = row?.up === true ? row.preset : null;
+    return preset !== null && team.file?.presets?.[preset] !== undefined ? preset : null;
+  };
+  const current = (team: TeamOnDisk) => resolved(team, presetOf(team));
+
+  const loadRows = async () => {
+    rows = new Map((await store.read((tx) => readTeams(tx, deps.workspace))).map((row) => [row.name, row]));
+  };
+
+  /** Agents follow the files; what changed since the last look becomes an event. */
+  const takeFiles = async () => {
+    const teams = folder.all();
+    await registry.define(teams.map(current).filter((team) => team !== null));
+    const seen = teams.map((team) => {
+      const file = team.file === null ? ('invalid' as const) : ('valid' as const);
+      return { name: team.name, file, hash: team.hash };
+    });
+    const gone = [...rows.values()]
+      .filter((row) => folder.get(row.name) === null && row.file !== 'gone')
+      .map((row) => ({ name: row.name, file: 'gone' as const, hash: null }));
+    const changed = [...seen, ...gone].filter((team) => {
+      const row = rows.get(team.name);
+      return row?.file !== team.file || row.fileHash !== team.hash;
+    });
+    if (changed.length === 0) return;
+    await store.write((tx) => {
+      for (const team of changed) {
+        const { name, file, hash } = team;
+        saveTeamFile(tx, deps.workspace, name, { file, hash });
+        const change = file === 'invalid' ? ('invalid' as const) : ('file' as const);
+        const agents = registry.members(name).map((member) => member.address);
+        const state = { workspace: deps.workspace, file, hash };
+        recordTeamChange(tx, deps.ledger, { team: name, change, agents }, state, engineActor);
+      }
+    });
+    await loadRows();
+  };
+  const refresh = (): Promise<void> => {
+    refreshing = refreshing.then(takeFiles, takeFiles);
+    return refreshing;
+  };
+
+  const alone = async <T>(name: string, task: () => Promise<T>): Promise<T> => {
+    const before = busy.get(name) ?? Promise.resolve();
+    const mine = before.then(task, task);
+    busy.set(name, mine);
+    try {
+      return await mine;
+    } finally {
+      if (busy.get(name) === mine) busy.delete(name);
+    }
+  };
+
+  const readable = (name: string): TeamOnDisk & { file: NonNullable<TeamOnDisk['file']> } => {
+    const team = folder.get(name);
+    if (team === null) throw unknownTeam(name, folder);
+    if (team.file !== null) return { ...team, file: team.file };
+    const problems = team.problems.map(
+      ({ path, line, message }) => `line ${line ?? '?'}, ${path || 'file'}: ${message}`,
+    );
+    throw new AppError(
+      'usage',
+      `The file of team ${name} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}: ${problems.join(' ')}`,
+      `Mend ${join(folder.folderOf(name), 'team.yaml')}; \`gantry teams check ${name}\` looks again.`,
+    );
+  };
+
+  /** Launches of all bots, or every reason why one of them cannot start. */
+  const prepareAll = async (team: ResolvedTeam, starts: readonly Start[], scratch: string | null) => {
+    const prepared: Prepared[] = [];
+    const hindrances: Hindrance[] = [];
+    for (const start of starts) {
+      const address = addressOf(start.bot.slug, team.name);
+      const member = registry.find(address);
+      if (member === null) continue;
+      try {
+        const { cwd } = start.bot;
+        const inside = start.bot.worktree ? await deps.worktrees.check(cwd, team.name, start.bot.slug) : cwd;
+        const spec = specOf(member.id, team, start, scratch === null ? inside : cwd);
+        const doors = await openDoors(member.id, scratch);
+        prepared.push({ spec, launch: await deps.harnesses.prepare(spec, doors) });
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code === 'internal') throw error;
+        hindrances.push({ address, fact: error.fact, action: error.action });
+      }
+    }
+    if (hindrances.length > 0) throw hindered(team.name, hindrances);
+    return prepared;
+  };
+  const openDoors = (agentId: string, scratch: string | null): Promise<BotDoors> | BotDoors =>
+    scratch === null ? deps.homes.open(agentId) : doorsFor(deps.homes, scratch);
+
+  const startAll = async (team: ResolvedTeam, prepared: readonly Prepared[]): Promise<void> => {
+    const started: string[] = [];
+    try {
+      for (const { spec, launch } of prepared) {
+        const bot = team.bots.find((each) => each.slug === spec.slug);
+        if (bot?.worktree === true) await deps.worktrees.create(bot.cwd, team.name, spec.slug);
+        await deps.homes.writeToken(spec.agentId, await deps.tokens.mint(spec.agentId));
+        const id = deps.ids.next('pane');
+        const pane = await deps.panes.create({
+          id,
+          command: launch.command,
+          cwd: launch.cwd,
+          env: { ...launch.env, GANTRY_PANE: id },
+          cols: launch.cols,
+          rows: launch.rows,
+          labels: labelsFor(spec, deps.workspace),
+        });
+        started.push(spec.agentId);
+        await registry.started(spec.agentId, spec, pane);
+      }
+    } catch (error) {
+      // A team starts whole or not at all.
+      await Promise.allSettled(started.map((agentId) => registry.stop(agentId)));
+      throw error;
+    }
+  };
+
+  const up: TeamService['up'] = (name, request, by) =>
+    alone(name, async () => {
+      if (request.on !== undefined && request.on !== deps.computerId) {
+        throw new AppError('transport', `${capital(notPaired(request.on))}.`, 'Pair it first, or leave out `on`.');
+      }
+      folder.refresh();
+      await refresh();
+      const file = readable(name);
+      const presets = Object.keys(file.file.presets ?? {});
+      if (request.preset !== undefined && !presets.includes(request.preset)) {
+        const known = presets.length === 0 ? 'This team has none.' : `It has: ${presets.join(', ')}.`;
+        throw new AppError('usage', `Team ${name} has no preset "${request.preset}".`, known);
+      }
+      const team = resolveTeam(file, request.preset ?? presetOf(file), around);
+      const found = await deps.harnesses.found();
+      const plan = planUp(team, { members: registry.members(name), found, computerId: deps.computerId });
+      if (plan.hindrances.length > 0) throw hindered(name, plan.hindrances);
+      const steps = [...plan.steps];
+      if (request.dryRun === true) {
+        await withScratch((scratch) => prepareAll(team, plan.starts, scratch));
+        return { plan: steps, applied: false };
+      }
+      refuseUnreadable(deps.panes);
+      const prepared = await prepareAll(team, plan.starts, null);
+      await startAll(team, prepared);
+      const agents = registry.members(name).filter((member) => member.live);
+      await store.write((tx) => {
+        saveTeamUp(tx, deps.workspace, name, true, team.preset);
+        const state = { workspace: deps.workspace, up: true, preset: team.preset };
+        recordTeamChange(tx, deps.ledger, { team: name, change: 'up', agents: addresses(agents) }, state, by);
+      });
+      await loadRows();
+      await refresh();
+      return { plan: steps, applied: true };
+    });
+
+  const down: TeamService['down'] = (name, by) =>
+    alone(name, async () => {
+      const live = registry.members(name).filter((member) => member.live);
+      if (live.length === 0 && rows.get(name)?.up !== true) return { stopped: [] };
+      if (live.length > 0) refuseUnreadable(deps.panes);
+      await Promise.all(live.map((member) => registry.stop(member.id)));
+      await Promise.all(live.map((member) => deps.tokens.revoke(member.id)));
+      await store.write((tx) => {
+        saveTeamUp(tx, deps.workspace, name, false, null);
+        const state = { workspace: deps.workspace, up: false, preset: null };
+        recordTeamChange(tx, deps.ledger, { team: name, change: 'down', agents: addresses(live) }, state, by);
+      });
+      await loadRows();
+      await refresh();
+      return { stopped: addresses(live) };
+    });
+
+  return {
+    async start() {
+      await loadRows();
+      unlisten = folder.onChange(() => {
+        refresh().catch((error: unknown) => {
+          deps.log.warn('Changed team files could not be taken.', { error: String(error) });
+        });
+      });
+      folder.start();
+      await refresh();
+    },
+    list() {
+      const teams: Team[] = [];
+      const invalid: InvalidTeam[] = [];
+      for (const onDisk of folder.all()) {
+        const team = current(onDisk);
+        if (team === null) invalid.push({ name: onDisk.name, problems: [...onDisk.problems] });
+        else teams.push({ ...shape(team), agents: registry.agents(team.name) });
+      }
+      return { teams, invalid };
+    },
+    exists: (name) => folder.get(name) !== null || registry.members(name).length > 0,
+    check(name) {
+      folder.refresh();
+      const team = folder.get(name);
+      if (team === null) throw unknownTeam(name, folder);
+      return { team: name, ok: team.file !== null, problems: [...team.problems] };
+    },
+    up,
+    planDown: (name) =>
+      registry.members(name).map((member) => ({
+        action: member.live ? 'stop' : 'skip',
+        agent: member.address,
+        machine: deps.computerId,
+        reason: member.live ? 'it runs' : 'it is not running',
+      })),
+    down,
+    refresh,
+    close() {
+      unlisten();
+      folder.close();
+    },
+  };
+}
+
+const addresses = (members: readonly Member[]) => members.map((member) => member.address);
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+function shape(team: ResolvedTeam): Omit<Team, 'agents'> {
+  return { name: team.name, preset: team.preset, presets: [...team.presets], edges: [...team.edges] };
+}
+
+function unknownTeam(name: string, folder: TeamFolder): AppError {
+  const known = folder.all().map((team) => team.name);
+  const action =
+    known.length === 0 ? `Create ${join(folder.folderOf(name), 'team.yaml')}.` : `Teams here: ${known.join(', ')}.`;
+  return new AppError('not_found', `No team is called "${name}".`, action);
+}
+
+function refuseUnreadable(panes: PaneEngine): void {
+  const engine = panes.engine();
+  if (engine.running) return;
+  throw new AppError(
+    'transport',
+    `The pane engine cannot be read: ${engine.error ?? 'no reason known'}.`,
+    'Try again in a moment; `gantry doctor` says more.',
+  );
+}
+
+/** A dry run prepares in a folder that is thrown away. */
+async function withScratch<T>(task: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'gantry-plan-'));
+  try {
+    return await task(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
