@@ -6,7 +6,7 @@ import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { PaneEngine, PaneFacts, PaneOsc } from '../../panes/pane-engine.ts';
 import type { Environment } from './environment.ts';
-import type { BotDoors, BotSpec, DeliverResult, Gate, Launch, Outgoing } from './harness.ts';
+import type { BotDoors, BotSpec, DeliverResult, ExecOptions, ExecResult, Gate, Launch, Outgoing } from './harness.ts';
 import type { Judge } from './judge/judge.ts';
 import type { Ruleset } from './judge/rules.ts';
 
@@ -81,7 +81,13 @@ export interface Driver {
 
 export interface Adapter {
   readonly ruleset: Ruleset;
-  prepare(bot: BotSpec, doors: BotDoors): Promise<Launch>;
+  /** `memory`: facts of the bot's last start. `facts` are kept for the driver of this one. */
+  prepare(
+    bot: BotSpec,
+    doors: BotDoors,
+    memory: Readonly<Record<string, unknown>>,
+  ): Promise<{ readonly launch: Launch; readonly facts: Readonly<Record<string, unknown>> }>;
+  exec?(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
   drive(context: DriverContext): Driver;
 }
 

@@ -10,6 +10,7 @@ import type { Clock } from '../../../kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../../kit/clock/timers.ts';
 import type { Adapter, HarnessPanes, ProcessRunner } from './adapter.ts';
 import { createBot, type LiveBot } from './bot.ts';
+import { createClaudeAdapter } from './claude/adapter.ts';
 import { createCustomAdapter } from './custom/adapter.ts';
 import type { Environment } from './environment.ts';
 import { findHarnesses } from './found.ts';
@@ -38,6 +39,7 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
   const around = { env: deps.env, home: deps.home, processes: deps.processes };
   const adapters: Partial<Record<HarnessName, Adapter>> = {
     shell: createShellAdapter(around),
+    claude: createClaudeAdapter(around),
     custom: createCustomAdapter(around),
   };
   const rulesets = Object.fromEntries(
@@ -73,11 +75,20 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
       return found.list;
     },
     async prepare(bot, doors) {
-      const launch = await adapterOf(bot.harness).prepare(bot, doors);
+      const { launch, facts } = await adapterOf(bot.harness).prepare(bot, doors, memory.recall(bot.agentId) ?? {});
       const tools = await writeTools(doors);
-      memory.remember(bot.agentId, { ...memory.recall(bot.agentId), folder: doors.folder });
+      memory.remember(bot.agentId, facts);
       const path = [tools, launch.env.PATH].filter(Boolean).join(delimiter);
       return { ...launch, env: { ...launch.env, PATH: path } };
+    },
+    async exec(bot, doors, text, options) {
+      const { exec } = adapterOf(bot.harness);
+      if (exec) return exec(bot, doors, text, options);
+      throw new AppError(
+        'usage',
+        `The harness "${bot.harness}" has no exec mode.`,
+        'Use a bot with the harness claude.',
+      );
     },
     attach(bot, paneId) {
       const adapter = adapterOf(bot.harness);

@@ -6,7 +6,7 @@ import { AppError } from '../../../../contracts/common/errors.ts';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import { botEnvironment } from '../environment.ts';
 import { findProgram } from '../find-program.ts';
-import type { DeliverResult, Outgoing } from '../harness.ts';
+import type { DeliverResult, Launch, Outgoing } from '../harness.ts';
 import { composePrompt } from '../wording.ts';
 import { customRules } from './rules.ts';
 
@@ -34,13 +34,14 @@ export function createCustomAdapter({ env }: Surroundings): Adapter {
       const shell = (await findProgram('bash', env.PATH)) ?? (await findProgram('sh', env.PATH));
       if (!shell) throw new AppError('usage', 'No sh was found on PATH.', 'Put sh on PATH, then start the team again.');
       const simple = /^[\w./:@%+=,-]+( [\w./:@%+=,-]+)*$/.test(bot.command);
-      return {
+      const launch: Launch = {
         command: [shell, '-c', simple ? `exec ${bot.command}` : bot.command],
         cwd: bot.cwd,
         env: botEnvironment(env, bot, doors),
         cols: 120,
         rows: 40,
       };
+      return { launch, facts: {} };
     },
     drive: driveCustom,
   };

@@ -7,7 +7,7 @@ import type { AgentState } from '../../../../contracts/factory/agent.ts';
 import type { Clock } from '../../../../kit/clock/clock.ts';
 import type { BotState, ExplainStep } from '../harness.ts';
 import type { Evidence } from './evidence.ts';
-import type { Matcher, Ruleset } from './rules.ts';
+import type { Matcher, Ruleset, ScreenRule } from './rules.ts';
 import type { View } from './view.ts';
 
 /** How many evidences `explain` keeps. */
@@ -50,7 +50,7 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
   };
   let unclear = false;
   /** The verdict of the screen, how long it has stood, and its line in the log. */
-  let verdict: { evidence: Evidence; holdMs: number; since: number; step: Step; applied: boolean } | null = null;
+  let verdict: { rule: ScreenRule; evidence: Evidence; since: number; step: Step; applied: boolean } | null = null;
   let blankSince: number | null = null;
   const log: Step[] = [];
 
@@ -88,10 +88,14 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
     return 'decided';
   }
 
+  function holdMs(rule: ScreenRule): number {
+    return rule.holdFrom?.[current.state] ?? rule.holdMs;
+  }
+
   function promote(): boolean {
     const now = clock.monotonic();
     let changed = false;
-    if (verdict && !verdict.applied && now - verdict.since >= verdict.holdMs) {
+    if (verdict && !verdict.applied && now - verdict.since >= holdMs(verdict.rule)) {
       const outcome = apply(verdict.evidence);
       verdict.applied = true;
       if (outcome === 'decided') {
@@ -142,7 +146,7 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
       blankSince = null;
       const { rule, evidence } = found;
       if (verdict?.evidence.rule !== rule.id || verdict.evidence.claim?.reason !== evidence.claim?.reason) {
-        verdict = { evidence, holdMs: rule.holdMs, since: now, step: note(evidence, false), applied: false };
+        verdict = { rule, evidence, since: now, step: note(evidence, false), applied: false };
       }
       return promote();
     },
@@ -150,7 +154,7 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
     next() {
       const now = clock.monotonic();
       const waits: number[] = [];
-      if (verdict && !verdict.applied) waits.push(verdict.since + verdict.holdMs - now);
+      if (verdict && !verdict.applied) waits.push(verdict.since + holdMs(verdict.rule) - now);
       if (blankSince !== null && !unclear && ruleset.unclearAfterMs !== null) {
         waits.push(blankSince + ruleset.unclearAfterMs - now);
       }

@@ -32,6 +32,8 @@ export interface ScreenRule extends RuleBase {
   readonly when: readonly Condition[];
   /** How long it must hold without a break before it decides, in milliseconds. */
   readonly holdMs: number;
+  /** Other hold times, by the state that it would end. */
+  readonly holdFrom?: Readonly<Partial<Record<AgentState, number>>>;
 }
 
 /** Read from an event of the harness: a hook's name and payload, or an OSC's code and text (as `text`). */

@@ -3,13 +3,14 @@
  * evidence by its own report. Must not know other harnesses.
  */
 import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../../../contracts/common/errors.ts';
+import type { PaneOsc } from '../../../panes/pane-engine.ts';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import { botEnvironment } from '../environment.ts';
 import { findProgram } from '../find-program.ts';
-import type { DeliverResult, Outgoing } from '../harness.ts';
+import type { DeliverResult, Launch, Outgoing } from '../harness.ts';
 import { composeCommands } from '../wording.ts';
 import { shellRules } from './rules.ts';
 import { promptText, readlineFile, readSignal, type ShellSignal, signalsIn, startFile, takeKey } from './start-file.ts';
@@ -44,31 +45,30 @@ export function createShellAdapter({ env }: Surroundings): Adapter {
         startFile({ name: `${bot.slug}@${bot.team}`, nonce, messageFile, firstCommand: bot.command }),
         { mode: 0o600 },
       );
-      return {
+      const launch: Launch = {
         command: [bash, '--noprofile', '--rcfile', rcFile, '-i'],
         cwd: bot.cwd,
         env: botEnvironment(env, bot, doors, { INPUTRC: inputFile, SHELL: bash }),
         cols: 120,
         rows: 40,
       };
+      return { launch, facts: { messageFile, nonce } };
     },
     drive: driveShell,
   };
 }
 
-/** Where the start file of a bot lies; the folder is fixed, so a restarted runtime finds nonce and message file again. */
-async function readNonce(folder: string): Promise<string | null> {
-  const text = await readFile(join(folder, 'bashrc'), 'utf8').catch(() => '');
-  return /777;gantry;([0-9a-f]{32})/.exec(text)?.[1] ?? null;
+/** What `prepare` kept for this start; a restarted runtime reads it again. */
+function shellFacts(facts: Readonly<Record<string, unknown>>): { nonce: string; messageFile: string } {
+  return { nonce: String(facts.nonce ?? ''), messageFile: String(facts.messageFile ?? '') };
 }
 
 function driveShell(context: DriverContext): Driver {
   const { bot, paneId, panes, judge } = context;
   const name = `${bot.slug}@${bot.team}`;
-  const folder = String(context.recall().folder ?? '');
-  let nonce: string | null = null;
-  /** OSC that came before the nonce was read, in order. */
-  let early: string[] | null = [];
+  const { nonce, messageFile } = shellFacts(context.recall());
+  /** OSC that came while the journal was being read, in order. */
+  let early: PaneOsc[] | null = [];
   let prompt: { count: number; text: string; offset: number } | null = null;
   /** What the shell said about a message, by delivery id; only the one being delivered. */
   const reports = new Map<string, 'took' | 'draft'>();
@@ -93,17 +93,14 @@ function driveShell(context: DriverContext): Driver {
 
   /** Signals that were printed before anybody listened: after the start, or while no runtime ran. */
   async function catchUp(): Promise<void> {
-    nonce = await readNonce(folder);
     const end = panes.get(paneId)?.facts.offset ?? 0;
-    if (nonce !== null) {
-      const tail = await panes.read(paneId, Math.max(0, end - journalTailBytes), journalTailBytes).catch(() => null);
-      if (tail) {
-        for (const signal of signalsIn(Buffer.from(tail.bytes).toString('utf8'), nonce)) take(signal, tail.end);
-      }
-      for (const text of early ?? []) {
-        const signal = readSignal(text, nonce);
-        if (signal) take(signal, 0);
-      }
+    const tail = await panes.read(paneId, Math.max(0, end - journalTailBytes), journalTailBytes).catch(() => null);
+    if (tail) {
+      for (const signal of signalsIn(Buffer.from(tail.bytes).toString('utf8'), nonce)) take(signal, tail.end);
+    }
+    for (const osc of early ?? []) {
+      const signal = osc.offset > (tail?.end ?? 0) ? readSignal(osc.text, nonce) : null;
+      if (signal) take(signal, osc.offset);
     }
     early = null;
     context.poke();
@@ -124,15 +121,15 @@ function driveShell(context: DriverContext): Driver {
     onOsc(osc) {
       if (osc.code !== 777) return;
       if (early !== null) {
-        early.push(osc.text);
+        early.push(osc);
         return;
       }
-      const signal = nonce === null ? null : readSignal(osc.text, nonce);
+      const signal = readSignal(osc.text, nonce);
       if (signal) take(signal, osc.offset);
     },
     async deliver(message: Outgoing): Promise<DeliverResult> {
       const text = composeCommands(message);
-      await writeFile(join(folder, 'message'), `${message.deliveryId}\n${text}`, { mode: 0o600 });
+      await writeFile(messageFile, `${message.deliveryId}\n${text}`, { mode: 0o600 });
       const offer = async (): Promise<'took' | 'draft' | null> => {
         reports.delete(message.deliveryId);
         await panes.write(paneId, takeKey);

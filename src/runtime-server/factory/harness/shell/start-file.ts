@@ -22,7 +22,7 @@ export interface ShellSignal {
 /** The signal in an OSC 777 payload (`gantry;<nonce>;<signal>;…`), or null when it is not this shell's. */
 export function readSignal(text: string, nonce: string): ShellSignal | null {
   const [owner, seenNonce, signal, ...fields] = text.split(';');
-  return owner === 'gantry' && seenNonce === nonce && signal ? { signal, fields } : null;
+  return owner === 'gantry' && nonce !== '' && seenNonce === nonce && signal ? { signal, fields } : null;
 }
 
 /** All signals in a stretch of the journal, in order. */

@@ -1,0 +1,32 @@
+/** Claude Code's composer as it stands on the screen. Reads facts; must not type. */
+import { promptBox, type View } from '../judge/view.ts';
+import { normalise } from '../wording.ts';
+import { ghostTexts } from './rules.ts';
+
+export type Composer = { readonly kind: 'closed' | 'empty' } | { readonly kind: 'text'; readonly text: string };
+
+/** What a paste collapses to: from six lines or about 800 characters on (tui.md 5.1). */
+const pasteMarker = /^\[Pasted text #\d+(?: \+\d+ lines)?\]$/u;
+
+export function readComposer(view: View): Composer {
+  const box = promptBox(view);
+  const first = box?.rows[0];
+  if (!box || first === undefined || !first.startsWith('❯')) return { kind: 'closed' };
+  const text = box.rows
+    .map((row, index) => (index === 0 ? row.slice(1).trimStart() : row.replace(/^ {1,2}/u, '')))
+    .join('\n')
+    .trimEnd();
+  const dim = view.dimRows[box.first] === true;
+  if (text === '' || dim || ghostTexts.some((ghost) => ghost.test(text))) return { kind: 'empty' };
+  return { kind: 'text', text };
+}
+
+/** Whether the composer holds exactly our text or the one marker that it collapsed to. Rows wrap, so blanks do not count. */
+export function holdsOurs(composer: Composer, ours: string): boolean {
+  if (composer.kind !== 'text') return false;
+  return squeeze(composer.text) === squeeze(ours) || pasteMarker.test(composer.text.trim());
+}
+
+function squeeze(text: string): string {
+  return normalise(text).replaceAll(' ', '');
+}

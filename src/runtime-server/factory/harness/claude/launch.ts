@@ -1,0 +1,98 @@
+/**
+ * How Claude Code is started in a pane or for one answer: flags, the settings file of this start, environment.
+ * Everything is given per start; nothing is written into the person's home.
+ */
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../../../../contracts/common/errors.ts';
+import type { Surroundings } from '../adapter.ts';
+import { botEnvironment } from '../environment.ts';
+import { findProgram } from '../find-program.ts';
+import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
+import { quote } from '../shell/start-file.ts';
+import { claudeHookEvents } from './rules.ts';
+
+/** A hook that does not answer holds the turn up: the client gives up sooner by itself. */
+const hookTimeoutSeconds = 10;
+
+/** Its default is a mode in which a classifier approves tools by itself; a bot starts from asking. */
+const permissionModes: Readonly<Record<ExecMode, string>> = {
+  plan: 'plan',
+  ask: 'manual',
+  accept_edits: 'acceptEdits',
+};
+
+/** Sends progress as OSC 9;4 only to terminals that it knows. */
+const terminal = { TERM_PROGRAM: 'ghostty' };
+
+export async function findClaude({ env }: Surroundings): Promise<string> {
+  const file = await findProgram('claude', env.PATH);
+  if (file) return file;
+  throw new AppError(
+    'usage',
+    'Claude Code is not installed: "claude" was not found on PATH.',
+    'Install it with `npm install -g @anthropic-ai/claude-code`, then start the team again.',
+  );
+}
+
+/** The settings of one start: every hook that a rule reads calls `gantry hook <Event>`. */
+export function claudeSettings(doors: BotDoors): Record<string, unknown> {
+  const command = (event: string) => [...doors.gantry, 'hook', event].map(quote).join(' ');
+  const hooks = claudeHookEvents.map((event) => [
+    event,
+    [{ hooks: [{ type: 'command', command: command(event), timeout: hookTimeoutSeconds }] }],
+  ]);
+  return { hooks: Object.fromEntries(hooks) };
+}
+
+export async function launchClaude(
+  around: Surroundings,
+  bot: BotSpec,
+  doors: BotDoors,
+  sessionToResume: string | null,
+): Promise<{ launch: Launch; sessionId: string }> {
+  const file = await findClaude(around);
+  const settings = join(doors.folder, 'claude-settings.json');
+  await writeFile(settings, `${JSON.stringify(claudeSettings(doors), null, 2)}\n`, { mode: 0o600 });
+  const sessionId = sessionToResume ?? randomUUID();
+  return {
+    sessionId,
+    launch: {
+      command: [
+        file,
+        '--settings',
+        settings,
+        ...(sessionToResume === null ? ['--session-id', sessionId] : ['--resume', sessionId]),
+        '--permission-mode',
+        permissionModes.ask,
+        ...(bot.model === null ? [] : ['--model', bot.model]),
+        ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
+      ],
+      cwd: bot.cwd,
+      env: botEnvironment(around.env, bot, doors, terminal),
+      cols: 120,
+      rows: 40,
+    },
+  };
+}
+
+/** argv of exec mode; the text comes on stdin, so no text can be an option. */
+export async function execCommand(
+  around: Surroundings,
+  bot: BotSpec,
+  mode: ExecMode,
+  sessionToResume: string | null,
+): Promise<[string, ...string[]]> {
+  return [
+    await findClaude(around),
+    '-p',
+    '--output-format',
+    'json',
+    '--permission-mode',
+    permissionModes[mode],
+    ...(sessionToResume === null ? [] : ['--resume', sessionToResume]),
+    ...(bot.model === null ? [] : ['--model', bot.model]),
+    ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
+  ];
+}
