@@ -1,0 +1,102 @@
+/**
+ * Who descends from a process, and ending all of it. A program can leave its process group (setsid) or its parent (double
+ * fork), so descendants are found by parent, group and session together, again and again while it is being ended. One that
+ * left all three before anybody looked is not found.
+ * First user: run-process; second: commands of bots. POSIX reads /proc or ps; Windows has taskkill.
+ */
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+interface ProcessRow {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+}
+
+/** Between TERM and KILL. */
+const graceMs = 500;
+const lookEveryMs = 20;
+/** A process in uninterruptible sleep, or another user's, cannot be waited for. */
+const giveUpMs = 5000;
+
+/**
+ * Processes that belong to the tree of `root`, which leads its own group and session: itself, whoever shares either, and the
+ * descendants of them all. Not asked by pid: once `root` has ended, its number may be given to a stranger.
+ */
+export async function treeOf(root: number, known: ReadonlySet<number> = new Set()): Promise<Set<number>> {
+  const rows = await listProcesses();
+  const tree = new Set(rows.filter((row) => row.group === root || row.session === root).map((row) => row.pid));
+  for (const pid of known) tree.add(pid);
+  // Parents have been seen before their children only by luck: repeat until nothing is added.
+  for (let size = -1; size !== tree.size; ) {
+    size = tree.size;
+    for (const row of rows) {
+      if (tree.has(row.parent) || tree.has(row.group) || tree.has(row.session)) tree.add(row.pid);
+    }
+  }
+  const alive = new Set(rows.map((row) => row.pid));
+  return new Set([...tree].filter((pid) => alive.has(pid)));
+}
+
+async function listProcesses(): Promise<ProcessRow[]> {
+  if (process.platform === 'linux') return linuxProcesses();
+  // macOS's ps prints no session id: the group stands for it.
+  const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=,pgid=']);
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [pid, parent, group] = line.trim().split(/\s+/).map(Number) as [number, number, number];
+      return { pid, parent, group, session: group };
+    });
+}
+
+function linuxProcesses(): ProcessRow[] {
+  const rows: ProcessRow[] = [];
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
+      // The program's name stands in brackets and may hold spaces and brackets itself.
+      const [state, parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      if (state === 'Z') continue;
+      rows.push({ pid: Number(name), parent: Number(parent), group: Number(group), session: Number(session) });
+    } catch {
+      // It ended between the listing and the reading.
+    }
+  }
+  return rows;
+}
+
+/** Ends the tree of `root`, started as leader of its own group: TERM, then KILL until nobody is left. Idempotent. */
+export async function endTree(root: number): Promise<void> {
+  if (process.platform === 'win32') {
+    await run('taskkill', ['/pid', String(root), '/T', '/F']).catch(() => {});
+    return;
+  }
+  let tree = await treeOf(root);
+  for (const pid of tree) signal(pid, 'SIGTERM');
+  const end = performance.now() + graceMs;
+  while (tree.size > 0 && performance.now() < end) {
+    await delay(lookEveryMs);
+    tree = await treeOf(root, tree);
+  }
+  while (tree.size > 0 && performance.now() < end + giveUpMs) {
+    for (const pid of tree) signal(pid, 'SIGKILL');
+    await delay(lookEveryMs);
+    tree = await treeOf(root, tree);
+  }
+}
+
+function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // Gone already, or not ours.
+  }
+}

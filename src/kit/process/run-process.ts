@@ -1,0 +1,132 @@
+/**
+ * Runs a child to its end: argv only, own process group, capped output, deadline, and nobody left behind.
+ * First users: version checks of harnesses and git; second: commands that prove a step. Never a shell string.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { AppError } from '../../contracts/common/errors.ts';
+import { endTree } from './process-tree.ts';
+
+export interface RunOptions {
+  readonly command: readonly [string, ...string[]];
+  readonly cwd?: string;
+  /** The whole environment of the child; default: nothing but PATH, HOME, LANG and the temporary folder. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Given to its stdin, which is then closed. */
+  readonly input?: string | Uint8Array;
+  /** Milliseconds; then the whole tree is ended. */
+  readonly deadlineMs: number;
+  /** Bytes kept of each stream; the rest is read and dropped. Default 1 MiB. */
+  readonly outputCap?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface RunResult {
+  /** Null when a signal ended it. */
+  readonly exitCode: number | null;
+  readonly exitSignal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Some output was dropped. */
+  readonly truncated: boolean;
+  /** Why we ended it, or null when it ended by itself. */
+  readonly ended: 'deadline' | 'aborted' | null;
+}
+
+const defaultCap = 1024 * 1024;
+
+/** The few variables that any program may see (security.md 1.4, 11: the rest of our environment is not a child's business). */
+export function plainEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
+  const names = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'USERPROFILE', 'SystemRoot', 'TEMP', 'PATHEXT'];
+  return Object.fromEntries(names.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])));
+}
+
+/**
+ * Resolves when the child has ended and nothing that it started is left, also after the deadline.
+ * Fails with `usage` when the program cannot be started; a failing exit code is a result, not an error.
+ */
+export async function runProcess(options: RunOptions): Promise<RunResult> {
+  options.signal?.throwIfAborted();
+  const child = await start(options);
+  const stdout = collect(child.stdout, options.outputCap ?? defaultCap);
+  const stderr = collect(child.stderr, options.outputCap ?? defaultCap);
+  feed(child, options.input);
+
+  let ended: RunResult['ended'] = null;
+  const exit = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+  const stop = (why: 'deadline' | 'aborted') => {
+    ended ??= why;
+    void endTree(child.pid as number);
+  };
+  const timer = setTimeout(stop, options.deadlineMs, 'deadline');
+  const abort = () => stop('aborted');
+  options.signal?.addEventListener('abort', abort, { once: true });
+  const { code, signal } = await exit;
+  clearTimeout(timer);
+  options.signal?.removeEventListener('abort', abort);
+
+  // What it left in the background would live on, and would keep our pipes open.
+  await endTree(child.pid as number);
+  await Promise.all([stdout.end(), stderr.end()]);
+  return {
+    exitCode: code,
+    exitSignal: signal,
+    stdout: stdout.text(),
+    stderr: stderr.text(),
+    truncated: stdout.truncated() || stderr.truncated(),
+    ended,
+  };
+}
+
+function start(options: RunOptions): Promise<ChildProcess> {
+  const [program, ...argv] = options.command;
+  const env = options.env ?? plainEnvironment();
+  // `detached`: leader of its own group and session, so that all of it can be found and ended.
+  const child = spawn(program, argv, {
+    cwd: options.cwd,
+    env,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: process.platform !== 'win32',
+    windowsHide: true,
+  });
+  return new Promise((resolve, reject) => {
+    child.once('spawn', () => resolve(child));
+    child.once('error', (cause) => {
+      const why = (cause as NodeJS.ErrnoException).code ?? cause.message;
+      reject(
+        new AppError('usage', `${program} could not be started (${why}).`, 'Check that it is installed and in PATH.', {
+          cause,
+        }),
+      );
+    });
+  });
+}
+
+function feed(child: ChildProcess, input: string | Uint8Array | undefined): void {
+  // A child that does not read its input closes the pipe: that is its right.
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(input ?? '');
+}
+
+/** Keeps the first `cap` bytes of a stream and reads on, so that the child never waits for us. */
+function collect(stream: NodeJS.ReadableStream | null, cap: number) {
+  const chunks: Buffer[] = [];
+  let kept = 0;
+  let dropped = false;
+  stream?.on('data', (chunk: Buffer) => {
+    const part = chunk.subarray(0, cap - kept);
+    dropped ||= part.length < chunk.length;
+    kept += part.length;
+    if (part.length > 0) chunks.push(part);
+  });
+  const closed = new Promise<void>((resolve) => {
+    if (stream === null) resolve();
+    stream?.once('close', resolve);
+  });
+  return {
+    end: () => closed,
+    text: () => Buffer.concat(chunks).toString('utf8'),
+    truncated: () => dropped,
+  };
+}
