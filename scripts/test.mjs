@@ -1,0 +1,184 @@
+/**
+ * `npm test`: types, lint, unit, contract and integration tests, browser tests, short benches and faults, one after the other.
+ * Closes with counts by area, a line for each skip with its reason, and `N passed, N failed, N skipped`.
+ * `npm test -- lint unit` runs only these steps; `npm test -- --list` names them.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findNode, root } from './node-runtime.mjs';
+
+const node = findNode() ?? process.execPath;
+const bin = (packageName, file) => [node, join(root, 'node_modules', packageName, file)];
+const scratch = mkdtempSync(join(tmpdir(), 'gantry-test-'));
+const counts = join(scratch, 'counts');
+const vitest = [
+  ...bin('vitest', 'vitest.mjs'),
+  'run',
+  '--reporter=dot',
+  `--reporter=${join(root, 'scripts/count-reporter.mjs')}`,
+];
+/** area → {passed, failed, skipped} */
+const areas = new Map();
+const skips = [];
+const failures = [];
+
+const steps = [
+  {
+    name: 'types',
+    run: async () =>
+      check(
+        'types',
+        [...bin('typescript', 'bin/tsc'), '-p', 'tsconfig.servers.json'],
+        [...bin('typescript', 'bin/tsc'), '-p', 'tsconfig.renderer.json'],
+      ),
+  },
+  {
+    name: 'lint',
+    run: async () => check('lint', [...bin('@biomejs/biome', 'bin/biome'), 'check', '--error-on-warnings', '.']),
+  },
+  { name: 'build', run: async () => check('build', [node, 'scripts/bootstrap.mjs', 'start']) },
+  { name: 'unit', run: () => tests('unit') },
+  { name: 'e2e', run: browserTests },
+  { name: 'bench', run: () => figures('bench') },
+  { name: 'faults', run: () => figures('faults') },
+];
+
+const given = process.argv.slice(2);
+const names = given.filter((word) => !word.startsWith('-'));
+const unknown = names.filter((name) => !steps.some((step) => step.name === name));
+if (given.includes('--list')) {
+  console.log(steps.map((step) => step.name).join('\n'));
+} else if (unknown.length > 0) {
+  console.error(`There is no step ${unknown.join(', ')}. Steps: ${steps.map((step) => step.name).join(', ')}`);
+  process.exitCode = 64;
+} else {
+  process.exitCode = await main(names.length === 0 ? steps : steps.filter((step) => names.includes(step.name)));
+}
+
+async function main(chosen) {
+  try {
+    for (const step of chosen) {
+      const started = performance.now();
+      console.log(`\n== ${step.name}`);
+      writeFileSync(counts, '');
+      await step.run();
+      console.log(`== ${step.name} took ${((performance.now() - started) / 1000).toFixed(1)} s`);
+    }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+  return close();
+}
+
+function note(area, state, name, why) {
+  const row = areas.get(area) ?? { passed: 0, failed: 0, skipped: 0 };
+  row[state] += 1;
+  areas.set(area, row);
+  if (state === 'skipped') skips.push(`${area}: ${name}: ${why}`);
+  if (state === 'failed') failures.push(`${area}: ${name}`);
+}
+
+/** Each command must end with 0; together they are one passed or failed check. */
+async function check(area, ...commands) {
+  for (const command of commands) {
+    if ((await run(command)).code !== 0)
+      return note(area, 'failed', command.slice(1).join(' ').replaceAll(`${root}/`, ''));
+  }
+  note(area, 'passed', area);
+}
+
+async function tests(project, env = {}) {
+  const { code } = await run([...vitest, '--project', project, '--passWithNoTests'], {
+    GANTRY_TEST_COUNTS: counts,
+    ...env,
+  });
+  const rows = readFileSync(counts, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  for (const row of rows) note(areaOf(row.file), row.state, row.name, row.note ?? 'no reason was given');
+  // vitest itself failed (a config, a crash of a worker) without any test to name.
+  if (code !== 0 && !rows.some((row) => row.state === 'failed')) note(project, 'failed', `vitest ended with ${code}`);
+}
+
+async function browserTests() {
+  const chromium = findChromium();
+  if (chromium === null) {
+    note(
+      'e2e',
+      'skipped',
+      'all browser tests',
+      'no Chromium was found; install chromium or set GANTRY_CHROMIUM to its program',
+    );
+    return;
+  }
+  await tests('e2e', { GANTRY_CHROMIUM: chromium });
+}
+
+/** One JSON line a figure; `ok: null` means that it could not be measured, with `why`. */
+async function figures(kind) {
+  const { code, output } = await run([node, `test/${kind}/run.ts`, '--quick'], {}, true);
+  let failed = false;
+  for (const line of output.split('\n').filter((one) => one.startsWith('{'))) {
+    const figure = JSON.parse(line);
+    if (figure.ok === null) note(kind, 'skipped', figure.figure, figure.why ?? 'no reason was given');
+    else
+      note(
+        kind,
+        figure.ok ? 'passed' : 'failed',
+        `${figure.figure} is ${figure.value} ${figure.unit}, bound ${figure.bound}`,
+      );
+    failed ||= figure.ok === false;
+  }
+  if (code !== 0 && !failed) note(kind, 'failed', `${kind} ended with ${code}`);
+}
+
+function findChromium() {
+  const folders = (process.env.PATH ?? '').split(':');
+  const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+  const found = folders.flatMap((folder) => names.map((name) => join(folder, name)));
+  const mac = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome';
+  return [process.env.GANTRY_CHROMIUM, ...found, mac].find((file) => file && existsSync(file)) ?? null;
+}
+
+function areaOf(file) {
+  const [, first = 'test', second, third] = file.split('/');
+  const grouped = ['kit', 'runtime-server', 'cloud-api'].includes(first) && third !== undefined;
+  return grouped ? `${first}/${second}` : first;
+}
+
+function run([command, ...args], env = {}, keep = false) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', keep ? 'pipe' : 'inherit', 'inherit'],
+    });
+    let output = '';
+    child.stdout?.on('data', (data) => {
+      output += data;
+      process.stdout.write(data);
+    });
+    child.on('error', (error) => {
+      console.error(error.message);
+      resolve({ code: 127, output });
+    });
+    child.on('close', (code) => resolve({ code: code ?? 1, output }));
+  });
+}
+
+function close() {
+  const total = { passed: 0, failed: 0, skipped: 0 };
+  console.log('');
+  const width = Math.max(0, ...[...areas.keys()].map((area) => area.length));
+  for (const [area, row] of [...areas].sort(([a], [b]) => a.localeCompare(b))) {
+    for (const state of Object.keys(total)) total[state] += row[state];
+    console.log(`${area.padEnd(width)}  ${row.passed} passed, ${row.failed} failed, ${row.skipped} skipped`);
+  }
+  for (const failure of failures) console.log(`FAILED  ${failure}`);
+  for (const skip of skips) console.log(`SKIPPED ${skip}`);
+  console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
+  return total.failed > 0 || total.passed === 0 ? 1 : 0;
+}
