@@ -15,17 +15,17 @@ import type { Clock } from '../kit/clock/clock.ts';
 import { createDispatcher, type DispatcherOptions, type HttpLog } from '../kit/http/dispatcher.ts';
 import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotency.ts';
 import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
-import { closeServer, createHttpServer, listenOnLoopback } from '../kit/http/server.ts';
 import { bindUnbuilt } from '../kit/http/unbuilt.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import { openStore } from '../kit/store/open-store.ts';
 import { createClosing } from './closing.ts';
+import type { OpenDoor } from './doors.ts';
 import { packageRoot, packageVersion } from './places.ts';
 
 export interface CloudOptions {
   readonly databaseFile: string;
-  /** 0 = any free one. */
-  readonly port: number;
+  /** The port of the web interface, taken but not yet served. */
+  readonly door: OpenDoor;
   readonly link: Link;
   readonly linkToken: string;
   readonly ownerToken: string;
@@ -43,7 +43,6 @@ export interface CloudOptions {
 }
 
 export interface Cloud {
-  readonly port: number;
   /** `http://127.0.0.1:<port>` */
   readonly origin: string;
   readonly notices: readonly string[];
@@ -68,7 +67,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       clock,
     });
     closing.add('cloud.db', () => store.close());
-    let origin = '';
+    const origin = `http://127.0.0.1:${options.door.port}`;
     const identity = await createIdentity({
       store,
       clock,
@@ -77,7 +76,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       userName: options.userName,
       computer,
       version: packageVersion(),
-      origin: () => origin,
+      origin,
       openCommand: `${gantry} open`,
     });
     const proxy = createFactoryProxy({
@@ -120,15 +119,12 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       else response.status(500).json(new AppError('internal', 'The page failed.', 'Reload it.').toPlain());
     }) satisfies express.ErrorRequestHandler);
 
-    const server = createHttpServer(app);
-    const port = await listenOnLoopback(server, options.port, '--port');
-    closing.add('web port', async () => {
+    options.door.serve(app);
+    closing.add('web requests', async () => {
       dispatcher.close('Gantry stops.');
-      await closeServer(server);
+      await options.door.close();
     });
-    origin = `http://127.0.0.1:${port}`;
     return {
-      port,
       origin,
       notices: store.notices,
       routes: dispatcher.routes,

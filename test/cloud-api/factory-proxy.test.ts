@@ -156,7 +156,7 @@ test('a stream runs through unbuffered, and leaving it is felt by the engine', a
   const chunks: string[] = [];
   let wake: () => void = () => {};
   const outgoing = request(
-    { host: '127.0.0.1', port: pair.web.port, path: '/api/factory/events', headers: { cookie } },
+    { host: '127.0.0.1', port: pair.webPort, path: '/api/factory/events', headers: { cookie } },
     (response) => {
       expect(response.headers['content-type']).toContain('text/event-stream');
       expect(response.headers['cache-control']).toBe('no-cache, no-transform');

@@ -8,13 +8,13 @@ const day = 24 * 60 * minute;
 test('a one-time address sets a cookie no page can read and leads to the web interface', async () => {
   const pair = await startPair({});
   const { url, expiresAt } = await pair.web.openUrl();
-  expect(url.startsWith(`http://127.0.0.1:${pair.web.port}/open?t=`)).toBe(true);
+  expect(url.startsWith(`http://127.0.0.1:${pair.webPort}/open?t=`)).toBe(true);
   expect(Date.parse(expiresAt)).toBeGreaterThan(Date.now() + 9 * minute);
   const reply = await pair.callWeb('GET', url.slice(pair.web.origin.length), { token: null });
   expect([reply.status, reply.headers.location]).toEqual([303, '/']);
   const cookie = reply.headers['set-cookie']?.[0] ?? '';
   expect(cookie).toMatch(
-    new RegExp(`^gantry_${pair.web.port}=[A-Za-z0-9_-]{43}; Path=/; HttpOnly; SameSite=Strict; Max-Age=\\d+$`),
+    new RegExp(`^gantry_${pair.webPort}=[A-Za-z0-9_-]{43}; Path=/; HttpOnly; SameSite=Strict; Max-Age=\\d+$`),
   );
   expect(reply.headers['referrer-policy']).toBe('no-referrer');
 
@@ -123,7 +123,7 @@ test('a session outlives a restart and ends after a week unused or a month in an
   const ask = () =>
     second.callWeb('GET', '/api/v1/session', {
       token: null,
-      headers: { cookie: `gantry_${second.web.port}=${value}` },
+      headers: { cookie: `gantry_${second.webPort}=${value}` },
     });
   expect((await ask()).status).toBe(200);
   for (let week = 0; week < 4; week += 1) {

@@ -39,7 +39,7 @@ beforeAll(async () => {
     reached,
     bot: await pair.bots.mint('agent_1'),
     call: (server) => (server === 'cloud' ? pair.callWeb : pair.callEngine),
-    port: (server) => (server === 'cloud' ? pair.web.port : pair.engine.port),
+    port: (server) => (server === 'cloud' ? pair.webPort : pair.enginePort),
   };
 });
 afterAll(stop);
@@ -200,8 +200,8 @@ test('the scheme may be written in any case; two credentials are one too many', 
   const lower = await pair.callEngine('GET', path, { headers: { authorization: `bearer ${pair.ownerToken}` } });
   expect(lower.status).toBe(504);
   const two = await rawRequest(
-    pair.engine.port,
-    `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${pair.engine.port}\r\nAuthorization: Bearer ${pair.ownerToken}\r\nAuthorization: Bearer ${pair.ownerToken}\r\nConnection: close\r\n\r\n`,
+    pair.enginePort,
+    `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${pair.enginePort}\r\nAuthorization: Bearer ${pair.ownerToken}\r\nAuthorization: Bearer ${pair.ownerToken}\r\nConnection: close\r\n\r\n`,
   );
   expect(two).toMatch(/^HTTP\/1\.1 401 /);
 });

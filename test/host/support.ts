@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { createClosing } from '../../src/host/closing.ts';
 import { type CloudOptions, createCloud } from '../../src/host/cloud.ts';
 import { openDataFolder } from '../../src/host/data-folder.ts';
-import { startEngineServer } from '../../src/host/engine-server.ts';
+import { openPort } from '../../src/host/doors.ts';
+import { openEngineDoors } from '../../src/host/engine-server.ts';
 import { placesIn } from '../../src/host/places.ts';
 import { type Clock, systemClock } from '../../src/kit/clock/clock.ts';
 import { botTokenMigrations, createBotTokens } from '../../src/kit/http/bot-tokens.ts';
@@ -70,24 +71,21 @@ export async function startPair({
   closing.add('store', () => store.close());
   const bots = await createBotTokens({ store, clock, userId: localUserId });
   const linkToken = newToken();
-  const engine = await startEngineServer(
-    {
-      places,
-      port: 0,
-      routes,
-      owners,
-      authenticators: [createOwnerAuthenticator(folder.ownerToken), bots.authenticator],
-      linkAuthenticator: createLinkAuthenticator(linkToken),
-      ids,
-      log,
-      idempotency: createIdempotency(store, clock),
-      answers: 'throw',
-    },
-    closing,
-  );
+  const doors = await openEngineDoors(places, 0, closing);
+  const engine = doors.serve({
+    routes,
+    owners,
+    authenticators: [createOwnerAuthenticator(folder.ownerToken), bots.authenticator],
+    linkAuthenticator: createLinkAuthenticator(linkToken),
+    ids,
+    log,
+    idempotency: createIdempotency(store, clock),
+    answers: 'throw',
+  });
+  const door = await openPort(0, '--port');
   const web = await createCloud({
     databaseFile: places.cloudDb,
-    port: 0,
+    door,
     link: {
       open: () =>
         new Promise((resolve, reject) => {
@@ -112,6 +110,7 @@ export async function startPair({
     if (closed) return;
     closed = true;
     await web.close();
+    await door.close();
     await stopEngine();
   };
   onEnd(close);
@@ -121,11 +120,13 @@ export async function startPair({
     bots,
     engine,
     web,
+    webPort: door.port,
+    enginePort: doors.port,
     linkToken,
     ownerToken: folder.ownerToken,
     computer: folder.computer,
-    callWeb: caller(web.port, folder.ownerToken),
-    callEngine: caller(engine.port, folder.ownerToken),
+    callWeb: caller(door.port, folder.ownerToken),
+    callEngine: caller(doors.port, folder.ownerToken),
     stopEngine,
     close,
   };

@@ -25,8 +25,8 @@ export interface IdentityDeps {
   readonly userName: string;
   readonly computer: { readonly id: string; readonly name: string };
   readonly version: string;
-  /** Address of the web interface, without a slash at the end; known once it listens. */
-  readonly origin: () => string;
+  /** Address of the web interface, without a slash at the end. */
+  readonly origin: string;
   readonly openCommand: string;
   readonly random?: (bytes: number) => Buffer;
 }
@@ -50,7 +50,7 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
     await store.addCode(digestOf(code), expiresAt, now);
     const path = localPath(next);
     const after = path === '/' ? '' : `&next=${encodeURIComponent(path)}`;
-    return { url: `${deps.origin()}/open?t=${code}${after}`, expiresAt: iso(expiresAt) };
+    return { url: `${deps.origin}/open?t=${code}${after}`, expiresAt: iso(expiresAt) };
   };
 
   const enter = (response: ServerResponse, path: string, cookie?: string) => {

@@ -1,0 +1,147 @@
+/**
+ * Runtime and cloud API in one process: what `gantry start` runs (architecture.md). The same two parts run apart; here the
+ * link between them is this computer's socket.
+ */
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { type Clock, systemClock } from '../kit/clock/clock.ts';
+import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
+import { createIds } from '../kit/ids/ids.ts';
+import { createLog } from '../kit/log/log.ts';
+import { writePrivateFile } from '../kit/secrets/token-file.ts';
+import { prepareWorkspace } from '../runtime-server/factory/prepare-workspace.ts';
+import { createClosing } from './closing.ts';
+import { createCloud } from './cloud.ts';
+import { openDataFolder } from './data-folder.ts';
+import { openPort } from './doors.ts';
+import { placesIn } from './places.ts';
+import { createRuntime } from './runtime.ts';
+import type { Settings } from './settings.ts';
+
+export interface CombinedOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly settings: Settings;
+  /** Absolute path; default the last one used, else a new one with the sample. */
+  readonly workspace?: string;
+  /** How a person calls Gantry from where they read its messages, such as `npx gantry`. */
+  readonly gantry: string;
+  readonly clock?: Clock;
+  readonly rendererFolder?: string;
+  readonly answers?: DispatcherOptions['answers'];
+}
+
+export interface Combined {
+  /** Address of the web interface, `http://127.0.0.1:<port>`. */
+  readonly origin: string;
+  readonly engineUrl: string;
+  readonly engineSocket: string;
+  readonly home: string;
+  readonly workspace: string;
+  /** True when the workspace was made just now, with the sample in it. */
+  readonly workspaceCreated: boolean;
+  /** What a person should read once: a database that was moved aside, for example. */
+  readonly notices: readonly string[];
+  openUrl(next?: string): Promise<{ url: string; expiresAt: string }>;
+  /** Bots with a live pane. */
+  liveBots(): number;
+  /** Everything in reverse order of start, within 5 s; bots live on unless `stopBots`. Idempotent. */
+  close(options?: { stopBots?: boolean }): Promise<void>;
+}
+
+const closeLimitMs = 5_000;
+
+/** Fails with `refused` while another instance runs, and with `transport` when a port is taken; nothing is left behind. */
+export async function startCombined(options: CombinedOptions): Promise<Combined> {
+  const { env, settings, gantry, clock = systemClock } = options;
+  const places = placesIn(settings.home);
+  const ids = createIds(clock);
+  const folder = openDataFolder({ places, clock, ids, gantry });
+  const log = createLog({ folder: places.logs, name: 'gantry', clock, known: () => [folder.ownerToken] });
+  const closing = createClosing({
+    limitMs: closeLimitMs,
+    onFault: (step, fault) => log.error('Gantry did not close cleanly.', { step, fault }),
+  });
+  closing.add('data folder', () => folder.release());
+  closing.add('log', () => log.close());
+  let stopBots = false;
+  try {
+    // Both ports before anything else: a taken one must not leave half a start behind.
+    const door = await openPort(settings.port.value, '--port');
+    closing.add('web port', () => door.close());
+    const origin = `http://127.0.0.1:${door.port}`;
+    const workspace = await prepareWorkspace({
+      asked: options.workspace ?? null,
+      last: readLast(places.lastWorkspace),
+      home: places.home,
+      from: places.home,
+    });
+    writePrivateFile(places.lastWorkspace, `${workspace.path}\n`);
+
+    const limits = { eventStreams: settings.eventStreams.value };
+    const runtime = await createRuntime({
+      folder,
+      port: settings.enginePort.value,
+      workspace: workspace.path,
+      env,
+      clock,
+      ids,
+      log,
+      limits,
+      answers: options.answers,
+      hostChecks: () => [listening('Web interface', origin), listening('Factory engine', runtime.url)],
+    });
+    closing.add('runtime', () => runtime.close({ stopBots }));
+    const cloud = await createCloud({
+      databaseFile: places.cloudDb,
+      door,
+      link: runtime.link,
+      linkToken: runtime.linkToken,
+      ownerToken: folder.ownerToken,
+      computer: folder.computer,
+      userName: userInfo().username,
+      clock,
+      ids,
+      log,
+      gantry,
+      rendererFolder: options.rendererFolder,
+      limits,
+      answers: options.answers,
+    });
+    closing.add('cloud', () => cloud.close());
+    await runtime.start();
+    folder.announce(origin);
+    log.info('Gantry started.', { origin, engine: runtime.url, workspace: workspace.path });
+
+    return {
+      origin,
+      engineUrl: runtime.url,
+      engineSocket: places.engineSocket,
+      home: places.home,
+      workspace: workspace.path,
+      workspaceCreated: workspace.created,
+      notices: [...runtime.notices, ...cloud.notices],
+      openUrl: (next) => cloud.openUrl(next),
+      liveBots: () => runtime.liveBots(),
+      close(how = {}) {
+        stopBots = how.stopBots ?? false;
+        return closing.close();
+      },
+    };
+  } catch (error) {
+    log.error('Gantry could not start.', { error });
+    await closing.close();
+    throw error;
+  }
+}
+
+function readLast(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8').trim() || null;
+  } catch {
+    return null;
+  }
+}
+
+function listening(name: string, address: string) {
+  return { name, group: 'port', state: 'ok', version: null, detail: `Listens on ${address}.`, fix: null } as const;
+}

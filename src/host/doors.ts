@@ -1,0 +1,60 @@
+/**
+ * A port or socket that is taken before anything behind it exists: a taken port stops the start before it has done anything,
+ * and whoever calls during the start waits instead of being refused. Must not know what answers.
+ */
+import { rmSync } from 'node:fs';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { closeServer, createHttpServer, listenOnLoopback, listenOnSocket } from '../kit/http/server.ts';
+
+export interface OpenDoor {
+  /** 0 for a socket. */
+  readonly port: number;
+  /** From now on `listener` answers; what came before is answered first. */
+  serve(listener: RequestListener): void;
+  /** Stops accepting and ends what is open. Idempotent. */
+  close(): Promise<void>;
+}
+
+function createDoor() {
+  let listener: RequestListener | null = null;
+  let closed: Promise<void> | undefined;
+  const waiting: [IncomingMessage, ServerResponse][] = [];
+  const server = createHttpServer((request, response) => {
+    if (listener === null) waiting.push([request, response as ServerResponse]);
+    else listener(request, response);
+  });
+  return {
+    server,
+    serve(next: RequestListener) {
+      listener = next;
+      for (const [request, response] of waiting.splice(0)) {
+        if (!response.destroyed) next(request, response as never);
+      }
+    },
+    close(): Promise<void> {
+      closed ??= closeServer(server);
+      return closed;
+    },
+  };
+}
+
+/** 127.0.0.1 literally. `transport`, naming `flag`, when the port is taken. */
+export async function openPort(port: number, flag: string): Promise<OpenDoor> {
+  const { server, serve, close } = createDoor();
+  return { port: await listenOnLoopback(server, port, flag), serve, close };
+}
+
+/** The caller holds the folder's lock: a file that lies there was left by a killed runtime. */
+export async function openSocket(path: string): Promise<OpenDoor> {
+  const { server, serve, close } = createDoor();
+  rmSync(path, { force: true });
+  await listenOnSocket(server, path);
+  return {
+    port: 0,
+    serve,
+    close: async () => {
+      await close();
+      rmSync(path, { force: true });
+    },
+  };
+}

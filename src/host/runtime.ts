@@ -1,0 +1,209 @@
+/**
+ * Composition root of the runtime: store, ledger, panes, factory and the engine's doors, started in this order and closed in
+ * the other (architecture.md, "Processes and ports"). Bots live in the pane host and outlive it.
+ */
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { homedir } from 'node:os';
+import type { Link } from '../cloud-api/link/link.ts';
+import type { Clock } from '../kit/clock/clock.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
+import { botTokenMigrations, createBotTokens } from '../kit/http/bot-tokens.ts';
+import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
+import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotency.ts';
+import { createLinkAuthenticator, createOwnerAuthenticator, localUserId, proofOf } from '../kit/http/principals.ts';
+import type { Ids } from '../kit/ids/ids.ts';
+import { createLanes } from '../kit/lane/create-lanes.ts';
+import { laneMigrations } from '../kit/lane/migrations.ts';
+import { createLedger } from '../kit/ledger/create-ledger.ts';
+import { ledgerMigrations } from '../kit/ledger/migrations.ts';
+import type { Log } from '../kit/log/log.ts';
+import { programCommand } from '../kit/process/programs.ts';
+import { runProcess } from '../kit/process/run-process.ts';
+import { newToken } from '../kit/secrets/token-file.ts';
+import { openStore } from '../kit/store/open-store.ts';
+import { createHarnesses } from '../runtime-server/factory/harness/index.ts';
+import {
+  createBotMemory,
+  createFactory,
+  type DoctorCheck,
+  factoryMigrations,
+} from '../runtime-server/factory/index.ts';
+import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
+import { type Closing, createClosing } from './closing.ts';
+import type { DataFolder } from './data-folder.ts';
+import { openEngineDoors } from './engine-server.ts';
+
+export interface RuntimeOptions {
+  readonly folder: DataFolder;
+  /** 0 = any free one. */
+  readonly port: number;
+  /** Absolute path of the prepared workspace. */
+  readonly workspace: string;
+  /** The person's environment; bots inherit from it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly limits?: DispatcherOptions['limits'];
+  readonly answers?: DispatcherOptions['answers'];
+  readonly hostChecks?: () => readonly DoctorCheck[];
+}
+
+export interface Runtime {
+  readonly port: number;
+  readonly url: string;
+  readonly notices: readonly string[];
+  /** How an embedded cloud API reaches this runtime, and with which credential. New at each start, in memory alone. */
+  readonly link: Link;
+  readonly linkToken: string;
+  /** Takes up what runs and answers from now on. Call once everything else is up. */
+  start(): Promise<void>;
+  liveBots(): number;
+  /** Ends the servers, and the pane host too when no bot is live; `stopBots` ends the bots first. */
+  close(options?: { stopBots?: boolean }): Promise<void>;
+}
+
+/** Within the 5 s of the whole, together with the cloud API. */
+const closeLimitMs = 3_000;
+
+/** Fails with `transport` when the port is taken, and with what the store says of a damaged or foreign database. */
+export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { log } = options;
+  const closing = createClosing({
+    limitMs: closeLimitMs,
+    onFault: (step, fault) => log.error('The runtime did not close cleanly.', { step, fault }),
+  });
+  try {
+    return await compose(options, closing);
+  } catch (error) {
+    await closing.close();
+    throw error;
+  }
+}
+
+async function compose(options: RuntimeOptions, closing: Closing): Promise<Runtime> {
+  const { folder, clock, ids, log, env } = options;
+  const { places, ownerToken, computer } = folder;
+  const doors = await openEngineDoors(places, options.port, closing);
+
+  const store = await openStore({
+    file: places.runtimeDb,
+    migrations: [
+      ...ledgerMigrations,
+      ...laneMigrations,
+      ...idempotencyMigrations,
+      ...botTokenMigrations,
+      ...factoryMigrations,
+    ],
+    clock,
+    onFault: (fault) => log.error('An effect after a commit failed.', { fault }),
+  });
+  closing.add('runtime.db', () => store.close());
+  const ledger = await createLedger({ store, clock, ids });
+  const botTokens = await createBotTokens({ store, clock, userId: localUserId, random: randomBytes });
+
+  const panes = createPaneEngine({
+    home: places.home,
+    command: programCommand('pane-host'),
+    onError: (fault) => log.error('A listener of panes failed.', { fault }),
+  });
+  const liveBots = () => panes.list().filter((pane) => pane.alive).length;
+  closing.add('panes', async () => {
+    // An unreadable host may hold live bots: it is left alone.
+    if (panes.engine().running && liveBots() === 0) {
+      await panes.stopHost({ force: false }).catch((fault) => log.warn('The pane host was not stopped.', { fault }));
+    }
+    await panes.close();
+  });
+
+  const harnesses = createHarnesses({
+    panes,
+    clock,
+    memory: await createBotMemory(store, log),
+    processes: {
+      async run(command, { cwd, env: given, input, timeoutMs }) {
+        const ran = await runProcess({
+          command,
+          cwd,
+          env: given,
+          input: input ?? undefined,
+          deadlineMs: timeoutMs,
+        });
+        return { code: ran.exitCode, stdout: ran.stdout, stderr: ran.stderr, timedOut: ran.ended === 'deadline' };
+      },
+    },
+    env,
+    home: homedir(),
+  });
+  const factory = createFactory({
+    store,
+    ledger,
+    openLanes: (worker) =>
+      createLanes({
+        store,
+        clock,
+        name: 'sends',
+        ...worker,
+        onFault: (fault) => log.error('A queued send failed.', { fault }),
+      }),
+    panes,
+    harnesses,
+    clock,
+    timers: systemTimers,
+    ids,
+    log,
+    workspace: options.workspace,
+    home: places.home,
+    userHome: homedir(),
+    computerId: computer.id,
+    ownerId: localUserId,
+    botTokens,
+    urlFile: places.url,
+    gantry: programCommand('cli'),
+    env,
+    prove: (challenge) => proofOf(ownerToken, challenge),
+    hostChecks: options.hostChecks,
+  });
+  closing.add('factory', () => factory.close());
+
+  const linkToken = newToken();
+  return {
+    port: doors.port,
+    url: doors.url,
+    notices: store.notices,
+    linkToken,
+    link: { open: () => openEngine(places.engineSocket) },
+    async start() {
+      await factory.start();
+      doors.serve({
+        routes: factory.routes,
+        owners: factory.owners,
+        authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator],
+        linkAuthenticator: createLinkAuthenticator(linkToken),
+        ids,
+        log,
+        idempotency: createIdempotency(store, clock),
+        limits: options.limits,
+        answers: options.answers,
+      });
+    },
+    liveBots: () => factory.liveBots(),
+    async close({ stopBots = false } = {}) {
+      if (stopBots) {
+        await factory.stopAll().catch((fault) => log.error('Not every bot could be stopped.', { fault }));
+      }
+      await closing.close();
+    },
+  };
+}
+
+function openEngine(path: string): ReturnType<Link['open']> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path, () => {
+      socket.off('error', reject);
+      resolve(socket);
+    });
+    socket.once('error', reject);
+  });
+}
