@@ -1,0 +1,99 @@
+/** The tree keeps to its own architecture: imports, homes of packages, time as an argument, sizes, exports. */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { folderRules, importsOf, namesWorkplace, problemsOf } from './rules.ts';
+
+const root = new URL('../..', import.meta.url).pathname;
+
+const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => /\.tsx?$/.test(path))
+  .map((path) => ({ path: `src/${path}`, text: readFileSync(join(root, 'src', path), 'utf8') }));
+
+test('every import in src keeps to the table, and every file to the rules of style', () => {
+  expect(sources.length).toBeGreaterThan(50);
+  expect(sources.flatMap(problemsOf)).toEqual([]);
+});
+
+test('every folder of src stands in the table', () => {
+  for (const folder of readdirSync(join(root, 'src'))) expect(folderRules).toHaveProperty(folder);
+});
+
+test('no tracked file names the place where it was made', () => {
+  const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean);
+  const text = tracked.filter((path) => !/\.(png|ico|icns|woff2|cast|gif)$/.test(path));
+  const named = text.filter((path) => namesWorkplace(readTracked(path)));
+  expect(named).toEqual([]);
+});
+
+function readTracked(path: string): string {
+  try {
+    return readFileSync(join(root, path), 'utf8');
+  } catch {
+    // Tracked, and removed in the working tree.
+    return '';
+  }
+}
+
+const wrong: [string, string, string][] = [
+  ['src/renderer/a.ts', "import { x } from '../kit/store/store.ts';", 'renderer may not import kit/store/store.ts'],
+  [
+    'src/cloud-api/a/b.ts',
+    "import type { X } from '../../runtime-server/panes/x.ts';",
+    'cloud-api may not import runtime-server',
+  ],
+  [
+    'src/runtime-server/a.ts',
+    "export * from '../pane-host/pane.ts';",
+    'runtime-server may not import pane-host/pane.ts',
+  ],
+  ['src/kit/a/b.ts', "const x = await import('../../host/cloud.ts');", 'kit may not import host/cloud.ts'],
+  ['src/pane-host/a.ts', "import '../kit/clock/clock.ts';", 'pane-host may not import kit/clock/clock.ts'],
+  ['src/contracts/a.ts', "import { hash } from 'node:crypto';", 'contracts imports node:crypto'],
+  ['src/renderer/a.tsx', "import fs from 'node:fs';", 'renderer imports node:fs'],
+  ['src/host/a.ts', "import Database from 'better-sqlite3';", 'better-sqlite3 belongs to kit/store'],
+  ['src/kit/a/b.ts', "import { x } from '../../../test/support/x.ts';", 'outside of src/'],
+  ['src/runtime-server/a.ts', 'const now = Date.now();', 'uses Date.now()'],
+  ['src/kit/lane/x.ts', 'return Math.random();', 'uses Math.random()'],
+  ['src/cloud-api/a.ts', 'setInterval(sweep, 1000);', 'uses setInterval'],
+  ['src/kit/a/b.ts', 'export default function x() {}', 'default export'],
+  ['src/kit/a/b.ts', `/** A module. */\n${'x();\n'.repeat(400)}`, 'has 401 lines'],
+  ['src/helpers/a.ts', '', 'src/helpers is no folder of the architecture'],
+];
+
+test.each(wrong.map(([path, text, problem]) => [path, problem, text] as const))('%s: %s', (path, problem, text) => {
+  expect(problemsOf({ path, text }).join()).toContain(problem);
+});
+
+const right: [string, string][] = [
+  ['src/runtime-server/a/b.ts', "import type { Hello } from '../../pane-host/protocol.ts';"],
+  ['src/kit/a/b.ts', "// import { x } from '../../host/x.ts';\n/**\n * Never Date.now() here.\n */"],
+  [
+    'src/cli/a.ts',
+    "import { start } from '../host/combined.ts';\nimport { z } from 'zod';\nimport { x } from 'node:fs';",
+  ],
+  ['src/contracts/a.ts', `/** One table. Over 400 lines: it is one list. */\n${'x();\n'.repeat(400)}`],
+];
+
+test.each(right)('%s may be so', (path, text) => {
+  expect(problemsOf({ path, text })).toEqual([]);
+});
+
+test('all forms of import are read', () => {
+  const text = `import a from 'a';
+import type { B } from "b";
+import 'c';
+export { d } from 'd';
+const e = await import('e');
+import {
+  f,
+} from 'f';`;
+  expect(importsOf(text)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+});
+
+test('paths of the workplace are told from routes that look like them', () => {
+  const place = (name: string) => `see /${name}/main`;
+  expect(namesWorkplace(place('work'))).toBe(true);
+  expect(namesWorkplace("`'/beta/work/queue'` and src/work/queue.ts")).toBe(false);
+});

@@ -1,0 +1,148 @@
+/** The rules of architecture.md and style.md as data, and what breaks them. Pure: files in, sentences out. */
+import { dirname, normalize } from 'node:path/posix';
+
+export interface SourceFile {
+  /** From the root, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+interface FolderRule {
+  /** Folders under `src/` it may import besides itself. */
+  readonly folders: readonly string[];
+  /** Single files of other folders it may import: protocol files and doors made for it. */
+  readonly files?: readonly string[];
+  /** `node:` modules. Default: allowed. */
+  readonly node?: false;
+}
+
+/** architecture.md, "Folders, and what each may know". A folder that is not here may not exist. */
+export const folderRules: Readonly<Record<string, FolderRule>> = {
+  contracts: { folders: [], node: false },
+  kit: { folders: ['contracts'] },
+  client: { folders: ['contracts'], node: false },
+  'pane-host': { folders: [] },
+  'runtime-server': { folders: ['contracts', 'kit'], files: ['pane-host/protocol.ts'] },
+  'cloud-api': { folders: ['contracts', 'kit'] },
+  host: { folders: ['contracts', 'kit', 'runtime-server', 'cloud-api'] },
+  cli: {
+    folders: ['client', 'contracts', 'host'],
+    files: [
+      // The token is read by the rules it was written by; the lock is asked before a server is started.
+      'kit/secrets/token-file.ts',
+      'kit/store/instance-lock.ts',
+      // The other end of the hook door: `gantry hook` runs inside a bot's program and must load nothing else.
+      'runtime-server/factory/harness/hook-client.ts',
+    ],
+  },
+  main: { folders: ['host', 'contracts'] },
+  preload: { folders: ['host', 'contracts'] },
+  renderer: { folders: ['client', 'contracts'], node: false },
+};
+
+/** Packages with one home each: whoever else wants them goes through what that home offers. */
+export const packageHomes: Readonly<Record<string, readonly string[]>> = {
+  zod: ['contracts', 'client', 'kit', 'runtime-server', 'cloud-api', 'host', 'cli', 'renderer'],
+  'better-sqlite3': ['kit/store'],
+  ulid: ['kit/ids'],
+  'find-my-way': ['kit/http'],
+  'rate-limiter-flexible': ['kit/http'],
+  'node-pty': ['pane-host'],
+  '@xterm/headless': ['pane-host', 'cli'],
+  '@xterm/addon-serialize': ['pane-host'],
+  express: ['cloud-api', 'host'],
+  yaml: ['runtime-server'],
+  commander: ['cli'],
+  electron: ['main', 'preload'],
+};
+
+/** Time and chance are passed in (architecture.md 6). Where they enter, and programs too small to be given them. */
+const ambient: readonly { readonly pattern: RegExp; readonly what: string; readonly allowed: readonly string[] }[] = [
+  {
+    pattern: /\bDate\.now\(\)/,
+    what: 'Date.now()',
+    allowed: ['kit/clock/', 'pane-host/', 'renderer/', 'cli/', 'main/'],
+  },
+  {
+    pattern: /\bnew Date\(\)/,
+    what: 'new Date()',
+    allowed: ['kit/clock/', 'pane-host/', 'renderer/', 'cli/', 'main/'],
+  },
+  { pattern: /\bMath\.random\(\)/, what: 'Math.random()', allowed: [] },
+  {
+    pattern: /\bsetInterval\(/,
+    what: 'setInterval',
+    allowed: ['kit/http/sse.ts', 'pane-host/', 'renderer/', 'cli/', 'main/'],
+  },
+];
+
+const longestFile = 400;
+
+/** Module specifiers of static, type and dynamic imports and re-exports. */
+export function importsOf(text: string): string[] {
+  const code = withoutComments(text);
+  const found = code.matchAll(/(?:\bfrom\s*|\bimport\s*\(\s*|\bimport\s+)['"]([^'"]+)['"]/g);
+  return [...found].map((match) => match[1] as string);
+}
+
+/** Good enough for our own formatted sources: no string in them looks like a comment's begin at a line's start. */
+function withoutComments(text: string): string {
+  return text.replace(/^\s*\/\*[\s\S]*?\*\//gm, '').replace(/^\s*\/\/.*$/gm, '');
+}
+
+function packageName(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+/** What is wrong with one file of `src/`. */
+export function problemsOf(file: SourceFile): string[] {
+  const inside = file.path.replace(/^src\//, '');
+  const folder = inside.split('/')[0] as string;
+  const rule = folderRules[folder];
+  if (rule === undefined) return [`${file.path}: src/${folder} is no folder of the architecture`];
+  return [
+    ...importsOf(file.text).flatMap((specifier) => importProblem(inside, folder, rule, specifier)),
+    ...ambientProblems(inside, file.text),
+    ...lengthProblem(file),
+    ...(/^export default\b/m.test(file.text) ? [`${file.path}: has a default export`] : []),
+  ].map((problem) => (problem.startsWith(file.path) ? problem : `${file.path}: ${problem}`));
+}
+
+function importProblem(inside: string, folder: string, rule: FolderRule, specifier: string): string[] {
+  if (specifier.startsWith('node:')) return rule.node === false ? [`${folder} imports ${specifier}`] : [];
+  if (!specifier.startsWith('.')) {
+    const homes = packageHomes[packageName(specifier)];
+    const home = homes === undefined || homes.some((place) => inside.startsWith(`${place}/`));
+    return home ? [] : [`${packageName(specifier)} belongs to ${homes?.join(', ')}`];
+  }
+  const target = normalize(`${dirname(inside)}/${specifier}`);
+  if (target.startsWith('..')) return [`imports ${specifier}, outside of src/`];
+  const other = target.split('/')[0] as string;
+  if (other === folder || rule.folders.includes(other) || rule.files?.includes(target)) return [];
+  return [`${folder} may not import ${target}`];
+}
+
+function ambientProblems(inside: string, text: string): string[] {
+  const code = withoutComments(text);
+  return ambient
+    .filter(({ pattern, allowed }) => pattern.test(code) && !allowed.some((place) => inside.startsWith(place)))
+    .map(({ what }) => `uses ${what}: take a clock, timers or random as an argument`);
+}
+
+/** A long file says why in its header, naming the limit: "Over 400 lines: …". */
+function lengthProblem(file: SourceFile): string[] {
+  const lines = file.text.split('\n').length - 1;
+  const header = /^(?:#!.*\n)?\/\*\*[\s\S]*?\*\//.exec(file.text)?.[0] ?? '';
+  if (lines <= longestFile || /\b400 lines\b/i.test(header)) return [];
+  return [`has ${lines} lines and its header does not say why it is over 400 lines`];
+}
+
+/** Paths of the place where Gantry was built have no business in it. */
+const workplace = new RegExp(`(?:^|[\\s'"\`(=:])/(?:wo${'rk'}|tmp/br${'ief'})/`, 'm');
+
+export function namesWorkplace(text: string): boolean {
+  return workplace.test(text);
+}
