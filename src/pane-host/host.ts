@@ -80,6 +80,11 @@ export function createHost(deps: HostDeps): Host {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   adopt();
 
+  /** Ids are unique in a data folder, and a computer may have several of those. */
+  function markOf(id: string): string {
+    return join(folder, id);
+  }
+
   /** Panes of an earlier host: their terminals went with it. What is left of their programs is ended. */
   function adopt(): void {
     for (const found of readRecords(folder, (path) => log(`passed over ${path}: not a whole record`))) {
@@ -87,7 +92,7 @@ export function createHost(deps: HostDeps): Host {
       if (record.info.alive) {
         record = closeRecord(folder, record, 'the pane host ended');
         writeRecord(folder, record);
-        void endTree({ pid: record.info.pid, started: record.processStart }, record.info.id);
+        void endTree({ pid: record.info.pid, started: record.processStart }, markOf(record.info.id));
       }
       closed.set(record.info.id, record);
     }
@@ -181,7 +186,7 @@ export function createHost(deps: HostDeps): Host {
       if (panes.has(spec.id) || closed.has(spec.id)) {
         throw new HostRefusal('usage', `A pane ${spec.id} exists already.`, 'Choose a new id for each pane.');
       }
-      const marked = { ...spec, env: { ...spec.env, [paneMark]: spec.id } };
+      const marked = { ...spec, env: { ...spec.env, [paneMark]: markOf(spec.id) } };
       const pane = startPane({ folder, startPty, parts: loaded, feed, now: deps.now, events }, marked);
       panes.set(spec.id, pane);
       save(pane);
@@ -195,7 +200,7 @@ export function createHost(deps: HostDeps): Host {
         ? { pid: pane.pty.pid, started: records.get(id)?.processStart ?? null }
         : { pid: recordOf(id).info.pid, started: recordOf(id).processStart };
       pane?.willEnd('killed');
-      const work = endTree(root, id).then(async (left) => {
+      const work = endTree(root, markOf(id)).then(async (left) => {
         if (left > 0)
           throw new HostRefusal('internal', `${left} processes of pane ${id} would not end.`, 'End them by hand.');
         await pane?.closed;

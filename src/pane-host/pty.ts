@@ -81,6 +81,7 @@ function startUnixPty(native: NativePty, helper: string, options: PtyOptions, si
   const env = Object.entries(options.env).map(([name, value]) => `${name}=${value}`);
   let exit: { code: number; signal: number } | null = null;
   let closed = false;
+  let paused = false;
   let lastByte = 0;
   const { fd, pid } = native.fork(
     file,
@@ -104,7 +105,7 @@ function startUnixPty(native: NativePty, helper: string, options: PtyOptions, si
     sink.took(bytes);
     let taken = bytes;
     let last = bytes;
-    while (last >= worthAnotherRead && taken < mostInOneTurn && !stream.isPaused()) {
+    while (last >= worthAnotherRead && taken < mostInOneTurn && !paused) {
       last = readMore();
       if (last > 0) sink.took(last);
       taken += last;
@@ -125,7 +126,7 @@ function startUnixPty(native: NativePty, helper: string, options: PtyOptions, si
       buffer: () => sink.room(),
       callback: (bytes: number) => {
         read(bytes);
-        return true;
+        return !paused;
       },
     },
   } as object);
@@ -141,7 +142,7 @@ function startUnixPty(native: NativePty, helper: string, options: PtyOptions, si
   function hangUpWhenSilent(): void {
     setTimeout(() => {
       if (closed) return;
-      if (!stream.isPaused() && performance.now() - lastByte >= silenceAfterExitMs) stream.destroy();
+      if (!paused && performance.now() - lastByte >= silenceAfterExitMs) stream.destroy();
       else hangUpWhenSilent();
     }, silenceAfterExitMs);
   }
@@ -194,8 +195,14 @@ function startUnixPty(native: NativePty, helper: string, options: PtyOptions, si
     resize(cols, rows) {
       if (!closed) native.resize(fd, cols, rows, 0, 0);
     },
-    pause: () => void stream.pause(),
-    resume: () => void stream.resume(),
+    pause() {
+      paused = true;
+      stream.pause();
+    },
+    resume() {
+      paused = false;
+      stream.resume();
+    },
   };
 }
 
