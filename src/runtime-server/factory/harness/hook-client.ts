@@ -10,23 +10,19 @@ import { request } from 'node:http';
 const deadlineMs = 4000;
 const mostBytes = 4 * 1024 * 1024;
 
-export interface HookStreams {
+export interface HookProcess {
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: AsyncIterable<Uint8Array | string>;
   readonly stdout: { write(text: string): unknown };
 }
 
 /**
- * `argv`: the event's name. The engine's address and the bot's token are read from their files now, not kept in the
- * environment: the engine may have moved to another port since the bot was started. Resolves to the exit code, always 0.
+ * The engine's address and the bot's token are read from their files now, not kept in the environment: the engine may have
+ * moved to another port since the bot was started. Resolves to the exit code, always 0.
  */
-export async function runHook(
-  argv: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-  { stdin, stdout }: HookStreams = process,
-): Promise<0> {
-  const [event] = argv;
+export async function runHook(event: string, { env, stdin, stdout }: HookProcess): Promise<0> {
   const { GANTRY_URL_FILE: urlFile, GANTRY_TOKEN_FILE: tokenFile } = env;
-  if (!event || !/^[A-Za-z]{1,64}$/.test(event) || !urlFile || !tokenFile) return 0;
+  if (!/^[A-Za-z]{1,64}$/.test(event) || !urlFile || !tokenFile) return 0;
   try {
     const signal = AbortSignal.timeout(deadlineMs);
     const [url, token, body] = await Promise.all([

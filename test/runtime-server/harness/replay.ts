@@ -1,0 +1,78 @@
+/** Replays a recording through a real emulator into a judge, on the recording's own clock. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import headless from '@xterm/headless';
+import type { AgentState } from '../../../src/contracts/factory/agent.ts';
+import type { Clock } from '../../../src/kit/clock/clock.ts';
+import type { BotState } from '../../../src/runtime-server/factory/harness/harness.ts';
+import { createJudge, type Judge } from '../../../src/runtime-server/factory/harness/judge/judge.ts';
+import { compileRules, type Ruleset } from '../../../src/runtime-server/factory/harness/judge/rules.ts';
+import type { PaneFacts } from '../../../src/runtime-server/panes/pane-engine.ts';
+import { readFacts } from './screen-facts.ts';
+
+export const recording = (name: string) => fileURLToPath(new URL(`../../data/tui/${name}`, import.meta.url));
+
+export interface Replayed {
+  /** States in order, with reasons, `unclear` as its own word. */
+  readonly states: readonly string[];
+  readonly facts: PaneFacts;
+  readonly judge: Judge;
+  readonly clock: Clock & { pass(ms: number): void };
+}
+
+export function handClock(): Clock & { pass(ms: number): void } {
+  let now = 1_800_000_000_000;
+  return { now: () => now, monotonic: () => now, pass: (ms) => { now += ms; } };
+}
+
+const words = ({ state, reason }: BotState) => (reason ? `${state}: ${reason}` : state);
+
+/** `from` is the state before the recording; after its last output time goes on for `restMs`. */
+export async function replay(
+  file: string,
+  ruleset: Ruleset,
+  { from = 'starting', restMs = 3000 }: { from?: AgentState; restMs?: number } = {},
+): Promise<Replayed> {
+  const [, ...lines] = readFileSync(recording(file), 'utf8').trim().split('\n');
+  const terminal = new headless.Terminal({ cols: 120, rows: 40, allowProposedApi: true });
+  const clock = handClock();
+  const judge = createJudge({
+    ruleset,
+    matcher: compileRules(ruleset),
+    clock,
+    from: { state: from, reason: null, since: clock.now() },
+  });
+  let title = '';
+  terminal.onTitleChange((text) => {
+    title = text;
+  });
+  const states: string[] = [words(judge.state())];
+  const note = () => {
+    const now = words(judge.state());
+    if (now !== states.at(-1)) states.push(now);
+  };
+  /** Time passes in steps, as timers would fire. */
+  const pass = (ms: number) => {
+    for (let left = ms; left > 0; ) {
+      const step = Math.max(1, Math.min(left, judge.next() ?? left));
+      clock.pass(step);
+      left -= step;
+      judge.tick();
+      note();
+    }
+  };
+  let at = 0;
+  let facts = readFacts(terminal, { title, progress: null, offset: 0, revision: 0 });
+  for (const line of lines) {
+    const [seconds, kind, data] = JSON.parse(line) as [number, string, string];
+    if (kind !== 'o') continue;
+    pass(Math.round((seconds - at) * 1000));
+    at = seconds;
+    await new Promise<void>((resolve) => terminal.write(data, resolve));
+    facts = readFacts(terminal, { title, progress: null, offset: 0, revision: facts.revision + 1 });
+    judge.look(facts);
+    note();
+  }
+  pass(restMs);
+  return { states, facts, judge, clock };
+}
