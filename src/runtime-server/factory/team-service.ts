@@ -32,7 +32,7 @@ export interface UpRequest {
 
 export interface TeamService {
   start(): Promise<void>;
-  list(): { teams: Team[]; invalid: InvalidTeam[] };
+  list(): Promise<{ teams: Team[]; invalid: InvalidTeam[] }>;
   exists(name: string): boolean;
   check(name: string): { team: string; ok: boolean; problems: TeamProblem[] };
   up(name: string, request: UpRequest, by: Actor): Promise<{ plan: TeamPlanStep[]; applied: boolean }>;
@@ -265,7 +265,9 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       folder.start();
       await refresh();
     },
-    list() {
+    async list() {
+      // A file that was written a moment ago is in the answer, before the watch noticed it.
+      if (folder.look()) await refresh();
       const teams: Team[] = [];
       const invalid: InvalidTeam[] = [];
       for (const onDisk of folder.all()) {
@@ -275,7 +277,10 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       }
       return { teams, invalid };
     },
-    exists: (name) => folder.get(name) !== null || registry.members(name).length > 0,
+    exists(name) {
+      if (folder.get(name) === null) folder.look();
+      return folder.get(name) !== null || registry.members(name).length > 0;
+    },
     check(name) {
       folder.refresh();
       const team = folder.get(name);

@@ -11,7 +11,7 @@ export function teamRoutes(deps: { readonly teams: TeamService }): BoundRoute[] 
     surface: surfaceOf(principal),
   });
   return [
-    bind(listTeams, () => ({ body: teams.list() })),
+    bind(listTeams, async () => ({ body: await teams.list() })),
     bind(teamUp, async ({ params, body, principal }) => ({
       body: await teams.up(params.name, body, actor(principal)),
     })),

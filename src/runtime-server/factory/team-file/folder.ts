@@ -31,6 +31,8 @@ export interface TeamFolder {
   get(name: string): TeamOnDisk | null;
   /** Reads the disk now. Calls the listeners when something changed. */
   refresh(): void;
+  /** Reads the disk only if a file was touched since; answers whether. */
+  look(): boolean;
   onChange(listener: (changed: readonly string[]) => void): () => void;
   /** Folder of one team, whether it exists or not. */
   folderOf(name: string): string;
@@ -98,6 +100,11 @@ export function createTeamFolder(deps: TeamFolderDeps): TeamFolder {
     all: () => [...teams.values()],
     get: (name) => teams.get(name) ?? null,
     refresh,
+    look() {
+      if (signatureOf(root) === signature) return false;
+      refresh();
+      return true;
+    },
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

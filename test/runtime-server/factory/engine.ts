@@ -1,0 +1,267 @@
+/**
+ * A whole engine for tests: real database, ledger, lanes, pane host, harnesses and HTTP server on a loopback port.
+ * `restart` stops the runtime's half and starts it again on the same data, while bots run on.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Agent } from '../../../src/contracts/factory/agent.ts';
+import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
+import { botTokenMigrations, createBotTokens } from '../../../src/kit/http/bot-tokens.ts';
+import { createDispatcher } from '../../../src/kit/http/dispatcher.ts';
+import { createIdempotency, idempotencyMigrations } from '../../../src/kit/http/idempotency.ts';
+import { createOwnerAuthenticator, localUserId, proofOf } from '../../../src/kit/http/principals.ts';
+import { closeServer, createHttpServer, listenOnLoopback } from '../../../src/kit/http/server.ts';
+import { createIds } from '../../../src/kit/ids/ids.ts';
+import { createLanes } from '../../../src/kit/lane/create-lanes.ts';
+import { laneMigrations } from '../../../src/kit/lane/migrations.ts';
+import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
+import type { Ledger } from '../../../src/kit/ledger/ledger.ts';
+import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
+import { programCommand } from '../../../src/kit/process/programs.ts';
+import { runProcess } from '../../../src/kit/process/run-process.ts';
+import { openStore } from '../../../src/kit/store/open-store.ts';
+import type { Store } from '../../../src/kit/store/store.ts';
+import type { ProcessRunner } from '../../../src/runtime-server/factory/harness/adapter.ts';
+import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
+import {
+  createBotMemory,
+  createFactory,
+  type Factory,
+  factoryMigrations,
+} from '../../../src/runtime-server/factory/index.ts';
+import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
+import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
+
+export const ownerToken = 'owner-token-of-tests-0123456789abcdef';
+export const computerId = 'computer_01TEST';
+
+const processes: ProcessRunner = {
+  async run(command, { cwd, env, input, timeoutMs }) {
+    const ran = await runProcess({
+      command,
+      env,
+      deadlineMs: timeoutMs,
+      ...(cwd === undefined ? {} : { cwd }),
+      ...(input === null ? {} : { input }),
+    });
+    return { code: ran.exitCode, stdout: ran.stdout, stderr: ran.stderr, timedOut: ran.ended === 'deadline' };
+  },
+};
+
+export interface Answer<T> {
+  readonly status: number;
+  readonly body: T;
+}
+
+export interface Engine {
+  readonly home: string;
+  readonly workspace: string;
+  readonly url: string;
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly panes: PaneEngine;
+  readonly factory: Factory;
+  call<T = Record<string, never>>(
+    method: string,
+    path: string,
+    body?: unknown,
+    options?: { token?: string; headers?: Record<string, string> },
+  ): Promise<Answer<T>>;
+  /** Writes a file of the workspace. */
+  write(path: string, text: string): void;
+  team(name: string, text: string): void;
+  agent(address: string): Promise<Agent>;
+  /** Waits until the agent shows this state. */
+  until(address: string, state: string): Promise<Agent>;
+  /** The token of a live bot, as its file holds it. */
+  botToken(address: string): Promise<string>;
+  restart(): Promise<void>;
+  /** Only stops the runtime's half; `restart` brings it back. */
+  stop(): Promise<void>;
+}
+
+export interface EngineOptions {
+  readonly timers?: Timers;
+  readonly recheckMs?: number;
+}
+
+export async function startEngine(options: EngineOptions = {}): Promise<Engine> {
+  const root = mkdtempSync(join(tmpdir(), 'gantry-factory-'));
+  const home = join(root, 'home');
+  const workspace = join(root, 'work');
+  const userHome = join(root, 'user');
+  for (const folder of [home, workspace, userHome, join(home, 'run')]) mkdirSync(folder, { mode: 0o700 });
+  const env = { PATH: process.env.PATH ?? '', HOME: userHome, LANG: 'C.UTF-8' };
+
+  const run = async () => {
+    const clock = systemClock;
+    const timers = options.timers ?? systemTimers;
+    const ids = createIds(clock);
+    const log = {
+      info() {},
+      warn: (message: string, facts?: unknown) => console.warn(message, facts),
+      error: console.error,
+    };
+    const store = await openStore({
+      file: join(home, 'runtime.db'),
+      migrations: [
+        ...ledgerMigrations,
+        ...laneMigrations,
+        ...botTokenMigrations,
+        ...idempotencyMigrations,
+        ...factoryMigrations,
+      ],
+      clock,
+    });
+    const ledger = await createLedger({ store, clock, ids });
+    const panes = createPaneEngine({ home, command: programCommand('pane-host'), onError: console.error });
+    await panes.ready();
+    const memory = await createBotMemory(store, log);
+    const harnesses = createHarnesses({ panes, clock, memory, processes, env, home: userHome });
+    const botTokens = await createBotTokens({ store, clock, userId: localUserId });
+    const factory = createFactory({
+      store,
+      ledger,
+      panes,
+      harnesses,
+      clock,
+      timers,
+      ids,
+      log,
+      workspace,
+      home,
+      userHome,
+      computerId,
+      ownerId: localUserId,
+      botTokens,
+      urlFile: join(home, 'run', 'url'),
+      gantry: programCommand('cli'),
+      env,
+      prove: (challenge) => proofOf(ownerToken, challenge),
+      openLanes: (worker) =>
+        createLanes({
+          store,
+          clock,
+          name: 'sends',
+          send: worker.send,
+          gate: worker.gate,
+          onExpired: worker.onExpired,
+          ...(options.recheckMs === undefined ? {} : { recheckMs: options.recheckMs }),
+        }),
+    });
+    const dispatcher = createDispatcher({
+      door: { kind: 'tcp', origins: 'none' },
+      authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator],
+      routes: factory.routes,
+      owners: factory.owners,
+      ids,
+      log,
+      idempotency: createIdempotency(store, clock),
+      answers: 'throw',
+      shape: 'factory',
+    });
+    const server = createHttpServer((request, response) => void dispatcher.handle(request, response));
+    const port = await listenOnLoopback(server, 0, '--engine-port');
+    const url = `http://127.0.0.1:${port}`;
+    writeFileSync(join(home, 'run', 'url'), `${url}\n`);
+    await factory.start();
+    const close = async () => {
+      dispatcher.close('Gantry stops.');
+      await closeServer(server);
+      await factory.close();
+      await panes.close();
+      await store.close();
+    };
+    return { url, store, ledger, panes, factory, close };
+  };
+
+  let now = await run();
+  let stopped = false;
+  onTestFinished(async () => {
+    if (stopped) now = await run();
+    await now.factory.stopAll();
+    await now.panes.stopHost({ force: true });
+    await now.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  const engine: Engine = {
+    home,
+    workspace,
+    get url() {
+      return now.url;
+    },
+    get store() {
+      return now.store;
+    },
+    get ledger() {
+      return now.ledger;
+    },
+    get panes() {
+      return now.panes;
+    },
+    get factory() {
+      return now.factory;
+    },
+    async call(method, path, body, { token = ownerToken, headers = {} } = {}) {
+      const response = await fetch(`${now.url}/api/factory${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+    },
+    write(path, text) {
+      mkdirSync(dirname(join(workspace, path)), { recursive: true });
+      writeFileSync(join(workspace, path), text);
+    },
+    team(name, text) {
+      engine.write(join('.gantry', 'teams', name, 'team.yaml'), text);
+    },
+    async agent(address) {
+      return (await engine.call<Agent>('GET', `/agents/${encodeURIComponent(address)}`)).body;
+    },
+    until: (address, state) =>
+      waitFor(
+        () => engine.agent(address),
+        (agent) => agent.state === state,
+      ),
+    async botToken(address) {
+      const { id } = await engine.agent(address);
+      return readFileSync(join(home, 'run', 'bots', id, 'token'), 'utf8').trim();
+    },
+    async restart() {
+      if (!stopped) await now.close();
+      stopped = false;
+      now = await run();
+    },
+    async stop() {
+      await now.close();
+      stopped = true;
+    },
+  };
+  return engine;
+}
+
+/** Asks again until the answer fits; fails with the last one after 15 s. */
+export async function waitFor<T>(ask: () => Promise<T> | T, fits: (value: T) => boolean): Promise<T> {
+  const end = Date.now() + 15_000;
+  for (;;) {
+    const value = await ask();
+    if (fits(value)) return value;
+    if (Date.now() > end) throw new Error(`Never came; last was ${JSON.stringify(value)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** A team of shells with these slugs. */
+export const shells = (...slugs: string[]) =>
+  `bots:\n${slugs.map((slug) => `  - {bot: ${slug}, harness: shell}\n`).join('')}`;
