@@ -1,0 +1,58 @@
+/** What one wire gives: how it reads a request and how it says a reply. Knows no HTTP beyond status, body and stream events. */
+import type { ModelReply, ModelRequest, WireName } from './script.ts';
+
+export type Json = Readonly<Record<string, unknown>>;
+export type SpokenReply = Exclude<ModelReply, { kind: 'error' }>;
+
+export interface StreamEvent {
+  /** Name of the SSE event; absent where the wire has none. */
+  readonly event?: string;
+  readonly data: Json | '[DONE]';
+  /** Waited before it is sent. */
+  readonly pauseMs?: number;
+  /** The last event that a cut stream still sends. */
+  readonly cutAfter?: true;
+}
+
+export interface Wire {
+  readonly name: WireName;
+  /** null: another path. `stream` is known from path or body. */
+  match(path: string, body: Json): { readonly model: string; readonly stream: boolean } | null;
+  read(body: Json): Pick<ModelRequest, 'system' | 'lastUser' | 'tools' | 'toolResults' | 'depth'>;
+  whole(reply: SpokenReply, model: string, id: string): Json;
+  events(reply: SpokenReply, model: string, id: string): StreamEvent[];
+  error(status: number, message: string): { readonly status: number; readonly body: Json };
+}
+
+/** Text of a content that is a string or a list of blocks with `text`. */
+export function contentText(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content
+    .map((block: unknown) => (isJson(block) && typeof block.text === 'string' ? block.text : ''))
+    .filter((part) => part !== '')
+    .join('\n');
+}
+
+export function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function list(value: unknown): Json[] {
+  return Array.isArray(value) ? value.filter(isJson) : [];
+}
+
+/** What a reply says in words and which tools it calls, whatever its kind. */
+export function spoken(reply: SpokenReply): {
+  words: string;
+  calls: readonly { name: string; input: Json }[];
+  pieces: number;
+  pauseMs: number;
+} {
+  return {
+    words: reply.text ?? '',
+    calls: reply.kind === 'tools' ? reply.calls : [],
+    pieces: reply.kind === 'text' ? (reply.pieces ?? 4) : 4,
+    pauseMs: reply.kind === 'text' ? (reply.pauseMs ?? 0) : 0,
+  };
+}
