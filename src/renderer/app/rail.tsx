@@ -12,7 +12,7 @@ const barItem =
 function NeedDot({ count }: { count: number }) {
   if (count === 0) return null;
   return (
-    <span className="absolute top-0.5 right-0.5 flex min-w-3.5 items-center justify-center rounded-full bg-need px-1 text-[10px] leading-[14px] font-semibold text-window tabular-nums">
+    <span className="absolute -top-1.5 left-3 flex min-w-3.5 items-center justify-center rounded-full bg-need px-1 text-[10px] leading-[14px] font-semibold text-window tabular-nums">
       {count}
       <span className="sr-only"> need you</span>
     </span>
@@ -25,9 +25,11 @@ export function Rail({ needCount, narrow, onPalette }: { needCount: number; narr
       <nav aria-label="Places" className="flex h-14 border-t border-line bg-panel pb-[env(safe-area-inset-bottom)]">
         {places.map((place) => (
           <Link key={place.path} to={place.path} activeOptions={{ exact: place.path === '/' }} className={barItem}>
-            <place.icon className="size-5" aria-hidden="true" />
+            <span className="relative">
+              <place.icon className="size-5" aria-hidden="true" />
+              {place.path === '/' && <NeedDot count={needCount} />}
+            </span>
             {place.name}
-            {place.path === '/' && <NeedDot count={needCount} />}
           </Link>
         ))}
         <button type="button" onClick={onPalette} className={barItem}>
@@ -51,8 +53,10 @@ export function Rail({ needCount, narrow, onPalette }: { needCount: number; narr
           title={`${place.name} (g ${place.letter})`}
           className={`${item} ${place.foot ? 'mt-auto' : ''}`}
         >
-          <place.icon className="size-[18px]" aria-hidden="true" />
-          {place.path === '/' && <NeedDot count={needCount} />}
+          <span className="relative">
+            <place.icon className="size-[18px]" aria-hidden="true" />
+            {place.path === '/' && <NeedDot count={needCount} />}
+          </span>
         </Link>
       ))}
     </nav>

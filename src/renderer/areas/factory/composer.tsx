@@ -1,6 +1,6 @@
 /** Writing to a bot: text, target, whether it may wait; the plan before it is sent; what became of it after. */
 import { useQueryClient } from '@tanstack/react-query';
-import { Send } from 'lucide-react';
+import { Eye, Send } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import type { z } from 'zod';
 import type { Agent } from '../../../contracts/factory/agent.ts';
@@ -122,7 +122,7 @@ export function Composer({
             value={target ?? ''}
             onChange={(event) => onTarget(event.target.value)}
             aria-label="Bot"
-            className="h-7 max-w-44 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
+            className="h-7 max-w-44 max-sm:w-28 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
           >
             {target === null && <option value="">Choose a bot</option>}
             {agents.map((agent) => (
@@ -142,8 +142,9 @@ export function Composer({
           Queue if busy
         </label>
         <span className="ml-auto flex items-center gap-2">
-          <Button kind="quiet" disabled={!ready} onClick={() => void preview()}>
-            Preview
+          <Button kind="quiet" disabled={!ready} onClick={() => void preview()} title="What sending would do">
+            <Eye className="size-3.5 sm:hidden" aria-hidden="true" />
+            <span className="max-sm:sr-only">Preview</span>
           </Button>
           <Button kind="primary" type="submit" disabled={!ready} aria-keyshortcuts="Control+Enter">
             <Send className="size-3.5" aria-hidden="true" />

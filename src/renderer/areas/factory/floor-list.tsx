@@ -1,7 +1,7 @@
 /** Teams and their bots: state, reason, queue, time. A click shows the pane; a team starts and stops from its row. */
 import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { CircleX, Play, Plus, Square } from 'lucide-react';
+import { CircleStop, CircleX, Play, Plus } from 'lucide-react';
 import { useRef } from 'react';
 import type { Agent, InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
 import { useServices } from '../../app/services.tsx';
@@ -28,7 +28,7 @@ export function FloorList(props: FloorListProps) {
   const count = agents.data?.agents.length ?? 0;
   return (
     <section aria-label="Teams and bots" className="flex min-h-0 flex-1 flex-col bg-panel">
-      <div className="flex shrink-0 items-center gap-2 border-b border-line p-2">
+      <div className="flex min-h-10 shrink-0 items-center gap-2 border-b border-line px-2">
         <input
           type="search"
           data-filter="true"
@@ -143,7 +143,7 @@ function TeamRow({ team, live, onTeam }: { team: Team; live: number; onTeam: Flo
             label={`Stop ${team.name}`}
             onClick={() => onTeam({ verb: 'down', team: team.name })}
           >
-            <Square aria-hidden="true" />
+            <CircleStop aria-hidden="true" />
           </IconButton>
         )}
       </span>

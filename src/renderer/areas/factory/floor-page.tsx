@@ -2,18 +2,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ArrowLeft, PanelRight } from 'lucide-react';
-import { Dialog as Radix } from 'radix-ui';
-import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import { toast } from 'sonner';
+import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react';
 import type { Agent } from '../../../contracts/factory/agent.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { pathOfView } from '../../app/places.ts';
 import { useServices, useSettings } from '../../app/services.tsx';
 import { useNarrow, useTight } from '../../app/use-narrow.ts';
 import { IconButton } from '../../ui/button.tsx';
+import { Sheet } from '../../ui/sheet.tsx';
 import { Composer } from './composer.tsx';
 import { LastDeliveries } from './deliveries.tsx';
 import { DemoDialog } from './demo-dialog.tsx';
+import { useBotOfAddress, useTeamActions, useUnknownRequests } from './floor-hooks.ts';
 import { FloorList } from './floor-list.tsx';
 import type { FloorState } from './floor-state.tsx';
 import { Inspector } from './inspector.tsx';
@@ -135,7 +135,7 @@ export function FloorPage() {
     ];
   }, [focused, narrow, navigate, settings, tight]);
   useAddActions(actions);
-  useTeamActions(setAsk);
+  useTeamActions(agents, setAsk);
 
   const list = (
     <FloorList
@@ -249,7 +249,7 @@ export function FloorPage() {
         </aside>
       )}
       {tight && (
-        <Sheet open={sheet} onOpenChange={setSheet}>
+        <Sheet open={sheet} onOpenChange={setSheet} title="Inspector">
           {inspector}
         </Sheet>
       )}
@@ -279,83 +279,4 @@ export function FloorPage() {
       )}
     </div>
   );
-}
-
-/** The inspector over the page where there is no room beside it. */
-function Sheet({
-  open,
-  onOpenChange,
-  children,
-}: {
-  open: boolean;
-  onOpenChange: (open: boolean) => void;
-  children: React.ReactNode;
-}) {
-  return (
-    <Radix.Root open={open} onOpenChange={onOpenChange}>
-      <Radix.Portal>
-        <Radix.Overlay className="fixed inset-0 z-40 bg-shade" />
-        <Radix.Content
-          aria-describedby={undefined}
-          className="appear fixed inset-x-0 bottom-0 z-50 flex h-[70dvh] flex-col overflow-hidden rounded-t-panel border border-line bg-panel shadow-float outline-none sm:inset-y-0 sm:right-0 sm:left-auto sm:h-auto sm:w-80 sm:rounded-none"
-        >
-          <Radix.Title className="sr-only">Inspector</Radix.Title>
-          {children}
-        </Radix.Content>
-      </Radix.Portal>
-    </Radix.Root>
-  );
-}
-
-/** Says when a pane was asked for that is not here; before the bots have loaded nobody can know. */
-function useUnknownRequests(agents: readonly Agent[] | undefined): void {
-  const { paneRequests } = useServices();
-  const waiting = useSyncExternalStore(paneRequests.subscribe, paneRequests.waiting);
-  useEffect(() => {
-    if (agents === undefined) return;
-    for (const request of waiting) {
-      if (agents.some((agent) => agent.id === request.botId || agent.pane?.id === request.paneId)) continue;
-      paneRequests.done(request);
-      toast(`There is no bot ${request.botId} on this floor.`);
-    }
-  }, [agents, waiting, paneRequests]);
-}
-
-/** A bot named in the address shows its pane, also when the page was opened there. */
-function useBotOfAddress(agents: readonly Agent[], focused: string | null): void {
-  const { paneRequests } = useServices();
-  const shown = useRef<string | null>(null);
-  useEffect(() => {
-    if (focused === null || shown.current === focused) return;
-    if (!agents.some((agent) => agent.id === focused)) return;
-    shown.current = focused;
-    if (!paneRequests.waiting().some((request) => request.botId === focused)) {
-      paneRequests.add({ botId: focused, paneId: null, originView: null });
-    }
-  }, [agents, focused, paneRequests]);
-}
-
-function useTeamActions(setAsk: (ask: TeamAsk) => void): void {
-  const { queries } = useServices();
-  const teams = useQuery(queries.teams);
-  const names = teams.data?.teams;
-  const actions = useMemo<readonly Action[]>(
-    () =>
-      (names ?? []).flatMap((team): Action[] => [
-        {
-          id: `up-${team.name}`,
-          title: `Start ${team.name}`,
-          group: 'Teams',
-          run: () => setAsk({ verb: 'up', team: team.name }),
-        },
-        {
-          id: `down-${team.name}`,
-          title: `Stop ${team.name}`,
-          group: 'Teams',
-          run: () => setAsk({ verb: 'down', team: team.name }),
-        },
-      ]),
-    [names, setAsk],
-  );
-  useAddActions(actions);
 }

@@ -12,7 +12,7 @@ import { DeliveryRow } from './deliveries.tsx';
 import { EventFeed } from './event-feed.tsx';
 
 const tab =
-  'h-9 flex-1 border-b-2 border-transparent text-muted data-[state=active]:border-accent data-[state=active]:text-ink';
+  'h-[39px] flex-1 truncate border-b-2 border-transparent text-muted data-[state=active]:border-accent data-[state=active]:text-ink';
 
 export function Inspector({ agent, agents }: { agent: Agent | null; agents: readonly Agent[] }) {
   return (

@@ -186,7 +186,10 @@ export function PaneTerminal(props: PaneTerminalProps) {
   }, [scheme, terminalFontSize, terminalRenderer, screenReader]);
   useEffect(() => watch.current?.setUrgent(active), [active]);
   useEffect(() => {
-    if (focusRequest > 0) open.current?.terminal.focus();
+    if (focusRequest === 0) return;
+    // The dock moves a pane into place after it was shown, which would lose the focus again.
+    const timer = setTimeout(() => open.current?.terminal.focus(), 0);
+    return () => clearTimeout(timer);
   }, [focusRequest]);
 
   return <div ref={box} className="absolute inset-0 overflow-auto" data-pane-terminal={agentId} />;

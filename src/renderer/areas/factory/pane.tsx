@@ -43,7 +43,7 @@ export function Pane(props: PaneProps) {
   return (
     <section
       aria-label={`Pane of ${agent.name}`}
-      className="flex h-full min-w-0 flex-col bg-window"
+      className="flex h-full min-w-0 flex-col bg-terminal"
       onPointerDown={onFocus}
     >
       <PaneHeader {...props} size={paneId === null ? null : size} />

@@ -105,7 +105,7 @@ export function Scrollback({ agentId, name, onClose }: { agentId: string; name: 
   return (
     <section
       aria-label={`Scrollback of ${name}`}
-      className="absolute inset-0 z-10 flex flex-col bg-window"
+      className="absolute inset-0 z-10 flex flex-col bg-terminal"
       onKeyDown={(event) => {
         if (event.key === 'Escape') {
           event.stopPropagation();

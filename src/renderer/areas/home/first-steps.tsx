@@ -37,7 +37,7 @@ export function FirstSteps({ onDemo }: { onDemo: () => void }) {
         </Step>
         <Step number={2} title="Have an agent of your own signed in">
           <p className="text-muted">
-            The card beside shows which are installed here, and the command for each that is not.
+            The list of harnesses shows which are installed here, and the command for each that is not ready.
           </p>
         </Step>
         <Step number={3} title="Write your team">

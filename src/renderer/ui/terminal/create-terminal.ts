@@ -33,7 +33,8 @@ export function openTerminal(
     scrollback: options.scrollback,
     fontFamily: '"JetBrains Mono Variable", ui-monospace, monospace',
     fontSize: look.fontSize,
-    lineHeight: 1.2,
+    // 18 px a row at the usual 12.5 px.
+    lineHeight: 1.08,
     letterSpacing: 0,
     theme: terminalThemes[look.scheme],
     // Programs choose colours for a ground they do not know; text stays legible on ours.

@@ -1,4 +1,4 @@
-/** Colours of terminals. xterm wants plain colours, so the two schemes are written out; grounds match the tokens. */
+/** Colours of terminals. xterm wants plain colours, so the two schemes are written out; the grounds are those of --terminal. */
 import type { ITheme } from '@xterm/xterm';
 
 export const terminalThemes: Readonly<Record<'dark' | 'light', ITheme>> = {

@@ -1,0 +1,30 @@
+/** A part of the page that lies over it where there is no room beside: from below, or from the right on a wider window. */
+import { Dialog as Radix } from 'radix-ui';
+import type { ReactNode } from 'react';
+
+export function Sheet({
+  open,
+  onOpenChange,
+  title,
+  children,
+}: {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+  title: string;
+  children: ReactNode;
+}) {
+  return (
+    <Radix.Root open={open} onOpenChange={onOpenChange}>
+      <Radix.Portal>
+        <Radix.Overlay className="fixed inset-0 z-40 bg-shade" />
+        <Radix.Content
+          aria-describedby={undefined}
+          className="appear fixed inset-x-0 bottom-0 z-50 flex h-[70dvh] flex-col overflow-hidden rounded-t-panel border border-line bg-panel shadow-float outline-none sm:inset-y-0 sm:right-0 sm:left-auto sm:h-auto sm:w-80 sm:rounded-none"
+        >
+          <Radix.Title className="sr-only">{title}</Radix.Title>
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
