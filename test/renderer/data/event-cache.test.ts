@@ -1,0 +1,96 @@
+import { QueryClient } from '@tanstack/react-query';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Agent } from '../../../src/contracts/factory/agent.ts';
+import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
+import { createEventCache, parseFactoryEvent } from '../../../src/renderer/data/event-cache.ts';
+import { keys } from '../../../src/renderer/data/queries.ts';
+
+const at = '2026-01-02T03:04:05.678Z';
+const agent: Agent = {
+  id: 'agent_1',
+  slug: 'web',
+  name: 'web',
+  address: 'web@dev',
+  team: 'dev',
+  role: null,
+  binding: { type: 'terminal', harness: 'shell' },
+  state: 'needs_you',
+  stateReason: 'run `npm publish`?',
+  stale: false,
+  currentNode: null,
+  proof: { proven: 0, total: 0 },
+  pane: { id: 'pane_1', attachable: true },
+  machine: 'computer_1',
+  runner: 'local',
+  queueDepth: 0,
+  since: '2026-01-02T03:00:00.000Z',
+};
+const delivery: Delivery = { id: 'delivery_1', to: 'web@dev', via: 'pane', state: 'queued', evidence: null, at };
+
+let client: QueryClient;
+let voided: unknown[];
+beforeEach(() => {
+  vi.useFakeTimers();
+  client = new QueryClient();
+  voided = [];
+  vi.spyOn(client, 'invalidateQueries').mockImplementation(async (filters) => {
+    voided.push(filters?.queryKey ?? 'all');
+  });
+  client.setQueryData(keys.agents, { agents: [agent], engine: { running: true, error: null } });
+  client.setQueryData(keys.teams, { teams: [{ name: 'dev', agents: [agent] }], invalid: [] });
+  client.setQueryData(keys.deliveriesOf('agent_1'), { deliveries: [delivery], nextCursor: null });
+});
+afterEach(() => vi.useRealTimers());
+
+function event(type: string, data: unknown) {
+  const parsed = parseFactoryEvent({ type, at, data });
+  if (parsed === null) throw new Error(`${type} was not understood`);
+  return parsed;
+}
+
+test('a new state shows at once in both lists, without the reason of the former one', () => {
+  createEventCache(client).apply(event('agent.state', { agentId: 'agent_1', state: 'working', pane: agent.pane }));
+  const lists = [
+    client.getQueryData<{ agents: Agent[] }>(keys.agents)?.agents[0],
+    client.getQueryData<{ teams: { agents: Agent[] }[] }>(keys.teams)?.teams[0]?.agents[0],
+  ];
+  for (const shown of lists) expect(shown).toMatchObject({ state: 'working', stateReason: null, since: at });
+});
+
+test('a repeated state keeps its reason and its time', () => {
+  createEventCache(client).apply(event('agent.state', { agentId: 'agent_1', state: 'needs_you', pane: agent.pane }));
+  expect(client.getQueryData<{ agents: Agent[] }>(keys.agents)?.agents[0]).toEqual(agent);
+});
+
+test('a burst of events reads the lists again once', () => {
+  const cache = createEventCache(client);
+  for (let index = 0; index < 50; index += 1) {
+    cache.apply(event('agent.state', { agentId: `agent_${index}`, state: 'idle', pane: null }));
+  }
+  vi.advanceTimersByTime(1000);
+  expect(voided).toEqual([keys.agents]);
+});
+
+test('a known delivery changes in place; a new one has the lists of deliveries read again', () => {
+  const cache = createEventCache(client);
+  cache.apply(event('delivery', { ...delivery, state: 'verified', evidence: 'hook' }));
+  const list = client.getQueryData<{ deliveries: Delivery[] }>(keys.deliveriesOf('agent_1'));
+  expect(list?.deliveries).toEqual([{ ...delivery, state: 'verified', evidence: 'hook' }]);
+  vi.advanceTimersByTime(1000);
+  expect(voided).toEqual([keys.agents]);
+  cache.apply(event('delivery', { ...delivery, id: 'delivery_2' }));
+  vi.advanceTimersByTime(1000);
+  expect(voided).toContainEqual(keys.deliveries);
+});
+
+test('a changed team has teams and bots read again', () => {
+  createEventCache(client).apply(event('team.changed', { team: 'dev', change: 'file', agents: [] }));
+  vi.advanceTimersByTime(1000);
+  expect(voided).toEqual([keys.agents, keys.teams]);
+});
+
+test('events of types or shapes it does not know are ignored', () => {
+  expect(parseFactoryEvent({ type: 'from.the.future', at, data: {} })).toBeNull();
+  expect(parseFactoryEvent({ type: 'agent.state', at, data: { agentId: 1 } })).toBeNull();
+  expect(parseFactoryEvent('junk')).toBeNull();
+});
