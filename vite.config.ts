@@ -1,6 +1,6 @@
 /**
  * One build for everything that is shipped: `vite build --app` makes the four environments below into `out/`.
- * renderer: the page. server: the programs that Node runs (cli, pane-host, hook). main, preload: the Electron shell.
+ * renderer: the page. server: the programs that Node runs (cli, pane-host). main, preload: the Electron shell.
  * Native modules stay outside, because their binaries lie beside their packages; all else is bundled.
  */
 import { builtinModules } from 'node:module';
@@ -62,11 +62,7 @@ export default defineConfig({
         chunkSizeWarningLimit: 900,
       },
     },
-    server: program(
-      { cli: 'src/cli/main.ts', 'pane-host': 'src/pane-host/main.ts', hook: 'src/cli/hook.ts' },
-      'out/server',
-      'es',
-    ),
+    server: program({ cli: 'src/cli/main.ts', 'pane-host': 'src/pane-host/main.ts' }, 'out/server', 'es'),
     main: program({ main: 'src/main/main.ts' }, 'out/main', 'es'),
     preload: program({ preload: 'src/preload/preload.ts' }, 'out/preload', 'cjs'),
   },

@@ -2,6 +2,6 @@
 import { runHook } from '../runtime-server/factory/harness/hook-client.ts';
 
 /** Exit code 0 whatever happens, so that a hook never stands in the way of a bot. */
-export async function main(argv: readonly string[]): Promise<number> {
-  return runHook(argv[0] ?? '', { env: process.env, stdin: process.stdin, stdout: process.stdout });
+export function main(argv: readonly string[]): Promise<number> {
+  return runHook(argv[0] ?? '', process);
 }

@@ -16,11 +16,9 @@ export interface EndingDeps {
   readonly stopBots: boolean;
   /** Names of the commands, for the last line. */
   readonly names: { readonly gantry: string; readonly start: string };
-  /** How many bots are live; null when it cannot be known. */
-  liveBots(): Promise<number | null>;
-  stopAllBots(): Promise<void>;
-  /** Ends the servers, and the pane host when no bot is live. */
-  closeServers(): Promise<void>;
+  liveBots(): number;
+  /** Ends the servers, and the pane host when no bot is live; the bots first when told so. */
+  close(stopBots: boolean): Promise<void>;
   say(text: string): void;
   now(): number;
   after(ms: number, task: () => void): () => void;
@@ -46,21 +44,18 @@ export function createEnding(deps: EndingDeps): Ending {
   });
 
   async function end(reason: Reason): Promise<number> {
-    const live = await deps.liveBots();
+    const live = deps.liveBots();
     let stop = deps.stopBots;
-    if (!stop && live !== null && live > 0 && deps.interactive && reason === 'SIGINT') {
+    if (!stop && live > 0 && deps.interactive && reason === 'SIGINT') {
       const bots = count(live, 'bot');
       deps.say(
         `${bots} ${live === 1 ? 'keeps' : 'keep'} running; Ctrl-C again within 5 s stops ${live === 1 ? 'it' : 'them'} too`,
       );
       stop = await askedAgain();
     }
-    if (stop && live !== 0) {
-      deps.say('Stopping the bots …');
-      await deps.stopAllBots();
-    }
-    await deps.closeServers();
-    if (!stop && live !== null && live > 0) {
+    if (stop && live > 0) deps.say(`Stopping ${count(live, 'bot')} …`);
+    await deps.close(stop);
+    if (!stop && live > 0) {
       deps.say(
         `${count(live, 'bot')} still running. See again: ${deps.names.start}. Stop: ${deps.names.gantry} stop --all`,
       );

@@ -4,20 +4,13 @@
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { dataFolder } from '../../host/places.ts';
+import type { Combined } from '../../host/combined.ts';
 import { readSettings } from '../../host/settings.ts';
 import { type Action, type Context, flag, type Input, optionalFlag, optionalText } from '../command.ts';
-import { connect, type FactoryClient } from '../connect.ts';
-import { liveBots, stopLiveBots } from '../live-bots.ts';
 import { openBrowser } from './browser.ts';
 import { createEnding, type Reason } from './ending.ts';
 import { hereAndNow, overSsh, sshLine } from './surroundings.ts';
 import { openWindow } from './window.ts';
-
-/** Bots have this long to end before the servers are closed all the same, ms. */
-const stopLimit = 10_000;
-/** An engine that does not say within this time how many bots live is ended without knowing, ms. */
-const countLimit = 1_500;
 
 export const start: Action = async (context, input) => {
   const settings = readSettings(context.env, {
@@ -39,11 +32,8 @@ export const start: Action = async (context, input) => {
     interactive,
     stopBots: flag(input, 'stopBots'),
     names: context.names,
-    liveBots: () => asking(context, countLimit, async (factory) => (await liveBots(factory)).length),
-    stopAllBots: async () => {
-      await asking(context, stopLimit, stopLiveBots);
-    },
-    closeServers: () => servers.close(),
+    liveBots: () => servers.liveBots(),
+    close: (stopBots) => servers.close({ stopBots }),
     say: (text) => context.output.note(text),
     now: () => performance.now(),
     after(ms, task) {
@@ -61,25 +51,17 @@ export const start: Action = async (context, input) => {
   return code;
 };
 
-interface Servers {
-  readonly origin: string;
-  readonly engineUrl: string;
-  readonly workspace: string;
-  openUrl(): Promise<{ url: string; expiresAt: string }>;
-}
-
 async function announce(
   context: Context,
   input: Input,
-  servers: Servers,
+  servers: Combined,
   interactive: boolean,
   end: (reason: Reason) => void,
 ): Promise<void> {
   const place = hereAndNow(context.env);
-  const home = dataFolder(context.env);
   const code = await servers.openUrl();
   if (context.output.json) {
-    const { workspace, engineUrl } = servers;
+    const { home, workspace, engineUrl } = servers;
     context.output.result({ ...code, engine: engineUrl, home, workspace, pid: process.pid }, () => '');
     return;
   }
@@ -90,7 +72,7 @@ async function announce(
     ...(overSsh(place) ? [`  First, on your own computer:  ${sshLine(place, port)}`] : []),
     `  Open       ${code.url}`,
     `             valid once, for ten minutes; ${interactive ? 'Enter prints a new one' : `new one: ${context.names.gantry} open`}`,
-    `  Data       ${home}`,
+    `  Data       ${servers.home}`,
     `  Workspace  ${servers.workspace}`,
     `  Stop       ${interactive ? 'Ctrl-C' : `${context.names.gantry} stop`}`,
     '',
@@ -99,7 +81,7 @@ async function announce(
   if (interactive) readEnter(context, servers);
   if (flag(input, 'headless')) return;
   const shown = await openWindow(
-    { env: context.env, place, home, address: async () => (await servers.openUrl()).url },
+    { env: context.env, place, home: servers.home, address: async () => (await servers.openUrl()).url },
     () => end('window'),
   );
   if (!shown && interactive && optionalFlag(input, 'open') !== false) {
@@ -109,7 +91,7 @@ async function announce(
   }
 }
 
-function readEnter(context: Context, servers: Servers): void {
+function readEnter(context: Context, servers: Combined): void {
   const { stdin } = context.terminal;
   stdin.on('data', (data: Buffer) => {
     if (!data.includes(10)) return;
@@ -128,24 +110,5 @@ function isForeground(): boolean {
     return group === foreground;
   } catch {
     return true;
-  }
-}
-
-/** Asks our own engine by its front door, with a limit: an engine that hangs must not keep us from ending. Null: no answer. */
-async function asking<T>(
-  context: Context,
-  limit: number,
-  ask: (factory: FactoryClient) => Promise<T>,
-): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((done) => {
-    timer = setTimeout(() => done(null), limit);
-  });
-  try {
-    return await Promise.race([connect(context.env, context.names).then(({ factory }) => ask(factory)), late]);
-  } catch {
-    return null;
-  } finally {
-    clearTimeout(timer);
   }
 }
