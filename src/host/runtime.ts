@@ -30,6 +30,7 @@ import {
   factoryMigrations,
 } from '../runtime-server/factory/index.ts';
 import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
+import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
 import { openEngineDoors } from './engine-server.ts';
@@ -66,6 +67,8 @@ export interface Runtime {
 
 /** Within the 5 s of the whole, together with the cloud API. */
 const closeLimitMs = 3_000;
+/** A pane host is up in 0.1–0.3 s; nobody waits longer than this for one that is not. */
+const paneHostMs = 3_000;
 
 /** Fails with `transport` when the port is taken, and with what the store says of a damaged or foreign database. */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
@@ -175,6 +178,8 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     linkToken,
     link: { open: () => openEngine(places.engineSocket) },
     async start() {
+      // Bots that run already are taken up at once; a host that does not come is told by the factory itself.
+      await readable(panes);
       await factory.start();
       doors.serve({
         routes: factory.routes,
@@ -196,6 +201,24 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       await closing.close();
     },
   };
+}
+
+/** Resolves once the pane host can be read, or after {@link paneHostMs}. */
+function readable(panes: PaneEngine): Promise<void> {
+  if (panes.engine().running) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      stop();
+      resolve();
+    };
+    const stop = panes.listen({
+      onEngine: ({ running }) => {
+        if (running) done();
+      },
+    });
+    const timer = setTimeout(done, paneHostMs);
+  });
 }
 
 function openEngine(path: string): ReturnType<Link['open']> {
