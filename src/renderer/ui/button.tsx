@@ -1,5 +1,5 @@
 /** Buttons of 28 px (40 px under a finger). One `primary` a view; the rest is `plain` or `quiet`. */
-import type { ButtonHTMLAttributes, ReactNode } from 'react';
+import type { ButtonHTMLAttributes, ReactNode, Ref } from 'react';
 
 type Kind = 'primary' | 'plain' | 'quiet' | 'danger';
 
@@ -15,6 +15,7 @@ const base =
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   kind?: Kind;
+  ref?: Ref<HTMLButtonElement>;
 }
 
 export function Button({ kind = 'plain', className = '', type = 'button', ...rest }: ButtonProps) {

@@ -11,6 +11,7 @@ export function Dialog({
   description,
   children,
   footer,
+  onPrimary,
 }: {
   open: boolean;
   onOpenChange: (open: boolean) => void;
@@ -18,12 +19,22 @@ export function Dialog({
   description: string;
   children: ReactNode;
   footer?: ReactNode;
+  /** What Ctrl Enter does, from wherever the focus is in the dialog. */
+  onPrimary?: () => void;
 }) {
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-shade" />
-        <Radix.Content className="appear fixed inset-x-0 bottom-0 z-50 flex max-h-[85dvh] flex-col rounded-t-panel border border-line bg-panel shadow-float outline-none sm:inset-x-auto sm:top-[12vh] sm:bottom-auto sm:left-1/2 sm:max-h-[76vh] sm:w-[560px] sm:-translate-x-1/2 sm:rounded-panel">
+        <Radix.Content
+          onKeyDown={(event) => {
+            if (onPrimary !== undefined && event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+              event.preventDefault();
+              onPrimary();
+            }
+          }}
+          className="appear fixed inset-x-0 bottom-0 z-50 flex max-h-[85dvh] flex-col rounded-t-panel border border-line bg-panel shadow-float outline-none sm:inset-x-auto sm:top-[12vh] sm:bottom-auto sm:left-1/2 sm:max-h-[76vh] sm:w-[560px] sm:-translate-x-1/2 sm:rounded-panel"
+        >
           <header className="flex items-start gap-2 border-b border-line px-4 py-3">
             <div className="min-w-0 flex-1">
               <Radix.Title className="text-title font-semibold">{title}</Radix.Title>

@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { useFocusWhen } from '../../ui/use-focus-when.ts';
 
 export function DemoDialog({ onClose, onAdded }: { onClose: () => void; onAdded: (team: string) => void }) {
   const { api, queries } = useServices();
@@ -22,6 +23,7 @@ export function DemoDialog({ onClose, onAdded }: { onClose: () => void; onAdded:
   });
 
   async function add(): Promise<void> {
+    if (busy || plan.data === undefined) return;
     setBusy(true);
     setFailure(null);
     try {
@@ -41,12 +43,19 @@ export function DemoDialog({ onClose, onAdded }: { onClose: () => void; onAdded:
       onOpenChange={(open) => !open && onClose()}
       title="Add the demo team"
       description="A demo: three shell bots at work in a sample project. They run real commands there and need no account."
+      onPrimary={() => void add()}
       footer={
         <>
           <Button kind="quiet" onClick={onClose}>
             Cancel
           </Button>
-          <Button kind="primary" autoFocus disabled={busy || plan.data === undefined} onClick={() => void add()}>
+          <Button
+            kind="primary"
+            ref={useFocusWhen(plan.data !== undefined)}
+            disabled={busy || plan.data === undefined}
+            aria-keyshortcuts="Control+Enter"
+            onClick={() => void add()}
+          >
             {busy ? 'Adding' : 'Add the demo'}
           </Button>
         </>

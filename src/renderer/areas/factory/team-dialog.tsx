@@ -9,6 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { useFocusWhen } from '../../ui/use-focus-when.ts';
 
 export interface TeamAsk {
   readonly verb: 'up' | 'down' | 'problems';
@@ -105,6 +106,7 @@ function UpDialog({
       onOpenChange={(open) => !open && onClose()}
       title={`Start ${team}`}
       description="This is what will happen. Nothing has started yet."
+      onPrimary={() => void start()}
       footer={
         <>
           <Button kind="quiet" onClick={onClose}>
@@ -112,7 +114,7 @@ function UpDialog({
           </Button>
           <Button
             kind="primary"
-            autoFocus
+            ref={useFocusWhen(starts.length > 0)}
             disabled={busy || starts.length === 0}
             aria-keyshortcuts="Control+Enter"
             onClick={() => void start()}
@@ -122,38 +124,31 @@ function UpDialog({
         </>
       }
     >
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the primary shortcut works from every field of the dialog */}
-      <div
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void start();
-        }}
-      >
-        {known !== undefined && known.presets.length > 0 && (
-          <label className="mb-3 flex items-center gap-2 text-muted">
-            Preset
-            <select
-              value={preset ?? known.preset ?? ''}
-              onChange={(event) => setPreset(event.target.value === '' ? undefined : event.target.value)}
-              className="h-7 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
-            >
-              {known.preset === null && <option value="">none</option>}
-              {known.presets.map((name) => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
-        {plan.error !== null ? (
-          <Problem error={plan.error} />
-        ) : plan.data === undefined ? (
-          <SkeletonRows count={3} />
-        ) : (
-          <PlanList plan={plan.data.plan} />
-        )}
-        {failure !== null && <Problem error={failure} />}
-      </div>
+      {known !== undefined && known.presets.length > 0 && (
+        <label className="mb-3 flex items-center gap-2 text-muted">
+          Preset
+          <select
+            value={preset ?? known.preset ?? ''}
+            onChange={(event) => setPreset(event.target.value === '' ? undefined : event.target.value)}
+            className="h-7 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
+          >
+            {known.preset === null && <option value="">none</option>}
+            {known.presets.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      {plan.error !== null ? (
+        <Problem error={plan.error} />
+      ) : plan.data === undefined ? (
+        <SkeletonRows count={3} />
+      ) : (
+        <PlanList plan={plan.data.plan} />
+      )}
+      {failure !== null && <Problem error={failure} />}
     </Dialog>
   );
 }
@@ -173,6 +168,7 @@ function DownDialog({ team, onClose }: { team: string; onClose: () => void }) {
   const stops = steps?.filter((step) => step.action === 'stop') ?? [];
 
   async function stop(): Promise<void> {
+    if (busy || stops.length === 0) return;
     setBusy(true);
     setFailure(null);
     try {
@@ -193,12 +189,19 @@ function DownDialog({ team, onClose }: { team: string; onClose: () => void }) {
       onOpenChange={(open) => !open && onClose()}
       title={`Stop ${team}`}
       description="Their programs end; what they printed stays readable. Nothing has stopped yet."
+      onPrimary={() => void stop()}
       footer={
         <>
           <Button kind="quiet" onClick={onClose}>
             Cancel
           </Button>
-          <Button kind="danger" autoFocus disabled={busy || stops.length === 0} onClick={() => void stop()}>
+          <Button
+            kind="danger"
+            ref={useFocusWhen(stops.length > 0)}
+            disabled={busy || stops.length === 0}
+            aria-keyshortcuts="Control+Enter"
+            onClick={() => void stop()}
+          >
             {busy ? 'Stopping' : stops.length === 0 ? 'Nothing to stop' : `Stop ${count(stops.length)}`}
           </Button>
         </>

@@ -21,7 +21,14 @@ function Step({ number, title, children }: { number: number; title: string; chil
   );
 }
 
-export function FirstSteps({ onDemo }: { onDemo: () => void }) {
+export function FirstSteps({
+  demoTeam,
+  onDemo,
+}: {
+  /** Name of the demo team where it is in the workspace already. */
+  demoTeam: string | null;
+  onDemo: () => void;
+}) {
   const { queries } = useServices();
   const workspace = useQuery(queries.workspace);
   return (
@@ -29,10 +36,14 @@ export function FirstSteps({ onDemo }: { onDemo: () => void }) {
       <ol>
         <Step number={1} title="Watch a demo team">
           <p className="text-muted">
-            A demo: three shell bots at work in a sample project. You see what will be written before anything is.
+            A demo: three shell bots at work in a sample project.{' '}
+            {demoTeam === null
+              ? 'You see what will be written before anything is.'
+              : 'Its files are in this workspace already; nothing runs yet.'}
           </p>
           <Button kind="primary" onClick={onDemo}>
-            <Play className="size-3.5" aria-hidden="true" /> Add the demo team
+            <Play className="size-3.5" aria-hidden="true" />
+            {demoTeam === null ? 'Add the demo team' : 'Start the demo team'}
           </Button>
         </Step>
         <Step number={2} title="Have an agent of your own signed in">

@@ -31,20 +31,27 @@ export function HomePage() {
   const [ask, setAsk] = useState<TeamAsk | null>(null);
   const [demo, setDemo] = useState(false);
   const none = teams.data !== undefined && teams.data.teams.length === 0 && teams.data.invalid.length === 0;
+  const workspace = useQuery(queries.workspace);
+  const demoTeam =
+    workspace.data?.demo === true ? (teams.data?.teams.find((team) => team.name === 'demo')?.name ?? null) : null;
   const live = agents.data?.agents.filter((agent) => agent.pane !== null) ?? [];
+
+  // Before the first bot ran there is nothing to report, so the page says how to begin.
+  const fresh =
+    none || (demoTeam !== null && (agents.data?.agents.every((agent) => agent.state === 'offline') ?? false));
 
   return (
     <main className="min-w-0 flex-1 overflow-y-auto">
       <ObeyLink />
       <div className="mx-auto flex max-w-[1080px] flex-col gap-4 p-4 sm:p-6">
         <h1 className="text-page font-semibold">Home</h1>
-        {none ? (
-          <div className="grid items-start gap-4 lg:grid-cols-[1fr_380px]">
-            <FirstSteps onDemo={() => setDemo(true)} />
-            <HarnessCard />
-          </div>
-        ) : (
-          <div className="grid items-start gap-4 lg:grid-cols-[1fr_380px]">
+        <div className="grid items-start gap-4 lg:grid-cols-[1fr_380px]">
+          {fresh ? (
+            <FirstSteps
+              demoTeam={demoTeam}
+              onDemo={() => (demoTeam === null ? setDemo(true) : setAsk({ verb: 'up', team: demoTeam }))}
+            />
+          ) : (
             <div className="flex min-w-0 flex-col gap-4">
               <Card title="Needs you">
                 <ListStates
@@ -89,7 +96,9 @@ export function HomePage() {
               </Card>
               {live.length > 0 && <SendCard agents={live} />}
             </div>
-            <div className="flex min-w-0 flex-col gap-4">
+          )}
+          <div className="flex min-w-0 flex-col gap-4">
+            {!none && (
               <Card title="Teams">
                 <ListStates
                   source={teams}
@@ -106,10 +115,10 @@ export function HomePage() {
                   )}
                 </ListStates>
               </Card>
-              <HarnessCard />
-            </div>
+            )}
+            <HarnessCard />
           </div>
-        )}
+        </div>
       </div>
       {ask !== null && (
         <TeamDialog
