@@ -112,7 +112,11 @@ export interface PaneRecord {
 }
 
 /** What an agent shows once its program has ended (gaps.md, Agent state: `failed` the harness ended with an error). */
-export function shownAfterExit(exit: { code: number | null; signal: string | null }, since: number): Shown {
+export function shownAfterExit(
+  exit: { code: number | null; signal: string | null; reason: string | null },
+  since: number,
+): Shown {
+  if (exit.reason !== null) return { state: 'offline', reason: exit.reason, since };
   if (exit.code === 0) return { state: 'offline', reason: 'the program ended', since };
   if (exit.code !== null) return { state: 'failed', reason: `the program ended with exit code ${exit.code}`, since };
   if (exit.signal !== null) return { state: 'failed', reason: `the program was ended by ${exit.signal}`, since };

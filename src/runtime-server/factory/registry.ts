@@ -140,11 +140,22 @@ export function createRegistry(deps: RegistryDeps): Registry {
     for (const listener of gateListeners) listener(entry.id);
   };
 
+  /** A harness that this version does not have leaves its pane visible, but nobody can send to it. */
+  const takeUp = (spec: BotSpec, paneId: string): HarnessBot | null => {
+    try {
+      return deps.harnesses.attach(spec, paneId);
+    } catch (error) {
+      deps.log.warn(`The bot in pane ${paneId} could not be taken up.`, { error: String(error) });
+      return null;
+    }
+  };
+
   const attach = (entry: Entry, spec: BotSpec, paneId: string) => {
     entry.release();
     entry.live = true;
     entry.spec = spec;
-    const bot = deps.harnesses.attach(spec, paneId);
+    const bot = takeUp(spec, paneId);
+    if (bot === null) return;
     const offState = bot.onState((state) => {
       if (entry.bot !== bot || !entry.live) return;
       show(entry, { state: state.state, reason: state.reason, since: state.since });
@@ -181,7 +192,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       info.id,
       stopping.has(info.id)
         ? { state: 'offline', reason: 'stopped', since: at }
-        : shownAfterExit({ code: info.exitCode, signal: info.exitSignal }, at),
+        : shownAfterExit({ code: info.exitCode, signal: info.exitSignal, reason: info.endReason }, at),
     );
   };
 

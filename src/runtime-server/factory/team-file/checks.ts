@@ -67,7 +67,8 @@ function checkBots(file: Raw, bots: readonly Raw[]): RawProblem[] {
     preset,
     overrides: record(record(value).bots),
   }));
-  if (typeof file.default_preset !== 'string') shapes.unshift({ preset: null, overrides: {} });
+  const byDefault = typeof file.default_preset === 'string' && Object.hasOwn(presets, file.default_preset);
+  if (!byDefault) shapes.unshift({ preset: null, overrides: {} });
   const problems = new Map<string, RawProblem>();
   bots.forEach((bot, index) => {
     for (const { preset, overrides } of shapes) {
@@ -76,7 +77,7 @@ function checkBots(file: Raw, bots: readonly Raw[]): RawProblem[] {
         const inPreset = preset !== null && Object.hasOwn(override, problem.field);
         const path = inPreset
           ? ['presets', preset, 'bots', String(bot.bot), problem.field]
-          : ['bots', index, ...(Object.hasOwn(bot, problem.field) ? [problem.field] : [])];
+          : ['bots', index, problem.field];
         const key = `${path.join('.')} ${problem.message}`;
         if (!problems.has(key)) problems.set(key, { path, message: problem.message });
       }
@@ -95,7 +96,7 @@ function checkBot(bot: LooseBot): { field: string; message: string }[] {
   }
   if (binding === 'terminal' && bot.harness === undefined && wished.length === 0) {
     problems.push({
-      field: 'bot',
+      field: 'harness',
       message: `Bot ${name} has no harness. Add harness: claude, shell, custom or another.`,
     });
   }
