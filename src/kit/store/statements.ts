@@ -11,6 +11,8 @@ export interface Statements {
   savepoint(): void;
   release(): void;
   rollbackTo(): void;
+  /** Moves the write-ahead log into the database and cuts it to nothing. Throws when the disk refuses. */
+  emptyLog(): void;
   /** Writes one row that means nothing: whether the disk takes a commit again. */
   touch(): void;
 }
@@ -50,6 +52,9 @@ export function createStatements(database: Database): Statements {
     release: fixed('RELEASE operation'),
     rollbackTo: () => {
       database.exec('ROLLBACK TO operation; RELEASE operation');
+    },
+    emptyLog: () => {
+      database.pragma('wal_checkpoint(TRUNCATE)');
     },
     touch: fixed(
       `INSERT INTO store_meta (key, value) VALUES ('touched', 1) ON CONFLICT (key) DO UPDATE SET value = value + 1`,

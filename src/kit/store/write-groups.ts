@@ -203,6 +203,8 @@ export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
     if (closed || refused === null) return;
     try {
       if (deps.hasSpace()) {
+        // A log that cannot grow any more still takes a small row: only an emptied one says that larger ones will fit.
+        statements.emptyLog();
         statements.begin();
         statements.touch();
         statements.commit();

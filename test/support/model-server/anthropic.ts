@@ -36,11 +36,17 @@ export const anthropic: Wire = {
   match: (path, body) => (path === '/v1/messages' ? { model: String(body.model), stream: body.stream === true } : null),
   read(body) {
     const messages = list(body.messages);
-    const last = messages.at(-1);
-    const results = list(last?.content).filter((block) => block.type === 'tool_result');
+    // Clients put system messages behind the user's: the turn is everything after the last answer.
+    const turn = messages
+      .slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1)
+      .filter(({ role }) => role === 'user');
+    const results = turn.flatMap(({ content }) => list(content)).filter((block) => block.type === 'tool_result');
     return {
       system: contentText(body.system),
-      lastUser: last?.role === 'user' ? contentText(last.content) : '',
+      lastUser: turn
+        .map(({ content }) => contentText(content))
+        .join('\n')
+        .trim(),
       tools: list(body.tools).map((tool) => String(tool.name)),
       toolResults: results.map((block) => ({ callId: String(block.tool_use_id), text: contentText(block.content) })),
       depth: messages.length,
