@@ -41,6 +41,7 @@ export interface ConnectionDeps {
 
 export interface Connection {
   wanted(pane: string): boolean;
+  created(info: InfoWire): void;
   tick(pane: LivePane): void;
   printed(pane: string): void;
   osc(pane: string, kept: KeptOsc): void;
@@ -113,6 +114,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     hello() {
       return { major: protocol.major, minor: protocol.minor, pid: process.pid, startedAt: deps.startedAt };
     },
+    ping: () => ({}),
     observe({ seen }) {
       observing = true;
       // The answer is written first: what follows is told of panes that the client knows.
@@ -276,6 +278,9 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
 
   const connection: Connection = {
     wanted: (pane) => observing || watches.has(pane),
+    created(info) {
+      if (observing) tell({ ev: 'created', pane: info.id, info });
+    },
     tick(pane) {
       const watch = watches.get(pane.spec.id);
       if (watch?.busy) watch.stale = true;

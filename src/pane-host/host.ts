@@ -15,6 +15,7 @@ import { closeRecord, type PaneRecord, readRecords, removeRecord, writeRecord } 
 
 export interface HostListener {
   wanted(pane: string): boolean;
+  created(info: InfoWire): void;
   tick(pane: LivePane): void;
   printed(pane: string): void;
   osc(pane: string, kept: KeptOsc): void;
@@ -190,7 +191,9 @@ export function createHost(deps: HostDeps): Host {
       const pane = startPane({ folder, startPty, parts: loaded, feed, now: deps.now, events }, marked);
       panes.set(spec.id, pane);
       save(pane);
-      return pane.info();
+      const info = pane.info();
+      listener.created(info);
+      return info;
     },
     kill(id) {
       const running = ending.get(id);

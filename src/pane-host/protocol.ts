@@ -117,6 +117,7 @@ export interface ScreenWire {
 
 export type Request =
   | { readonly op: 'hello'; readonly major: number; readonly token: string; readonly who: string }
+  | { readonly op: 'ping' }
   /** Facts, sequences and ends of all panes from now on; each pane's kept sequences after `seen[pane]` come first. */
   | { readonly op: 'observe'; readonly seen: Readonly<Record<string, number>> }
   | { readonly op: 'create'; readonly spec: PaneSpecWire }
@@ -140,6 +141,7 @@ export type Request =
 
 export interface Answers {
   hello: { readonly major: number; readonly minor: number; readonly pid: number; readonly startedAt: string };
+  ping: Record<never, never>;
   observe: { readonly panes: readonly InfoWire[] };
   create: { readonly info: InfoWire };
   write: Record<never, never>;
@@ -168,6 +170,8 @@ export interface HostError {
 // ---- What the host says unasked ----
 
 export type Event =
+  /** Before anything else is said of the pane, also to the client that asked for it. */
+  | { readonly ev: 'created'; readonly pane: string; readonly info: InfoWire }
   | { readonly ev: 'facts'; readonly pane: string; readonly facts: FactsWire }
   /** `seq` counts the sequences of one pane, so that a client that comes back hears each once. */
   | { readonly ev: 'osc'; readonly pane: string; readonly seq: number; readonly osc: OscWire }

@@ -43,6 +43,7 @@ export async function startHostServer(options: HostServerOptions): Promise<HostS
     log,
     listener: {
       wanted: (pane) => [...connections].some((connection) => connection.wanted(pane)),
+      created: (info) => each((connection) => connection.created(info)),
       tick: (pane) => each((connection) => connection.tick(pane)),
       printed: (pane) => each((connection) => connection.printed(pane)),
       osc: (pane, kept) => each((connection) => connection.osc(pane, kept)),

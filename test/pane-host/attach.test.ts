@@ -100,8 +100,11 @@ test('a drawing and what follows it make the same screen as all bytes from the s
   await connection.request({ op: 'create', spec: spec(p, painter) });
   await go(connection, p);
   const found: Recorder[] = [];
-  for (let count = 0; count < 25; count++) {
-    await sleep(17);
+  for (let count = 0; count < 20; count++) {
+    await until('it printed more', async () => {
+      const { ok } = await connection.request({ op: 'read', pane: p, offset: 0, max: 0 });
+      return ok.end > count * 100_000;
+    });
     found.push(await open('snapshot'));
   }
   await until('it stands still', async () => {
@@ -116,7 +119,7 @@ test('a drawing and what follows it make the same screen as all bytes from the s
     expect(recorder.bytes().equals(whole.subarray(recorder.snapshot!.offset))).toBe(true);
     expect(await screenOf([recorder.snapshot!.ansi, recorder.bytes()])).toEqual(wanted);
   }
-  expect(new Set(found.map((recorder) => recorder.snapshot!.offset)).size).toBeGreaterThan(3);
+  expect(new Set(found.map((recorder) => recorder.snapshot!.offset)).size).toBeGreaterThan(1);
 });
 
 /** Rows and cursor of a fresh terminal that was given these bytes. */

@@ -18,11 +18,17 @@ export interface PaneEngineDeps {
   readonly command: readonly [string, ...string[]];
   /** A listener or viewer threw. */
   readonly onError: (error: unknown) => void;
+  /** How often the host is asked whether it is there, ms. */
+  readonly heartbeatMs?: number;
 }
+
+/** A host that hangs is noticed after one to two of these: no person waits long, no busy computer raises an alarm. */
+const heartbeatMs = 5000;
 
 /** A host that was just started binds its socket within this time, ms: 0.1–0.3 s measured, more on a busy computer. */
 const startMs = 10_000;
 const pollMs = 25;
+const startAgainMs = 1000;
 /** Waits between tries to reach a host, ms: the first hides a host that is being replaced, the last spares the computer. */
 const backoffMs = [50, 200, 1000, 5000];
 
@@ -38,6 +44,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
   let closed = false;
   let stopping = false;
   let retry: NodeJS.Timeout | undefined;
+  let heartbeat: NodeJS.Timeout | undefined;
   let tries = 0;
   let connecting = reach();
 
@@ -80,9 +87,14 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
     } catch (error) {
       if (!nobodyThere(error)) throw error;
     }
-    startHost({ files, home: deps.home, command: deps.command });
     const deadline = performance.now() + startMs;
+    let started = Number.NEGATIVE_INFINITY;
     for (;;) {
+      // Again and again: a host that is just ending keeps a new one from starting.
+      if (performance.now() - started >= startAgainMs) {
+        started = performance.now();
+        startHost({ files, home: deps.home, command: deps.command });
+      }
       await new Promise((resolve) => setTimeout(resolve, pollMs));
       try {
         return await connectHost(files, hostToken(files), events);
@@ -101,6 +113,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
 
   async function takeOver(found: HostConnection): Promise<void> {
     connection = found;
+    beat(found);
     const { ok } = await found.request({ op: 'observe', seen: Object.fromEntries(oscSeen) });
     const known = new Map(panes);
     panes.clear();
@@ -117,6 +130,26 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
     for (const stream of streams.all()) startStream(stream.number, stream.pane, stream.from);
   }
 
+  /** A process that was stopped keeps its sockets open: only an answer shows that it lives. */
+  function beat(found: HostConnection): void {
+    let answered = true;
+    clearInterval(heartbeat);
+    heartbeat = setInterval(() => {
+      if (connection !== found) return;
+      if (!answered) {
+        unreadable('The pane host does not answer.');
+        return;
+      }
+      answered = false;
+      found.request({ op: 'ping' }).then(
+        () => {
+          answered = true;
+        },
+        () => {},
+      );
+    }, deps.heartbeatMs ?? heartbeatMs);
+  }
+
   function ended(info: PaneInfo): void {
     if (panes.has(info.id)) panes.set(info.id, info);
     oscSeen.delete(info.id);
@@ -124,6 +157,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
   }
 
   function unreadable(why: string): void {
+    clearInterval(heartbeat);
     connection?.close();
     connection = null;
     if (closed) return;
@@ -143,9 +177,13 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
 
   function onEvent(event: Event, tail: Uint8Array): void {
     switch (event.ev) {
+      case 'created':
+        panes.set(event.pane, event.info);
+        break;
       case 'facts': {
         const known = panes.get(event.pane);
-        if (known) panes.set(event.pane, { ...known, offset: event.facts.offset, facts: event.facts });
+        if (!known) break;
+        panes.set(event.pane, { ...known, offset: event.facts.offset, facts: event.facts });
         each((listener) => listener.onFacts?.(event.pane, event.facts));
         break;
       }
@@ -197,8 +235,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
     get: (id) => panes.get(id) ?? null,
     async create(spec) {
       const { ok } = await ask({ op: 'create', spec });
-      // A pane that ended at once has been told of already.
-      if (!panes.has(ok.info.id)) panes.set(ok.info.id, ok.info);
+      // It was told of before the answer, and may have printed or ended since.
       return panes.get(ok.info.id) ?? ok.info;
     },
     async write(id, data) {
@@ -265,6 +302,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
     async close() {
       closed = true;
       clearTimeout(retry);
+      clearInterval(heartbeat);
       connection?.close();
       connection = null;
     },
