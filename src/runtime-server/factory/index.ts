@@ -64,6 +64,8 @@ export function createFactory(deps: FactoryDeps): Factory {
   const offState = registry.onState(({ agentId, pane }) => {
     if (pane !== null) live.add(agentId);
     else if (live.delete(agentId)) {
+      // What waits for it says so at once.
+      lanes.wake(laneOf(agentId));
       Promise.resolve(deps.botTokens.revoke(agentId)).catch((error: unknown) => {
         log.warn('The token of a stopped bot could not be voided.', { agentId, error: String(error) });
       });

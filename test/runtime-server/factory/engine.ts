@@ -5,7 +5,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Agent } from '../../../src/contracts/factory/agent.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
@@ -84,6 +84,8 @@ export interface Engine {
 }
 
 export interface EngineOptions {
+  /** Takes the end of the engine; by default it ends with the test. */
+  readonly onEnd?: (end: () => Promise<void>) => void;
   readonly timers?: Timers;
   readonly recheckMs?: number;
 }
@@ -180,7 +182,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
 
   let now = await run();
   let stopped = false;
-  onTestFinished(async () => {
+  (options.onEnd ?? onTestFinished)(async () => {
     if (stopped) now = await run();
     await now.factory.stopAll();
     await now.panes.stopHost({ force: true });
@@ -249,6 +251,54 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     },
   };
   return engine;
+}
+
+/** One engine for all tests of a file: each test makes teams of its own. */
+export function sharedEngine(options: EngineOptions = {}): { readonly current: Engine } {
+  let engine: Engine;
+  let end = async () => {};
+  beforeAll(async () => {
+    engine = await startEngine({
+      ...options,
+      onEnd: (stop) => {
+        end = stop;
+      },
+    });
+  });
+  afterAll(() => end());
+  return {
+    get current() {
+      return engine;
+    },
+  };
+}
+
+let teams = 0;
+
+/** A new team of idle shells. Answers its name. */
+export async function startShells(engine: Engine, ...slugs: string[]): Promise<string> {
+  const name = newTeam(engine, ...slugs);
+  const { status, body } = await engine.call('POST', `/teams/${name}/up`, {});
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  for (const slug of slugs) await engine.until(`${slug}@${name}`, 'idle');
+  return name;
+}
+
+/** A new team of shells that are not running. */
+export function newTeam(engine: Engine, ...slugs: string[]): string {
+  teams += 1;
+  const name = `t${teams}`;
+  engine.team(name, shells(...slugs));
+  return name;
+}
+
+/** The shell of the bot is in a program of the foreground until the answered function is called. */
+export async function makeBusy(engine: Engine, address: string): Promise<() => void> {
+  const file = `free-${address}`;
+  const text = `until [ -e ${file} ]; do sleep 0.05; done; rm ${file}`;
+  await engine.call('POST', `/agents/${address}/input`, { text, keys: ['Enter'] });
+  await engine.until(address, 'working');
+  return () => engine.write(file, '');
 }
 
 /** Asks again until the answer fits; fails with the last one after 15 s. */
