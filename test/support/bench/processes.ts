@@ -1,0 +1,56 @@
+/** Processor time and memory of processes, read from Linux's /proc. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Processor milliseconds that all threads of a process have used so far (nanosecond counters, not 10 ms ticks). */
+export function cpuMs(pid: number): number {
+  let total = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    try {
+      total += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ')[0]);
+    } catch {
+      // The thread ended between the listing and the reading.
+    }
+  }
+  return total / 1e6;
+}
+
+/** Proportional set size: shared pages are counted by share. Megabytes of 10^6 bytes. */
+export function pssMb(pid: number): number {
+  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
+  const kibibytes = /^Pss:\s+(\d+) kB/m.exec(rollup)?.[1];
+  if (kibibytes === undefined) throw new Error(`/proc/${pid}/smaps_rollup has no Pss line.`);
+  return (Number(kibibytes) * 1024) / 1e6;
+}
+
+export interface ProcessInfo {
+  readonly pid: number;
+  readonly parent: number;
+  readonly command: string;
+}
+
+/** Every process that runs, with its arguments. */
+export function processes(): ProcessInfo[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
+        const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+        if (state === 'Z') return [];
+        const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+        return [{ pid: Number(name), parent: Number(parent), command }];
+      } catch {
+        return [];
+      }
+    });
+}
+
+/** The process and everything that descends from it. */
+export function withDescendants(root: number, all: readonly ProcessInfo[] = processes()): ProcessInfo[] {
+  const tree = new Set([root]);
+  for (let size = 0; size !== tree.size; ) {
+    size = tree.size;
+    for (const row of all) if (tree.has(row.parent)) tree.add(row.pid);
+  }
+  return all.filter((row) => tree.has(row.pid));
+}

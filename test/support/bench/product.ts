@@ -1,0 +1,178 @@
+/**
+ * Gantry as a person gets it, in a scratch home: the built program where it is fresh, as `scripts/gantry.mjs` decides, with
+ * journal, ledger, durable commits and authentication on.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startVictim, type Victim } from '../victim.ts';
+import { type Caller, createCaller } from './http.ts';
+import { processes } from './processes.ts';
+
+const root = new URL('../../..', import.meta.url).pathname;
+export const gantryCommand: readonly [string, ...string[]] = [process.execPath, join(root, 'scripts', 'gantry.mjs')];
+
+export interface ScratchHome {
+  readonly home: string;
+  readonly workspace: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Ends every program of this home and removes it. */
+  remove(): Promise<void>;
+}
+
+/** A data folder and a workspace of their own, with the given teams in it. */
+export function scratchHome(teams: Readonly<Record<string, string>> = {}): ScratchHome {
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-bench-'));
+  const home = join(folder, 'home');
+  const workspace = join(folder, 'workspace');
+  for (const [team, text] of Object.entries({ ...teams })) {
+    mkdirSync(join(workspace, '.gantry', 'teams', team), { recursive: true });
+    writeFileSync(join(workspace, '.gantry', 'teams', team, 'team.yaml'), text);
+  }
+  mkdirSync(workspace, { recursive: true });
+  return {
+    home,
+    workspace,
+    env: { HOME: folder, GANTRY_HOME: home },
+    remove: async () => {
+      await endAll(home);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Processes of this home: its servers and its pane host. */
+function programsOf(home: string): number[] {
+  return processes()
+    .filter(({ pid, command }) => pid !== process.pid && command.includes(`--home ${home}`))
+    .map(({ pid }) => pid);
+}
+
+/** The pane host of a home; null while none runs. */
+export function paneHostOf(home: string): number | null {
+  return programsOf(home)[0] ?? null;
+}
+
+async function endAll(home: string): Promise<void> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const left = programsOf(home);
+    if (left.length === 0) return;
+    // TERM lets the host end its bots; a host that does not is ended after two seconds.
+    for (const pid of left) {
+      try {
+        process.kill(pid, tries < 40 ? 'SIGTERM' : 'SIGKILL');
+      } catch {
+        // Gone already.
+      }
+    }
+    await delay(50);
+  }
+}
+
+export interface Product {
+  readonly pid: number;
+  readonly origin: string;
+  readonly engineUrl: string;
+  readonly token: string;
+  /** Through the cloud API, as a browser goes. */
+  readonly web: Caller;
+  /** At the engine. */
+  readonly engine: Caller;
+  readonly victim: Victim;
+  kill(): Promise<unknown>;
+  /** Ends servers and bots in good order. */
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly port?: number;
+  readonly enginePort?: number;
+}
+
+/** Starts the servers of a home without a window and waits until they say where they are. */
+export async function startProduct(place: ScratchHome, options: StartOptions = {}): Promise<Product> {
+  const ports = ['--port', String(options.port ?? 0), '--engine-port', String(options.enginePort ?? 0)];
+  const command: [string, ...string[]] = [...gantryCommand, 'start', '--headless', '--json', ...ports];
+  const victim = startVictim({
+    command: [...command, '--workspace', place.workspace],
+    cwd: place.workspace,
+    env: place.env,
+  });
+  const line = await victim.until((text) => text.startsWith('{'));
+  const said = JSON.parse(line) as { url?: string; engine?: string; pid?: number };
+  if (said.url === undefined || said.engine === undefined || said.pid === undefined) {
+    throw new Error(`gantry start said ${line}`);
+  }
+  const token = readFileSync(join(place.home, 'token'), 'utf8').trim();
+  const origin = new URL(said.url).origin;
+  const web = createCaller(origin, token);
+  const engine = createCaller(said.engine, token);
+  const letGo = () => {
+    web.close();
+    engine.close();
+  };
+  return {
+    pid: said.pid,
+    origin,
+    engineUrl: said.engine,
+    token,
+    web,
+    engine,
+    victim,
+    kill: async () => {
+      letGo();
+      process.kill(said.pid as number, 'SIGKILL');
+      await victim.ended;
+    },
+    stop: async () => {
+      letGo();
+      victim.child.kill('SIGTERM');
+      await victim.ended;
+      await endAll(place.home);
+    },
+  };
+}
+
+/** A free port of the loopback; somebody else may take it before it is used, which then says so. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+export interface BenchAgent {
+  readonly id: string;
+  readonly slug: string;
+  readonly address: string;
+  readonly state: string;
+  readonly queueDepth: number;
+}
+
+/** Starts a team and waits until each of its bots can take a message. */
+export async function teamUp(product: Product, team: string): Promise<BenchAgent[]> {
+  await product.engine.call('POST', `/api/factory/teams/${team}/up`, {});
+  return waitIdle(product, team);
+}
+
+export async function agentsOf(caller: Caller, team: string): Promise<BenchAgent[]> {
+  return (await caller.call<{ agents: BenchAgent[] }>('GET', `/api/factory/agents?team=${team}`)).agents;
+}
+
+export async function waitIdle(product: Product, team: string): Promise<BenchAgent[]> {
+  for (let tries = 0; tries < 600; tries += 1) {
+    const agents = await agentsOf(product.engine, team);
+    if (agents.length > 0 && agents.every(({ state }) => state === 'idle')) return agents;
+    await delay(25);
+  }
+  throw new Error(`The bots of ${team} did not become idle: ${JSON.stringify(await agentsOf(product.engine, team))}`);
+}
+
+/** A team file of shell bots. */
+export function shellTeam(name: string, slugs: readonly string[]): string {
+  const bots = slugs.map((slug) => `  - { bot: ${slug}, role: worker, harness: shell }`);
+  return `name: ${name}\nversion: 1\nbots:\n${bots.join('\n')}\n`;
+}
