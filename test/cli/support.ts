@@ -11,8 +11,8 @@ import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
 import { createClosing } from '../../src/host/closing.ts';
 import { openEngineDoors } from '../../src/host/engine-server.ts';
 import { type Places, placesIn } from '../../src/host/places.ts';
-import { createLinkAuthenticator, createOwnerAuthenticator, proofOf } from '../../src/kit/http/principals.ts';
-import type { BoundRoute, Context, SseSink } from '../../src/kit/http/types.ts';
+import { createLinkAuthenticator, createOwnerAuthenticator, proofOf, localUserId } from '../../src/kit/http/principals.ts';
+import type { Authenticator, BoundRoute, Context, Principal, SseSink } from '../../src/kit/http/types.ts';
 import { createTokenFile, newToken } from '../../src/kit/secrets/token-file.ts';
 
 export const now = Date.parse('2026-01-02T03:04:05.000Z');
@@ -56,7 +56,7 @@ export interface TestEngine {
 
 /** `answers` by operation name. Agents are listed from `agents`. */
 export async function startEngine(
-  given: { answers?: Answers; agents?: readonly Agent[]; proof?: (challenge: string) => string } = {},
+  given: { answers?: Answers; agents?: readonly Agent[]; proof?: (challenge: string) => string; botToken?: string } = {},
 ): Promise<TestEngine> {
   const places = scratchHome();
   const token = createTokenFile(places.token);
@@ -96,7 +96,7 @@ export async function startEngine(
   doors.serve({
     routes: factoryRoutes.map(bindOne),
     owners: { agent: () => true, team: () => true, thread: () => true },
-    authenticators: [createOwnerAuthenticator(token)],
+    authenticators: [createOwnerAuthenticator(token), botAuthenticator(given.botToken)],
     linkAuthenticator: createLinkAuthenticator(newToken()),
     ids: { next: (prefix) => `${prefix}_1` },
     log: { warn: () => {}, error: () => {} },
@@ -105,6 +105,21 @@ export async function startEngine(
     idempotency: { once: (_request, work) => work() },
   });
   return { places, token, seen, url: doors.url, env: { GANTRY_HOME: places.home, PATH: process.env.PATH ?? '' } };
+}
+
+function botAuthenticator(token: string | undefined): Authenticator {
+  const bot: Principal = {
+    kind: 'bot',
+    userId: localUserId,
+    scopes: new Set(['agents:read', 'bots:act']),
+    via: 'bot-token',
+    agentId: 'agent_web',
+  };
+  return {
+    name: 'bot',
+    authenticate: (request) =>
+      token !== undefined && request.headers.authorization === `Bearer ${token}` ? bot : null,
+  };
 }
 
 export interface Ran {

@@ -1,0 +1,234 @@
+/** What each verb asks of the engine and what a person reads. */
+import { expect, test } from 'vitest';
+import type { Delivery } from '../../src/contracts/factory/delivery.ts';
+import { agent, at, run, startEngine } from './support.ts';
+
+test('agents ls shows states as words, how long, the queue and the reason, aligned', async () => {
+  const { env } = await startEngine({
+    agents: [
+      agent('web', { state: 'needs_you', stateReason: 'Waiting: run npm publish?', queueDepth: 2 }),
+      agent('api', { state: 'working' }),
+    ],
+  });
+  const { out, code } = await run(env, ['agents', 'ls']);
+  expect(code).toBe(0);
+  expect(out).toBe(`BOT       STATE      FOR    QUEUE  HARNESS  REASON
+web@demo  needs you  4 min  2      shell    Waiting: run npm publish?
+api@demo  working    4 min  -      shell
+1 bot waiting for you; look with: npx gantry agents attach web@demo
+`);
+});
+
+test('agents ls --json is the engine’s own document', async () => {
+  const agents = [agent('web')];
+  const { env } = await startEngine({ agents });
+  expect((await run(env, ['agents', 'ls', '--json'])).json()).toEqual({
+    agents,
+    engine: { running: true, error: null },
+  });
+});
+
+test('an empty list says what fills it', async () => {
+  const { env } = await startEngine({
+    answers: {
+      listTeams: () => ({ teams: [], invalid: [] }),
+      listDeliveries: () => ({ deliveries: [], nextCursor: null }),
+      listThreads: () => ({ threads: [], nextCursor: null }),
+    },
+  });
+  expect((await run(env, ['agents', 'ls'])).out).toContain('npx gantry teams demo');
+  expect((await run(env, ['teams', 'ls'])).out).toContain('npx gantry teams demo');
+  expect((await run(env, ['orchestration', 'deliveries'])).out).toContain('orchestration send');
+  expect((await run(env, ['orchestration', 'threads'])).out).toContain('--create');
+});
+
+test('terminals that cannot be read are said, and what is shown is called the last known', async () => {
+  const { env } = await startEngine({
+    answers: {
+      listAgents: () => ({
+        agents: [agent('web', { stale: true })],
+        engine: { running: false, error: 'The pane host is gone.' },
+      }),
+    },
+  });
+  const { out } = await run(env, ['agents', 'ls']);
+  expect(out).toContain('idle (stale)');
+  expect(out).toContain('The pane host is gone.');
+});
+
+test.each([
+  ['agent_web', 0],
+  ['web@demo', 0],
+  ['web', 0],
+  ['api', 64],
+  ['nobody', 2],
+])('a bot may be called %s', async (name, code) => {
+  const { env } = await startEngine({
+    agents: [agent('web'), agent('api'), agent('api', { id: 'agent_api2', address: 'api@other', team: 'other' })],
+  });
+  expect((await run(env, ['agents', 'show', name, '--json'])).code).toBe(code);
+});
+
+test('a screen is printed without colours where nobody looks, and no sequence of a bot gets through', async () => {
+  const screen = {
+    ansi: '\x1b[31mred\x1b[0m plain \x1b]0;title\x07\r\n\x1b[6nsecond',
+    revision: 1,
+    at,
+    cols: 20,
+    rows: 4,
+    cursor: { x: 0, y: 0, visible: true },
+  };
+  const { env } = await startEngine({
+    agents: [agent('web')],
+    answers: { agentScreen: () => screen, captureAgent: () => ({ text: 'a\x1b]0;evil\x07b\n', at }) },
+  });
+  expect((await run(env, ['agents', 'screen', 'web'])).out).toBe('red plain\nsecond\n');
+  expect((await run(env, ['agents', 'screen', 'web', '--json'])).json()).toEqual(screen);
+  expect((await run(env, ['agents', 'capture', 'web'])).out).toBe('a\uFFFD]0;evil\uFFFDb\n');
+});
+
+test('a transcript is read page by page to its end', async () => {
+  const pages: Record<string, { chunks: { at: string; text: string }[]; next: string | null }> = {
+    '': { chunks: [{ at, text: 'one ' }], next: 'c1' },
+    c1: { chunks: [{ at, text: 'two' }], next: 'c2' },
+    c2: { chunks: [], next: 'c2' },
+  };
+  const { env } = await startEngine({
+    agents: [agent('web')],
+    answers: { agentTranscript: ({ query }) => pages[String(query.cursor ?? '')] },
+  });
+  expect((await run(env, ['agents', 'transcript', 'web'])).out).toBe('one two\n');
+  expect((await run(env, ['agents', 'transcript', 'web', '--json'])).json()).toMatchObject({ next: 'c2' });
+  expect((await run(env, ['agents', 'transcript', 'web', '--json', '--cursor', 'c1'])).json()).toMatchObject({
+    chunks: [{ text: 'two' }],
+  });
+});
+
+test('agents input sends text and keys in one request', async () => {
+  const engine = await startEngine({ agents: [agent('web')], answers: { agentInput: () => ({ ok: true }) } });
+  expect((await run(engine.env, ['agents', 'input', 'web', 'ls', '-la', '--key', 'Enter', 'C-c'])).code).toBe(64);
+  expect((await run(engine.env, ['agents', 'input', 'web', '--key', 'Enter', 'C-c', '--', 'ls', '-la'])).code).toBe(0);
+  expect(engine.seen.at(-1)).toMatchObject({ op: 'agentInput', body: { text: 'ls -la', keys: ['Enter', 'C-c'] } });
+});
+
+const delivery = (change: Partial<Delivery>): Delivery => ({
+  id: 'delivery_1',
+  to: 'web@demo',
+  via: 'pane',
+  state: 'verified',
+  evidence: 'hook',
+  at,
+  ...change,
+});
+
+test.each([
+  ['verified', 'hook', 0, 'verified: its own hook reported it'],
+  ['queued', null, 0, 'queued: the bot is working'],
+  ['best_effort', null, 0, 'best effort'],
+  ['unconfirmed', null, 4, 'agents screen web@demo'],
+  ['failed', null, 3, 'failed'],
+] as const)('a %s send ends with its exit code and says so', async (state, evidence, code, words) => {
+  const answer = delivery({ state, evidence, detail: state === 'queued' ? 'the bot is working' : undefined });
+  const engine = await startEngine({ answers: { sendMessage: () => answer } });
+  const plain = await run(engine.env, ['orchestration', 'send', 'web@demo', 'Hello', 'you']);
+  expect(plain.code).toBe(code);
+  expect(plain.out).toContain(words);
+  expect(engine.seen.at(-1)?.body).toEqual({ to: 'web@demo', text: 'Hello you' });
+  const asked = await run(engine.env, ['orchestration', 'send', 'web@demo', 'Hello', '--json']);
+  expect(asked.code).toBe(code);
+  expect(asked.json()).toEqual(JSON.parse(JSON.stringify(answer)));
+});
+
+test.each([
+  [[], {}],
+  [['--queue'], { queue: true }],
+  [['--no-queue'], { queue: false }],
+  [
+    ['--raw', '--key', 'k', '--thread', 't', '--dag', 'd', '--node', 'n'],
+    { raw: true, idempotencyKey: 'k', threadId: 't', dagId: 'd', nodeId: 'n' },
+  ],
+] as const)('send %j asks for exactly that', async (options, body) => {
+  const engine = await startEngine({ answers: { sendMessage: () => delivery({}) } });
+  await run(engine.env, ['orchestration', 'send', 'web@demo', 'x', ...options]);
+  expect(engine.seen.at(-1)?.body).toEqual({ to: 'web@demo', text: 'x', ...body });
+});
+
+test('the text of a message may come from stdin, and an empty one is refused', async () => {
+  const engine = await startEngine({ answers: { sendMessage: () => delivery({}) } });
+  await run(engine.env, ['orchestration', 'send', 'web@demo'], 'two\nlines\n');
+  expect(engine.seen.at(-1)?.body).toEqual({ to: 'web@demo', text: 'two\nlines' });
+  await run(engine.env, ['orchestration', 'reply', 'thread_1', '-'], '--json looks like an option\n');
+  expect(engine.seen.at(-1)?.body).toEqual({ to: 'channel:thread_1', text: '--json looks like an option' });
+  expect((await run(engine.env, ['orchestration', 'send', 'web@demo'], '')).code).toBe(64);
+  expect((await run(engine.env, ['orchestration', 'send', 'web@demo'])).code).toBe(64);
+});
+
+test('teams down --all stops every team that has a live bot, once', async () => {
+  const engine = await startEngine({
+    agents: [
+      agent('web'),
+      agent('api'),
+      agent('old', { address: 'old@gone', team: 'gone' }),
+      agent('off', { address: 'off@quiet', team: 'quiet', pane: null, state: 'offline' }),
+    ],
+    answers: { teamDown: ({ params }) => ({ stopped: [`x@${params.name}`] }) },
+  });
+  expect((await run(engine.env, ['teams', 'down', '--all', '--json'])).json()).toEqual({
+    stopped: ['x@demo', 'x@gone'],
+  });
+});
+
+test('teams check names every problem with its line and ends with 64', async () => {
+  const problems = [
+    { path: 'bots[0].harness', line: 4, message: 'Unknown harness.' },
+    { path: 'edges', line: null, message: 'No such bot.' },
+  ];
+  const { env } = await startEngine({
+    answers: {
+      checkTeam: () => ({ team: 'demo', ok: false, problems }),
+      listTeams: () => ({ teams: [], invalid: [{ name: 'demo', problems }] }),
+    },
+  });
+  for (const argv of [
+    ['teams', 'check', 'demo'],
+    ['teams', 'check'],
+  ]) {
+    const ran = await run(env, argv);
+    expect(ran.code).toBe(64);
+    expect(ran.out).toBe('demo: 2 problems\n  line 4, bots[0].harness: Unknown harness.\n  edges: No such bot.\n');
+  }
+  expect((await run(env, ['teams', 'ls'])).out).toContain('line 4, bots[0].harness');
+});
+
+test('events --json is one document with what came until the limit', async () => {
+  const { env } = await startEngine({
+    answers: {
+      factoryEvents: (_seen, sink) => {
+        sink?.send({ id: '7', data: { type: 'team.changed', at, data: { team: 'demo', change: 'up', agents: [] } } });
+        sink?.send({ data: { type: 'agent.state', at, data: { agentId: 'a', state: 'idle', pane: null } } });
+        return new Promise(() => {});
+      },
+    },
+  });
+  const ran = await run(env, ['orchestration', 'events', '--after', '0', '--limit', '2', '--json']);
+  expect(ran.json()).toMatchObject({ events: [{ id: '7', type: 'team.changed' }, { id: null }], lastEventId: '7' });
+  const plain = await run(env, ['orchestration', 'events', '--limit', '2']);
+  expect(plain.out).toContain('team.changed');
+  expect(plain.out).toContain('a is idle');
+});
+
+test('doctor without an engine still reports this computer, and says what was not checked', async () => {
+  const ran = await run({ GANTRY_HOME: '/nonexistent/gantry', PATH: '' }, ['doctor']);
+  expect(ran.code).toBe(0);
+  expect(ran.out).toContain('Node');
+  expect(ran.out).toContain('were not checked');
+});
+
+test('completion scripts are accepted by their shell', async () => {
+  const { spawnSync } = await import('node:child_process');
+  const { out } = await run({}, ['completion', 'bash']);
+  const asked = `${out}\nCOMP_WORDS=(gantry teams ''); COMP_CWORD=2; _gantry; echo "\${COMPREPLY[@]}"`;
+  const bash = spawnSync('bash', ['-c', asked], { encoding: 'utf8' });
+  expect(bash.stderr).toBe('');
+  expect(bash.stdout.trim()).toBe('ls up down check demo');
+});
