@@ -7,7 +7,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Set in each pane's environment to the path of its record; daemons that left the session are found by it. */
-export const paneMark = 'GANTRY_PANE';
+export const paneMark = 'GANTRY_PANE_RECORD';
 
 /** Time for a program to put its house in order after TERM: agents print how to resume and reset the terminal in 0.3–0.7 s. */
 const graceMs = 1500;
