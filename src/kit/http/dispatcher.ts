@@ -59,7 +59,7 @@ interface Mounted {
   readonly bound: BoundRoute;
   readonly kinds: ReadonlySet<PrincipalKind>;
   readonly onlyPublic: boolean;
-  readonly firstStatus: number;
+  readonly usualStatus: number;
 }
 
 const anyone: Principal = { kind: 'public', userId: '', scopes: new Set(), via: 'nobody' };
@@ -103,7 +103,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         bound,
         kinds: new Set(route.auth),
         onlyPublic: route.auth?.length === 1 && route.auth[0] === 'public',
-        firstStatus: Number(Object.keys(route.answers ?? {})[0]),
+        // Keys that are numbers always come in ascending order, so what was written first cannot be told.
+        usualStatus: route.answers?.[201] === undefined ? Number(Object.keys(route.answers ?? {})[0]) : 201,
       };
       try {
         router.on(route.method, route.path, noop, mounted);
@@ -260,7 +261,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     let extra: Readonly<Record<string, string>> | undefined;
     const run = async (): Promise<KeptAnswer> => {
       const given = (await bound.handler(context as never)) as Answer<Route>;
-      const status = given.status ?? mounted.firstStatus;
+      const status = given.status ?? mounted.usualStatus;
       extra = given.headers;
       checkAnswer(route, status, given.body, requestId);
       return { status, text: given.body === undefined ? '' : JSON.stringify(given.body) };

@@ -48,7 +48,7 @@ export interface Context<R extends Route> {
   readonly response: ServerResponse;
 }
 
-/** A success answer. Status defaults to the first declared one. */
+/** A success answer. Status defaults to 201 where the route declares it, else to its lowest one. */
 export interface Answer<R extends Route> {
   readonly status?: keyof R['answers'] & number;
   readonly body: RouteAnswer<R>;

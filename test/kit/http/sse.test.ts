@@ -1,0 +1,192 @@
+import { type IncomingMessage, request } from 'node:http';
+import { expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { AppError } from '../../../src/contracts/common/errors.ts';
+import { defineRoute } from '../../../src/contracts/common/route.ts';
+import { bind, type SseHandler, type SseSink } from '../../../src/kit/http/types.ts';
+import { onEnd, ownerToken, serve } from './support.ts';
+
+const route = defineRoute({
+  op: 'watch',
+  area: 'test',
+  summary: 'a stream',
+  errors: 'factory',
+  method: 'GET',
+  path: '/api/factory/watch',
+  auth: ['owner'],
+  scope: 'agents:read',
+  owner: 'collection',
+  kind: 'sse',
+  events: { tick: z.number() },
+  answers: { 200: z.unknown() },
+});
+
+function open(port: number) {
+  let got = '';
+  const waiting: (() => void)[] = [];
+  const response = new Promise<IncomingMessage>((resolve, reject) => {
+    const outgoing = request(
+      {
+        host: '127.0.0.1',
+        port,
+        path: route.path,
+        headers: { authorization: `Bearer ${ownerToken}` },
+        agent: false,
+      },
+      resolve,
+    );
+    outgoing.on('error', reject);
+    outgoing.end();
+    onEnd(async () => void outgoing.destroy());
+  });
+  const reading = response.then((incoming) => {
+    incoming.on('error', () => {});
+    incoming.on('data', (chunk) => {
+      got += String(chunk);
+      for (const wake of waiting.splice(0)) wake();
+    });
+    return incoming;
+  });
+  return {
+    response,
+    leave: async () => void (await response).destroy(),
+    until: async (part: string) => {
+      await reading;
+      while (!got.includes(part)) await new Promise<void>((resolve) => void waiting.push(resolve));
+      return got;
+    },
+    end: async () => {
+      const incoming = await reading;
+      if (!incoming.closed) await new Promise((resolve) => incoming.once('close', resolve));
+      return got;
+    },
+  };
+}
+
+const start = (handler: SseHandler<typeof route>, limits = {}) => serve({ routes: [bind(route, handler)], limits });
+
+test('the first byte leaves before the first event', async () => {
+  const { port } = await start(() => {});
+  const stream = open(port);
+  expect(await stream.until(':')).toBe(':\n\n');
+  const { headers } = await stream.response;
+  expect(headers['content-type']).toBe('text/event-stream; charset=utf-8');
+  expect(headers['cache-control']).toBe('no-cache, no-transform');
+  expect(headers['content-encoding']).toBeUndefined();
+});
+
+test('events carry name, id and one line of JSON, and no id when there is none', async () => {
+  const { port } = await start((_, sink) => {
+    sink.send({ event: 'tick', id: '7', data: 'two\nlines' });
+    sink.send({ data: { a: 1 } });
+    sink.send({ id: '', data: null });
+    sink.close();
+  });
+  expect(await open(port).end()).toBe(
+    ':\n\nevent: tick\nid: 7\ndata: "two\\nlines"\n\ndata: {"a":1}\n\ndata: null\n\n',
+  );
+});
+
+test('what is refused before the stream begins is an ordinary error', async () => {
+  const { port, call } = await start(async () => {
+    await Promise.resolve();
+    throw new AppError('usage', 'after is not an id.', 'Leave it out.');
+  });
+  const reply = await call('GET', route.path);
+  expect([reply.status, reply.json.error.code]).toEqual([400, 'usage']);
+  for (let again = 0; again < 70; again += 1) await call('GET', route.path);
+  expect((await call('GET', route.path)).status).toBe(400);
+  expect(port).toBeGreaterThan(0);
+});
+
+test('a handler that fails later cuts the stream instead of ending it', async () => {
+  const { port } = await start(async (_, sink) => {
+    sink.open();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    throw new Error('broken');
+  });
+  const stream = open(port);
+  await stream.end();
+  expect((await stream.response).complete).toBe(false);
+});
+
+test('leaving is felt, and the place is given back', async () => {
+  let left = 0;
+  const { port, dispatcher } = await start(
+    (_, sink) => {
+      sink.signal.addEventListener('abort', () => {
+        left += 1;
+      });
+    },
+    { eventStreams: 1 },
+  );
+  const first = open(port);
+  await first.until(':');
+  const second = await open(port).response;
+  expect([second.statusCode, Number(second.headers['retry-after']) > 0]).toEqual([429, true]);
+  await first.leave();
+  await vi.waitFor(() => expect([left, dispatcher.streams]).toEqual([1, 0]));
+  await open(port).until(':');
+});
+
+test('a reader that does not read is cut off before it fills our memory', async () => {
+  let sink: SseSink | undefined;
+  const { port } = await start((_, given) => {
+    sink = given;
+  });
+  const { response } = open(port);
+  const incoming = await response;
+  incoming.pause();
+  await vi.waitFor(() => expect(sink).toBeDefined());
+  const event = { data: 'x'.repeat(64 * 1024) };
+  let sent = 0;
+  let mostWaiting = 0;
+  while (!sink!.signal.aborted && sent < 2000) {
+    sink!.send(event);
+    sent += 1;
+    mostWaiting = Math.max(mostWaiting, sent);
+    if (sent % 16 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(sink!.signal.aborted).toBe(true);
+  // Kernel buffers take a few MB; ours never more than its limit.
+  expect(mostWaiting).toBeLessThan(400);
+  expect(sink!.send(event)).toBe(false);
+  await sink!.drained();
+});
+
+test('one event larger than the limit still arrives', async () => {
+  const big = 'x'.repeat(600 * 1024);
+  const { port } = await start(async (_, sink) => {
+    expect(sink.send({ data: big })).toBe(false);
+    await sink.drained();
+    sink.send({ data: 'after' });
+    sink.close();
+  });
+  const text = await open(port).end();
+  expect(text.length).toBeGreaterThan(600 * 1024);
+  expect(text.endsWith('data: "after"\n\n')).toBe(true);
+});
+
+test('closing ends every stream with a last event', async () => {
+  const { port, dispatcher } = await start(() => {});
+  const streams = [open(port), open(port)];
+  for (const stream of streams) await stream.until(':');
+  dispatcher.close('Gantry stops.');
+  for (const stream of streams) {
+    expect(await stream.end()).toBe(':\n\nevent: closing\ndata: {"reason":"Gantry stops."}\n\n');
+    expect((await stream.response).complete).toBe(true);
+  }
+});
+
+test('a comment keeps a silent stream alive', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    const { port } = await start(() => {});
+    const stream = open(port);
+    await stream.until(':\n\n');
+    vi.advanceTimersByTime(15_000);
+    expect(await stream.until(':\n\n:\n\n')).toBe(':\n\n:\n\n');
+  } finally {
+    vi.useRealTimers();
+  }
+});
