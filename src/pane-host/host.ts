@@ -93,7 +93,8 @@ export function createHost(deps: HostDeps): Host {
       if (record.info.alive) {
         record = closeRecord(folder, record, 'the pane host ended');
         writeRecord(folder, record);
-        void endTree({ pid: record.info.pid, started: record.processStart }, markOf(record.info.id));
+        const started = process.platform === 'win32' ? null : record.processStart;
+        void endTree({ pid: record.info.pid, started }, markOf(record.info.id));
       }
       closed.set(record.info.id, record);
     }
@@ -122,6 +123,7 @@ export function createHost(deps: HostDeps): Host {
     tick: (pane: LivePane) => listener.tick(pane),
     printed: (pane: LivePane) => listener.printed(pane.spec.id),
     osc: (pane: LivePane, kept: KeptOsc) => listener.osc(pane.spec.id, kept),
+    resized: (pane: LivePane) => save(pane),
     fault: (pane: LivePane, what: string) => log(`${pane.spec.id}: ${what}`),
     ended(pane: LivePane) {
       const { id } = pane.spec;

@@ -47,6 +47,7 @@ export interface PaneEvents {
   wanted(pane: LivePane): boolean;
   printed(pane: LivePane): void;
   osc(pane: LivePane, kept: KeptOsc): void;
+  resized(pane: LivePane): void;
   ended(pane: LivePane): void;
   fault(pane: LivePane, what: string): void;
 }
@@ -288,6 +289,7 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire): LivePane {
       pty.resize(cols, rows);
       resizes.push({ offset: journal.end, cols, rows });
       if (resizes.length > resizesKept) resizes.shift();
+      events.resized(pane);
       dirty = true;
       pane.touch();
     },

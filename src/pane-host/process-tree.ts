@@ -3,7 +3,7 @@
  * these but still carries the pane's mark in its environment. A process is always named by pid *and* start time, so that a
  * number used again is never hit. It knows nothing of panes but that mark.
  */
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Set in each pane's environment to the path of its record; daemons that left the session are found by it. */
@@ -25,10 +25,12 @@ interface Proc {
   readonly state: string;
 }
 
-/** What `started` is for a live process now, or null. */
+/** What tells the process with this number from a later one with the same; null when there is none. */
 export function startOf(pid: number): string | null {
-  if (process.platform !== 'linux') return pidExists(pid) ? 'unknown' : null;
-  return readProc(pid)?.started ?? null;
+  if (process.platform === 'linux') return readProc(pid)?.started ?? null;
+  if (process.platform === 'win32') return pidExists(pid) ? 'unknown' : null;
+  const { stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });
+  return stdout.trim().replace(/\s+/g, ' ') || null;
 }
 
 /** Resolves when nothing of it is left, or with the number of processes that would not go. */
@@ -36,7 +38,8 @@ export async function endTree(
   root: { readonly pid: number; readonly started: string | null },
   mark: string,
 ): Promise<number> {
-  if (process.platform === 'win32') return endWindowsTree(root.pid);
+  // A terminal of Windows takes its programs with it; what is left of one that ended cannot be told from others.
+  if (process.platform === 'win32') return root.started === null ? 0 : endWindowsTree(root.pid);
   const known = new Map<number, Proc>();
   const deadline = performance.now() + graceMs;
   const told = new Set<number>();
@@ -93,7 +96,7 @@ async function remaining(
 }
 
 function signal(proc: Proc, name: NodeJS.Signals): void {
-  if (startOf(proc.pid) !== proc.started && process.platform === 'linux') return;
+  if (startOf(proc.pid) !== proc.started) return;
   try {
     process.kill(proc.pid, name);
   } catch {
@@ -143,25 +146,19 @@ function carriesMark(pid: number, mark: string): boolean {
 }
 
 function listByPs(): Promise<Proc[]> {
+  const columns = 'pid=,ppid=,pgid=,sess=,stat=,lstart=';
   return new Promise((resolve) => {
-    execFile('ps', ['-axo', 'pid=,ppid=,pgid=,sess=,stat='], (_error, stdout) => {
+    execFile('ps', ['-axo', columns], (_error, stdout) => {
       const rows = stdout.split('\n').map((line) => line.trim().split(/\s+/));
-      resolve(
-        rows.flatMap(([pid, parent, group, session, state = '']) =>
-          pid
-            ? [
-                {
-                  pid: Number(pid),
-                  parent: Number(parent),
-                  group: Number(group),
-                  session: Number(session),
-                  state: state.slice(0, 1),
-                  started: 'unknown',
-                },
-              ]
-            : [],
-        ),
-      );
+      const procs = rows.map(([pid, parent, group, session, state = '', ...started]) => ({
+        pid: Number(pid),
+        parent: Number(parent),
+        group: Number(group),
+        session: Number(session),
+        state: state.slice(0, 1),
+        started: started.join(' '),
+      }));
+      resolve(procs.filter((proc) => proc.pid > 0));
     });
   });
 }

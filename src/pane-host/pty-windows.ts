@@ -12,9 +12,10 @@ export function loadWindowsPty(): StartPty {
   return (options, sink) => {
     const { cols, rows, cwd, env } = options;
     const [file = '', ...args] = options.command;
-    const pty: IPty = spawn(file, args, { cols, rows, cwd, env, encoding: null });
+    const pty: IPty = spawn(file, args, { cols, rows, cwd, env });
+    // ConPTY itself writes whole characters, and node-pty gives them as text whatever it is asked for.
     pty.onData((data) => {
-      let rest: Uint8Array = data as unknown as Buffer;
+      let rest: Uint8Array = Buffer.from(data, 'utf8');
       while (rest.length > 0) {
         const room = sink.room();
         const taken = rest.subarray(0, room.length);

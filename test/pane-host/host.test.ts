@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createFrameReader, frameHead, hostFiles, longestSocketPath } from '../../src/pane-host/protocol.ts';
 import { connectHost } from '../../src/runtime-server/panes/host-connection.ts';
 import { hostToken } from '../../src/runtime-server/panes/host-starter.ts';
@@ -66,7 +66,9 @@ test('a data folder too deep for a socket path works, through a folder that is c
   expect(Buffer.byteLength(files.socket)).toBeLessThanOrEqual(longestSocketPath);
   const engine = await testEngine(home);
   expect(engine.engine()).toEqual({ running: true, error: null });
-  expect(mode(files.socketFolder ?? '')).toBe(0o700);
+  const folder = files.socketFolder ?? '';
+  expect(mode(folder)).toBe(0o700);
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 });
 
 test('a host that nobody uses ends by itself; one with a live pane stays', async () => {

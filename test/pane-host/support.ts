@@ -83,6 +83,7 @@ export async function testPane(
     wanted: () => false,
     printed() {},
     osc() {},
+    resized() {},
     ended() {},
     fault() {},
     ...events,
