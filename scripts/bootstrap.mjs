@@ -56,11 +56,31 @@ function wanted() {
 }
 
 function isInstalled() {
+  const hash = wanted();
   try {
-    return readFileSync(installStamp, 'utf8') === wanted();
+    if (readFileSync(installStamp, 'utf8') === hash) return true;
+  } catch {
+    // No stamp: nothing is installed, or somebody called npm directly.
+  }
+  if (!npmDidIt()) return false;
+  writeFileSync(installStamp, hash);
+  return true;
+}
+
+/** Whether npm itself has put every package of the lock file there: it writes its own list last, when all else has worked. */
+function npmDidIt() {
+  let there;
+  try {
+    there = JSON.parse(readFileSync(join(root, 'node_modules', '.package-lock.json'), 'utf8')).packages;
   } catch {
     return false;
   }
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  return Object.entries(packages).every(([path, { version, optional }]) => {
+    if (path === '') return true;
+    // Packages for other platforms are in the lock file and not on this disk.
+    return there[path] === undefined ? optional === true : there[path].version === version;
+  });
 }
 
 function install() {

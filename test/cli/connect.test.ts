@@ -82,7 +82,12 @@ test('inside a bot’s pane the bot’s own token is used, not the owner’s', a
   const engine = await startEngine({ agents: [agent('web')], botToken });
   const tokenFile = join(engine.places.run, 'bot-token');
   createTokenFile(tokenFile, botToken);
-  const env = { ...engine.env, GANTRY_TOKEN_FILE: tokenFile, GANTRY_URL_FILE: engine.places.url, GANTRY_PANE: 'pane_1' };
+  const env = {
+    ...engine.env,
+    GANTRY_TOKEN_FILE: tokenFile,
+    GANTRY_URL_FILE: engine.places.url,
+    GANTRY_PANE: 'pane_1',
+  };
   expect((await run(env, ['agents', 'ls'])).code).toBe(0);
   expect(engine.seen.map((call) => call.token)).toEqual([undefined, `Bearer ${botToken}`]);
   // What is the person's alone stays so.

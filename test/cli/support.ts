@@ -11,7 +11,12 @@ import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
 import { createClosing } from '../../src/host/closing.ts';
 import { openEngineDoors } from '../../src/host/engine-server.ts';
 import { type Places, placesIn } from '../../src/host/places.ts';
-import { createLinkAuthenticator, createOwnerAuthenticator, proofOf, localUserId } from '../../src/kit/http/principals.ts';
+import {
+  createLinkAuthenticator,
+  createOwnerAuthenticator,
+  localUserId,
+  proofOf,
+} from '../../src/kit/http/principals.ts';
 import type { Authenticator, BoundRoute, Context, Principal, SseSink } from '../../src/kit/http/types.ts';
 import { createTokenFile, newToken } from '../../src/kit/secrets/token-file.ts';
 
@@ -56,7 +61,12 @@ export interface TestEngine {
 
 /** `answers` by operation name. Agents are listed from `agents`. */
 export async function startEngine(
-  given: { answers?: Answers; agents?: readonly Agent[]; proof?: (challenge: string) => string; botToken?: string } = {},
+  given: {
+    answers?: Answers;
+    agents?: readonly Agent[];
+    proof?: (challenge: string) => string;
+    botToken?: string;
+  } = {},
 ): Promise<TestEngine> {
   const places = scratchHome();
   const token = createTokenFile(places.token);
@@ -86,8 +96,9 @@ export async function startEngine(
       }
       const answer = answers[route.op];
       if (answer === undefined) throw new Error(`The test gives no answer for ${route.op}.`);
-      const result = answer(call, sink);
-      return route.kind === 'sse' ? result : { body: result };
+      return route.kind === 'sse'
+        ? answer(call, sink)
+        : Promise.resolve(answer(call)).then((body) => ({ status: statusOf(route, body), body }));
     },
   });
   const closing = createClosing({ limitMs: 2_000, onFault: () => {} });
@@ -105,6 +116,12 @@ export async function startEngine(
     idempotency: { once: (_request, work) => work() },
   });
   return { places, token, seen, url: doors.url, env: { GANTRY_HOME: places.home, PATH: process.env.PATH ?? '' } };
+}
+
+/** The declared status whose schema takes this body; none: the dispatcher finds the fault. */
+function statusOf(route: Route, body: unknown): number | undefined {
+  const found = Object.entries(route.answers).find(([, schema]) => schema.safeParse(body).success);
+  return found === undefined ? undefined : Number(found[0]);
 }
 
 function botAuthenticator(token: string | undefined): Authenticator {
