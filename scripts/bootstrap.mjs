@@ -92,6 +92,8 @@ function install() {
     'ci',
     '--include=dev',
     '--include=optional',
+    // Both native modules carry prebuilt binaries; from a lock file npm would compile one of them all the same.
+    '--ignore-scripts',
     '--loglevel=error',
     '--no-fund',
     '--no-audit',
