@@ -43,8 +43,9 @@ export function Dock({ engineId, state }: { engineId: string; state: FloorState 
       if (agent === undefined) continue;
       const present = dock.getPanel(agent.id);
       if (present !== undefined) {
-        present.api.updateParameters({ originView: request.originView });
-        present.api.setActive();
+        // Only what differs: opening an open panel again takes its content out of the page for a moment.
+        if (request.originView !== null) present.api.updateParameters({ originView: request.originView });
+        if (dock.activePanel !== present) present.api.setActive();
       } else {
         dock.addPanel({
           id: agent.id,
@@ -100,7 +101,7 @@ export function Dock({ engineId, state }: { engineId: string; state: FloorState 
 function nextSplit(dock: DockviewApi): AddPanelPositionOptions | undefined {
   const groups = dock.groups;
   if (dock.panels.length === 0 || groups.length >= 4) return undefined;
-  const largest = groups.reduce((a, b) => (b.width * b.height > a.width * a.height * 1.05 ? b : a));
+  const largest = groups.reduce((a, b) => (b.width * b.height >= a.width * a.height * 0.95 ? b : a));
   return { referenceGroup: largest, direction: largest.width > largest.height * 1.4 ? 'right' : 'below' };
 }
 
@@ -140,10 +141,7 @@ function DockPane({ api, containerApi }: IDockviewPanelProps) {
       focusRequest={floor.focused === agent.id ? floor.focusRequest : 0}
       scrollbackOpen={floor.scrollbackOf === agent.id}
       onScrollback={(open) => floor.showScrollback(open ? agent.id : null)}
-      onFocus={() => {
-        if (!api.isActive) api.setActive();
-        floor.focus(agent.id);
-      }}
+      onFocus={() => floor.focus(agent.id)}
       onDetach={() => api.close()}
       fullScreen={{ on: full, toggle: () => (full ? api.exitMaximized() : api.maximize()) }}
     />

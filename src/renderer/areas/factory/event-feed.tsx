@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import type { Agent } from '../../../contracts/factory/agent.ts';
 import { useFeed, useServices } from '../../app/services.tsx';
 import type { KnownEvent } from '../../data/event-cache.ts';
+import type { FeedEntry } from '../../data/events.ts';
 import { Empty } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { agentStatus, deliveryStatus, Status } from '../../ui/status.tsx';
@@ -22,16 +23,15 @@ export function EventFeed({ agents }: { agents: readonly Agent[] }) {
   const { queries } = useServices();
   const feed = useFeed();
   const before = useQuery(queries.deliveries);
-  const seen = new Set(
-    feed.map((entry) => (entry.event.type === 'delivery' ? `${entry.event.data.id} ${entry.event.data.state}` : '')),
-  );
+  const newest = latestOnly(feed);
+  const seen = new Set(newest.map((entry) => (entry.event.type === 'delivery' ? entry.event.data.id : '')));
   const older = (before.data?.deliveries ?? [])
-    .filter((delivery) => !seen.has(`${delivery.id} ${delivery.state}`))
+    .filter((delivery) => !seen.has(delivery.id))
     .map((data): { key: string; event: KnownEvent } => ({
-      key: `${data.id} ${data.state}`,
+      key: data.id,
       event: { type: 'delivery', at: data.at, data },
     }));
-  const rows = [...feed, ...older].sort((a, b) => b.event.at.localeCompare(a.event.at));
+  const rows = [...newest, ...older].sort((a, b) => b.event.at.localeCompare(a.event.at));
   if (rows.length === 0) return <Empty>Messages, starts and stops will be here as they happen.</Empty>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
@@ -45,6 +45,17 @@ export function EventFeed({ agents }: { agents: readonly Agent[] }) {
       </ol>
     </section>
   );
+}
+
+/** One line a delivery, as it is now: what it was before is told by its state. `feed` is newest first. */
+function latestOnly(feed: readonly FeedEntry[]): readonly FeedEntry[] {
+  const seen = new Set<string>();
+  return feed.filter(({ event }) => {
+    if (event.type !== 'delivery') return true;
+    if (seen.has(event.data.id)) return false;
+    seen.add(event.data.id);
+    return true;
+  });
 }
 
 function Line({ who, at, children }: { who: string; at: string; children: ReactNode }) {

@@ -193,7 +193,7 @@ export function FloorPage() {
           </h1>
           {workspace.data !== undefined && (
             <span className="min-w-0 truncate text-meta text-muted" title={workspace.data.path}>
-              {workspace.data.path}
+              {shortPath(workspace.data.path)}
             </span>
           )}
           <span className="ml-auto shrink-0">
@@ -279,4 +279,10 @@ export function FloorPage() {
       )}
     </div>
   );
+}
+
+/** The end of a path tells workspaces apart; the whole is in the tooltip. */
+function shortPath(path: string): string {
+  const parts = path.split(/[\\/]/).filter(Boolean);
+  return parts.length > 3 ? `…/${parts.slice(-2).join('/')}` : path;
 }

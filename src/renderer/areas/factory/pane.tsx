@@ -41,11 +41,7 @@ export function Pane(props: PaneProps) {
   const away = engine !== undefined && !engine.running;
   const old = away || agent.stale || link.kind === 'gone' || link.kind === 'reconnecting' || link.kind === 'failed';
   return (
-    <section
-      aria-label={`Pane of ${agent.name}`}
-      className="flex h-full min-w-0 flex-col bg-terminal"
-      onPointerDown={onFocus}
-    >
+    <section aria-label={`Pane of ${agent.name}`} className="flex h-full min-w-0 flex-col bg-terminal">
       <PaneHeader {...props} size={paneId === null ? null : size} />
       <PaneNotice agent={agent} engine={engine} link={paneId === null ? null : link} />
       <div className={`relative min-h-0 flex-1 ${old ? 'opacity-60' : ''}`}>

@@ -1,0 +1,209 @@
+/** The story of the first part, on the real product: a team from a dialog, live panes, typing, messages, a killed server. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Browser, drawPlainly, openBrowser, paneText, seeInPane, type Visit, visit } from './support/browser.ts';
+import { type Gantry, startGantry } from './support/gantry.ts';
+
+let gantry: Gantry;
+let browser: Browser;
+let first: Visit;
+
+beforeAll(async () => {
+  [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
+  first = await visit(browser, gantry.url);
+  await drawPlainly(first.context);
+});
+afterAll(async () => {
+  await browser?.close();
+  await gantry?.remove();
+});
+
+test('the printed address lets the browser in once, and leaves no code in the address bar', async () => {
+  expect(first.page.url()).toBe(`${gantry.origin}/`);
+  await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+  const stranger = await visit(browser, gantry.url);
+  expect(await stranger.page.getByRole('heading', { level: 1 }).textContent()).not.toBe('Home');
+  await stranger.close();
+});
+
+test('the demo team goes up through the dialog, which shows the server’s plan first', async () => {
+  const { page } = first;
+  await page.reload();
+  await page.getByRole('button', { name: 'Start the demo team' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Start demo' });
+  await expect.poll(() => dialog.locator('[data-plan="spawn"]').count()).toBe(3);
+  await dialog.getByRole('button', { name: 'Start 3 bots' }).click();
+  await dialog.waitFor({ state: 'hidden' });
+  await page.waitForURL('**/floor*');
+  for (const bot of ['builder', 'tester', 'scribe']) {
+    await page.getByRole('region', { name: `Pane of ${bot}`, exact: true }).waitFor();
+    await page.locator(`[data-bot="${bot}@demo"]`, { hasText: 'Idle' }).waitFor();
+  }
+  await seeInPane(page, 'tester', /8 tests passed/);
+});
+
+test('what is typed into a pane arrives whole and in order, however fast', async () => {
+  const { page } = first;
+  await page.locator('[data-bot="builder@demo"]').click();
+  const line = 'echo "the quick brown fox jumps over 1234567890 lazy dogs" | tr a-z A-Z';
+  await page.keyboard.type(line, { delay: 0 });
+  await page.keyboard.press('Enter');
+  await seeInPane(page, 'builder', /THE QUICK BROWN FOX JUMPS OVER 1234567890 LAZY\s*DOGS/);
+  await page.keyboard.type('sleep 1000');
+  await page.keyboard.press('Enter');
+  await page.locator('[data-bot="builder@demo"]', { hasText: 'Working' }).waitFor();
+  await page.keyboard.press('Control+c');
+  await page.locator('[data-bot="builder@demo"]', { hasText: 'Idle' }).waitFor();
+});
+
+test('a pane has the size of its place, and follows it', async () => {
+  const { page } = first;
+  const size = async (): Promise<[number, number]> => {
+    const text = await page
+      .getByRole('region', { name: 'Pane of builder', exact: true })
+      .locator('header')
+      .textContent();
+    const [, cols, rows] = /(\d+)×(\d+)/.exec(text) ?? [];
+    return [Number(cols), Number(rows)];
+  };
+  const [, before] = await size();
+  await page.setViewportSize({ width: 1440, height: 1200 });
+  await expect.poll(async () => (await size())[1]).toBeGreaterThan(before);
+  await page.locator('[data-bot="builder@demo"]').click();
+  await page.keyboard.type('clear; stty size');
+  await page.keyboard.press('Enter');
+  await expect
+    .poll(async () => {
+      const [cols, rows] = await size();
+      return (await paneText(page, 'builder')).includes(`${rows} ${cols}`);
+    })
+    .toBe(true);
+  await page.setViewportSize({ width: 1440, height: 900 });
+});
+
+test('a message is verified and the page names its witness', async () => {
+  const { page } = first;
+  await page.keyboard.press('Control+Shift+L');
+  await page.keyboard.type('npm test');
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await page.getByText(/Would be typed into its pane now \(builder@demo\)/).waitFor();
+  await page.getByRole('textbox', { name: 'Message to builder@demo' }).press('Control+Enter');
+  const row = page.getByRole('list', { name: 'Last deliveries' }).locator('[data-state="verified"]').last();
+  await row.getByText('Verified').waitFor();
+  expect(await row.textContent()).toContain('its shell reported it');
+  expect(await row.textContent()).toContain('npm test');
+  await seeInPane(page, 'builder', /pass 8/);
+  await page
+    .getByRole('region', { name: 'Events', exact: true })
+    .locator('[data-event="delivery"]', { hasText: 'its shell reported it' })
+    .first()
+    .waitFor();
+});
+
+test('a message to a busy bot waits in its queue and says so, then arrives', async () => {
+  const { page } = first;
+  await page.locator('[data-bot="tester@demo"]').click();
+  await page.keyboard.type('sleep 4');
+  await page.keyboard.press('Enter');
+  await page.locator('[data-bot="tester@demo"]', { hasText: 'Working' }).waitFor();
+  await page.keyboard.press('Control+Shift+L');
+  await page.keyboard.type('echo after the nap');
+  await page.keyboard.press('Control+Enter');
+  const rows = page.getByRole('list', { name: 'Last deliveries' });
+  await rows.locator('[data-state="queued"]').waitFor();
+  await page.locator('[data-bot="tester@demo"]').getByText('queued').waitFor({ state: 'attached' });
+  await rows.locator('[data-state="verified"]', { hasText: 'echo after the nap' }).waitFor();
+  await seeInPane(page, 'tester', /^after the nap/m);
+});
+
+test('without "queue if busy" a busy bot refuses, with the reason and what to do', async () => {
+  const { page, errors } = first;
+  await page.locator('[data-bot="tester@demo"]').click();
+  await page.keyboard.type('sleep 3');
+  await page.keyboard.press('Enter');
+  await page.locator('[data-bot="tester@demo"]', { hasText: 'Working' }).waitFor();
+  await page.keyboard.press('Control+Shift+L');
+  await page.getByRole('checkbox', { name: 'Queue if busy' }).uncheck();
+  await page.getByRole('textbox', { name: 'Message to tester@demo' }).fill('echo never');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('form', { name: 'Message to a bot' }).getByRole('alert').waitFor();
+  // The browser's own line about the refused request; before it there was none.
+  expect(errors).toEqual([expect.stringContaining('409')]);
+  await page.getByRole('checkbox', { name: 'Queue if busy' }).check();
+  await page.getByRole('textbox', { name: 'Message to tester@demo' }).fill('');
+  await page.locator('[data-bot="tester@demo"]', { hasText: 'Idle' }).waitFor();
+  expect(await paneText(page, 'tester')).not.toContain('never');
+});
+
+test('the scrollback has what left the screen, finds a word in it, and Escape is back at the live screen', async () => {
+  const { page } = first;
+  await page.locator('[data-bot="scribe@demo"]').click();
+  await page.keyboard.type('seq -f "row %g of many" 1 300');
+  await page.keyboard.press('Enter');
+  await seeInPane(page, 'scribe', /row 300 of many/);
+  await page.keyboard.press('Control+Shift+F');
+  const scrollback = page.getByRole('region', { name: 'Scrollback of scribe' });
+  await scrollback.getByText(/\d+ lines above the screen/).waitFor();
+  await page.keyboard.type('row 42 of');
+  await scrollback.getByText('1 of 1').waitFor();
+  await expect
+    .poll(async () =>
+      (await scrollback.locator('.xterm-rows > div').allTextContents()).join('\n').replaceAll('\u00a0', ' '),
+    )
+    .toContain('row 42 of many');
+  await page.keyboard.press('Escape');
+  await scrollback.waitFor({ state: 'detached' });
+});
+
+test('servers killed −9 and started again: the page goes on by itself and every pane has its text', async () => {
+  const { page, errors } = first;
+  const before = errors.length;
+  await page.locator('[data-bot="builder@demo"]').click();
+  await page.keyboard.type('clear; echo kept-$((6*7))');
+  await page.keyboard.press('Enter');
+  await seeInPane(page, 'builder', /^kept-42/m);
+  await gantry.kill();
+  await page
+    .getByText(/Reconnecting/)
+    .first()
+    .waitFor();
+  await seeInPane(page, 'builder', /^kept-42/m);
+  await gantry.start();
+  await page.getByRole('contentinfo').getByText('Linked').waitFor({ timeout: 30_000 });
+  await page.locator('[data-bot="builder@demo"]', { hasText: 'Idle' }).waitFor();
+  await seeInPane(page, 'builder', /^kept-42/m);
+  await page.locator('[data-bot="builder@demo"]').click();
+  await page.keyboard.type('echo alive-$((1+1))');
+  await page.keyboard.press('Enter');
+  await seeInPane(page, 'builder', /^alive-2/m);
+  // The browser itself writes a line for each request that nobody answered; nothing else may be there.
+  const unanswered = /^Failed to load resource: net::ERR_/;
+  expect(errors.slice(before).filter((text) => !unanswered.test(text))).toEqual([]);
+});
+
+test('the layout is the same after a reload, and detaching leaves the bot at work', async () => {
+  const { page } = first;
+  await page.reload();
+  for (const bot of ['builder', 'tester', 'scribe']) {
+    await page.getByRole('region', { name: `Pane of ${bot}`, exact: true }).waitFor();
+  }
+  await page.getByRole('button', { name: 'Detach scribe; the bot runs on' }).click();
+  await page.getByRole('region', { name: 'Pane of scribe', exact: true }).waitFor({ state: 'detached' });
+  await page.locator('[data-bot="scribe@demo"]', { hasText: 'Idle' }).waitFor();
+});
+
+test('the team goes down through its dialog, and the panes say that they are closed', async () => {
+  const { page } = first;
+  await page.getByRole('button', { name: 'Stop demo' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Stop demo' });
+  await expect.poll(() => dialog.locator('[data-plan="stop"]').count()).toBe(3);
+  await page.keyboard.press('Control+Enter');
+  await dialog.waitFor({ state: 'hidden' });
+  for (const bot of ['builder', 'tester', 'scribe']) {
+    await page.locator(`[data-bot="${bot}@demo"]`, { hasText: 'Offline' }).waitFor();
+  }
+  await page
+    .getByRole('region', { name: 'Last lines of builder' })
+    .getByText(/alive-2/)
+    .first()
+    .waitFor();
+});

@@ -1,0 +1,107 @@
+/** The whole way without a mouse: start the demo, work in a pane, send, look things up. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  type Browser,
+  drawPlainly,
+  focusedName,
+  openBrowser,
+  seeInPane,
+  type Visit,
+  visit,
+} from './support/browser.ts';
+import { type Gantry, startGantry } from './support/gantry.ts';
+
+let gantry: Gantry;
+let browser: Browser;
+let first: Visit;
+
+beforeAll(async () => {
+  [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
+  first = await visit(browser, gantry.url);
+  await drawPlainly(first.context);
+  await first.page.reload();
+  await first.page.getByRole('button', { name: 'Start the demo team' }).waitFor();
+});
+afterAll(async () => {
+  await browser?.close();
+  await gantry?.remove();
+});
+
+test('from the first page to a bot at work with keys alone', async () => {
+  const { page } = first;
+  await page.keyboard.press('Control+k');
+  await page.getByPlaceholder('Find a bot, a team or a command').waitFor();
+  await page.keyboard.type('floor');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Floor', level: 1 }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('start demo');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Start 3 bots' }).waitFor();
+  await expect.poll(() => focusedName(page)).toBe('Start 3 bots');
+  await page.keyboard.press('Enter');
+  await page.locator('[data-bot="tester@demo"]', { hasText: 'Idle' }).waitFor();
+
+  await page.keyboard.press('/');
+  await expect.poll(() => focusedName(page)).toBe('Filter bots');
+  await page.keyboard.type('tester');
+  await expect.poll(() => page.locator('[data-bot]').count()).toBe(1);
+  await page.keyboard.press('Escape');
+  await expect
+    .poll(() => page.evaluate(() => document.activeElement?.getAttribute('data-bot') ?? ''))
+    .toBe('tester@demo');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => focusedName(page)).toBe('Terminal of tester');
+  await page.keyboard.type('echo by-keys-$((40+2))');
+  await page.keyboard.press('Enter');
+  await seeInPane(page, 'tester', /^by-keys-42/m);
+
+  await page.keyboard.press('Control+Shift+L');
+  await expect.poll(() => focusedName(page)).toBe('Message to tester@demo');
+  await page.keyboard.type('echo sent-by-keys');
+  await page.keyboard.press('Control+Enter');
+  await page.getByRole('list', { name: 'Last deliveries' }).getByText('Verified').waitFor();
+  await seeInPane(page, 'tester', /^sent-by-keys/m);
+});
+
+test('the filter is in the address, so a reload and a link keep it', async () => {
+  const { page } = first;
+  expect(new URL(page.url()).searchParams.get('filter')).toBe('tester');
+  await page.reload();
+  await expect.poll(() => page.locator('[data-bot]').count()).toBe(1);
+  await page.getByRole('searchbox', { name: 'Filter bots' }).fill('');
+  await expect.poll(() => page.locator('[data-bot]').count()).toBe(3);
+});
+
+test('arrows move in the list, letters go to places, ? shows every shortcut, and Escape gives the focus back', async () => {
+  const { page } = first;
+  await page.locator('[data-bot="builder@demo"]').focus();
+  await page.keyboard.press('ArrowDown');
+  expect(await page.evaluate(() => document.activeElement?.getAttribute('data-bot'))).toBe('tester@demo');
+  await page.keyboard.press('?');
+  const dialog = page.getByRole('dialog', { name: 'Shortcuts' });
+  await dialog.getByText('Filter bots').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  expect(await page.evaluate(() => document.activeElement?.getAttribute('data-bot'))).toBe('tester@demo');
+  await page.keyboard.press('g');
+  await page.keyboard.press('s');
+  await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('h');
+  await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+});
+
+test('keys typed into a terminal reach the bot, not the page', async () => {
+  const { page } = first;
+  await page.keyboard.press('g');
+  await page.keyboard.press('f');
+  await page.locator('[data-bot="scribe@demo"]').focus();
+  await page.keyboard.press('Enter');
+  await expect.poll(() => focusedName(page)).toBe('Terminal of scribe');
+  await page.keyboard.type('echo g h / ? done');
+  await page.keyboard.press('Enter');
+  await seeInPane(page, 'scribe', /^g h \/ \? done/m);
+  expect(new URL(page.url()).pathname).toBe('/floor');
+  expect(first.errors).toEqual([]);
+});

@@ -1,0 +1,108 @@
+/** What the page says when there is nothing, when something is wrong, and when nobody answers. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Browser, openBrowser, type Visit, visit } from './support/browser.ts';
+import { type Gantry, startGantry } from './support/gantry.ts';
+
+let gantry: Gantry;
+let browser: Browser;
+let first: Visit;
+
+beforeAll(async () => {
+  [gantry, browser] = await Promise.all([startGantry({ workspace: 'empty' }), openBrowser()]);
+  first = await visit(browser, gantry.url);
+});
+afterAll(async () => {
+  await browser?.close();
+  await gantry?.remove();
+});
+
+function writeTeam(name: string, text: string): void {
+  const folder = join(gantry.workspace, '.gantry', 'teams', name);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'team.yaml'), text);
+}
+
+test('without a team the first steps offer the demo, and show which files it writes before it does', async () => {
+  const { page } = first;
+  await page.getByRole('heading', { name: 'First steps' }).waitFor();
+  await page.getByRole('heading', { name: 'Harnesses on this computer' }).waitFor();
+  await page.getByText('claude', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Add the demo team' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add the demo team' });
+  await dialog.getByText(/\.gantry\/teams\/demo\/team\.yaml/).waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await page.keyboard.press('g');
+  await page.keyboard.press('f');
+  await page.getByText('Teams of this workspace will be here.').waitFor();
+});
+
+test('a team file with problems shows each with its line, and follows the file', async () => {
+  const { page } = first;
+  writeTeam('draft', 'bots:\n  - bot: web\n    harness: clade\n  - bot: web\n    harness: shell\n    colour: red\n');
+  const row = page.getByRole('button', { name: /draft.*problems/ });
+  await row.waitFor();
+  await row.click();
+  const dialog = page.getByRole('dialog', { name: 'The file of draft cannot be used' });
+  await dialog.getByText('line 3').waitFor();
+  await dialog.getByText(/colour/).waitFor();
+  writeTeam('draft', 'bots:\n  - bot: web\n    harness: shell\n');
+  await dialog.getByText('All problems are mended.').waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator('[data-bot="web@draft"]', { hasText: 'Offline' }).waitFor();
+});
+
+test('a bot that never ran has a pane that says so', async () => {
+  const { page } = first;
+  await page.locator('[data-bot="web@draft"]').click();
+  await page.getByText('web has not run yet. Start its team to give it a pane.').waitFor();
+});
+
+test('a filter that nothing matches says so and keeps the rest', async () => {
+  const { page } = first;
+  await page.getByRole('searchbox', { name: 'Filter bots' }).fill('nobody');
+  await page.getByText('No bot matches “nobody”.').waitFor();
+  await page.getByRole('searchbox', { name: 'Filter bots' }).fill('');
+  await page.locator('[data-bot="web@draft"]').waitFor();
+});
+
+test('a browser without a session is told how to get in', async () => {
+  const stranger = await visit(browser, `${gantry.origin}/floor`);
+  await stranger.page.getByRole('heading', { name: 'This browser is not signed in' }).waitFor();
+  await stranger.page.getByText('npx gantry open').waitFor();
+  await stranger.close();
+});
+
+test('while nobody answers, lists say what happened, try again by themselves and come back', async () => {
+  const { page } = first;
+  await page.route('**/api/factory/teams', (route) => route.abort());
+  await page.reload();
+  await page.getByText('Nobody answers at Gantry.').first().waitFor();
+  await page.getByRole('button', { name: /Try again/ }).waitFor();
+  await page.unroute('**/api/factory/teams');
+  await page.locator('[data-bot="web@draft"]').waitFor({ timeout: 20_000 });
+  expect(await page.getByRole('alert').count()).toBe(0);
+});
+
+test('an error of the engine shows its fact, its action and the request it belongs to', async () => {
+  const { page } = first;
+  await page.locator('[data-bot="web@draft"]').click();
+  await page.route('**/api/factory/send', (route) =>
+    route.fulfill({
+      status: 502,
+      headers: { 'x-request-id': 'req_test' },
+      json: { error: { code: 'transport', fact: 'The engine is away.', action: 'Start it again.' } },
+    }),
+  );
+  await page.getByRole('textbox', { name: 'Message to web@draft' }).fill('hello');
+  await page.keyboard.press('Control+Enter');
+  const alert = page.getByRole('form', { name: 'Message to a bot' }).getByRole('alert');
+  await alert.getByText('The engine is away.').waitFor();
+  await alert.getByText('Start it again.').waitFor();
+  await alert.getByText('Details').click();
+  await alert.getByText(/transport.*req_test/).waitFor();
+  expect(await page.getByRole('textbox', { name: 'Message to web@draft' }).inputValue()).toBe('hello');
+  await page.unroute('**/api/factory/send');
+});

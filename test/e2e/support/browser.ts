@@ -1,0 +1,97 @@
+/** A real Chromium, and pages that remember every error of the console: a test asserts that there was none. */
+import AxeBuilder from '@axe-core/playwright';
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright';
+import { expect } from 'vitest';
+
+export async function openBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: process.env.GANTRY_CHROMIUM ?? '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--disable-quic',
+      '--no-first-run',
+    ],
+  });
+}
+
+export interface Visit {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** Errors of the console and uncaught ones so far. */
+  readonly errors: string[];
+  close(): Promise<void>;
+}
+
+export interface VisitOptions {
+  readonly width?: number;
+  readonly height?: number;
+  readonly scheme?: 'dark' | 'light';
+  readonly reducedMotion?: boolean;
+  /** Cookies and settings of an earlier visit. */
+  readonly like?: BrowserContext;
+}
+
+/** Opens an address; `like` carries the session of an earlier visit over. */
+export async function visit(browser: Browser, url: string, options: VisitOptions = {}): Promise<Visit> {
+  const context = await browser.newContext({
+    viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
+    colorScheme: options.scheme ?? 'dark',
+    reducedMotion: options.reducedMotion === true ? 'reduce' : 'no-preference',
+    storageState: options.like === undefined ? undefined : await options.like.storageState(),
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const errors: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text().slice(0, 500));
+  });
+  page.on('pageerror', (error) => errors.push(`uncaught: ${error.message}`));
+  await page.goto(url);
+  return { context, page, errors, close: () => context.close() };
+}
+
+/** The text that a pane's terminal shows, row by row, from xterm's own accessible rows or its canvas-free buffer. */
+export async function paneText(page: Page, bot: string): Promise<string> {
+  const pane = page.getByRole('region', { name: `Pane of ${bot}`, exact: true });
+  return (await pane.locator('.xterm-rows > div').allTextContents()).join('\n').replaceAll('\u00a0', ' ');
+}
+
+/** Waits until the pane shows the text. */
+export async function seeInPane(page: Page, bot: string, wanted: string | RegExp): Promise<void> {
+  await expect
+    .poll(() => paneText(page, bot), { timeout: 20_000, interval: 100, message: `pane of ${bot}` })
+    .toMatch(wanted);
+}
+
+/** Panes drawn with plain elements, so that a test reads what a person sees. */
+export async function drawPlainly(context: BrowserContext): Promise<void> {
+  await context.addInitScript(() => {
+    const stored = localStorage.getItem('gantry.settings');
+    const settings = stored === null ? {} : (JSON.parse(stored) as Record<string, unknown>);
+    localStorage.setItem('gantry.settings', JSON.stringify({ ...settings, terminalRenderer: 'dom' }));
+  });
+}
+
+/** axe with all rules of WCAG 2.0–2.2 A and AA and its best practices; the answer names rule and element. */
+export async function axe(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page })
+    .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'])
+    .analyze();
+  return violations.flatMap((one) =>
+    one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 200)} (${node.failureSummary})`),
+  );
+}
+
+/** The one element that has the focus, as a person would call it. */
+export function focusedName(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const element = document.activeElement;
+    return element?.getAttribute('aria-label') ?? element?.textContent ?? '';
+  });
+}
+
+export type { Browser, Locator, Page };

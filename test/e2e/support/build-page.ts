@@ -1,0 +1,13 @@
+/** Builds the page as it is shipped. A program of its own: inside a test runner the page would be built for development. */
+import { join } from 'node:path';
+import { createBuilder } from 'vite';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+const builder = await createBuilder({
+  configFile: join(root, 'vite.config.ts'),
+  logLevel: 'error',
+  mode: 'production',
+});
+const page = builder.environments.client;
+if (page === undefined) throw new Error('vite.config.ts has no environment "client".');
+await builder.build(page);
