@@ -20,6 +20,7 @@ import type { Ids } from '../kit/ids/ids.ts';
 import { openStore } from '../kit/store/open-store.ts';
 import { createClosing } from './closing.ts';
 import type { OpenDoor } from './doors.ts';
+import { stopReason } from './engine-server.ts';
 import { packageRoot, packageVersion } from './places.ts';
 
 export interface CloudOptions {
@@ -121,7 +122,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
 
     options.door.serve(app);
     closing.add('web requests', async () => {
-      dispatcher.close('Gantry stops.');
+      dispatcher.close(stopReason);
       await options.door.close();
     });
     return {

@@ -108,6 +108,7 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
       answers: options.answers,
     });
     closing.add('cloud', () => cloud.close());
+    closing.add('streams', () => runtime.endStreams());
     await runtime.start();
     folder.announce(origin);
     log.info('Gantry started.', { origin, engine: runtime.url, workspace: workspace.path });

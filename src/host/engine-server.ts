@@ -12,6 +12,9 @@ import type { Closing } from './closing.ts';
 import { openPort, openSocket } from './doors.ts';
 import type { Places } from './places.ts';
 
+/** What the last event of every stream says. */
+export const stopReason = 'Gantry stops.';
+
 export interface EngineDoors {
   readonly port: number;
   /** `http://127.0.0.1:<port>` */
@@ -32,6 +35,8 @@ export interface EngineServing extends Pick<DispatcherOptions, 'ids' | 'log' | '
 export interface EngineServer {
   /** Open event streams at both doors. */
   readonly streams: number;
+  /** Ends them with a last event. What passes them on must still be up. */
+  endStreams(reason: string): void;
 }
 
 /** Takes both doors and writes the URL file. `transport` when the port is taken. The caller holds the folder's lock. */
@@ -62,16 +67,20 @@ export async function openEngineDoors(places: Places, port: number, closing: Clo
       const behindPort = createDispatcher({ ...shared, door: { kind: 'tcp', origins: 'none' }, authenticators });
       socket.serve((request, response) => void behindSocket.handle(request, response));
       tcp.serve((request, response) => void behindPort.handle(request, response));
+      const endStreams = (reason: string) => {
+        behindPort.close(reason);
+        behindSocket.close(reason);
+      };
       // First of all to close: nothing may be asked of what is being taken apart.
       closing.add('engine requests', async () => {
-        behindPort.close('Gantry stops.');
-        behindSocket.close('Gantry stops.');
+        endStreams(stopReason);
         await Promise.all([tcp.close(), socket.close()]);
       });
       return {
         get streams() {
           return behindPort.streams + behindSocket.streams;
         },
+        endStreams,
       };
     },
   };

@@ -33,7 +33,7 @@ import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts'
 import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
-import { openEngineDoors } from './engine-server.ts';
+import { type EngineServer, openEngineDoors, stopReason } from './engine-server.ts';
 
 export interface RuntimeOptions {
   readonly folder: DataFolder;
@@ -61,6 +61,8 @@ export interface Runtime {
   /** Takes up what runs and answers from now on. Call once everything else is up. */
   start(): Promise<void>;
   liveBots(): number;
+  /** Ends event streams with a last event: before the cloud API closes, which passes them on. */
+  endStreams(): void;
   /** Ends the servers, and the pane host too when no bot is live; `stopBots` ends the bots first. */
   close(options?: { stopBots?: boolean }): Promise<void>;
 }
@@ -171,6 +173,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   closing.add('factory', () => factory.close());
 
   const linkToken = newToken();
+  let serving: EngineServer | null = null;
   return {
     port: doors.port,
     url: doors.url,
@@ -181,7 +184,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       // Bots that run already are taken up at once; a host that does not come is told by the factory itself.
       await readable(panes);
       await factory.start();
-      doors.serve({
+      serving = doors.serve({
         routes: factory.routes,
         owners: factory.owners,
         authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator],
@@ -194,6 +197,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       });
     },
     liveBots: () => factory.liveBots(),
+    endStreams: () => serving?.endStreams(stopReason),
     async close({ stopBots = false } = {}) {
       if (stopBots) {
         await factory.stopAll().catch((fault) => log.error('Not every bot could be stopped.', { fault }));

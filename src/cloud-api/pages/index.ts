@@ -4,7 +4,7 @@
  * Must not know what the renderer shows.
  */
 import { existsSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import express, { type RequestHandler, type Response } from 'express';
 import { pageHeaders, plainPage } from './plain-page.ts';
 
@@ -59,7 +59,8 @@ export function createPages({ folder, buildCommand }: PagesDeps): RequestHandler
     },
     files,
     (request, response) => {
-      if (extname(request.path) !== '') {
+      // A name with a dot asks for a file, and there is none.
+      if (basename(request.path).includes('.')) {
         response.status(404).json({ error: 'not_found', message: 'There is no such file.' });
       } else if (existsSync(index)) {
         response.setHeader('cache-control', 'no-cache');

@@ -1,0 +1,54 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { dataFolder } from '../../src/host/places.ts';
+import { readSettings } from '../../src/host/settings.ts';
+import { scratchHome } from './support.ts';
+
+test('a flag beats the environment, the environment the file, the file the default, and each says where it came from', () => {
+  const home = scratchHome();
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, 'settings.json'), JSON.stringify({ port: 4000, enginePort: 4001 }));
+  const env = { GANTRY_HOME: home, GANTRY_PORT: '5000' };
+  expect(readSettings(env, { port: '6000' })).toMatchObject({
+    home,
+    port: { value: 6000, source: 'flag' },
+    enginePort: { value: 4001, source: 'settings.json' },
+    eventStreams: { value: 64, source: 'default' },
+  });
+  expect(readSettings(env).port).toEqual({ value: 5000, source: 'environment' });
+  expect(readSettings({ GANTRY_HOME: scratchHome() })).toMatchObject({
+    port: { value: 3010 },
+    enginePort: { value: 3011 },
+  });
+});
+
+test('an empty variable counts as unset', () => {
+  const home = scratchHome();
+  expect(readSettings({ GANTRY_HOME: home, GANTRY_PORT: '' }).port.source).toBe('default');
+  expect(dataFolder({ GANTRY_HOME: '' })).toMatch(/\.gantry$/);
+});
+
+test.each(['x', '-1', '70000', '1.5', ' ', '0x10000'])(
+  'port %j is a usage error that names where it stands',
+  (value) => {
+    const env = { GANTRY_HOME: scratchHome() };
+    expect(() => readSettings(env, { port: value })).toThrow('--port');
+    if (value.trim() !== '')
+      expect(() => readSettings({ ...env, GANTRY_ENGINE_PORT: value })).toThrow('GANTRY_ENGINE_PORT');
+  },
+);
+
+test('a settings file that cannot be used is a usage error that names it and the setting', () => {
+  const home = scratchHome();
+  const file = join(home, 'settings.json');
+  for (const [text, said] of [
+    ['{', 'not JSON'],
+    ['{"port":"x"}', 'port'],
+    ['{"nonsense":1}', 'nonsense'],
+  ] as const) {
+    writeFileSync(file, text);
+    expect(() => readSettings({ GANTRY_HOME: home })).toThrow(said);
+    expect(() => readSettings({ GANTRY_HOME: home })).toThrow(file);
+  }
+});
