@@ -40,7 +40,8 @@ function run() {
       const time = new Date().toTimeString().slice(0, 8);
       const passed = /^# pass (\d+)$/m.exec(output)?.[1] ?? /pass (\d+)/.exec(output)?.[1];
       const line = passed === undefined ? output.trim().split('\n').at(-1) : `${passed} tests passed`;
-      console.log(code === 0 ? `${time} ${script}: ${line}` : `${time} ${script} FAILED\n${output.trim()}`);
+      // This runs behind a prompt: a line of its own never looks like something typed there.
+      console.log(code === 0 ? `\n${time} ${script}: ${line}` : `\n${time} ${script} FAILED\n${output.trim()}`);
       resolve();
     });
   });
