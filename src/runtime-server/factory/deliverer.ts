@@ -10,6 +10,7 @@ import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { LaneWorker } from './deps.ts';
 import type { DeliverResult, HarnessBot } from './harness/harness.ts';
 import { agentOfLane, type DeliveryRecord, type QueuedSend } from './model.ts';
+import { unreadable } from './readable.ts';
 import { recordMove } from './records.ts';
 import type { Member } from './registry.ts';
 import { type DeliveryMove, moveDelivery, readDelivery } from './store/deliveries.ts';
@@ -57,8 +58,8 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   };
 
   const obstacle = (agentId: string): string | null => {
-    const engine = deps.panes.engine();
-    if (!engine.running) return `the pane engine cannot be read: ${engine.error ?? 'no reason known'}`;
+    const away = unreadable(deps.panes);
+    if (away !== null) return `the panes cannot be read: ${away}`;
     const bot = deps.registry.bot(agentId);
     if (bot === null) {
       const member = deps.registry.find(agentId);

@@ -16,6 +16,7 @@ import type { BotTokens, FactoryLog } from './deps.ts';
 import type { BotDoors, BotSpec, Harnesses, Launch } from './harness/harness.ts';
 import { addressOf } from './model.ts';
 import { labelsFor } from './pane-labels.ts';
+import { refuseUnreadable } from './readable.ts';
 import { type Actor, engineActor, recordTeamChange } from './records.ts';
 import type { Member, Registry } from './registry.ts';
 import { readTeams, saveTeamFile, saveTeamUp, type TeamRecord } from './store/teams.ts';
@@ -316,16 +317,6 @@ function unknownTeam(name: string, folder: TeamFolder): AppError {
   const action =
     known.length === 0 ? `Create ${join(folder.folderOf(name), 'team.yaml')}.` : `Teams here: ${known.join(', ')}.`;
   return new AppError('not_found', `No team is called "${name}".`, action);
-}
-
-function refuseUnreadable(panes: PaneEngine): void {
-  const engine = panes.engine();
-  if (engine.running) return;
-  throw new AppError(
-    'transport',
-    `The pane engine cannot be read: ${engine.error ?? 'no reason known'}.`,
-    'Try again in a moment; `gantry doctor` says more.',
-  );
 }
 
 /** A dry run prepares in a folder that is thrown away. */

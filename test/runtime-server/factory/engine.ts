@@ -88,6 +88,8 @@ export interface EngineOptions {
   readonly onEnd?: (end: () => Promise<void>) => void;
   readonly timers?: Timers;
   readonly recheckMs?: number;
+  /** Beside PATH, HOME and LANG. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export async function startEngine(options: EngineOptions = {}): Promise<Engine> {
@@ -96,7 +98,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   const workspace = join(root, 'work');
   const userHome = join(root, 'user');
   for (const folder of [home, workspace, userHome, join(home, 'run')]) mkdirSync(folder, { mode: 0o700 });
-  const env = { PATH: process.env.PATH ?? '', HOME: userHome, LANG: 'C.UTF-8' };
+  const env = { PATH: process.env.PATH ?? '', HOME: userHome, LANG: 'C.UTF-8', ...options.env };
 
   const run = async () => {
     const clock = systemClock;

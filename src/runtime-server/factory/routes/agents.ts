@@ -15,9 +15,10 @@ import {
   listAgents,
 } from '../../../contracts/factory/routes.ts';
 import { iso } from '../../../kit/clock/clock.ts';
-import { type BoundRoute, bind, type Principal } from '../../../kit/http/types.ts';
+import { type BoundRoute, bind, type Principal, type SseSink } from '../../../kit/http/types.ts';
 import type { PaneEngine } from '../../panes/pane-engine.ts';
 import { readTranscript } from '../pane-transcript.ts';
+import { refuseUnreadable, unreadable } from '../readable.ts';
 import type { Member, Registry } from '../registry.ts';
 import type { SizeOwners } from '../size-owners.ts';
 
@@ -85,27 +86,10 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
     bind(agentScrollback, async ({ params, query }) => ({
       body: await panes.scrollback(livePane(find(params.id)), query.before, query.lines ?? scrollbackLines),
     })),
-    bind(agentStream, async ({ params }, sink) => {
+    bind(agentStream, ({ params }, sink) => {
       const pane = livePane(find(params.id));
       sink.open();
-      await new Promise<void>((resolve) => {
-        const stop = panes.watch(pane, {
-          async onScreen(screen) {
-            if (!sink.send({ event: 'screen', data: screen })) await sink.drained();
-          },
-          onGone(reason) {
-            sink.send({ event: 'gone', data: { reason } });
-            sink.close();
-            resolve();
-          },
-        });
-        const leave = () => {
-          stop();
-          resolve();
-        };
-        if (sink.signal.aborted) leave();
-        else sink.signal.addEventListener('abort', leave, { once: true });
-      });
+      return streamScreens(panes, pane, sink);
     }),
     bind(agentInput, async ({ params, body, principal }) => {
       const member = find(params.id);
@@ -133,19 +117,41 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
   ];
 }
 
+/** Screens until the viewer leaves, the pane closes or cannot be read; the last two end with one `gone`. */
+function streamScreens(panes: PaneEngine, pane: string, sink: SseSink): Promise<void> {
+  return new Promise((resolve) => {
+    let over = false;
+    const end = () => {
+      over = true;
+      stop();
+      unlisten();
+      resolve();
+    };
+    const gone = (reason: string) => {
+      if (over) return;
+      sink.send({ event: 'gone', data: { reason } });
+      end();
+      sink.close();
+    };
+    const unlisten = panes.listen({ onEngine: () => tellUnreadable() });
+    const stop = panes.watch(pane, {
+      async onScreen(screen) {
+        if (!over && !sink.send({ event: 'screen', data: screen })) await sink.drained();
+      },
+      onGone: gone,
+    });
+    const tellUnreadable = () => {
+      const why = unreadable(panes);
+      if (why !== null) gone(why);
+    };
+    if (sink.signal.aborted) end();
+    else sink.signal.addEventListener('abort', end, { once: true });
+  });
+}
+
 /** Who looks at a pane: one browser, or one kind of program of the owner. */
 function viewerOf(principal: Principal): string {
   return principal.sessionId ?? `${principal.userId} ${principal.via}`;
-}
-
-export function refuseUnreadable(panes: Pick<PaneEngine, 'engine'>): void {
-  const engine = panes.engine();
-  if (engine.running) return;
-  throw new AppError(
-    'transport',
-    `The pane engine cannot be read: ${(engine.error ?? 'no reason known').replace(/\.$/, '')}.`,
-    'Try again in a moment; `gantry doctor` says more.',
-  );
 }
 
 function notReady(member: Member): AppError {
