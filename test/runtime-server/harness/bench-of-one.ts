@@ -1,9 +1,9 @@
 /** One bot in a scratch folder with a real pty: what every harness test starts with. */
-import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { runProcess } from '../../../src/kit/process/run-process.ts';
 import type { ProcessRunner } from '../../../src/runtime-server/factory/harness/adapter.ts';
 import type {
   BotDoors,
@@ -16,20 +16,10 @@ import { createHarnesses } from '../../../src/runtime-server/factory/harness/ind
 import { createPtyPanes, type PtyPanes } from './pty-panes.ts';
 
 export const processes: ProcessRunner = {
-  run: ([file, ...args], { cwd, env, input, timeoutMs }) =>
-    new Promise((resolve, reject) => {
-      const child = spawn(file, args, { cwd, env, timeout: timeoutMs, stdio: 'pipe' });
-      const out = { stdout: '', stderr: '' };
-      child.stdout.on('data', (data) => {
-        out.stdout += data;
-      });
-      child.stderr.on('data', (data) => {
-        out.stderr += data;
-      });
-      child.on('error', reject);
-      child.on('close', (code, signal) => resolve({ ...out, code, timedOut: signal !== null }));
-      child.stdin.end(input ?? '');
-    }),
+  async run(command, { cwd, env, input, timeoutMs }) {
+    const ran = await runProcess({ command, cwd, env, input: input ?? undefined, deadlineMs: timeoutMs });
+    return { code: ran.exitCode, stdout: ran.stdout, stderr: ran.stderr, timedOut: ran.ended === 'deadline' };
+  },
 };
 
 export interface Scratch {

@@ -22,7 +22,13 @@ export interface Replayed {
 
 export function handClock(): Clock & { pass(ms: number): void } {
   let now = 1_800_000_000_000;
-  return { now: () => now, monotonic: () => now, pass: (ms) => { now += ms; } };
+  return {
+    now: () => now,
+    monotonic: () => now,
+    pass: (ms) => {
+      now += ms;
+    },
+  };
 }
 
 const words = ({ state, reason }: BotState) => (reason ? `${state}: ${reason}` : state);

@@ -2,6 +2,7 @@
  * The `claude` harness: Claude Code in a pane. State by hooks, and by the screen where hooks are silent; messages are pasted;
  * evidence is the submit hook, else the transcript, else the composer. Must not know other harnesses.
  */
+import { join } from 'node:path';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import type { DeliverResult, Outgoing } from '../harness.ts';
 import { composePrompt, containsText } from '../wording.ts';
@@ -9,7 +10,7 @@ import { holdsOurs, readComposer } from './composer.ts';
 import { execClaude } from './exec.ts';
 import { launchClaude } from './launch.ts';
 import { claudeRules } from './rules.ts';
-import { transcriptEnd, transcriptHolds } from './transcript.ts';
+import { transcriptEnd, transcriptFile, transcriptHolds } from './transcript.ts';
 
 /** Until the composer shows a paste. It is drawn within a frame; a loaded computer and long texts take longer. */
 const pasteShownMs = 2000;
@@ -25,7 +26,9 @@ export function createClaudeAdapter(around: Surroundings): Adapter {
     async prepare(bot, doors, memory) {
       const known = typeof memory.sessionId === 'string' ? memory.sessionId : null;
       const { launch, sessionId } = await launchClaude(around, bot, doors, bot.resume === true ? known : null);
-      return { launch, facts: { sessionId, transcript: null } };
+      // Known before any hook has come, so that the second witness does not depend on the first.
+      const config = bot.env.CLAUDE_CONFIG_DIR ?? around.env.CLAUDE_CONFIG_DIR ?? join(around.home, '.claude');
+      return { launch, facts: { sessionId, transcript: transcriptFile(config, bot.cwd, sessionId) } };
     },
     drive: driveClaude,
     exec: (bot, doors, text, options) => execClaude(around, bot, doors, text, options),

@@ -3,10 +3,16 @@
  * string as content. The file is large and holds system prompts, so it is read from an offset and parsed by type.
  */
 import { open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { containsText } from '../wording.ts';
 
 /** More than this is not read at once; a prompt of ours is at most 100,000 characters. */
 const mostBytes = 4 * 1024 * 1024;
+
+/** Where the transcript of a session lies; `config` is `~/.claude` unless a person moved it. */
+export function transcriptFile(config: string, cwd: string, sessionId: string): string {
+  return join(config, 'projects', cwd.replace(/[^A-Za-z0-9]/g, '-'), `${sessionId}.jsonl`);
+}
 
 /** End of the file now; 0 when it does not exist yet. */
 export async function transcriptEnd(file: string | null): Promise<number> {

@@ -103,7 +103,12 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
         changed = true;
       }
     }
-    const blank = blankSince !== null && ruleset.unclearAfterMs !== null && now - blankSince >= ruleset.unclearAfterMs;
+    // A program that still starts has no screen to be unclear about.
+    const blank =
+      current.state !== 'starting' &&
+      blankSince !== null &&
+      ruleset.unclearAfterMs !== null &&
+      now - blankSince >= ruleset.unclearAfterMs;
     if (blank !== unclear) {
       unclear = blank;
       changed = true;
@@ -155,7 +160,7 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
       const now = clock.monotonic();
       const waits: number[] = [];
       if (verdict && !verdict.applied) waits.push(verdict.since + holdMs(verdict.rule) - now);
-      if (blankSince !== null && !unclear && ruleset.unclearAfterMs !== null) {
+      if (blankSince !== null && !unclear && current.state !== 'starting' && ruleset.unclearAfterMs !== null) {
         waits.push(blankSince + ruleset.unclearAfterMs - now);
       }
       return waits.length === 0 ? null : Math.max(0, Math.min(...waits));

@@ -1,0 +1,343 @@
+/** The scenes of `claude.ts`: `claude` is on PATH; prints one line a scene and ends with 1 when one fails. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../src/kit/clock/clock.ts';
+import { programCommand } from '../../src/kit/process/programs.ts';
+import { runProcess } from '../../src/kit/process/run-process.ts';
+import type { BotDoors, BotSpec, HarnessBot, Outgoing } from '../../src/runtime-server/factory/harness/harness.ts';
+import { createHarnesses } from '../../src/runtime-server/factory/harness/index.ts';
+import { createPaneEngine } from '../../src/runtime-server/panes/create-pane-engine.ts';
+import { type ModelReply, type ModelRequest, text, tools } from '../support/model-server/script.ts';
+import { startModelServer } from '../support/model-server/server.ts';
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'gantry-claude-run-')));
+const home = join(root, 'home');
+const work = join(root, 'project');
+for (const folder of [home, work]) mkdirSync(folder);
+const gantryHome = join(root, 'gantry');
+mkdirSync(gantryHome, { mode: 0o700 });
+
+const reply = (words: string): ModelReply => {
+  if (words.includes('RUNSHELL'))
+    return tools({ name: 'Bash', input: { command: 'touch made && ls', description: 'Make a file' } });
+  if (words.includes('SLOW')) return text('slow '.repeat(200), { pieces: 200, pauseMs: 100 });
+  if (words.includes('ERR429')) return { kind: 'error', status: 429, message: 'Too many requests, slow down' };
+  if (words.includes('LIMIT'))
+    return { kind: 'error', status: 429, message: 'You have hit your usage limit, resets 3pm' };
+  return text('A plain answer.', { pieces: 10, pauseMs: 30 });
+};
+/** A refused tool's result stands beside the next prompt; the prompt is then what counts. */
+const answer = ({ toolResults, lastUser }: ModelRequest): ModelReply =>
+  toolResults.length > 0 && !/From owner/.test(lastUser) ? text('The tool ran.') : reply(lastUser);
+const model = await startModelServer(answer);
+
+/** The engine's door for hooks, and nothing else of it. */
+const hooks: string[] = [];
+const bots = new Map<string, HarnessBot>();
+const door = createServer(async (request, answer) => {
+  let body = '';
+  for await (const piece of request) body += piece;
+  const event = request.url?.split('/').at(-1) ?? '';
+  hooks.push(event);
+  const bot = bots.get(request.headers.authorization?.replace('Bearer ', '') ?? '');
+  answer.end(JSON.stringify((await bot?.hook(event, JSON.parse(body))) ?? {}));
+});
+await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
+const urlFile = join(root, 'url');
+writeFileSync(urlFile, `http://127.0.0.1:${(door.address() as AddressInfo).port}\n`);
+
+const memory = new Map<string, Readonly<Record<string, unknown>>>();
+const panes = createPaneEngine({ home: gantryHome, command: programCommand('pane-host'), onError: console.error });
+const harnesses = createHarnesses({
+  panes,
+  clock: systemClock,
+  memory: { recall: (id) => memory.get(id) ?? null, remember: (id, facts) => void memory.set(id, facts) },
+  processes: {
+    async run(command, { cwd, env, input, timeoutMs }) {
+      const ran = await runProcess({ command, cwd, env, input: input ?? undefined, deadlineMs: timeoutMs });
+      return { code: ran.exitCode, stdout: ran.stdout, stderr: ran.stderr, timedOut: ran.ended === 'deadline' };
+    },
+  },
+  home,
+  env: {
+    PATH: process.env.PATH,
+    HOME: home,
+    LANG: 'C.UTF-8',
+    ANTHROPIC_BASE_URL: model.url,
+    ANTHROPIC_AUTH_TOKEN: 'scripted',
+    DISABLE_AUTOUPDATER: '1',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_TELEMETRY: '1',
+    DISABLE_ERROR_REPORTING: '1',
+    CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL: '1',
+    CLAUDE_CODE_MAX_RETRIES: '1',
+  },
+});
+
+function spec(agentId: string, extra: Partial<BotSpec> = {}): BotSpec {
+  const none = { model: null, command: null, culture: null, env: {} };
+  return { agentId, slug: agentId, team: 'real', harness: 'claude', cwd: work, ...none, ...extra };
+}
+
+function doors(agentId: string, url = urlFile): BotDoors {
+  const folder = join(root, 'bots', agentId);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const tokenFile = join(folder, 'token');
+  writeFileSync(tokenFile, agentId, { mode: 0o600 });
+  return { urlFile: url, tokenFile, workspace: work, gantry: programCommand('cli'), folder };
+}
+
+let paneCount = 0;
+async function up(bot: BotSpec, places = doors(bot.agentId)): Promise<HarnessBot> {
+  const launch = await harnesses.prepare(bot, places);
+  paneCount += 1;
+  const id = `pane_${paneCount}`;
+  await panes.create({ id, ...launch, labels: {} });
+  const live = harnesses.attach(bot, id);
+  live.onState(({ state, reason }) => history.push(reason ? `${state}: ${reason}` : state));
+  bots.set(bot.agentId, live);
+  return live;
+}
+
+let history: string[] = [];
+let count = 0;
+function message(words: string): Outgoing {
+  count += 1;
+  return {
+    deliveryId: `delivery_${Date.now()}_${count}`,
+    senderLine: 'From owner',
+    text: words,
+    replyLine: null,
+    raw: false,
+  };
+}
+
+async function until(what: string, condition: () => boolean, bot: HarnessBot, ms = 20_000): Promise<void> {
+  const end = Date.now() + ms;
+  while (!condition()) {
+    if (Date.now() > end) {
+      const { steps, bottom } = bot.explain();
+      const log = steps.slice(-12).map((step) => `${step.source} ${step.rule} ${step.claim} ${step.decided}`);
+      throw new Error(
+        `${what}: not within ${ms} ms; state ${JSON.stringify(bot.state())}, gate ${JSON.stringify(bot.gate())}\n${log.join('\n')}\n${bottom.slice(-14).join('\n')}`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+const state = (bot: HarnessBot, wanted: string) => until(wanted, () => bot.state().state === wanted, bot);
+const reason = (bot: HarnessBot, part: string) => until(part, () => bot.state().reason?.includes(part) ?? false, bot);
+/** A person reads a dialog before answering; Claude Code drops keys that come as soon as it has drawn one. */
+const settle = () => new Promise((resolve) => setTimeout(resolve, 1000));
+const open = (bot: HarnessBot) => until('an open gate', () => bot.gate().open, bot);
+
+let failed = 0;
+async function scene(name: string, play: () => Promise<string | undefined>): Promise<void> {
+  const from = performance.now();
+  history = [];
+  try {
+    const words = await play();
+    console.log(`ok   ${name} (${Math.round(performance.now() - from)} ms)${words ? `: ${words}` : ''}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAIL ${name}: ${(error as Error).message}\n     states: ${history.join(' → ')}`);
+  }
+}
+
+const bot = await up(spec('web'));
+
+await scene('found: installed, version, covered by the rules, signed in', async () => {
+  const found = (await harnesses.found()).find(({ name }) => name === 'claude');
+  assert.deepEqual([found?.installed, found?.version, found?.covered, found?.signedIn], [true, '2.1.329', true, true]);
+  return found?.detail;
+});
+await scene('first start: each screen is needs_you with its words, and messages are held as setup', async () => {
+  await reason(bot, 'text style');
+  assert.deepEqual({ ...bot.gate(), why: '' }, { open: false, why: '', setup: true });
+  await bot.input({ keys: ['Enter'] });
+  await reason(bot, 'security');
+  await bot.input({ keys: ['Enter'] });
+  await reason(bot, 'trusted');
+  const held = await bot.deliver(message('too early'));
+  assert.equal(held.state, 'held');
+  await bot.input({ keys: ['Down', 'Enter'] });
+  await open(bot);
+  return history.join(' → ');
+});
+await scene('a message is verified by the submit hook; the turn is working, then idle', async () => {
+  const from = performance.now();
+  const result = await bot.deliver(message('say hello'));
+  const took = Math.round(performance.now() - from);
+  assert.deepEqual(
+    [result.state, 'evidence' in result && result.evidence],
+    ['verified', 'hook'],
+    JSON.stringify(result),
+  );
+  await open(bot);
+  assert.ok(model.requests.some(({ lastUser }) => lastUser.includes('say hello') && lastUser.includes('From owner')));
+  return `${took} ms to the witness; ${history.join(' → ')}`;
+});
+await scene('a message that begins with ! or / and has tabs and many lines is text, not a command', async () => {
+  const words = `!touch forged\n/status\n${Array.from({ length: 9 }, (_, row) => `\trow ${row}`).join('\n')}`;
+  const result = await bot.deliver(message(words));
+  assert.deepEqual(
+    [result.state, 'evidence' in result && result.evidence],
+    ['verified', 'hook'],
+    JSON.stringify(result),
+  );
+  await open(bot);
+  assert.equal(existsSync(join(work, 'forged')), false);
+  return history.join(' → ');
+});
+await scene('30,000 characters arrive whole', async () => {
+  const words = Array.from({ length: 600 }, (_, row) => `row ${row} ${'x'.repeat(40)}`).join('\n');
+  const result = await bot.deliver(message(words));
+  assert.deepEqual(
+    [result.state, 'evidence' in result && result.evidence],
+    ['verified', 'hook'],
+    JSON.stringify(result),
+  );
+  await open(bot);
+  return history.join(' → ');
+});
+await scene('a draft closes the gate and is left alone', async () => {
+  await bot.input({ text: 'my own words' });
+  await until('draft', () => JSON.stringify(bot.gate()).includes('draft'), bot);
+  assert.deepEqual(await bot.deliver(message('not now')), { state: 'held', why: 'draft' });
+  assert.ok(bot.explain().bottom.some((row) => /^❯\smy own words$/u.test(row)));
+  await bot.input({ keys: ['C-u'] });
+  await open(bot);
+  return undefined;
+});
+await scene(
+  'a permission dialog is needs_you with the command; a message is held; Yes goes on to working and idle',
+  async () => {
+    assert.equal((await bot.deliver(message('RUNSHELL please'))).state, 'verified');
+    await reason(bot, 'asks to run: touch made && ls');
+    await until('the dialog', () => bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
+    assert.equal((await bot.deliver(message('into the dialog'))).state, 'held');
+    await settle();
+    await bot.input({ text: '1' });
+    await state(bot, 'idle');
+    assert.ok(existsSync(join(work, 'made')));
+    await open(bot);
+    return history.join(' → ');
+  },
+);
+await scene('No at a dialog sends no hook: the screen brings it back to idle', async () => {
+  assert.equal((await bot.deliver(message('RUNSHELL again'))).state, 'verified');
+  await state(bot, 'needs_you');
+  await until('the dialog', () => bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
+  await settle();
+  const before = hooks.length;
+  await bot.input({ keys: ['Escape'] });
+  await state(bot, 'idle');
+  return `${history.join(' → ')}; hooks meanwhile: ${hooks.slice(before).join(', ') || 'none'}`;
+});
+await scene('an interrupt sends no hook: the screen brings it back to idle', async () => {
+  await open(bot);
+  assert.equal((await bot.deliver(message('SLOW one'))).state, 'verified');
+  await until('text', () => bot.explain().bottom.join('\n').includes('slow slow'), bot);
+  const before = hooks.length;
+  await bot.input({ keys: ['Escape'] });
+  await state(bot, 'idle');
+  return `${history.join(' → ')}; hooks meanwhile: ${hooks.slice(before).join(', ') || 'none'}`;
+});
+await scene(
+  'an interrupt before the first word puts the prompt back: a draft, never glued to the next message',
+  async () => {
+    await open(bot);
+    model.script(async (request) => {
+      if (request.lastUser.includes('NEVER')) await new Promise((resolve) => setTimeout(resolve, 5000));
+      return reply(request.lastUser);
+    });
+    assert.equal((await bot.deliver(message('NEVER answered'))).state, 'verified');
+    await until('a turn', () => bot.explain().bottom.join('\n').includes('esc to interrupt'), bot);
+    await bot.input({ keys: ['Escape'] });
+    await state(bot, 'idle');
+    await new Promise((resolve) => setTimeout(resolve, 1700));
+    const gate = bot.gate();
+    if (!gate.open) {
+      for (let line = 0; line < 4; line += 1) await bot.input({ keys: ['C-u'] });
+      await open(bot);
+    }
+    return `gate after it: ${JSON.stringify(gate)}`;
+  },
+);
+await scene('a provider that refuses: working while it retries, then idle with the reason', async () => {
+  assert.equal((await bot.deliver(message('ERR429 please'))).state, 'verified');
+  await reason(bot, 'the last turn failed');
+  await open(bot);
+  return history.join(' → ');
+});
+await scene('a usage limit blocks', async () => {
+  assert.equal((await bot.deliver(message('LIMIT please'))).state, 'verified');
+  await until('blocked', () => bot.state().state === 'blocked', bot);
+  assert.equal(bot.gate().open, false);
+  await bot.input({ text: 'go on', keys: ['Enter'] });
+  await open(bot);
+  return history.join(' → ');
+});
+await scene('without hooks the transcript is the witness', async () => {
+  const nowhere = join(root, 'no-url');
+  writeFileSync(nowhere, 'http://127.0.0.1:9');
+  const deaf = await up(spec('deaf'), doors('deaf', nowhere));
+  await open(deaf);
+  const result = await deaf.deliver(message('can you hear'));
+  assert.deepEqual(
+    [result.state, 'evidence' in result && result.evidence],
+    ['verified', 'transcript'],
+    JSON.stringify(result),
+  );
+  await open(deaf);
+  await panes.kill(deaf.paneId);
+  return history.join(' → ');
+});
+await scene('leaving with exit code 0 is offline; resume takes the conversation up', async () => {
+  await bot.input({ keys: ['C-c', 'C-c'] });
+  await state(bot, 'offline');
+  const again = await up(spec('web', { resume: true }));
+  await open(again);
+  assert.ok(again.explain().bottom.join('\n').includes('go on'), 'the earlier prompt is not on the screen');
+  const result = await again.deliver(message('and further'));
+  assert.deepEqual(
+    [result.state, 'evidence' in result && result.evidence],
+    ['verified', 'hook'],
+    JSON.stringify(result),
+  );
+  await open(again);
+  await panes.kill(again.paneId);
+  return history.join(' → ');
+});
+for (const mode of ['plan', 'ask', 'accept_edits'] as const) {
+  await scene(`exec mode ${mode}`, async () => {
+    model.script(answer);
+    const plain = await harnesses.exec(spec('exec'), doors('exec'), 'say hello', { mode, timeoutMs: 60_000 });
+    const tool = await harnesses.exec(spec('exec'), doors('exec'), 'RUNSHELL', { mode, timeoutMs: 60_000 });
+    if (mode !== 'plan')
+      assert.deepEqual([plain.state, plain.text], ['done', 'A plain answer.'], JSON.stringify(plain));
+    return `plain ${JSON.stringify({ ...plain, sessionId: undefined })} · tool ${JSON.stringify({ ...tool, sessionId: undefined })}`;
+  });
+}
+await scene('exec mode: an answer that never comes ends at its deadline with the whole group', async () => {
+  model.script(() => new Promise(() => {}));
+  const result = await harnesses.exec(spec('exec'), doors('exec'), 'hello', { mode: 'ask', timeoutMs: 4000 });
+  assert.equal(result.state, 'timeout');
+  return result.detail;
+});
+
+console.log(
+  `hooks seen: ${[...new Set(hooks)].join(', ')}; other paths asked of the model server: ${[...new Set(model.unknown)].join(', ') || 'none'}`,
+);
+await panes.stopHost({ force: true });
+await panes.close();
+door.closeAllConnections();
+door.close();
+await model.close();
+// Claude Code's children may still write for a moment.
+rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+process.exitCode = failed > 0 ? 1 : 0;

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { readComposer } from '../../../src/runtime-server/factory/harness/claude/composer.ts';
+import { claudeRules } from '../../../src/runtime-server/factory/harness/claude/rules.ts';
+import { createJudge } from '../../../src/runtime-server/factory/harness/judge/judge.ts';
+import { compileRules } from '../../../src/runtime-server/factory/harness/judge/rules.ts';
+import { handClock, recording, replay } from './replay.ts';
+
+const dialog = 'needs_you: asks: do you want to proceed?';
+
+/** The screen alone, without any hook, from the state before the recording. */
+test.each([
+  [
+    'first-start',
+    'starting',
+    [
+      'starting',
+      'needs_you: first start: asks for a text style',
+      'needs_you: first start: security notes wait to be read',
+      'needs_you: asks whether the folder is trusted',
+    ],
+  ],
+  ['start-idle', 'starting', ['starting', 'idle']],
+  ['submit-working', 'idle', ['idle', 'working']],
+  ['finished-idle', 'working', ['working', 'idle']],
+  ['permission-dialog', 'working', ['working', dialog]],
+  ['dialog-answered', 'needs_you', ['needs_you', 'working', 'idle']],
+  ['dialog-stray-text', 'working', ['working', dialog, 'idle']],
+  ['interrupt', 'working', ['working', 'idle']],
+  ['typed-while-working', 'working', ['working']],
+  ['exit', 'idle', ['idle', 'idle: unclear']],
+] as const)('the recording %s is judged as a person would', async (name, from, states) => {
+  expect((await replay(`claude/${name}.cast`, claudeRules, { from })).states).toEqual(states);
+});
+
+test('retries are working with the reason in words, and end idle', async () => {
+  const { states } = await replay('claude/error.cast', claudeRules, { from: 'working' });
+  expect(states[0]).toBe('working');
+  expect(states).toContain(
+    'working: its provider refuses; 429 Too many requests, slow down · retrying in 2s · attempt 2/2',
+  );
+  expect(states.at(-1)).toBe('idle');
+});
+
+test('first-run screens hold messages as setup; a permission dialog does not', async () => {
+  expect((await replay('claude/first-start.cast', claudeRules)).judge.setup()).toBe(true);
+  expect((await replay('claude/permission-dialog.cast', claudeRules, { from: 'working' })).judge.setup()).toBe(false);
+});
+
+test.each(['error', 'typed-while-working', 'start-idle', 'interrupt', 'big-paste'])(
+  'in the recording %s the composer is empty, ghost text or not',
+  async (name) => {
+    expect(readComposer((await replay(`claude/${name}.cast`, claudeRules)).facts)).toEqual({ kind: 'empty' });
+  },
+);
+
+test('with a dialog or a trust screen the composer is closed', async () => {
+  for (const name of ['permission-dialog', 'first-start']) {
+    expect(readComposer((await replay(`claude/${name}.cast`, claudeRules)).facts)).toEqual({ kind: 'closed' });
+  }
+});
+
+test('the recorded hooks give every turn its beginning, its question and its end', () => {
+  const clock = handClock();
+  const judge = createJudge({ ruleset: claudeRules, matcher: compileRules(claudeRules), clock });
+  const states: string[] = [];
+  for (const line of readFileSync(recording('claude/hooks.jsonl'), 'utf8').trim().split('\n')) {
+    const { payload } = JSON.parse(line) as { payload: Record<string, unknown> };
+    judge.event('hook', String(payload.hook_event_name), payload);
+    const { state, reason } = judge.state();
+    const words = reason ? `${state}: ${reason}` : state;
+    if (words !== states.at(-1)) states.push(words);
+  }
+  const asks = 'needs_you: asks to run: touch made-by-agent.txt && ls';
+  const refused = 'idle: the last turn failed: API Error: Request rejected (429) · Too many requests, slow down';
+  expect(states).toEqual([
+    'starting',
+    'working',
+    'idle',
+    'working',
+    asks,
+    'idle',
+    'working',
+    asks,
+    'working',
+    'idle',
+    ...Array(3).fill(['working', refused]).flat(),
+  ]);
+});
+
+test.each([
+  [{ error: 'rate_limit', last_assistant_message: "You've hit your limit · resets 3pm" }, 'blocked', false],
+  [{ error: 'rate_limit', last_assistant_message: 'Claude usage limit reached' }, 'blocked', false],
+  [{ error: 'billing_error', last_assistant_message: 'Credit balance is too low' }, 'blocked', false],
+  [{ error: 'authentication_failed', last_assistant_message: 'Please run /login' }, 'needs_you', true],
+  [{ error: 'server_error', last_assistant_message: 'API Error: 529 Overloaded' }, 'idle', false],
+])('a turn that failed with %j is %s', (payload, state, setup) => {
+  const judge = createJudge({ ruleset: claudeRules, matcher: compileRules(claudeRules), clock: handClock() });
+  judge.event('hook', 'UserPromptSubmit', {});
+  judge.event('hook', 'StopFailure', payload);
+  expect([judge.state().state, judge.setup()]).toEqual([state, setup]);
+  expect(judge.state().reason).toContain(payload.last_assistant_message);
+});
+
+test('a blocked bot is not called idle by its empty composer before a quarter of an hour has passed', async () => {
+  const { judge, clock } = await replay('claude/start-idle.cast', claudeRules, {
+    from: 'blocked',
+    restMs: 14 * 60_000,
+  });
+  expect(judge.state().state).toBe('blocked');
+  clock.pass(61_000);
+  judge.tick();
+  expect(judge.state().state).toBe('idle');
+});

@@ -1,0 +1,209 @@
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { HarnessBot, Outgoing } from '../../../src/runtime-server/factory/harness/harness.ts';
+import { composePrompt } from '../../../src/runtime-server/factory/harness/wording.ts';
+import { createScratch, eventually, gateOpen, outgoing, reaches, type Scratch } from './bench-of-one.ts';
+
+const standIn = fileURLToPath(new URL('./stand-in-claude.mjs', import.meta.url));
+let scratch: Scratch;
+let bin: string;
+
+beforeEach(() => {
+  scratch = createScratch();
+  bin = join(scratch.work, 'bin');
+  mkdirSync(bin);
+  const file = join(bin, 'claude');
+  writeFileSync(file, `#!/bin/sh\nexec '${process.execPath}' '${standIn}' "$@"\n`);
+  chmodSync(file, 0o755);
+  scratch.env.PATH = `${bin}:${scratch.env.PATH}`;
+});
+afterEach(() => scratch.close());
+
+const up = (mode = '', env: Record<string, string> = {}): Promise<HarnessBot> =>
+  scratch.up({ harness: 'claude', env: { STAND_IN: mode, ...env } });
+const screen = (bot: HarnessBot) => bot.explain().bottom.join('\n');
+const typed = (bot: HarnessBot) => scratch.panes.written(bot.paneId);
+
+/** As the real program does it: the hook is called with the prompt that was taken. */
+async function deliverWithHook(bot: HarnessBot, message: Outgoing, prompt = composePrompt(message)) {
+  const result = bot.deliver(message);
+  await eventually(() => typed(bot).endsWith('\r'));
+  await bot.hook('UserPromptSubmit', { prompt, session_id: 's' });
+  return result;
+}
+
+test('a paste is one framed write, Enter a write of its own after the composer shows it; the submit hook is the witness', async () => {
+  const bot = await up();
+  await gateOpen(bot);
+  const message = outgoing('say hello');
+  expect(await deliverWithHook(bot, message)).toMatchObject({ state: 'verified', evidence: 'hook' });
+  expect(typed(bot)).toBe(`\x1b[200~${composePrompt(message)}\x1b[201~\r`);
+  expect(bot.state().state).toBe('working');
+});
+
+test('a text that collapses to a paste marker is recognised, and its wrapped prompt too', async () => {
+  const bot = await up();
+  await gateOpen(bot);
+  const message = outgoing(Array.from({ length: 20 }, (_, row) => `\trow ${row}`).join('\n'));
+  const prompt = `\n\n<pasted_content id="6fd8">\n${composePrompt(message).replaceAll('\t', '    ')}\n</pasted_content id="6fd8">\n`;
+  expect(await deliverWithHook(bot, message, prompt)).toMatchObject({ state: 'verified', evidence: 'hook' });
+});
+
+test('a hook with another text is no witness: the composer that emptied into a turn is, as the weakest', async () => {
+  const bot = await up();
+  await gateOpen(bot);
+  const result = await deliverWithHook(bot, outgoing('say hello'), 'From owner (message delivery_0):\nsay something');
+  expect(result).toMatchObject({ state: 'verified', evidence: 'composer' });
+});
+
+test('without a hook the transcript is the witness, from the offset before typing on', async () => {
+  const transcript = join(scratch.work, 'transcript.jsonl');
+  const bot = await up('', { TRANSCRIPT: transcript });
+  await gateOpen(bot);
+  const message = outgoing('say hello');
+  // The same words from before must not testify.
+  writeFileSync(
+    transcript,
+    `${JSON.stringify({ type: 'user', message: { role: 'user', content: composePrompt(message) } })}\n`,
+  );
+  await bot.hook('SessionStart', { transcript_path: transcript, session_id: 's' });
+  expect(await bot.deliver(message)).toMatchObject({ state: 'verified', evidence: 'transcript' });
+  expect(readFileSync(transcript, 'utf8').trim().split('\n')).toHaveLength(2);
+});
+
+test('a swallowed Enter is pressed once more while the composer shows exactly our text', async () => {
+  const bot = await up('drop-first-enter');
+  await gateOpen(bot);
+  expect(await bot.deliver(outgoing('say hello'))).toMatchObject({ state: 'verified', evidence: 'composer' });
+  expect(typed(bot).match(/\r/g)).toHaveLength(2);
+});
+
+test('what nothing has seen is unconfirmed within ten seconds; the text is never sent again and Enter at most twice', async () => {
+  const bot = await up('deaf');
+  await gateOpen(bot);
+  const from = Date.now();
+  expect(await bot.deliver(outgoing('say hello'))).toMatchObject({ state: 'unconfirmed', evidence: null });
+  expect(Date.now() - from).toBeLessThan(10_000);
+  expect(typed(bot).match(/\r/g)).toHaveLength(2);
+  expect(typed(bot).match(/200~/g)).toHaveLength(1);
+  // It stands in the composer now: whoever looks decides about it.
+  expect(bot.gate()).toMatchObject({ open: false, why: 'draft' });
+});
+
+test('an emptied composer without a turn is no witness', async () => {
+  const bot = await up('no-turn');
+  await gateOpen(bot);
+  expect(await bot.deliver(outgoing('say hello'))).toMatchObject({ state: 'unconfirmed' });
+});
+
+test('a dialog that opens under a paste gets no Enter', async () => {
+  const bot = await up('dialog-on-paste');
+  await gateOpen(bot);
+  expect(await bot.deliver(outgoing('say hello'))).toEqual({ state: 'held', why: 'a dialog opened' });
+  expect(typed(bot)).not.toContain('\r');
+  await reaches(bot, 'needs_you');
+  expect(await bot.deliver(outgoing('again'))).toMatchObject({ state: 'held' });
+});
+
+test('a composer that does not show the text gets no Enter', async () => {
+  const bot = await up('blind');
+  await gateOpen(bot);
+  expect(await bot.deliver(outgoing('say hello'))).toMatchObject({ state: 'unconfirmed' });
+  expect(typed(bot)).not.toContain('\r');
+});
+
+test('a draft holds messages and is never cleared; ghost text is no draft', async () => {
+  const bot = await up();
+  await gateOpen(bot);
+  await bot.input({ text: 'my words' });
+  await eventually(() => JSON.stringify(bot.gate()).includes('draft'), 5000);
+  expect(await bot.deliver(outgoing('say hello'))).toEqual({ state: 'held', why: 'draft' });
+  expect(screen(bot)).toContain('my words');
+  const other = await up('ghost');
+  await gateOpen(other);
+  expect(screen(other)).toContain('Resend your message');
+});
+
+test('while a person types nothing is put in, also before the screen shows it', async () => {
+  const bot = await up();
+  await gateOpen(bot);
+  await bot.input({ keys: ['Left'] });
+  expect(bot.gate()).toEqual({ open: false, why: 'a person is typing', setup: false });
+  await gateOpen(bot);
+});
+
+test('two messages at once are typed one after the other, the second held by the turn of the first', async () => {
+  const bot = await up();
+  await gateOpen(bot);
+  const message = outgoing('first');
+  const second = outgoing('second');
+  const results = Promise.all([deliverWithHook(bot, message), bot.deliver(second)]);
+  expect(await results).toMatchObject([{ state: 'verified' }, { state: 'held', why: 'working' }]);
+  expect(typed(bot)).not.toContain('second');
+});
+
+test('hooks of a sub-agent and unknown hooks change nothing', async () => {
+  const bot = await up();
+  await gateOpen(bot);
+  await bot.hook('UserPromptSubmit', { prompt: 'x', agent_id: 'sub' });
+  await bot.hook('SubagentStop', {});
+  await bot.hook('Whatever', {});
+  expect(bot.state().state).toBe('idle');
+  await bot.hook('UserPromptSubmit', { prompt: 'x' });
+  await bot.hook('Stop', { agent_id: 'sub' });
+  expect(bot.state().state).toBe('working');
+});
+
+test('exit code 0 is offline, another is failed with the code', async () => {
+  const bot = await up();
+  await gateOpen(bot);
+  await bot.input({ keys: ['C-c'] });
+  await reaches(bot, 'offline');
+  const other = await up();
+  await gateOpen(other);
+  await other.input({ keys: ['C-d'] });
+  await reaches(other, 'failed');
+  expect(other.state().reason).toBe('it ended with exit code 7');
+});
+
+test('the start has hooks by a settings file of its own, an id of ours, and asks for permission; the home stays untouched', async () => {
+  const bot = {
+    agentId: 'agent_x',
+    slug: 'web',
+    team: 'dev',
+    harness: 'claude',
+    model: 'opus',
+    command: null,
+    cwd: scratch.work,
+    env: {},
+    culture: 'Be kind.',
+  } as const;
+  const doors = scratch.doors('agent_x');
+  const launch = await scratch.harnesses.prepare(bot, doors);
+  const settingsFile = join(doors.folder, 'claude-settings.json');
+  const id = launch.command[4] ?? '';
+  expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(launch.command.slice(1)).toEqual([
+    '--settings',
+    settingsFile,
+    '--session-id',
+    id,
+    '--permission-mode',
+    'manual',
+    '--model',
+    'opus',
+    '--append-system-prompt',
+    'Be kind.',
+  ]);
+  const { hooks } = JSON.parse(readFileSync(settingsFile, 'utf8'));
+  expect(Object.keys(hooks)).toEqual(
+    expect.arrayContaining(['UserPromptSubmit', 'PermissionRequest', 'Stop', 'StopFailure']),
+  );
+  expect(hooks.Stop[0].hooks[0].command).toBe(`'${process.execPath}' '${doors.gantry[1]}' 'hook' 'Stop'`);
+  expect(launch.env).toMatchObject({ TERM_PROGRAM: 'ghostty', GANTRY_AGENT: 'agent_x', GANTRY_TEAM: 'dev' });
+  const again = await scratch.harnesses.prepare({ ...bot, resume: true }, doors);
+  expect(again.command.slice(3, 5)).toEqual(['--resume', id]);
+  expect((await scratch.harnesses.prepare(bot, doors)).command[4]).not.toBe(id);
+});

@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runHook } from '../../../src/runtime-server/factory/harness/hook-client.ts';
+
+let folder: string;
+let server: Server;
+let seen: { path: string | undefined; token: string | undefined; body: string }[];
+let answer: { status: number; body: string | null };
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gantry-hook-'));
+  seen = [];
+  answer = { status: 200, body: '{}' };
+  server = createServer(async (request: IncomingMessage, response) => {
+    let body = '';
+    for await (const piece of request) body += piece;
+    seen.push({ path: request.url, token: request.headers.authorization, body });
+    if (answer.body !== null) response.writeHead(answer.status).end(answer.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  writeFileSync(join(folder, 'url'), `http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
+  writeFileSync(join(folder, 'token'), 'secret\n');
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function hook(event: string, stdin: string, env: Record<string, string> = {}) {
+  let printed = '';
+  const files = { GANTRY_URL_FILE: join(folder, 'url'), GANTRY_TOKEN_FILE: join(folder, 'token') };
+  const code = await runHook(event, {
+    env: { ...files, ...env },
+    stdin: Readable.from([stdin]),
+    stdout: { write: (text) => (printed += text) },
+  });
+  return { code, printed };
+}
+
+test('the event is posted with the bot token as it came, and the answer printed', async () => {
+  answer.body = '{"decision":"allow"}';
+  expect(await hook('Stop', '{"a":"ä"}')).toEqual({ code: 0, printed: '{"decision":"allow"}\n' });
+  expect(seen).toEqual([{ path: '/api/factory/hooks/Stop', token: 'Bearer secret', body: '{"a":"ä"}' }]);
+});
+
+test('an empty answer prints nothing', async () => {
+  expect(await hook('Stop', '{}')).toEqual({ code: 0, printed: '' });
+});
+
+test.each([
+  ['outside of a bot', { GANTRY_URL_FILE: '' }],
+  ['without its token file', { GANTRY_TOKEN_FILE: '/nowhere' }],
+])('%s a hook says nothing and ends with 0', async (_, env) => {
+  expect(await hook('Stop', '{}', env)).toEqual({ code: 0, printed: '' });
+  expect(seen).toEqual([]);
+});
+
+test('with the engine gone, refusing or failing a hook says nothing and ends with 0', async () => {
+  for (const status of [401, 500]) {
+    answer = { status, body: '{"error":{}}' };
+    expect(await hook('Stop', '{}')).toEqual({ code: 0, printed: '' });
+  }
+  writeFileSync(join(folder, 'url'), 'http://127.0.0.1:9');
+  expect(await hook('Stop', '{}')).toEqual({ code: 0, printed: '' });
+});
+
+test('an engine that never answers is left alone before the harness loses patience', async () => {
+  answer.body = null;
+  expect(await hook('Stop', '{}')).toEqual({ code: 0, printed: '' });
+}, 8000);
+
+test('a word that is no event name is not put into a path', async () => {
+  expect(await hook('../send', '{}')).toEqual({ code: 0, printed: '' });
+  expect(seen).toEqual([]);
+});
