@@ -1,0 +1,86 @@
+/** What the build makes: which module may ask for what at run time (desktop.md 1.5, 4). Builds into a folder of its own. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createBuilder } from 'vite';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const out = mkdtempSync(join(tmpdir(), 'gantry-build-'));
+const builtins = new Set(builtinModules.flatMap((name) => [name, `node:${name}`]));
+
+beforeAll(async () => {
+  const builder = await createBuilder({
+    configFile: new URL('../../vite.config.ts', import.meta.url).pathname,
+    logLevel: 'error',
+    environments: Object.fromEntries(
+      ['client', 'server', 'main', 'preload'].map((name) => [name, { build: { outDir: join(out, name) } }]),
+    ),
+  });
+  await builder.buildApp();
+}, 120_000);
+afterAll(() => rmSync(out, { recursive: true, force: true }));
+
+function files(folder: string): { name: string; text: string }[] {
+  return readdirSync(join(out, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(c?js|mjs)$/.test(name))
+    .map((name) => ({ name, text: readFileSync(join(out, folder, name), 'utf8') }));
+}
+
+/** Names that statements at the start of a line import or require; texts inside a bundle do not begin there. */
+function asked(text: string): string[] {
+  const statements =
+    /^\s*(?:import\s[^'";]*?from\s*|import\s*|export\s[^'";]*?from\s*|(?:var|let|const)\s[^=;]+=\s*(?:await\s+import|__require|require)\()\s*["']([^"']+)["']/gm;
+  return [...text.matchAll(statements)].map((match) => match[1] ?? '').filter((name) => !name.startsWith('.'));
+}
+
+test('the preload script is CommonJS and asks for electron alone', () => {
+  const [preload, ...more] = files('preload');
+  expect(more).toEqual([]);
+  expect(preload?.name).toBe('preload.cjs');
+  expect([...(preload?.text.matchAll(/require\("([^"]+)"\)/g) ?? [])].map((match) => match[1])).toEqual(['electron']);
+  expect(preload?.text).not.toMatch(/^\s*(import|export)\s/m);
+});
+
+test('the desktop program asks for electron and Node, and no server is in it', () => {
+  const names = files('main').flatMap(({ text }) => asked(text));
+  expect(names.filter((name) => !builtins.has(name))).toEqual(['electron']);
+  expect(files('main').reduce((sum, { text }) => sum + text.length, 0)).toBeLessThan(50_000);
+});
+
+test('the programs ask at run time for the native modules and Node, and for nothing else', () => {
+  const names = new Set(files('server').flatMap(({ text }) => asked(text)));
+  expect([...names].filter((name) => !builtins.has(name)).sort()).toEqual(['better-sqlite3', 'node-pty']);
+});
+
+test('a command line that starts no server loads none of it', () => {
+  const all = new Map(files('server').map(({ name, text }) => [name, text]));
+  const reached = new Set<string>();
+  const follow = (name: string): void => {
+    if (reached.has(name)) return;
+    reached.add(name);
+    const folder = name.includes('/') ? 'chunks/' : '';
+    // Static imports only: what is imported when it is needed does not count.
+    for (const match of all.get(name)?.matchAll(/^import\s?[^'"(]*["'](\.[^'"]+)["']/gm) ?? []) {
+      follow(join(folder, match[1] ?? ''));
+    }
+  };
+  const start = [...all.keys()].find((name) => name.startsWith('chunks/program-'));
+  follow('cli.js');
+  expect(start).toBeDefined();
+  follow(start ?? '');
+  const text = [...reached].map((name) => all.get(name)).join('\n');
+  expect(asked(text).filter((name) => ['better-sqlite3', 'node-pty'].includes(name))).toEqual([]);
+  expect([...all.keys()].some((name) => name.includes('combined'))).toBe(true);
+  expect([...reached].filter((name) => name.includes('combined'))).toEqual([]);
+});
+
+test('the page mentions neither Node nor electron', () => {
+  const pages = files('client');
+  expect(pages.length).toBeGreaterThan(0);
+  for (const { name, text } of pages) {
+    expect(asked(text), name).toEqual([]);
+    expect(text, name).not.toMatch(/["'`]node:[a-z]/);
+    expect(text, name).not.toMatch(/(from|import\(|require\()\s*["'`]electron["'`]/);
+  }
+});
