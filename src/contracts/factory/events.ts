@@ -24,5 +24,10 @@ export const EventEnvelope = z
   .meta({ id: 'EventEnvelope' });
 export type EventEnvelope = z.infer<typeof EventEnvelope>;
 
-/** Sent instead of a partial replay when a cursor is unknown or from another engine: re-read everything. */
-export const ResetEvent = z.strictObject({ reason: z.string() });
+/** Event `reset` instead of a partial replay when a cursor is unknown or from another engine: re-read everything. */
+export const ResetEvent = z
+  .strictObject({ type: z.literal('reset'), at: Time, data: z.strictObject({ reason: z.string() }) })
+  .meta({ id: 'ResetEvent' });
+
+/** Event `closing`: the last one of any stream when its server stops. */
+export const ClosingEvent = z.strictObject({ reason: z.string() });

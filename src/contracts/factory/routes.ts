@@ -14,7 +14,7 @@ import {
   TranscriptChunk,
 } from './agent.ts';
 import { Delivery, Message, SendPlan, SendRequest, Thread } from './delivery.ts';
-import { EventEnvelope } from './events.ts';
+import { ClosingEvent, EventEnvelope, ResetEvent } from './events.ts';
 import { TeamName } from './team-file.ts';
 
 const base = '/api/factory';
@@ -132,7 +132,7 @@ export const agentStream = defineRoute({
   scope: 'agents:read',
   ...agentParam,
   kind: 'sse',
-  events: { screen: Screen, gone: z.strictObject({ reason: z.string() }) },
+  events: { screen: Screen, gone: z.strictObject({ reason: z.string() }), closing: ClosingEvent },
   answers: { 200: z.unknown() },
 });
 
@@ -363,7 +363,7 @@ export const factoryEventStream = defineRoute({
   owner: 'collection',
   query: z.strictObject({ after: z.string().max(100).optional() }),
   kind: 'sse',
-  events: { message: EventEnvelope },
+  events: { message: EventEnvelope, reset: ResetEvent, closing: ClosingEvent },
   answers: { 200: z.unknown() },
 });
 
