@@ -191,3 +191,12 @@ test('bots and strangers cannot type: a bot’s token is no key to a pane', asyn
   const answer = await engine.call('POST', `/agents/web@${team}/input`, { text: 'x' }, { token });
   expect(answer).toMatchObject({ status: 403, body: { error: { code: 'refused' } } });
 });
+
+test('a bot reports through its hook door with its own token; nobody else may', async () => {
+  const engine = shared.current;
+  const team = await startShells(engine, 'web');
+  const token = await engine.botToken(`web@${team}`);
+  expect(await engine.call('POST', '/hooks/Unheard', { a: 1 }, { token })).toMatchObject({ status: 200 });
+  expect(await engine.agent(`web@${team}`)).toMatchObject({ state: 'idle' });
+  expect(await engine.call('POST', '/hooks/Stop', {})).toMatchObject({ status: 403 });
+});

@@ -344,3 +344,13 @@ test('a send body with an unknown field is refused by its name', async () => {
   expect(answer).toMatchObject({ status: 400, body: { error: { code: 'usage' } } });
   expect(JSON.stringify(answer.body)).toContain('colour');
 });
+
+test('what waits longer than its time ends as failed, with the reason, and can be seen', async () => {
+  const engine = shared.current;
+  const team = newTeam(engine, 'web');
+  await engine.call('GET', '/teams');
+  const { body } = await send(engine, { to: `web@${team}`, text: 'x' });
+  await engine.store.write((tx) => tx.run('UPDATE lane_item SET deadline = at WHERE id = ?', body.id));
+  expect(await settled(engine, body.id)).toMatchObject({ state: 'failed', detail: expect.stringContaining('waited') });
+  expect((await engine.agent(`web@${team}`)).queueDepth).toBe(0);
+});

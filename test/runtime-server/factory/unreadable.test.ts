@@ -63,3 +63,26 @@ test('when the pane host is gone for good, its bots are offline with the reason 
   expect((await engine.call('POST', `/teams/${team}/up`, {})).body).toMatchObject({ plan: [{ action: 'spawn' }] });
   await engine.until(`web@${team}`, 'idle');
 });
+
+test('a runtime that starts while the pane host cannot be read shows what was last known', async () => {
+  const engine = await startEngine();
+  const team = await startShells(engine, 'web');
+  const before = (await list(engine)).agents;
+  const pid = hostPid(engine);
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await engine.restart();
+    expect(await list(engine)).toEqual({
+      agents: before.map((agent) => ({ ...agent, stale: true })),
+      engine: { running: false, error: expect.any(String) },
+    });
+    expect(await engine.call('POST', `/agents/web@${team}/input`, { text: 'x' })).toMatchObject({ status: 502 });
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  await waitFor(
+    () => list(engine),
+    ({ agents }) => agents.every(({ stale, state }) => !stale && state === 'idle'),
+  );
+  expect((await list(engine)).agents[0]).toMatchObject({ id: before[0]?.id, pane: before[0]?.pane });
+});
