@@ -2,48 +2,49 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from './types.ts';
 
-export interface RequestContext {
+/** A class for its shape: one is made a request, and closures of its own would cost more than all it holds. */
+export class RequestContext {
   readonly principal: Principal;
-  params: unknown;
-  query: unknown;
-  body: unknown;
-  readonly requestId: string;
-  readonly signal: AbortSignal;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  abort(): void;
+  readonly requestId: string;
+  params: unknown;
+  query: unknown = nothing;
+  body: unknown = undefined;
+  readonly #running: Set<RequestContext>;
+  #controller: AbortController | undefined;
+
+  /** `running` holds the contexts with a live signal, aborted when the server closes. */
+  constructor(
+    principal: Principal,
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    params: unknown,
+    running: Set<RequestContext>,
+  ) {
+    this.principal = principal;
+    this.request = request;
+    this.response = response;
+    this.requestId = requestId;
+    this.params = params;
+    this.#running = running;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      this.#running.add(this);
+      if (this.response.destroyed) this.abort();
+      else this.response.once('close', () => this.abort());
+    }
+    return this.#controller.signal;
+  }
+
+  abort(): void {
+    this.#running.delete(this);
+    this.#controller?.abort();
+  }
 }
 
-export function createContext(
-  principal: Principal,
-  request: IncomingMessage,
-  response: ServerResponse,
-  requestId: string,
-  /** Contexts with a live signal, aborted when the server closes. */
-  running: Set<RequestContext>,
-): RequestContext {
-  let controller: AbortController | undefined;
-  const context: RequestContext = {
-    principal,
-    params: {},
-    query: {},
-    body: undefined,
-    requestId,
-    request,
-    response,
-    get signal() {
-      if (controller === undefined) {
-        controller = new AbortController();
-        running.add(context);
-        if (response.destroyed) context.abort();
-        else response.once('close', context.abort);
-      }
-      return controller.signal;
-    },
-    abort() {
-      running.delete(context);
-      controller?.abort();
-    },
-  };
-  return context;
-}
+const nothing = Object.freeze({});

@@ -10,7 +10,7 @@ import { claimedShape } from '../../contracts/common/areas.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type ErrorShape, type Method, methods, type PrincipalKind, type Route } from '../../contracts/common/route.ts';
 import { defaultBodyLimit, readJson } from './body.ts';
-import { createContext, type RequestContext } from './context.ts';
+import { RequestContext } from './context.ts';
 import { render, toAppError } from './faults.ts';
 import { createGuard, type Door } from './guard.ts';
 import { fingerprint, type Idempotency, type KeptAnswer } from './idempotency.ts';
@@ -82,6 +82,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     // Told apart by its missing store.
     onBadUrl: noop,
   });
+  // One random part a dispatcher and a count: unique enough to be found in a log, and it costs nothing.
+  const requestIdStart = ids.next('req');
+  let requests = 0;
+  const nextRequestId = () => {
+    requests += 1;
+    return `${requestIdStart}.${requests}`;
+  };
   const served: Route[] = [];
   mountAll();
 
@@ -120,13 +127,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const target = request.url ?? '/';
     const refused = guard(request);
     if (refused !== null) {
-      fail(response, refused, claimedShape(pathOf(target)) ?? fallbackShape, ids.next('req'));
+      fail(response, refused, claimedShape(pathOf(target)) ?? fallbackShape, nextRequestId());
       return true;
     }
     const found = router.find(request.method as Method, target);
     const mounted = (found?.store ?? undefined) as Mounted | undefined;
     if (mounted === undefined) return unmatched(request, response, target, found !== null);
-    const requestId = ids.next('req');
+    const requestId = nextRequestId();
     try {
       const search = found!.searchParams as unknown as string;
       await serve(mounted, request, response, found!.params, search, requestId);
@@ -152,7 +159,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const error = new AppError('usage', `The path ${shown} is not properly encoded.`, 'Encode it as UTF-8.', {
         wireCode: 'bad_request',
       });
-      fail(response, error, shape, ids.next('req'));
+      fail(response, error, shape, nextRequestId());
       return true;
     }
     const others = methods.filter((method) => router.find(method, target) !== null);
@@ -163,7 +170,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
             wireCode: 'method_not_allowed',
           });
     if (others.length > 0) response.setHeader('allow', others.join(', '));
-    fail(response, error, shape, ids.next('req'));
+    fail(response, error, shape, nextRequestId());
     return true;
   }
 
@@ -186,18 +193,17 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       throw new AppError('refused', 'x-platform-user-id is not for callers from outside.', 'Leave the header out.');
     }
     authorise(mounted, principal);
-    const context = createContext(principal, request, response, requestId, running);
+    const context = new RequestContext(principal, request, response, requestId, rawParams, running);
     if (bound.passThrough) {
-      context.params = rawParams;
       response.setHeader('x-request-id', requestId);
       await bound.handler(context as never);
       return;
     }
-    const body = await readBody(route, request);
+    if (request.method !== 'GET') context.body = await readBody(route, request);
     if (route.params !== undefined) context.params = parseParams(route, rawParams);
-    context.query = parseQuery(route, search);
-    context.body = body;
-    await checkOwner(route, principal, context.params);
+    if (search !== '' || route.query !== undefined) context.query = parseQuery(route, search);
+    const owned = isOwned(route, principal, context.params);
+    if (owned !== true && !(await owned)) throw unknownOwned(route, context.params);
     if (route.kind === 'raw') {
       for (const [name, value] of Object.entries(baseHeaders)) response.setHeader(name, value);
       response.setHeader('x-request-id', requestId);
@@ -292,12 +298,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return options.idempotency!.once({ caller, op: route.op, key, fingerprint: print }, run);
   }
 
-  async function checkOwner(route: Route, principal: Principal, params: unknown): Promise<void> {
+  function isOwned(route: Route, principal: Principal, params: unknown): boolean | Promise<boolean> {
     const rule = route.owner;
-    if (typeof rule === 'string' || 'none' in rule) return;
-    const id = String((params as Record<string, unknown>)[rule.param]);
-    if (await owners[rule.noun]!(principal, id)) return;
-    throw unknownThing(rule.noun, id);
+    if (typeof rule === 'string' || 'none' in rule) return true;
+    return owners[rule.noun]!(principal, String((params as Record<string, unknown>)[rule.param]));
   }
 
   function checkAnswer(route: Route, status: number, body: unknown, requestId: string): void {
@@ -376,7 +380,6 @@ function authorise({ route, kinds }: Mounted, principal: Principal): void {
 }
 
 async function readBody(route: Route, request: IncomingMessage): Promise<unknown> {
-  if (request.method === 'GET') return undefined;
   const given = await readJson(request, route.bodyLimit ?? defaultBodyLimit);
   if (route.body === undefined) {
     if (given === undefined) return undefined;
@@ -400,7 +403,6 @@ function parseParams(route: Route, raw: Record<string, string | undefined>): unk
 }
 
 function parseQuery(route: Route, search: string): unknown {
-  if (search === '' && route.query === undefined) return emptyQuery;
   const given: Record<string, string> = {};
   for (const [name, value] of new URLSearchParams(search)) {
     if (name === '__proto__' || name in given) {
@@ -425,8 +427,6 @@ function parseQuery(route: Route, search: string): unknown {
   throw invalid(parsed.error.issues, 'query', route);
 }
 
-const emptyQuery = Object.freeze({});
-
 interface Issue {
   readonly code?: string;
   readonly path: readonly PropertyKey[];
@@ -445,6 +445,11 @@ function invalid(issues: readonly Issue[], where: string, route: Route): AppErro
   return new AppError('usage', `${said.join('; ')}.`, `See ${route.op} in docs/openapi.json.`, {
     wireCode: 'bad_request',
   });
+}
+
+function unknownOwned(route: Route, params: unknown): AppError {
+  const rule = route.owner as { param: string; noun: string };
+  return unknownThing(rule.noun, String((params as Record<string, unknown>)[rule.param]));
 }
 
 function unknownThing(noun: string, id: string): AppError {

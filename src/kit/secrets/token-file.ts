@@ -2,7 +2,7 @@
  * Bearer tokens in files only their owner can read (security.md 1.4, 5): making, reading, comparing.
  * First user: the owner token; second: bot tokens. Must not know who a token stands for.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -130,7 +130,7 @@ export function ensureTokenFile(path: string): string {
 
 /** Hash under which a token is kept where only comparing is needed. */
 export function tokenHash(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  return hash('sha256', token, 'buffer');
 }
 
 /** Whether `given` is the token with this hash; takes the same time whatever is given. */
