@@ -21,7 +21,9 @@ for (const folder of [home, work]) mkdirSync(folder);
 const gantryHome = join(root, 'gantry');
 mkdirSync(gantryHome, { mode: 0o700 });
 
-const reply = (words: string): ModelReply => {
+const reply = (prompt: string): ModelReply => {
+  // A prompt that got no answer goes out again in front of the next one.
+  const words = prompt.slice(Math.max(0, prompt.lastIndexOf('From owner')));
   if (words.includes('RUNSHELL'))
     return tools({ name: 'Bash', input: { command: 'touch made && ls', description: 'Make a file' } });
   if (words.includes('SLOW')) return text('slow '.repeat(200), { pieces: 200, pauseMs: 100 });

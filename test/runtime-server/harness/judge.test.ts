@@ -180,3 +180,15 @@ test('explain keeps the last fifty evidences with rule, claim, what was seen and
   for (let i = 0; i < 100; i += 1) judge.event('hook', 'Known', {});
   expect(judge.steps()).toHaveLength(50);
 });
+
+test('the end of the program is the last word: what is parsed of its output afterwards changes nothing', () => {
+  const { judge, show, pass } = setUp();
+  judge.take({ source: 'process', rule: 'exit', claim: { state: 'offline' }, seen: 'it ended' });
+  judge.event('hook', 'Begin', {});
+  show('busy');
+  pass(10_000);
+  show('what is this');
+  pass(10_000);
+  expect(judge.state()).toMatchObject({ state: 'offline', reason: null });
+  expect(judge.next()).toBe(null);
+});

@@ -56,8 +56,6 @@ export function createBot(options: BotOptions): LiveBot {
   const typing = createMutex();
   const delivering = createMutex();
   let closed = false;
-  /** The program is gone: what is still parsed of its last output changes nothing. */
-  let ended = false;
   let facts: PaneFacts | null = panes.get(paneId)?.facts ?? null;
   let told = judge.state();
   let wasOpen = false;
@@ -93,7 +91,7 @@ export function createBot(options: BotOptions): LiveBot {
   /** After anything that may have changed: tells listeners, looks at waiting conditions, arms the one timer. */
   function poke(): void {
     if (closed) return;
-    if (!ended) judge.tick();
+    judge.tick();
     const now = judge.state();
     if (now.state !== told.state || now.reason !== told.reason) {
       told = now;
@@ -149,14 +147,12 @@ export function createBot(options: BotOptions): LiveBot {
 
   function takeFacts(next: PaneFacts): void {
     facts = next;
-    if (ended) return;
     judge.look(next);
     driver.onFacts?.(next);
     poke();
   }
 
   function takeExit(info: PaneInfo): void {
-    ended = true;
     judge.take({ source: 'process', rule: 'process.exit', claim: exitClaim(info), seen: exitWords(info) });
     poke();
   }
@@ -201,7 +197,6 @@ export function createBot(options: BotOptions): LiveBot {
       poke();
     },
     async hook(event, payload) {
-      if (ended) return {};
       const answer = (await driver.onHook?.(event, payload)) ?? {};
       poke();
       return answer;
@@ -221,7 +216,6 @@ export function createBot(options: BotOptions): LiveBot {
     },
     takeFacts,
     takeOsc(osc) {
-      if (ended) return;
       driver.onOsc?.(osc);
       poke();
     },

@@ -8,6 +8,9 @@ import type { EventRule, Ruleset, ScreenRule } from '../judge/rules.ts';
 /** A dialog may come up over anything; the hook that announces it may be late or lost. */
 const anyLive = ['starting', 'idle', 'working', 'needs_you', 'blocked'] as const;
 
+/** The hook of a question comes before its dialog is drawn: the turn's row still stands for a moment. */
+const afterQuestion = { needs_you: 700 } as const;
+
 const setup = (id: string, regex: string, reason: string): ScreenRule => ({
   id: `claude.setup.${id}`,
   source: 'screen',
@@ -62,6 +65,7 @@ const screen: readonly ScreenRule[] = [
     claim: { state: 'working', reason: 'its provider refuses; {what}' },
     from: anyLive,
     holdMs: 200,
+    holdFrom: afterQuestion,
   },
   {
     id: 'claude.working.row',
@@ -71,6 +75,7 @@ const screen: readonly ScreenRule[] = [
     claim: { state: 'working' },
     from: anyLive,
     holdMs: 250,
+    holdFrom: afterQuestion,
   },
   {
     id: 'claude.working.title',
@@ -80,6 +85,7 @@ const screen: readonly ScreenRule[] = [
     claim: { state: 'working' },
     from: anyLive,
     holdMs: 250,
+    holdFrom: afterQuestion,
   },
   {
     id: 'claude.idle.composer',

@@ -49,6 +49,8 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
     byAuthority: false,
   };
   let unclear = false;
+  /** The program is gone: what is still parsed of its last output is noted and changes nothing. */
+  let ended = false;
   /** The verdict of the screen, how long it has stood, and its line in the log. */
   let verdict: { rule: ScreenRule; evidence: Evidence; since: number; step: Step; applied: boolean } | null = null;
   let blankSince: number | null = null;
@@ -93,6 +95,7 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
   }
 
   function promote(): boolean {
+    if (ended) return false;
     const now = clock.monotonic();
     let changed = false;
     if (verdict && !verdict.applied && now - verdict.since >= holdMs(verdict.rule)) {
@@ -126,8 +129,12 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
     unclear: () => unclear,
     setup: () => current.setup,
     take(evidence) {
-      const outcome = apply(evidence);
+      const outcome = ended ? 'no' : apply(evidence);
       note(evidence, outcome === 'decided');
+      if (evidence.source === 'process') {
+        ended = true;
+        unclear = false;
+      }
       // The screen still shows what was before: its hold begins anew after every word of an authority.
       if (evidence.claim && verdict) {
         verdict.since = clock.monotonic();
@@ -157,6 +164,7 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
     },
     tick: promote,
     next() {
+      if (ended) return null;
       const now = clock.monotonic();
       const waits: number[] = [];
       if (verdict && !verdict.applied) waits.push(verdict.since + holdMs(verdict.rule) - now);
