@@ -7,9 +7,9 @@ import { resolveTeam } from '../../../src/runtime-server/factory/team-file/resol
 
 const around = {
   folder: 'dev',
-  workspace: '/work',
+  workspace: '/space',
   userHome: '/home/ada',
-  isFolder: (path: string) => ['/work', '/work/web', '/home/ada/src'].includes(path),
+  isFolder: (path: string) => ['/space', '/space/web', '/home/ada/src'].includes(path),
   hasFile: (name: string) => name === 'CULTURE.md',
 };
 const read = (text: string, folder = 'dev') => readTeamFile(text, { ...around, folder });
@@ -138,7 +138,7 @@ default_preset: cheap
   const team = resolveTeam({ name: 'dev', file: result.file, culture: null }, null, around);
   expect(team).toMatchObject({ preset: 'cheap', presets: ['cheap'] });
   expect(team.bots).toMatchObject([
-    { slug: 'web', harnesses: ['claude'], model: 'haiku', env: { A: '1', B: '3' }, cwd: '/work' },
+    { slug: 'web', harnesses: ['claude'], model: 'haiku', env: { A: '1', B: '3' }, cwd: '/space' },
     { slug: 'api', harnesses: ['shell'], cwd: '/home/ada/src', binding: { type: 'terminal', harness: 'shell' } },
   ]);
 });

@@ -1,0 +1,68 @@
+/** Routes of teams (interface.md C "Agents"; gaps.md C "team.yaml", "Team"). */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { QueryFlag } from '../common/values.ts';
+import { InvalidTeam, Team, TeamPlanStep } from './agent.ts';
+import { area, base, errors, people, readers } from './route-parts.ts';
+import { TeamName } from './team-file.ts';
+
+const teamParam = { params: z.strictObject({ name: TeamName }), owner: { param: 'name', noun: 'team' } } as const;
+
+export const listTeams = defineRoute({
+  op: 'listTeams',
+  area,
+  errors,
+  summary: 'Teams of the workspace, and those whose file has problems',
+  method: 'GET',
+  path: `${base}/teams`,
+  auth: readers,
+  scope: 'agents:read',
+  owner: 'collection',
+  answers: { 200: z.strictObject({ teams: z.array(Team), invalid: z.array(InvalidTeam) }) },
+});
+
+export const teamUp = defineRoute({
+  op: 'teamUp',
+  area,
+  errors,
+  summary: 'Starts the bots of a team; what already runs is left alone',
+  method: 'POST',
+  path: `${base}/teams/:name/up`,
+  auth: people,
+  scope: 'bots:act',
+  ...teamParam,
+  body: z.strictObject({ preset: z.string().optional(), on: z.string().optional(), dryRun: z.boolean().optional() }),
+  answers: { 200: z.strictObject({ plan: z.array(TeamPlanStep), applied: z.boolean() }) },
+});
+
+export const teamDown = defineRoute({
+  op: 'teamDown',
+  area,
+  errors,
+  summary: 'Stops the bots of a team',
+  method: 'POST',
+  path: `${base}/teams/:name/down`,
+  auth: people,
+  scope: 'bots:act',
+  ...teamParam,
+  query: z.strictObject({ dryRun: QueryFlag }),
+  answers: {
+    200: z.union([
+      z.strictObject({ stopped: z.array(z.string()) }),
+      z.strictObject({ dryRun: z.literal(true), plan: z.array(TeamPlanStep) }),
+    ]),
+  },
+});
+
+export const checkTeam = defineRoute({
+  op: 'checkTeam',
+  area,
+  errors,
+  summary: 'Every problem of a team file with path and line',
+  method: 'GET',
+  path: `${base}/teams/:name/check`,
+  auth: readers,
+  scope: 'agents:read',
+  ...teamParam,
+  answers: { 200: z.strictObject({ team: z.string(), ok: z.boolean(), problems: InvalidTeam.shape.problems }) },
+});
