@@ -62,7 +62,7 @@ test('a pane has the size of its place, and follows it', async () => {
       .getByRole('region', { name: 'Pane of builder', exact: true })
       .locator('header')
       .textContent();
-    const [, cols, rows] = /(\d+)×(\d+)/.exec(text) ?? [];
+    const [, cols, rows] = /(\d+)×(\d+)/.exec(text ?? '') ?? [];
     return [Number(cols), Number(rows)];
   };
   const [, before] = await size();

@@ -1,25 +1,34 @@
 /** Every action by name, with its shortcut (Ctrl K). */
 import { Command } from 'cmdk';
 import { Dialog as Radix } from 'radix-ui';
+import { useRef } from 'react';
 import { Kbd } from '../ui/kbd.tsx';
+import { useReturnFocus } from '../ui/use-return-focus.ts';
 import { type Action, useAllActions } from './actions.ts';
 
 const groups: readonly Action['group'][] = ['Bots', 'Teams', 'Pane', 'Go to', 'View', 'Help'];
 
 export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
   const actions = useAllActions().filter((action) => action.hidden !== true);
+  const focus = useReturnFocus();
+  const chosen = useRef<Action | null>(null);
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-shade" />
         <Radix.Content
           aria-describedby={undefined}
+          onOpenAutoFocus={focus.onOpenAutoFocus}
+          onCloseAutoFocus={(event) => {
+            focus.onCloseAutoFocus(event);
+            // After the focus has gone back, so that the action may move it.
+            chosen.current?.run();
+          }}
           className="appear fixed inset-x-2 top-2 z-50 overflow-hidden rounded-panel border border-line bg-panel shadow-float outline-none sm:inset-x-auto sm:top-[14vh] sm:left-1/2 sm:w-[560px] sm:-translate-x-1/2"
         >
           <Radix.Title className="sr-only">Commands</Radix.Title>
           <Command label="Commands" loop>
             <Command.Input
-              autoFocus
               placeholder="Find a bot, a team or a command"
               className="h-11 w-full border-b border-line bg-transparent px-4 text-title outline-none"
             />
@@ -39,9 +48,8 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
                         key={action.id}
                         value={`${action.title} ${action.id}`}
                         onSelect={() => {
+                          chosen.current = action;
                           onOpenChange(false);
-                          // After the dialog has given the focus back, so that the action may move it.
-                          setTimeout(() => action.run(), 0);
                         }}
                         className="flex h-8 items-center justify-between gap-3 rounded-control px-3 data-[selected=true]:bg-selected pointer-coarse:h-10"
                       >

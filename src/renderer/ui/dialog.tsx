@@ -3,6 +3,7 @@ import { X } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { IconButton } from './button.tsx';
+import { useReturnFocus } from './use-return-focus.ts';
 
 export function Dialog({
   open,
@@ -22,11 +23,13 @@ export function Dialog({
   /** What Ctrl Enter does, from wherever the focus is in the dialog. */
   onPrimary?: () => void;
 }) {
+  const focus = useReturnFocus();
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-shade" />
         <Radix.Content
+          {...focus}
           onKeyDown={(event) => {
             if (onPrimary !== undefined && event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
               event.preventDefault();

@@ -42,12 +42,15 @@ export function FloorPage() {
   const [focusRequest, setFocusRequest] = useState(0);
   const [scrollbackOf, showScrollback] = useState<string | null>(null);
   const page = useRef<HTMLDivElement>(null);
+  const leaving = useRef(false);
 
   const agents = useMemo(() => agentsQuery.data?.agents ?? [], [agentsQuery.data]);
   const focused = search.bot ?? null;
   const agent = agents.find((one) => one.id === focused) ?? null;
   const focus = useCallback(
     (botId: string) => {
+      // The next pane becomes active while a detached one leads elsewhere.
+      if (leaving.current) return;
       void navigate({
         to: '/floor',
         search: (old) => (old.bot === botId ? old : { ...old, bot: botId }),
@@ -71,8 +74,10 @@ export function FloorPage() {
     (botId: string, originView: string | null) => {
       showScrollback((open) => (open === botId ? null : open));
       const path = originView === null ? null : pathOfView(originView);
-      if (path !== null && path !== '/floor') void navigate({ to: path });
-      else
+      if (path !== null && path !== '/floor') {
+        leaving.current = true;
+        void navigate({ to: path });
+      } else
         void navigate({
           to: '/floor',
           search: (old) => (old.bot === botId ? { ...old, bot: undefined } : old),
@@ -128,7 +133,7 @@ export function FloorPage() {
         hidden: true,
         run: () => {
           if (narrow) void navigate({ to: '/floor', search: (old) => ({ ...old, bot: undefined }) });
-          else field('[data-bot][aria-current]', '[data-row]');
+          else field('[data-bot][aria-current]', '[data-bot]', '[data-row]');
         },
       },
       { id: 'demo', title: 'Add the demo team', group: 'Teams', run: () => setDemo(true) },

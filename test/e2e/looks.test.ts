@@ -1,0 +1,198 @@
+/**
+ * How the pages look: axe finds nothing on any of them in dark, light and narrow, and the pictures of the documentation are
+ * taken here. Pictures are written only when GANTRY_PICTURES=1, so that a test run does not change the tree.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  axe,
+  type Browser,
+  drawPlainly,
+  openBrowser,
+  type Page,
+  seeInPane,
+  type Visit,
+  visit,
+} from './support/browser.ts';
+import { type Gantry, startGantry } from './support/gantry.ts';
+import { root } from './support/renderer.ts';
+
+const pictures = join(root, 'docs', 'images');
+const write = process.env.GANTRY_PICTURES === '1';
+
+let gantry: Gantry;
+let browser: Browser;
+let session: Visit;
+
+beforeAll(async () => {
+  [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
+  session = await visit(browser, gantry.url);
+  const up = await gantry.cli('teams', 'up', 'demo', '--json');
+  if (up.code !== 0) throw new Error(up.out + up.err);
+  // Something to see: a verified message, a queued one, and a bot that works.
+  await gantry.cli('orchestration', 'send', 'builder@demo', 'npm test', '--json');
+  await gantry.cli('orchestration', 'send', 'tester@demo', 'node --test', '--json');
+  await gantry.cli('orchestration', 'send', 'scribe@demo', 'cat REPORT.md', '--json');
+});
+afterAll(async () => {
+  await browser?.close();
+  await gantry?.remove();
+});
+
+async function picture(page: Page, name: string): Promise<void> {
+  if (!write) return;
+  mkdirSync(pictures, { recursive: true });
+  await page.screenshot({ path: join(pictures, `${name}.png`), animations: 'disabled' });
+}
+
+const looks = [
+  { name: 'dark', scheme: 'dark', width: 1440, height: 900 },
+  { name: 'light', scheme: 'light', width: 1440, height: 900 },
+  { name: '390', scheme: 'dark', width: 390, height: 844 },
+  { name: '390-light', scheme: 'light', width: 390, height: 844 },
+] as const;
+
+describe.each(looks)('in $name', (look) => {
+  let seen: Visit;
+  beforeAll(async () => {
+    seen = await visit(browser, `${gantry.origin}/`, { ...look, like: session.context });
+    await drawPlainly(seen.context);
+    await seen.page.goto(`${gantry.origin}/`);
+  });
+  afterAll(async () => {
+    expect(seen.errors).toEqual([]);
+    await seen.close();
+  });
+
+  test('Home has one first heading and axe finds nothing', async () => {
+    const { page } = seen;
+    await page.getByRole('heading', { name: 'Running now' }).waitFor();
+    await page.getByText('tester@demo').first().waitFor();
+    await page.getByText('claude', { exact: true }).waitFor();
+    expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
+    expect(await axe(page)).toEqual([]);
+    await picture(page, `home-${look.name}`);
+  });
+
+  test('Floor with its panes, and axe finds nothing', async () => {
+    const { page } = seen;
+    await page.goto(`${gantry.origin}/floor`);
+    await page.locator('[data-bot="tester@demo"]').waitFor();
+    if (look.width < 640) {
+      expect(await axe(page)).toEqual([]);
+      await picture(page, `floor-list-${look.name}`);
+      await page.locator('[data-bot="builder@demo"]').click();
+    } else {
+      for (const bot of ['tester', 'scribe', 'builder']) {
+        await page.locator(`[data-bot="${bot}@demo"]`).click();
+        await page.getByRole('region', { name: `Pane of ${bot}`, exact: true }).waitFor();
+      }
+    }
+    await seeInPane(page, 'builder', /pass 8/);
+    await page.getByRole('list', { name: 'Last deliveries' }).getByText('Verified').waitFor();
+    expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
+    expect(await axe(page)).toEqual([]);
+    await picture(page, `floor-${look.name}`);
+  });
+
+  test('the inspector, the scrollback and the palette, and axe finds nothing', async () => {
+    const { page } = seen;
+    if (look.width < 1100) await page.getByRole('button', { name: 'Show the inspector' }).click();
+    await page.getByRole('tab', { name: 'builder', exact: true }).last().click();
+    await page.getByRole('heading', { name: 'Why this state' }).waitFor();
+    await page.getByText('Idle').first().waitFor();
+    expect(await axe(page)).toEqual([]);
+    await picture(page, `inspector-${look.name}`);
+    if (look.width < 1100) await page.keyboard.press('Escape');
+
+    await page.getByRole('button', { name: 'Scrollback and search of builder' }).click();
+    await page.getByText(/lines above the screen/).waitFor();
+    expect(await axe(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Back to live' }).click();
+
+    await page.getByRole('heading', { level: 1 }).click();
+    await page.keyboard.press('Control+k');
+    await page.getByPlaceholder('Find a bot, a team or a command').waitFor();
+    expect(await axe(page)).toEqual([]);
+    await picture(page, `palette-${look.name}`);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Shortcuts' }).waitFor();
+    expect(await axe(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+  });
+
+  test('the dialog that stops a team shows its plan, and axe finds nothing', async () => {
+    const { page } = seen;
+    await page.goto(`${gantry.origin}/floor`);
+    await page.getByRole('button', { name: 'Stop demo' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Stop demo' });
+    await expect.poll(() => dialog.locator('[data-plan="stop"]').count()).toBe(3);
+    expect(await axe(page)).toEqual([]);
+    await picture(page, `team-dialog-${look.name}`);
+    await page.keyboard.press('Escape');
+  });
+
+  test('Settings, and axe finds nothing', async () => {
+    const { page } = seen;
+    await page.goto(`${gantry.origin}/settings`);
+    await page.getByRole('heading', { name: 'What is installed' }).waitFor();
+    await page.getByText('Node.js', { exact: true }).waitFor();
+    expect(await axe(page)).toEqual([]);
+    await picture(page, `settings-${look.name}`);
+  });
+
+  test('nothing is wider than the window', async () => {
+    const { page } = seen;
+    for (const path of ['/', '/floor', '/settings']) {
+      await page.goto(`${gantry.origin}${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      expect(wide, path).toBeLessThanOrEqual(0);
+    }
+  });
+});
+
+test('a chosen theme outlives a reload and does not follow the computer', async () => {
+  const seen = await visit(browser, `${gantry.origin}/settings`, { scheme: 'dark', like: session.context });
+  const theme = () => seen.page.evaluate(() => document.documentElement.dataset.theme);
+  await expect.poll(theme).toBe('dark');
+  await seen.page.emulateMedia({ colorScheme: 'light' });
+  await expect.poll(theme).toBe('light');
+  await seen.page.getByRole('combobox', { name: 'Theme' }).selectOption('dark');
+  await expect.poll(theme).toBe('dark');
+  await seen.page.reload();
+  await expect.poll(theme).toBe('dark');
+  await seen.close();
+});
+
+test('with reduced motion nothing turns', async () => {
+  const seen = await visit(browser, `${gantry.origin}/floor`, { reducedMotion: true, like: session.context });
+  await seen.page.locator('[data-bot="builder@demo"]').click();
+  await expect.poll(() => focusedName(seen.page)).toBe('Terminal of builder');
+  await seen.page.keyboard.type('sleep 2');
+  await seen.page.keyboard.press('Enter');
+  const ring = seen.page.locator('[data-bot="builder@demo"] .ring-turn');
+  await ring.waitFor();
+  expect(await ring.evaluate((element) => getComputedStyle(element).animationName)).toBe('none');
+  await seen.close();
+});
+
+test('the first script of the page stays small, and terminal and dock come with the first pane', async () => {
+  const seen = await visit(browser, `${gantry.origin}/settings`, { like: session.context });
+  await seen.page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
+  const scripts = await seen.page.evaluate(() =>
+    performance
+      .getEntriesByType('resource')
+      .map((entry) => new URL(entry.name).pathname)
+      .filter((path) => path.endsWith('.js')),
+  );
+  expect(scripts.filter((path) => /dock|pane/.test(path))).toEqual([]);
+  const sizes = await Promise.all(
+    scripts.map(async (path) => (await (await seen.page.request.get(gantry.origin + path)).body()).length),
+  );
+  // Uncompressed; 250 kB gzip is about 850 kB.
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(850_000);
+  await seen.close();
+});
