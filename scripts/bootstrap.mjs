@@ -2,7 +2,7 @@
  * Makes a clone ready: `start` installs and builds, `test` installs. Runs before npm start and npm test, so it has no dependencies, and
  * Node 18 can parse it. Everything it says goes to stderr. When all is up to date it does nothing, in a few milliseconds.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -27,20 +27,20 @@ async function main() {
     return 64;
   }
   if (isReady()) return 0;
-  const release = await takeLock();
+  const lock = await takeLock();
   try {
     // Somebody else may have done it while we waited.
     if (!isInstalled()) {
-      const code = install();
+      const code = await install(lock);
       if (code !== 0) return code;
     }
     if (findNode() === null) {
       say(noNode);
       return 70;
     }
-    return goal === 'start' && !buildIsFresh() ? build() : 0;
+    return goal === 'start' && !buildIsFresh() ? await build(lock) : 0;
   } finally {
-    release();
+    lock.release();
   }
 }
 
@@ -83,7 +83,7 @@ function npmDidIt() {
   });
 }
 
-function install() {
+async function install(lock) {
   say('Installing Gantry’s dependencies (first time: about half a minute) …');
   const started = Date.now();
   const npm = process.env.npm_execpath;
@@ -101,15 +101,12 @@ function install() {
   ];
   const ours = npm !== undefined && /npm-cli\.[cm]?js$/.test(npm);
   const command = ours ? process.execPath : process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  const result = spawnSync(command, ours ? [npm, ...options] : options, {
-    cwd: root,
+  const result = await lock.run(command, ours ? [npm, ...options] : options, {
     env: cleanEnvironment(process.env),
-    stdio: ['ignore', 2, 2],
     shell: !ours && process.platform === 'win32',
   });
   if (result.status !== 0) {
-    const why =
-      result.error === undefined ? `npm ci ended with ${result.status ?? result.signal}` : result.error.message;
+    const why = result.error ?? `npm ci ended with ${result.status}`;
     say(`The dependencies could not be installed: ${why}. Check the network and run the same command again.`);
     return 70;
   }
@@ -125,7 +122,7 @@ function cleanEnvironment(env) {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !/^npm_/i.test(name) || kept.test(name)));
 }
 
-function build() {
+async function build(lock) {
   say('Building Gantry …');
   const started = Date.now();
   mkdirSync(dirname(buildStamp), { recursive: true });
@@ -135,14 +132,10 @@ function build() {
   writeFileSync(stamp, '');
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
   const env = { ...process.env, NODE_ENV: 'production' };
-  const result = spawnSync(findNode(), [vite, 'build', '--app', '--logLevel', 'warn'], {
-    cwd: root,
-    env,
-    stdio: ['ignore', 2, 2],
-  });
+  const result = await lock.run(findNode(), [vite, 'build', '--app', '--logLevel', 'warn'], { env });
   if (result.status !== 0) {
     rmSync(stamp, { force: true });
-    say(`The build failed (${result.status ?? result.signal}).`);
+    say(`The build failed (${result.error ?? result.status}).`);
     return 70;
   }
   renameSync(stamp, buildStamp);
@@ -150,26 +143,14 @@ function build() {
   return 0;
 }
 
-/** One bootstrap at a time in one clone. Resolves with the way to let go. */
+/** One bootstrap at a time in one clone: resolves with what may then be done. The lock names who holds it, and its child. */
 async function takeLock() {
   mkdirSync(dirname(lockFile), { recursive: true });
-  const mine = `${process.pid} ${randomBytes(8).toString('hex')}`;
+  let mine = `${process.pid} ${randomBytes(8).toString('hex')}`;
   let told = false;
-  for (;;) {
-    const whole = `${lockFile}.${mine.replace(' ', '-')}`;
-    try {
-      // Linked, not written: nobody may ever see a lock without its holder.
-      writeFileSync(whole, mine);
-      linkSync(whole, lockFile);
-      process.on('exit', release);
-      return release;
-    } catch (error) {
-      if (error.code !== 'EEXIST') throw error;
-    } finally {
-      rmSync(whole, { force: true });
-    }
+  while (!place(mine, linkSync)) {
     const holder = readLock();
-    if (holder !== null && !isAlive(Number.parseInt(holder, 10))) {
+    if (holder !== null && !isHeld(holder)) {
       breakLock(holder);
       continue;
     }
@@ -177,9 +158,44 @@ async function takeLock() {
     told = true;
     await new Promise((resolve) => setTimeout(resolve, 150));
   }
-
-  function release() {
+  const release = () => {
     if (readLock() === mine) rmSync(lockFile, { force: true });
+  };
+  process.on('exit', release);
+  return {
+    release,
+    /** Runs a program whose output goes to stderr. While it lives the lock holds, even if this process is killed. */
+    run(command, args, options) {
+      return new Promise((resolve) => {
+        const child = spawn(command, args, { cwd: root, stdio: ['ignore', 2, 2], ...options });
+        if (child.pid !== undefined) {
+          mine = `${mine.split(' ', 2).join(' ')} ${child.pid}`;
+          place(mine, renameSync);
+        }
+        const stop = (signal) => child.kill(signal);
+        for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop);
+        child.on('error', (error) => resolve({ status: null, error: error.message }));
+        child.on('exit', (status, signal) => {
+          for (const one of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.off(one, stop);
+          resolve({ status: status ?? signal });
+        });
+      });
+    },
+  };
+}
+
+/** Puts the lock there whole: nobody may ever see one without its holder. False: there is one already. */
+function place(content, how) {
+  const whole = `${lockFile}.${content.split(' ', 2).join('-')}`;
+  try {
+    writeFileSync(whole, content);
+    how(whole, lockFile);
+    return true;
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
+    return false;
+  } finally {
+    rmSync(whole, { force: true });
   }
 }
 
@@ -189,6 +205,11 @@ function readLock() {
   } catch {
     return null;
   }
+}
+
+function isHeld(holder) {
+  const [pid, , child] = holder.split(' ').map(Number);
+  return isAlive(pid) || isAlive(child);
 }
 
 /** Takes a dead holder's lock away; if it was another's fresh one that we caught, it is put back. */
