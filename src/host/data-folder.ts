@@ -63,8 +63,21 @@ export function openDataFolder({ places, clock, ids, gantry }: DataFolderDeps): 
     };
   } catch (error) {
     release();
-    throw error;
+    throw error instanceof AppError ? error : cannotWrite(places.home, error as NodeJS.ErrnoException);
   }
+}
+
+function cannotWrite(home: string, cause: NodeJS.ErrnoException): AppError {
+  return cause.code === 'ENOSPC' || cause.code === 'EDQUOT'
+    ? new AppError('transport', `The disk that holds ${home} is full.`, 'Free some space, then start again.', { cause })
+    : new AppError(
+        'transport',
+        `${home} cannot be written: ${cause.message}.`,
+        'Mend its rights, or set GANTRY_HOME.',
+        {
+          cause,
+        },
+      );
 }
 
 function makePrivate(folder: string): void {

@@ -1,9 +1,11 @@
 import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import * as contract from '../../src/contracts/factory/routes.ts';
+import { placesIn } from '../../src/host/places.ts';
 import { isOwnerInPerson, surfaceOf } from '../../src/kit/http/principals.ts';
 import { bind } from '../../src/kit/http/types.ts';
-import { type PairOptions, signIn, startPair } from '../host/support.ts';
+import { type PairOptions, scratchHome, signIn, startPair } from '../host/support.ts';
 
 /** Which request reached the engine, as what. */
 function probe() {
@@ -139,6 +141,26 @@ test('approvals and other routes of later parts say that they are not built, aft
   expect([page.status, page.json.error]).toEqual([501, 'not_built']);
   const computers = await pair.callWeb('GET', '/v1/computers');
   expect([computers.status, computers.json.error.code]).toEqual([501, 'not_built']);
+});
+
+test('requests one after the other share one connection to the engine', async () => {
+  let opened = 0;
+  const home = scratchHome();
+  const link = {
+    open: () =>
+      new Promise<Socket>((resolve, reject) => {
+        opened += 1;
+        const socket = connect(placesIn(home).engineSocket, () => resolve(socket));
+        socket.once('error', reject);
+      }),
+  };
+  const pair = await startPair({ ...probe(), home, cloud: { link } });
+  for (let request = 0; request < 20; request += 1) {
+    expect((await pair.callWeb('GET', '/api/factory/agents')).status).toBe(200);
+    const typed = await pair.callWeb('POST', '/api/factory/agents/agent_1/input', { body: { text: 'x' } });
+    expect(typed.status).toBe(200);
+  }
+  expect(opened).toBe(1);
 });
 
 test('a stream runs through unbuffered, and leaving it is felt by the engine', async () => {

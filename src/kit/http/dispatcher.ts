@@ -199,7 +199,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await bound.handler(context as never);
       return;
     }
-    if (request.method !== 'GET') context.body = await readBody(route, request);
+    // A raw route without a body schema reads what comes itself: an upload, a signed webhook.
+    const readsItself = route.kind === 'raw' && route.body === undefined;
+    if (request.method !== 'GET' && !readsItself) context.body = await readBody(route, request);
     if (route.params !== undefined) context.params = parseParams(route, rawParams);
     if (search !== '' || route.query !== undefined) context.query = parseQuery(route, search);
     const owned = isOwned(route, principal, context.params);
