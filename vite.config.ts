@@ -21,7 +21,8 @@ function program(input: Record<string, string>, outDir: string, format: 'es' | '
       noExternal: true,
       external: natives,
       builtins,
-      conditions: ['node', 'import', 'module', 'default'],
+      // Without 'import' and 'require': which of the two holds follows from each importer, and a require() must get CommonJS.
+      conditions: ['node', 'module', 'default'],
       mainFields: ['module', 'main'],
     },
     build: {
