@@ -17,6 +17,8 @@ export const figures: readonly Figure[] = [
 
 const root = new URL('../../..', import.meta.url).pathname;
 
+const giveUpMs = 30_000;
+
 interface Started {
   readonly seconds: number;
   /** npm's own process. */
@@ -98,6 +100,10 @@ async function npmStart(place: ScratchHome): Promise<Started> {
   });
   const ended = once(child, 'exit');
   while (!(await isHealthy(port))) {
+    if (performance.now() - begun > giveUpMs) {
+      process.kill(-(child.pid as number), 'SIGTERM');
+      throw new Error(`Gantry did not become healthy within ${giveUpMs / 1000} s.`);
+    }
     if (child.exitCode !== null) throw new Error(`npm start ended with ${child.exitCode}: ${errors}`);
     await delay(5);
   }
