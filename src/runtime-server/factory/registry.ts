@@ -3,13 +3,14 @@
  * While the pane engine cannot be read nothing changes but `stale`: nobody is marked dead (interface.md, C "Agent").
  * Owns the agents' rows; must not know sends, ledger or HTTP.
  */
-import type { Agent, AgentBinding, AgentState, HarnessName, PaneRef } from '../../contracts/factory/agent.ts';
+import type { Agent, AgentState, PaneRef } from '../../contracts/factory/agent.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Store } from '../../kit/store/store.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import type { FactoryLog } from './deps.ts';
 import type { BotSpec, HarnessBot, Harnesses } from './harness/harness.ts';
+import { type Member, paneOf, showAgent } from './member.ts';
 import { type AgentRecord, addressOf, type Shown, shownAfterExit } from './model.ts';
 import { labelsOf, specFromLabels } from './pane-labels.ts';
 import { addPane, endPane, ensureAgent, readAgents, removePane, saveShown, saveSpec } from './store/agents.ts';
@@ -18,19 +19,7 @@ import type { ResolvedBot, ResolvedTeam } from './team-file/resolve.ts';
 /** Closed panes whose journals are kept for one agent, beside the newest. */
 const keptPanes = 2;
 
-export interface Member {
-  readonly id: string;
-  readonly team: string;
-  readonly slug: string;
-  readonly address: string;
-  /** From the team file; null when the file does not name it (any more) or has problems. */
-  readonly definition: ResolvedBot | null;
-  readonly spec: BotSpec | null;
-  /** Of its panes, oldest first; the last is the live one while {@link Member.live}. */
-  readonly panes: readonly string[];
-  readonly live: boolean;
-  readonly shown: Shown;
-}
+export type { Member } from './member.ts';
 
 export interface AgentStateChange {
   readonly agentId: string;
@@ -119,10 +108,6 @@ export function createRegistry(deps: RegistryDeps): Registry {
   /** Rows are written behind; what is lost by a crash is judged anew from the pane. */
   const behind = (what: string, written: Promise<unknown>) => {
     written.catch((error: unknown) => deps.log.warn(`${what} could not be written.`, { error: String(error) }));
-  };
-  const paneOf = (entry: Entry): PaneRef | null => {
-    const id = entry.panes.at(-1);
-    return entry.live && id !== undefined ? { id, attachable: true } : null;
   };
   const tell = (entry: Entry) => {
     const change = { agentId: entry.id, state: entry.shown.state, pane: paneOf(entry) };
@@ -253,28 +238,12 @@ export function createRegistry(deps: RegistryDeps): Registry {
   };
 
   const exists = (entry: Entry) => entry.definition !== null || entry.live;
-  const toAgent = (entry: Entry): Agent => {
-    const bot = entry.definition;
-    return {
-      id: entry.id,
-      slug: entry.slug,
-      name: bot?.name ?? entry.slug,
-      address: entry.address,
-      team: entry.team,
-      role: bot?.role ?? null,
-      binding: bindingOf(bot, entry.live ? (entry.spec?.harness ?? null) : null),
-      state: entry.shown.state,
-      stateReason: entry.shown.reason,
+  const toAgent = (entry: Entry): Agent =>
+    showAgent(entry, {
       stale: !deps.panes.engine().running,
-      currentNode: null,
-      proof: { proven: 0, total: 0 },
-      pane: paneOf(entry),
-      machine: deps.computerId,
-      runner: 'local',
+      computerId: deps.computerId,
       queueDepth: deps.queueDepth(entry.id),
-      since: new Date(entry.shown.since).toISOString(),
-    };
-  };
+    });
   const sorted = (team?: string) =>
     [...entries.values()]
       .filter((entry) => exists(entry) && (team === undefined || entry.team === team))
@@ -379,10 +348,4 @@ export function createRegistry(deps: RegistryDeps): Registry {
       for (const entry of entries.values()) entry.release();
     },
   };
-}
-
-/** A live bot shows the harness it runs; others the first that they wish for. */
-function bindingOf(bot: ResolvedBot | null, running: HarnessName | null): AgentBinding {
-  const binding = bot?.binding ?? { type: 'terminal' as const };
-  return running === null ? binding : { ...binding, type: 'terminal', harness: running };
 }

@@ -1,10 +1,10 @@
 /**
- * POST /send: resolves the recipient, answers a repeated key with the first Delivery, writes down what it promised before
+ * POST /send: answers a repeated key with the first Delivery, writes down what it promised before
  * anything is typed, and waits (at most 10 s) until it can say what became of it (interface.md C "Rules for send";
  * factory.md 2.4; gaps.md "Send"). Owns acceptance; typing belongs to the deliverer. Must not know SQL or HTTP.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import type { Delivery, DeliveryVia, SendPlan, SendRequest, Thread } from '../../contracts/factory/delivery.ts';
+import type { Delivery, SendPlan, SendRequest, Thread } from '../../contracts/factory/delivery.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
@@ -13,33 +13,15 @@ import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Deliverer } from './deliverer.ts';
-import {
-  type DeliveryRecord,
-  isSettled,
-  laneOf,
-  type QueuedSend,
-  queueLifeMs,
-  queueLimit,
-  toDelivery,
-} from './model.ts';
+import { type DeliveryRecord, isSettled, laneOf, type QueuedSend, queueLifeMs, toDelivery } from './model.ts';
 import { type Actor, recordAccepted, recordMessage } from './records.ts';
 import type { Member } from './registry.ts';
+import { cannotTake, createFindRoute, type Sender, type SendRoute } from './send-route.ts';
 import { findByKey, insertDelivery, readDelivery } from './store/deliveries.ts';
-import { insertMessage, readThread, threadConcerns } from './store/threads.ts';
+import { insertMessage } from './store/threads.ts';
 
 /** An answer comes within 10 s (gaps.md, Send); the rest is for writing it down. Milliseconds. */
 const answerWithinMs = 9700;
-
-export interface Sender {
-  /** User id, or agent id of a bot: whose idempotency keys these are. */
-  readonly caller: string;
-  readonly surface: string;
-  /** How the recipient reads who it is: `owner`, `web@dev`. */
-  readonly name: string;
-  /** The bot that sends, or null. */
-  readonly agentId: string | null;
-  readonly inPerson: boolean;
-}
 
 export interface SendService {
   send(request: SendRequest, sender: Sender, headerKey: string | undefined): Promise<Delivery | SendPlan>;
@@ -57,77 +39,13 @@ export interface SendDeps {
   readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
 }
 
-/** Where a send goes, after everything that can be refused was refused. */
-interface Route {
-  readonly to: string;
-  readonly via: DeliveryVia;
-  readonly member: Member | null;
-  readonly thread: Thread | null;
-  /** Why it has to wait; null when it is tried at once. */
-  readonly waits: string | null;
-}
-
 export function createSendService(deps: SendDeps): SendService {
   const { store, ledger, lanes, deliverer } = deps;
+  const resolve = createFindRoute(deps);
   /** First sends under way by key: a duplicate waits for the first one's answer. */
   const running = new Map<string, Promise<Delivery>>();
 
-  const resolve = async (request: SendRequest, sender: Sender): Promise<Route> => {
-    const channel = /^channel:(.+)$/.exec(request.to)?.[1];
-    const threadId = channel ?? request.threadId;
-    const thread = threadId === undefined ? null : await findThread(threadId, sender);
-    if (request.raw === true && !sender.inPerson) {
-      throw new AppError('refused', 'raw was asked for by somebody else than the owner.', 'Send it without raw.');
-    }
-    if (channel !== undefined) {
-      if (request.threadId !== undefined && request.threadId !== channel) {
-        throw new AppError(
-          'usage',
-          `to names thread ${channel} and threadId names ${request.threadId}.`,
-          'Leave threadId out.',
-        );
-      }
-      return { to: request.to, via: 'channel', member: null, thread, waits: null };
-    }
-    const member = deps.registry.find(request.to);
-    if (member === null) throw unknownRecipient(request.to, deps.registry.members());
-    refuseUnbuilt(member, request);
-    return { to: member.address, thread, member, ...place(member, request) };
-  };
-
-  const findThread = async (id: string, sender: Sender): Promise<Thread> => {
-    const thread = await store.read((tx) => {
-      const found = readThread(tx, id);
-      return found !== null && sender.agentId !== null && !threadConcerns(tx, id, sender.agentId) ? null : found;
-    });
-    if (thread === null) {
-      throw new AppError('not_found', `No thread has the id ${id}.`, 'List them with `gantry orchestration threads`.');
-    }
-    return thread;
-  };
-
-  /** The gate: at once, later, or not at all. */
-  const place = (member: Member, request: SendRequest): { via: DeliveryVia; waits: string | null } => {
-    const depth = lanes.depth(laneOf(member.id));
-    if (depth >= queueLimit) {
-      throw new AppError(
-        'refused',
-        `${depth} sends wait for ${member.address}; no more are taken.`,
-        'Look what holds it (`gantry agents show`), or try again later.',
-        { status: 409 },
-      );
-    }
-    const obstacle = deliverer.obstacle(member.id);
-    // Sends that are being typed settle in moments: one that comes meanwhile takes its turn instead of being put off.
-    const behind = depth > 0 && deliverer.typing(member.id) === null ? `${depth} wait before it` : null;
-    const why = obstacle ?? behind;
-    if (request.queue === true) return { via: 'pane_queue', waits: why ?? 'it was asked to wait in the queue' };
-    if (why === null) return { via: 'pane', waits: null };
-    if (request.queue === false) throw cannotTake(member, why, deps.panes);
-    return { via: 'pane_queue', waits: why };
-  };
-
-  const accept = async (route: Route, request: SendRequest, sender: Sender, key: string | null) => {
+  const accept = async (route: SendRoute, request: SendRequest, sender: Sender, key: string | null) => {
     const by: Actor = { actor: sender.caller, surface: sender.surface };
     const at = deps.clock.now();
     const id = deps.ids.next('delivery');
@@ -176,7 +94,7 @@ export function createSendService(deps: SendDeps): SendService {
 
   const writeMessage = (
     tx: Tx,
-    route: Route,
+    route: SendRoute,
     request: SendRequest,
     sender: Sender,
     delivery: DeliveryRecord,
@@ -249,7 +167,7 @@ export function createSendService(deps: SendDeps): SendService {
   };
 
   /** From acceptance to the answer the lane is tried at once, whatever it waited for before. */
-  const acceptAndWait = async (route: Route, request: SendRequest, sender: Sender, key: string | null) => {
+  const acceptAndWait = async (route: SendRoute, request: SendRequest, sender: Sender, key: string | null) => {
     const end = route.waits === null && route.member !== null ? deliverer.accepted(route.member.id) : () => {};
     try {
       const { record, repeated } = await accept(route, request, sender, key);
@@ -317,7 +235,7 @@ function queuedSend(
   };
 }
 
-function plan(route: Route, request: SendRequest): SendPlan {
+function plan(route: SendRoute, request: SendRequest): SendPlan {
   const message = route.thread === null ? [] : ['message.recorded'];
   const body: SendPlan['plan'] = {
     to: route.to,
@@ -327,38 +245,4 @@ function plan(route: Route, request: SendRequest): SendPlan {
   };
   const mayQueue = route.member !== null && request.queue !== false;
   return { dryRun: true, plan: mayQueue ? { ...body, ifQueued: ['delivery'] } : body };
-}
-
-function unknownRecipient(to: string, members: readonly Member[]): AppError {
-  const shown = members.slice(0, 10).map((member) => member.address);
-  const action =
-    shown.length === 0
-      ? 'No team is here yet: add one below .gantry/teams.'
-      : `Bots here: ${shown.join(', ')}${members.length > shown.length ? ', …' : ''}.`;
-  return new AppError('not_found', `Nobody has the address "${to}".`, action);
-}
-
-/** Kinds of bots that come later say so, before anything is written. */
-function refuseUnbuilt(member: Member, request: SendRequest): void {
-  const type = member.live ? 'terminal' : (member.definition?.binding.type ?? 'terminal');
-  if (type === 'vendor' && request.threadId === undefined) {
-    throw new AppError(
-      'usage',
-      `${member.address} is a vendor's bot, and no thread was named.`,
-      'Name one with threadId.',
-    );
-  }
-  if (type !== 'terminal') {
-    throw new AppError(
-      'not_found',
-      `${member.address} is a ${type} bot; sending to those is not built yet.`,
-      'Give it a terminal binding.',
-    );
-  }
-}
-
-function cannotTake(member: Member, why: string, panes: Pick<PaneEngine, 'engine'>): AppError {
-  const action = 'Leave out queue: false, and it waits its turn.';
-  if (!panes.engine().running) return new AppError('transport', `${member.address} cannot be reached: ${why}.`, action);
-  return new AppError('refused', `${member.address} cannot take a message now: ${why}.`, action, { status: 409 });
 }

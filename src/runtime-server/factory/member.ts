@@ -1,0 +1,61 @@
+/** One agent of the workspace as the factory knows it, and as the wire shows it. Pure; must not know panes or rows. */
+import type { Agent, AgentBinding, HarnessName, PaneRef } from '../../contracts/factory/agent.ts';
+import type { BotSpec } from './harness/harness.ts';
+import type { Shown } from './model.ts';
+import type { ResolvedBot } from './team-file/resolve.ts';
+
+export interface Member {
+  readonly id: string;
+  readonly team: string;
+  readonly slug: string;
+  readonly address: string;
+  /** From the team file; null when the file does not name it (any more) or has problems. */
+  readonly definition: ResolvedBot | null;
+  readonly spec: BotSpec | null;
+  /** Of its panes, oldest first; the last is the live one while {@link Member.live}. */
+  readonly panes: readonly string[];
+  readonly live: boolean;
+  readonly shown: Shown;
+}
+
+export function paneOf(member: Pick<Member, 'live' | 'panes'>): PaneRef | null {
+  const id = member.panes.at(-1);
+  return member.live && id !== undefined ? { id, attachable: true } : null;
+}
+
+export interface AgentFacts {
+  /** The pane engine cannot be read. */
+  readonly stale: boolean;
+  readonly computerId: string;
+  readonly queueDepth: number;
+}
+
+export function showAgent(member: Member, facts: AgentFacts): Agent {
+  const bot = member.definition;
+  return {
+    id: member.id,
+    slug: member.slug,
+    name: bot?.name ?? member.slug,
+    address: member.address,
+    team: member.team,
+    role: bot?.role ?? null,
+    binding: bindingOf(bot, member.live ? (member.spec?.harness ?? null) : null),
+    state: member.shown.state,
+    stateReason: member.shown.reason,
+    stale: facts.stale,
+    // Nodes and proof come with workflows; until then nobody has any.
+    currentNode: null,
+    proof: { proven: 0, total: 0 },
+    pane: paneOf(member),
+    machine: facts.computerId,
+    runner: 'local',
+    queueDepth: facts.queueDepth,
+    since: new Date(member.shown.since).toISOString(),
+  };
+}
+
+/** A live bot shows the harness it runs; others the first that they wish for. */
+function bindingOf(bot: ResolvedBot | null, running: HarnessName | null): AgentBinding {
+  const binding = bot?.binding ?? { type: 'terminal' as const };
+  return running === null ? binding : { ...binding, type: 'terminal', harness: running };
+}
