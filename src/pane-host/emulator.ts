@@ -22,6 +22,7 @@ export interface EmulatorFacts {
   readonly altScreen: boolean;
   readonly bracketedPaste: boolean;
   readonly focusReporting: boolean;
+  readonly applicationCursor: boolean;
   readonly bottom: readonly string[];
   readonly dimRows: readonly boolean[];
 }
@@ -157,13 +158,14 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
         bottom.push(text);
         dimRows.push(line ? mostlyDim(line, cell) : false);
       }
-      const { bracketedPasteMode, sendFocusMode } = terminal.modes;
+      const { bracketedPasteMode, sendFocusMode, applicationCursorKeysMode } = terminal.modes;
       return {
         title,
         progress,
         altScreen: buffer.type === 'alternate',
         bracketedPaste: bracketedPasteMode,
         focusReporting: sendFocusMode,
+        applicationCursor: applicationCursorKeysMode,
         bottom: bottom.reverse(),
         dimRows: dimRows.reverse(),
       };

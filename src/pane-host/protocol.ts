@@ -76,6 +76,7 @@ export interface FactsWire {
   readonly altScreen: boolean;
   readonly bracketedPaste: boolean;
   readonly focusReporting: boolean;
+  readonly applicationCursor: boolean;
   readonly bottom: readonly string[];
   readonly cursor: { readonly x: number; readonly y: number; readonly visible: boolean };
   readonly dimRows: readonly boolean[];

@@ -99,7 +99,7 @@ test('sequences of interest are reported in order with their text, and do not sh
 test('facts tell title, modes, bottom rows and which of them are dim', async () => {
   const { made, write } = await emulator();
   write(
-    '\x1b]2;a title\x07\x1b[?2004h\x1b[?1004h\x1b[?25lfirst\r\n> \x1b[2mTry "fix the tests"\x1b[0m\r\nlast \x1b[2mx\x1b[0m\r\n\r\n',
+    '\x1b]2;a title\x07\x1b[?2004h\x1b[?1004h\x1b[?1h\x1b[?25lfirst\r\n> \x1b[2mTry "fix the tests"\x1b[0m\r\nlast \x1b[2mx\x1b[0m\r\n\r\n',
   );
   expect(made.facts()).toEqual({
     title: 'a title',
@@ -107,6 +107,7 @@ test('facts tell title, modes, bottom rows and which of them are dim', async () 
     altScreen: false,
     bracketedPaste: true,
     focusReporting: true,
+    applicationCursor: true,
     bottom: ['first', '> Try "fix the tests"', 'last x'],
     dimRows: [false, true, false],
   });

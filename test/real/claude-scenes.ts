@@ -280,8 +280,10 @@ await scene('a usage limit blocks', async () => {
   assert.equal((await bot.deliver(message('LIMIT please'))).state, 'verified');
   await until('blocked', () => bot.state().state === 'blocked', bot);
   assert.equal(bot.gate().open, false);
+  model.script(() => text('Going on.'));
   await bot.input({ text: 'go on', keys: ['Enter'] });
   await open(bot);
+  model.script(answer);
   return history.join(' → ');
 });
 await scene('without hooks the transcript is the witness', async () => {

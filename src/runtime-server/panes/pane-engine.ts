@@ -50,6 +50,8 @@ export interface PaneFacts {
   readonly altScreen: boolean;
   readonly bracketedPaste: boolean;
   readonly focusReporting: boolean;
+  /** DECCKM: arrows, Home and End are sent as SS3. Absent from a host that was started before this was told. */
+  readonly applicationCursor?: boolean;
   /** The bottom rows of the buffer (never of a scrolled view), trailing blank rows removed; at most 40, plain text. */
   readonly bottom: readonly string[];
   readonly cursor: { readonly x: number; readonly y: number; readonly visible: boolean };

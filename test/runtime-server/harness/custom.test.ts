@@ -56,6 +56,13 @@ test('a program that ends with an error is failed with its code', async () => {
   expect(bot.state().reason).toBe('it ended with exit code 4');
 });
 
+test('arrows follow the mode that the program asked for', async () => {
+  const bot = await scratch.up({ harness: 'custom', command: "printf '\\e[?1h'; cat > got.txt" });
+  await gateOpen(bot);
+  await bot.input({ text: 'a', keys: ['Up', 'C-Up'] });
+  expect(scratch.panes.written(bot.paneId)).toBe('a\x1bOA\x1b[1;5A');
+});
+
 test('input without text and keys, and an unknown key, are usage and type nothing', async () => {
   const bot = await scratch.up({ harness: 'custom', command: 'cat > got.txt' });
   await expect(bot.input({})).rejects.toMatchObject({ code: 'usage' });

@@ -75,6 +75,13 @@ test('an engine that never answers is left alone before the harness loses patien
   expect(await hook('Stop', '{}')).toEqual({ code: 0, printed: '' });
 }, 8000);
 
+test('a harness that leaves stdin open does not keep the hook', async () => {
+  const stdin = new Readable({ read() {} });
+  const files = { GANTRY_URL_FILE: join(folder, 'url'), GANTRY_TOKEN_FILE: join(folder, 'token') };
+  expect(await runHook('Stop', { env: files, stdin, stdout: { write: () => true } })).toBe(0);
+  expect(stdin.destroyed).toBe(true);
+}, 8000);
+
 test('a word that is no event name is not put into a path', async () => {
   expect(await hook('../send', '{}')).toEqual({ code: 0, printed: '' });
   expect(seen).toEqual([]);

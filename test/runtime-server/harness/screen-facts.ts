@@ -32,6 +32,7 @@ export function readFacts(
     altScreen: buffer.type === 'alternate',
     bracketedPaste: terminal.modes.bracketedPasteMode,
     focusReporting: terminal.modes.sendFocusMode,
+    applicationCursor: terminal.modes.applicationCursorKeysMode,
     bottom: bottom.slice(-40),
     dimRows: dimRows.slice(-40),
     cursor: { x: buffer.cursorX, y: buffer.cursorY, visible: true },

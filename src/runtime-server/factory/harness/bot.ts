@@ -186,7 +186,7 @@ export function createBot(options: BotOptions): LiveBot {
       }
       if (!live())
         throw new AppError('not_found', `${bot.slug}@${bot.team} has no live pane.`, 'Start its team first.');
-      const bytes = text + keys.map((key) => keyBytes(key)).join('');
+      const bytes = text + keys.map((key) => keyBytes(key, facts?.applicationCursor)).join('');
       await typing.run(() => panes.write(paneId, bytes));
       const now = clock.monotonic();
       if (now - person.at > personBurstMs) {

@@ -5,6 +5,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { addAbortSignal, type Readable } from 'node:stream';
 
 /** Shorter than the harness's own timeout for a hook, so that no harness ever reports a hook of ours as failed. */
 const deadlineMs = 4000;
@@ -12,7 +13,7 @@ const mostBytes = 4 * 1024 * 1024;
 
 export interface HookProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stdin: AsyncIterable<Uint8Array | string>;
+  readonly stdin: Readable;
   readonly stdout: { write(text: string): unknown };
 }
 
@@ -28,7 +29,7 @@ export async function runHook(event: string, { env, stdin, stdout }: HookProcess
     const [url, token, body] = await Promise.all([
       readFile(urlFile, 'utf8'),
       readFile(tokenFile, 'utf8'),
-      readAll(stdin, signal),
+      readAll(addAbortSignal(signal, stdin)),
     ]);
     const answer = await post(new URL(`/api/factory/hooks/${event}`, url.trim()), token.trim(), body, signal);
     if (answer !== null && answer !== '{}') stdout.write(`${answer}\n`);
@@ -38,11 +39,10 @@ export async function runHook(event: string, { env, stdin, stdout }: HookProcess
   return 0;
 }
 
-async function readAll(stdin: AsyncIterable<Uint8Array | string>, signal: AbortSignal): Promise<string> {
+async function readAll(stdin: Readable): Promise<string> {
   const pieces: Buffer[] = [];
   let length = 0;
   for await (const piece of stdin) {
-    signal.throwIfAborted();
     pieces.push(Buffer.from(piece));
     length += piece.length;
     if (length > mostBytes) throw new Error('The event is too large.');
