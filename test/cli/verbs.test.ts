@@ -122,7 +122,7 @@ const delivery = (change: Partial<Delivery>): Delivery => ({
 });
 
 test.each([
-  ['verified', 'hook', 0, 'verified: its own hook reported it'],
+  ['verified', 'hook', 0, 'web@demo: verified by its hook (delivery_1)'],
   ['queued', null, 0, 'queued: the bot is working'],
   ['best_effort', null, 0, 'best effort'],
   ['unconfirmed', null, 4, 'agents screen web@demo'],

@@ -1,6 +1,6 @@
 /** `gantry orchestration …`: messages, deliveries, queues and threads. */
 import { AppError, exitCode } from '../../contracts/common/errors.ts';
-import type { Delivery, DeliveryState, Message, Thread } from '../../contracts/factory/delivery.ts';
+import type { Delivery, DeliveryEvidence, DeliveryState, Message, Thread } from '../../contracts/factory/delivery.ts';
 import {
   type Action,
   type Context,
@@ -25,18 +25,18 @@ const exitOf: Record<DeliveryState, number> = {
   failed: exitCode.transport,
 };
 
-const witness: Record<string, string> = {
-  hook: 'its own hook reported it',
-  transcript: 'seen in its transcript',
-  composer: 'its composer took it',
-  exec: 'the program took it',
-  model: 'the model took it',
+const witness: Readonly<Record<DeliveryEvidence, string>> = {
+  hook: 'its hook',
+  transcript: 'its transcript',
+  composer: 'its composer',
+  exec: 'the program itself',
+  model: 'the model',
 };
 
+/** `verified by its transcript: …`, `queued: the bot is working` */
 function inWords(delivery: Delivery): string {
-  const seen = delivery.evidence === null ? null : (witness[delivery.evidence] ?? delivery.evidence);
-  const why = [seen, delivery.detail].filter((part) => part !== null && part !== undefined).join('; ');
-  return `${spoken(delivery.state)}${why === '' ? '' : `: ${why}`}`;
+  const by = delivery.evidence === null ? '' : ` by ${witness[delivery.evidence]}`;
+  return `${spoken(delivery.state)}${by}${delivery.detail === undefined ? '' : `: ${delivery.detail}`}`;
 }
 
 export const send: Action = async (context, input) => deliver(context, input, text(input, 'to'));
