@@ -9,6 +9,7 @@ import {
   axe,
   type Browser,
   drawPlainly,
+  focusedName,
   openBrowser,
   type Page,
   seeInPane,
@@ -28,9 +29,14 @@ let session: Visit;
 beforeAll(async () => {
   [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
   session = await visit(browser, gantry.url);
-  const up = await gantry.cli('teams', 'up', 'demo', '--json');
-  if (up.code !== 0) throw new Error(up.out + up.err);
-  // Something to see: a verified message, a queued one, and a bot that works.
+  const { page } = session;
+  await page.goto(`${gantry.origin}/floor`);
+  await page.getByRole('button', { name: 'Start demo' }).click();
+  await page.getByRole('button', { name: 'Start 3 bots' }).click();
+  for (const bot of ['builder', 'tester', 'scribe']) {
+    await page.locator(`[data-bot="${bot}@demo"]`, { hasText: 'Idle' }).waitFor();
+  }
+  // Something to see: messages that were received, and what they did.
   await gantry.cli('orchestration', 'send', 'builder@demo', 'npm test', '--json');
   await gantry.cli('orchestration', 'send', 'tester@demo', 'node --test', '--json');
   await gantry.cli('orchestration', 'send', 'scribe@demo', 'cat REPORT.md', '--json');
@@ -84,10 +90,10 @@ describe.each(looks)('in $name', (look) => {
       await picture(page, `floor-list-${look.name}`);
       await page.locator('[data-bot="builder@demo"]').click();
     } else {
-      for (const bot of ['tester', 'scribe', 'builder']) {
-        await page.locator(`[data-bot="${bot}@demo"]`).click();
+      for (const bot of ['builder', 'tester', 'scribe']) {
         await page.getByRole('region', { name: `Pane of ${bot}`, exact: true }).waitFor();
       }
+      await page.locator('[data-bot="builder@demo"]').click();
     }
     await seeInPane(page, 'builder', /pass 8/);
     await page.getByRole('list', { name: 'Last deliveries' }).getByText('Verified').waitFor();

@@ -83,7 +83,7 @@ test('while nobody answers, lists say what happened, try again by themselves and
   await page.getByRole('button', { name: /Try again/ }).waitFor();
   await page.unroute('**/api/factory/teams');
   await page.locator('[data-bot="web@draft"]').waitFor({ timeout: 20_000 });
-  await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+  await expect.poll(() => page.getByText('Nobody answers at Gantry.').count()).toBe(0);
 });
 
 test('an error of the engine shows its fact, its action and the request it belongs to', async () => {

@@ -11,7 +11,7 @@ import { places } from './places.ts';
 import { Rail } from './rail.tsx';
 import { useServices } from './services.tsx';
 import { useShortcuts } from './shortcuts.ts';
-import { StatusBar } from './status-bar.tsx';
+import { LinkNotice, StatusBar } from './status-bar.tsx';
 import { useNarrow } from './use-narrow.ts';
 import { useTheme } from './use-theme.ts';
 import { dispatchWindowEvent } from './window-events.ts';
@@ -93,6 +93,7 @@ export function Shell() {
         {!narrow && rail}
         <Outlet />
       </div>
+      {narrow && <LinkNotice />}
       {narrow ? rail : <StatusBar />}
       <Suspense>
         {overlay === 'palette' && <Palette open onOpenChange={(open) => setOverlay(open ? 'palette' : null)} />}

@@ -5,6 +5,17 @@ import { Ago, useNow } from '../ui/now.tsx';
 import { connectionStatus, Status } from '../ui/status.tsx';
 import { useFeed, useLink, useServices } from './services.tsx';
 
+/** Where there is no status bar: one line, and only while something is wrong. */
+export function LinkNotice() {
+  const link = useLink();
+  if (link.kind === 'linked' || link.kind === 'linking') return null;
+  return (
+    <p role="status" className="flex h-7 shrink-0 items-center border-t border-line bg-raised px-3 text-meta">
+      <LinkStatus />
+    </p>
+  );
+}
+
 function LinkStatus() {
   const link = useLink();
   const now = useNow();

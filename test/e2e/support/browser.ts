@@ -40,6 +40,7 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
   const context = await browser.newContext({
     viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
     colorScheme: options.scheme ?? 'dark',
+    hasTouch: options.width !== undefined && options.width < 640,
     reducedMotion: options.reducedMotion === true ? 'reduce' : 'no-preference',
     storageState: options.like === undefined ? undefined : await options.like.storageState(),
   });

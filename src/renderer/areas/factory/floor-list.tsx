@@ -182,7 +182,7 @@ function BotRow({ agent, selected, onOpen }: { agent: Agent; selected: boolean; 
             <span className="sr-only"> queued</span>
           </span>
         )}
-        <span className="shrink-0 text-meta">
+        <span className="flex shrink-0 text-meta">
           <Status look={agentStatus[agent.state]} wire={agent.state} />
         </span>
         <span className="w-11 shrink-0 text-right text-meta text-faint">

@@ -136,9 +136,11 @@ export function FloorPage() {
           else field('[data-bot][aria-current]', '[data-bot]', '[data-row]');
         },
       },
-      { id: 'demo', title: 'Add the demo team', group: 'Teams', run: () => setDemo(true) },
+      ...(workspace.data?.demo === true
+        ? []
+        : [{ id: 'demo', title: 'Add the demo team', group: 'Teams', run: () => setDemo(true) } satisfies Action]),
     ];
-  }, [focused, narrow, navigate, settings, tight]);
+  }, [focused, narrow, navigate, settings, tight, workspace.data?.demo]);
   useAddActions(actions);
   useTeamActions(agents, setAsk);
 

@@ -105,7 +105,7 @@ function BotDetails({ agent }: { agent: Agent }) {
             <>
               <p className="px-3 pb-1 text-meta text-muted">{data.ruleset}</p>
               <ol className="flex flex-col gap-1.5 px-3">
-                {data.steps.map((step) => (
+                {data.steps.toReversed().map((step) => (
                   <li key={`${step.at} ${step.rule} ${step.claim}`} className="text-meta">
                     <p className={step.decided ? '' : 'text-muted'}>
                       {step.claim}

@@ -48,7 +48,7 @@ export function Pane(props: PaneProps) {
         {paneId === null ? (
           <LastLines agent={agent} />
         ) : (
-          <div className="absolute inset-0 p-1.5 pr-0">
+          <div className="absolute inset-0 p-1.5">
             <div className="relative h-full">
               <PaneTerminal
                 key={paneId}

@@ -223,7 +223,9 @@ function SendCard({ agents }: { agents: readonly Agent[] }) {
   return (
     <Card title="Send to a bot">
       {agent !== undefined && <LastDeliveries agentId={agent.id} harness={agent.binding.harness} />}
-      <Composer agents={agents} target={agent?.address ?? null} onTarget={setTarget} />
+      <div className={agent === undefined ? '[&>form]:border-t-0' : undefined}>
+        <Composer agents={agents} target={agent?.address ?? null} onTarget={setTarget} />
+      </div>
     </Card>
   );
 }

@@ -26,11 +26,12 @@ function Setting({
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-3 py-2.5 last:border-b-0">
       <div className="min-w-52 flex-1">
-        <p className="font-medium">{name}</p>
+        <p className="font-medium">
+          {name} <span className="pl-1 font-normal text-meta text-faint">{source}</span>
+        </p>
         <p className="text-muted">{effect}</p>
       </div>
       {children}
-      <span className="w-28 text-right text-meta text-faint">{source}</span>
     </div>
   );
 }
