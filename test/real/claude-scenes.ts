@@ -324,6 +324,7 @@ for (const mode of ['plan', 'ask', 'accept_edits'] as const) {
     const tool = await harnesses.exec(spec('exec'), doors('exec'), 'RUNSHELL', { mode, timeoutMs: 60_000 });
     if (mode !== 'plan')
       assert.deepEqual([plain.state, plain.text], ['done', 'A plain answer.'], JSON.stringify(plain));
+    assert.equal(tool.refused, mode === 'accept_edits' ? 0 : 1, JSON.stringify(tool));
     return `plain ${JSON.stringify({ ...plain, sessionId: undefined })} · tool ${JSON.stringify({ ...tool, sessionId: undefined })}`;
   });
 }

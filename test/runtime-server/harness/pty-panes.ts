@@ -82,7 +82,9 @@ export function createPtyPanes(): PtyPanes {
           return true;
         });
       }
-      terminal.onData((reply) => pty.write(reply));
+      terminal.onData((reply) => {
+        if (pane.info.alive) pty.write(reply);
+      });
       pty.onData((data) => {
         const bytes = Buffer.from(data as unknown as Uint8Array);
         offset += bytes.length;
