@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Agent, InvalidTeam, Team, TeamPlanStep } from '../../../src/contracts/factory/agent.ts';
+import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
 import { computerId, type Engine, newTeam, sharedEngine, startShells, waitFor } from './engine.ts';
 
 const shared = sharedEngine();
@@ -236,8 +237,13 @@ test('bots run on over a restart of the runtime, keep id, pane and text, and tak
   await engine.restart();
   const after = await engine.until(`web@${name}`, 'idle');
   expect([after.id, after.pane]).toEqual([before.id, before.pane]);
-  const sent = await engine.call('POST', '/send', { to: `web@${name}`, text: 'echo after-restart' });
-  expect(sent.body).toMatchObject({ state: 'verified' });
+  const sent = await engine.call<Delivery>('POST', '/send', { to: `web@${name}`, text: 'echo after-restart' });
+  // Its shell is still being taken up for a moment: then the message waits that long.
+  if (sent.body.state !== 'verified') expect(sent.body).toMatchObject({ state: 'queued', detail: 'starting' });
+  await waitFor(
+    async () => (await engine.call<{ deliveries: Delivery[] }>('GET', `/deliveries?agent=web@${name}`)).body.deliveries,
+    ([delivery]) => delivery?.state === 'verified',
+  );
   const { text } = (await engine.call<{ text: string }>('GET', `/agents/web@${name}/capture`)).body;
   expect(text).toMatch(/before-restart[\s\S]*after-restart/);
   expect(await teamOf(engine, name)).toBeTruthy();
