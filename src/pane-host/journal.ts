@@ -24,7 +24,7 @@ export interface Journal {
   readonly unsaved: number;
   room(): Uint8Array;
   took(bytes: number): void;
-  /** The longest piece held in memory from `offset`, at most `max` bytes; null when older than memory. Valid until it is dropped. */
+  /** The longest piece held in memory from `offset`, at most `max` bytes; null when older than memory. Not to be kept: memory is used again. */
   view(offset: number, max: number): Uint8Array | null;
   /** From memory or disk. `start` is later than `offset` when that was dropped. */
   read(offset: number, max: number): { start: number; bytes: Uint8Array };
@@ -100,6 +100,8 @@ export function createJournal(options: {
 }): Journal {
   const { folder, pane } = options;
   let rooms: Room[] = [];
+  /** A flood writes over the room it has left behind instead of asking for memory: whoever reads gets a copy. */
+  let spare: Uint8Array | null = null;
   let end = 0;
   let saved = 0;
   let fd: number | null = null;
@@ -113,12 +115,17 @@ export function createJournal(options: {
     const last = rooms.at(-1);
     if (last && last.bytes.length - last.used >= leastRoom) return last;
     const size = Math.min(last ? last.bytes.length * 2 : roomBytes.first, roomBytes.largest);
-    const room = { offset: end, bytes: new Uint8Array(Buffer.allocUnsafeSlow(size).buffer), used: 0 };
+    const again = spare?.length === size ? spare : null;
+    if (again) spare = null;
+    const room = { offset: end, bytes: again ?? new Uint8Array(Buffer.allocUnsafeSlow(size).buffer), used: 0 };
     rooms.push(room);
     let drop = 0;
     while (rooms.length - drop > 1 && end - rooms[drop + 1]!.offset >= memoryBytes && rooms[drop + 1]!.offset <= saved)
       drop++;
-    if (drop > 0) rooms = rooms.slice(drop);
+    if (drop > 0) {
+      spare = rooms[drop - 1]!.bytes;
+      rooms = rooms.slice(drop);
+    }
     return room;
   }
 

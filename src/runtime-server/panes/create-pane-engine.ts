@@ -4,6 +4,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Engine, Screen } from '../../contracts/factory/agent.ts';
+import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
 import { type Event, hostFiles, type Op, type Request } from '../../pane-host/protocol.ts';
 import { connectHost, type HostConnection } from './host-connection.ts';
 import { hostToken, startHost } from './host-starter.ts';
@@ -18,11 +19,12 @@ export interface PaneEngineDeps {
   readonly command: readonly [string, ...string[]];
   /** A listener or viewer threw. */
   readonly onError: (error: unknown) => void;
+  readonly timers?: Timers;
   /** How often the host is asked whether it is there, ms. */
   readonly heartbeatMs?: number;
 }
 
-/** A host that hangs is noticed after one to two of these: no person waits long, no busy computer raises an alarm. */
+/** A host that hangs is noticed after two of these: no person waits long, no busy computer raises an alarm. */
 const heartbeatMs = 5000;
 
 /** A host that was just started binds its socket within this time, ms: 0.1–0.3 s measured, more on a busy computer. */
@@ -34,6 +36,7 @@ const backoffMs = [50, 200, 1000, 5000];
 
 export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
   const files = hostFiles(deps.home);
+  const timers = deps.timers ?? systemTimers;
   const panes = new Map<string, PaneInfo>();
   const oscSeen = new Map<string, number>();
   const listeners = new Set<PaneListener>();
@@ -43,8 +46,8 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
   let engine: Engine = { running: false, error: 'The pane host is being started.' };
   let closed = false;
   let stopping = false;
-  let retry: NodeJS.Timeout | undefined;
-  let heartbeat: NodeJS.Timeout | undefined;
+  let cancelRetry = () => {};
+  let cancelBeat = () => {};
   let tries = 0;
   let connecting = reach();
 
@@ -95,6 +98,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
         started = performance.now();
         startHost({ files, home: deps.home, command: deps.command });
       }
+      // Not by `timers`: while a host starts, this wait may be all that keeps the program alive.
       await new Promise((resolve) => setTimeout(resolve, pollMs));
       try {
         return await connectHost(files, hostToken(files), events);
@@ -130,24 +134,25 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
     for (const stream of streams.all()) startStream(stream.number, stream.pane, stream.from);
   }
 
-  /** A process that was stopped keeps its sockets open: only an answer shows that it lives. */
-  function beat(found: HostConnection): void {
-    let answered = true;
-    clearInterval(heartbeat);
-    heartbeat = setInterval(() => {
+  /**
+   * A process that was stopped keeps its sockets open: only an answer shows that it lives. Two must be missed, because after
+   * the computer slept the first is late through no fault of the host.
+   */
+  function beat(found: HostConnection, missed = 0): void {
+    let answered = false;
+    found.request({ op: 'ping' }).then(
+      () => {
+        answered = true;
+      },
+      () => {},
+    );
+    cancelBeat();
+    cancelBeat = timers.after(deps.heartbeatMs ?? heartbeatMs, () => {
       if (connection !== found) return;
-      if (!answered) {
-        unreadable('The pane host does not answer.');
-        return;
-      }
-      answered = false;
-      found.request({ op: 'ping' }).then(
-        () => {
-          answered = true;
-        },
-        () => {},
-      );
-    }, deps.heartbeatMs ?? heartbeatMs);
+      if (answered) beat(found);
+      else if (missed === 0) beat(found, 1);
+      else unreadable('The pane host does not answer.');
+    });
   }
 
   function ended(info: PaneInfo): void {
@@ -157,18 +162,15 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
   }
 
   function unreadable(why: string): void {
-    clearInterval(heartbeat);
+    cancelBeat();
     connection?.close();
     connection = null;
     if (closed) return;
     show({ running: false, error: why });
-    clearTimeout(retry);
-    retry = setTimeout(
-      () => {
-        connecting = reach();
-      },
-      backoffMs[Math.min(tries++, backoffMs.length - 1)],
-    );
+    cancelRetry();
+    cancelRetry = timers.after(backoffMs[Math.min(tries++, backoffMs.length - 1)] ?? 0, () => {
+      connecting = reach();
+    });
   }
   function onLost(why: string): void {
     connection = null;
@@ -301,8 +303,8 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
     },
     async close() {
       closed = true;
-      clearTimeout(retry);
-      clearInterval(heartbeat);
+      cancelRetry();
+      cancelBeat();
       connection?.close();
       connection = null;
     },
