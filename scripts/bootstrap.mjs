@@ -131,7 +131,8 @@ async function build(lock) {
   const stamp = `${buildStamp}.${process.pid}`;
   writeFileSync(stamp, '');
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
-  const env = { ...process.env, NODE_ENV: 'production' };
+  // CI keeps the tool from drawing its progress over ours.
+  const env = { ...process.env, NODE_ENV: 'production', CI: '1' };
   const result = await lock.run(findNode(), [vite, 'build', '--app', '--logLevel', 'warn'], { env });
   if (result.status !== 0) {
     rmSync(stamp, { force: true });

@@ -224,6 +224,20 @@ test('gantry stop ends the running one, --all its bots too, and each says what i
   expect((await run(environment(places), ['stop'])).code).toBe(3);
 });
 
+test('gantry stop --all ends the bots that a killed Gantry has left, in the workspace they came from', async () => {
+  const { places, workspace } = placesWithTeam();
+  const first = startByPipe(places, ['--workspace', workspace, '--headless']);
+  await first.until(ready);
+  await run(environment(places), ['teams', 'up', 'solo']);
+  process.kill(first.pid, 'SIGKILL');
+  await first.exit;
+  expect((await run(environment(places), ['stop'])).code).toBe(3);
+  const all = await run(environment(places), ['stop', '--all', '--json']);
+  expect(all.json()).toEqual({ stopped: { process: null, bots: ['one@solo'] }, running: [] });
+  expect(existsSync(places.panesSocket)).toBe(false);
+  expect((await run(environment(places), ['stop', '--all'])).code).toBe(3);
+});
+
 test('a second instance says where the first one is and leaves it alone', async () => {
   const { places, workspace } = placesWithTeam();
   const first = startByPipe(places, ['--workspace', workspace, '--headless']);

@@ -1,7 +1,10 @@
 /** `gantry stop`: ends the Gantry that runs for this data folder; with `--all` its bots and their terminals too. */
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';
-import { type Action, flag } from '../command.ts';
+import { dataFolder, placesIn } from '../../host/places.ts';
+import { readSettings } from '../../host/settings.ts';
+import { type Action, type Context, flag, type Input } from '../command.ts';
 import { liveBots, stopLiveBots } from '../live-bots.ts';
 import { findRunning, notRunning, type Running } from '../running.ts';
 import { count } from '../words.ts';
@@ -12,7 +15,10 @@ const limit = 10_000;
 export const stop: Action = async (context, input) => {
   const all = flag(input, 'all');
   const running = findRunning(context.env);
-  if (running === null) throw notRunning(context.env, context.names);
+  if (running === null) {
+    if (all && existsSync(placesIn(dataFolder(context.env)).panesSocket)) return stopLeftBots(context, input);
+    throw notRunning(context.env, context.names);
+  }
   const { factory } = await context.connect();
   const live = await liveBots(factory);
   const addresses = live.map((bot) => bot.address);
@@ -38,6 +44,31 @@ export const stop: Action = async (context, input) => {
   );
   return undefined;
 };
+
+/** Bots whose Gantry was stopped or killed: it is started for a moment, because it knows them and records their end. */
+async function stopLeftBots(context: Context, input: Input): Promise<undefined> {
+  if (flag(input, 'dryRun')) {
+    context.output.result(
+      { dryRun: true, plan: { process: null, bots: null } },
+      () => 'Would stop every bot that a Gantry which no longer runs has left.',
+    );
+    return undefined;
+  }
+  const { startCombined } = await import('../../host/combined.ts');
+  const settings = readSettings(context.env, { port: 0, enginePort: 0 });
+  const servers = await startCombined({ env: context.env, settings, gantry: context.names.gantry });
+  let bots: string[] = [];
+  try {
+    const { factory } = await context.connect();
+    bots = (await liveBots(factory)).map((bot) => bot.address);
+  } finally {
+    await servers.close({ stopBots: true });
+  }
+  context.output.result({ stopped: { process: null, bots }, running: [] }, () =>
+    bots.length === 0 ? 'No bot was live.' : `${count(bots.length, 'bot')} stopped: ${bots.join(', ')}`,
+  );
+  return undefined;
+}
 
 /** The pid is the lock holder's own; it is asked once, and waited for. */
 async function endProcess({ pid }: Running): Promise<void> {

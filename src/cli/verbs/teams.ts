@@ -57,9 +57,10 @@ export const up: Action = async (context, input) => {
   });
   context.output.result(answer, () => {
     const started = answer.plan.filter((step) => step.action === 'spawn').length;
+    const done = started === 0 ? 'Nothing had to be started.' : `${count(started, 'bot')} started.`;
     const end = dryRun
       ? 'Nothing was started: this is what would happen.'
-      : `${count(started, 'bot')} started. Look at them: ${context.names.gantry} agents ls --team ${name}`;
+      : `${done} Look at them: ${context.names.gantry} agents ls --team ${name}`;
     return `${planTable(context, answer.plan)}\n${end}`;
   });
   return undefined;
