@@ -9,13 +9,13 @@ import type { ZodType } from 'zod';
 import { claimedShape } from '../../contracts/common/areas.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type ErrorShape, type Method, methods, type PrincipalKind, type Route } from '../../contracts/common/route.ts';
-import { defaultBodyLimit, readJson } from './body.ts';
 import { RequestContext } from './context.ts';
 import { render, toAppError } from './faults.ts';
 import { createGuard, type Door } from './guard.ts';
 import { fingerprint, type Idempotency, type KeptAnswer } from './idempotency.ts';
 import { createLimits, type LimitSettings } from './limits.ts';
 import { routeProblems } from './mount.ts';
+import { parseParams, parseQuery, readBody, unknownOwned } from './request-parts.ts';
 import { createSseStreams } from './sse.ts';
 import type { Answer, Authenticator, BoundRoute, OwnerLookups, Principal } from './types.ts';
 
@@ -379,86 +379,6 @@ function authorise({ route, kinds }: Mounted, principal: Principal): void {
       { wireCode: 'insufficient_scope' },
     );
   }
-}
-
-async function readBody(route: Route, request: IncomingMessage): Promise<unknown> {
-  const given = await readJson(request, route.bodyLimit ?? defaultBodyLimit);
-  if (route.body === undefined) {
-    if (given === undefined) return undefined;
-    if (typeof given === 'object' && given !== null && Object.keys(given).length === 0) return undefined;
-    throw new AppError('usage', `${route.op} takes no body.`, 'Leave it out.', { wireCode: 'bad_request' });
-  }
-  // No body at all reads as an empty one: every field of it may be optional.
-  const parsed = route.body.safeParse(given === undefined ? {} : given);
-  if (parsed.success) return parsed.data;
-  throw invalid(parsed.error.issues, 'body', route);
-}
-
-function parseParams(route: Route, raw: Record<string, string | undefined>): unknown {
-  const parsed = route.params!.safeParse({ ...raw });
-  if (parsed.success) return parsed.data;
-  // A name that cannot exist is answered like one that does not.
-  const rule = route.owner;
-  const named = typeof rule === 'object' && 'param' in rule ? rule : null;
-  const param = named?.param ?? String(parsed.error.issues[0]?.path[0]);
-  throw unknownThing(named?.noun ?? param, raw[param] ?? '');
-}
-
-function parseQuery(route: Route, search: string): unknown {
-  const given: Record<string, string> = {};
-  for (const [name, value] of new URLSearchParams(search)) {
-    if (name === '__proto__' || name in given) {
-      throw new AppError('usage', `query: ${JSON.stringify(name)} is given twice.`, 'Give it once.', {
-        wireCode: 'bad_request',
-      });
-    }
-    given[name] = value;
-  }
-  if (route.query === undefined) {
-    throw new AppError(
-      'usage',
-      `query: unknown field ${JSON.stringify(Object.keys(given)[0] ?? '')}.`,
-      'Leave it out.',
-      {
-        wireCode: 'bad_request',
-      },
-    );
-  }
-  const parsed = route.query.safeParse(given);
-  if (parsed.success) return parsed.data;
-  throw invalid(parsed.error.issues, 'query', route);
-}
-
-interface Issue {
-  readonly code?: string;
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-}
-
-function invalid(issues: readonly Issue[], where: string, route: Route): AppError {
-  const said = issues.slice(0, 5).map((issue) => {
-    const at = [where, ...issue.path.map(String)].join('.');
-    const keys = (issue as { keys?: readonly string[] }).keys;
-    if (issue.code === 'unrecognized_keys' && keys !== undefined) {
-      return `${at}: unknown field ${keys.map((key) => JSON.stringify(key)).join(', ')}`;
-    }
-    return `${at}: ${issue.message}`;
-  });
-  return new AppError('usage', `${said.join('; ')}.`, `See ${route.op} in docs/openapi.json.`, {
-    wireCode: 'bad_request',
-  });
-}
-
-function unknownOwned(route: Route, params: unknown): AppError {
-  const rule = route.owner as { param: string; noun: string };
-  return unknownThing(rule.noun, String((params as Record<string, unknown>)[rule.param]));
-}
-
-function unknownThing(noun: string, id: string): AppError {
-  const shown = JSON.stringify(id.slice(0, 200));
-  return new AppError('not_found', `There is no ${noun} ${shown}.`, 'List them to find the right one.', {
-    wireCode: `${noun}_not_found`,
-  });
 }
 
 function isDryRun(context: RequestContext): boolean {
