@@ -10,7 +10,7 @@ export interface Timers {
 /** Timers that never keep the program alive by themselves: whoever owns a program keeps it up by its servers. */
 export const systemTimers: Timers = {
   after: (ms, effect) => {
-    const timer = setTimeout(effect, ms);
+    const timer = setTimeout(effect, Math.max(0, ms)); // A deadline that has passed is due now.
     timer.unref();
     return () => clearTimeout(timer);
   },
