@@ -112,3 +112,26 @@ test('a blocked bot is not called idle by its empty composer before a quarter of
   judge.tick();
   expect(judge.state().state).toBe('idle');
 });
+
+test('words of a first-run screen in a conversation that was taken up again are only words', () => {
+  const clock = handClock();
+  const judge = createJudge({ ruleset: claudeRules, matcher: compileRules(claudeRules), clock });
+  const rule = '─'.repeat(80);
+  const bottom = [
+    'Security notes:',
+    'Yes, I trust this folder',
+    rule,
+    '❯',
+    rule,
+    '  ⏸ manual mode on · ? for shortcuts',
+  ];
+  judge.look({ title: '✳ Claude Code', progress: null, bottom, dimRows: bottom.map(() => false) });
+  clock.pass(1000);
+  judge.tick();
+  expect(judge.state().state).toBe('idle');
+});
+
+test('every rule has a name of its own', () => {
+  const ids = [...claudeRules.screen, ...claudeRules.events].map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+});

@@ -85,6 +85,11 @@ test('a harness without an adapter is refused by name, one that is not installed
     code: 'usage',
     fact: expect.stringContaining('is not built yet'),
   });
+  const custom = { ...bot, harness: 'custom' } as const;
+  await expect(scratch.harnesses.prepare({ ...custom, command: 'no-such-program --x' }, doors)).rejects.toMatchObject({
+    code: 'usage',
+    fact: 'The command "no-such-program" of web@dev was not found.',
+  });
   scratch.env.PATH = bin;
   const again = scratch.restarted();
   await expect(again.prepare({ ...bot, harness: 'claude' }, doors)).rejects.toMatchObject({

@@ -48,7 +48,7 @@ export function createBot(options: BotOptions): LiveBot {
     ruleset: adapter.ruleset,
     matcher: options.matcher,
     clock,
-    ...(remembered.paneId === paneId && isState(remembered.last) && { from: remembered.last }),
+    ...(remembered.paneId === paneId && isState(remembered.last) && { from: clearAgain(remembered.last) }),
   });
   const stateListeners = new Set<(state: BotState) => void>();
   const gateListeners = new Set<() => void>();
@@ -238,6 +238,11 @@ function exitWords(info: PaneInfo): string {
   if (info.endReason !== null) return info.endReason;
   if (info.exitSignal !== null) return `it was ended by ${info.exitSignal}`;
   return info.exitCode === null ? 'it ended' : `it ended with exit code ${info.exitCode}`;
+}
+
+/** `unclear` belonged to the screen of then; the one of now is judged anew. */
+function clearAgain(state: BotState): BotState {
+  return state.reason === 'unclear' ? { ...state, reason: null } : state;
 }
 
 function isState(value: unknown): value is BotState {

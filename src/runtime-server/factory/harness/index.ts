@@ -71,7 +71,14 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
   return {
     found() {
       const now = clock.monotonic();
-      if (!found || now - found.at > foundForMs) found = { at: now, list: findHarnesses(around, rulesets) };
+      if (!found || now - found.at > foundForMs) {
+        const look = { at: now, list: findHarnesses(around, rulesets) };
+        found = look;
+        // A look that failed is no answer for the next caller.
+        look.list.catch(() => {
+          if (found === look) found = null;
+        });
+      }
       return found.list;
     },
     async prepare(bot, doors) {

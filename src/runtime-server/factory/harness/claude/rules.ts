@@ -15,7 +15,11 @@ const setup = (id: string, regex: string, reason: string): ScreenRule => ({
   id: `claude.setup.${id}`,
   source: 'screen',
   priority: 100,
-  when: [{ region: 'bottom', rows: 40, regex }],
+  // Behind a composer these words are only talked about.
+  when: [
+    { region: 'bottom', rows: 40, regex },
+    { region: 'box', not: '^❯' },
+  ],
   claim: { state: 'needs_you', reason, setup: true },
   from: ['starting', 'needs_you'],
   holdMs: 200,

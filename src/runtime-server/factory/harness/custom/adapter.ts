@@ -6,7 +6,7 @@ import { AppError } from '../../../../contracts/common/errors.ts';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import { botEnvironment } from '../environment.ts';
 import { findProgram } from '../find-program.ts';
-import type { DeliverResult, Launch, Outgoing } from '../harness.ts';
+import type { BotSpec, DeliverResult, Launch, Outgoing } from '../harness.ts';
 import { composePrompt } from '../wording.ts';
 import { customRules } from './rules.ts';
 
@@ -19,7 +19,24 @@ const settleMs = 150;
 /** A line-reading program loses what is longer than the terminal's line buffer (1024 bytes on macOS, 4096 on Linux). */
 const maxLineBytes = 1000;
 
-export function createCustomAdapter({ env }: Surroundings): Adapter {
+export function createCustomAdapter({ env, processes }: Surroundings): Adapter {
+  /** A word that the shell does not know is said now, not by a pane that closes at once. */
+  async function checkCommand(bot: BotSpec, shell: string, launchEnv: Record<string, string>): Promise<void> {
+    const word = bot.command?.split(' ')[0] ?? '';
+    const ran = await processes.run([shell, '-c', 'command -v -- "$1"', 'sh', word], {
+      cwd: bot.cwd,
+      env: launchEnv,
+      input: null,
+      timeoutMs: 5000,
+    });
+    if (ran.code === 0 || ran.timedOut) return;
+    throw new AppError(
+      'usage',
+      `The command "${word}" of ${bot.slug}@${bot.team} was not found.`,
+      'Install it, or correct `command:` in team.yaml.',
+    );
+  }
+
   return {
     ruleset: customRules,
     async prepare(bot, doors) {
@@ -34,10 +51,12 @@ export function createCustomAdapter({ env }: Surroundings): Adapter {
       const shell = (await findProgram('bash', env.PATH)) ?? (await findProgram('sh', env.PATH));
       if (!shell) throw new AppError('usage', 'No sh was found on PATH.', 'Put sh on PATH, then start the team again.');
       const simple = /^[\w./:@%+=,-]+( [\w./:@%+=,-]+)*$/.test(bot.command);
+      const launchEnv = botEnvironment(env, bot, doors);
+      if (simple) await checkCommand(bot, shell, launchEnv);
       const launch: Launch = {
         command: [shell, '-c', simple ? `exec ${bot.command}` : bot.command],
         cwd: bot.cwd,
-        env: botEnvironment(env, bot, doors),
+        env: launchEnv,
         cols: 120,
         rows: 40,
       };

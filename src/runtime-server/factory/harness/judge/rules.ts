@@ -97,7 +97,8 @@ export function compileRules(ruleset: Ruleset): Matcher {
         let seen = '';
         const all = tests.every(({ condition, regex, not }) => {
           const text = regionText(view, condition.region, condition.rows);
-          if (text === null) return false;
+          // A region that is not there cannot hold what must not be in it.
+          if (text === null) return condition.contains === undefined && regex === null;
           if (condition.contains !== undefined && !text.includes(condition.contains)) return false;
           if (not?.test(text)) return false;
           const match = regex?.exec(text);
