@@ -27,6 +27,8 @@ export interface ScreenListener {
 export interface ScreenWatch {
   /** The pane a person works in: its stream comes first. */
   setUrgent(urgent: boolean): void;
+  /** Watches again after `gone` or `failed`: the pane may be readable once more. */
+  again(): void;
   close(): void;
 }
 
@@ -129,6 +131,11 @@ export function watchScreen(
         timer = null;
         void begin();
       }
+    },
+    again() {
+      if (!over) return;
+      over = false;
+      void begin();
     },
     close() {
       closed = true;

@@ -84,9 +84,13 @@ export function Dock({ engineId, state }: { engineId: string; state: FloorState 
             }
           }
           api.onDidLayoutChange(() => writeJson(localStorage, layoutKey(engineId), api.toJSON()));
+          // On subscribing, the dock tells the active panel of the saved layout; a bot asked for meanwhile comes before it.
+          let restoring = true;
           api.onDidActivePanelChange((event) => {
-            if (event.panel !== undefined) latest.current.focus(event.panel.id);
+            const asked = latest.current.focused !== null || paneRequests.waiting().length > 0;
+            if (event.panel !== undefined && !(restoring && asked)) latest.current.focus(event.panel.id);
           });
+          restoring = false;
           api.onDidRemovePanel((panel) => {
             latest.current.detached(panel.id, Params.parse(panel.params).originView);
           });

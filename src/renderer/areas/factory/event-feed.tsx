@@ -47,13 +47,25 @@ export function EventFeed({ agents }: { agents: readonly Agent[] }) {
   );
 }
 
-/** One line a delivery, as it is now: what it was before is told by its state. `feed` is newest first. */
+/**
+ * One line a delivery, as it is now: what it was before is told by its state. A bot whose state was only repeated (its pane
+ * could be read again) has no line for it. `feed` is newest first.
+ */
 function latestOnly(feed: readonly FeedEntry[]): readonly FeedEntry[] {
-  const seen = new Set<string>();
-  return feed.filter(({ event }) => {
-    if (event.type !== 'delivery') return true;
-    if (seen.has(event.data.id)) return false;
-    seen.add(event.data.id);
+  const deliveries = new Set<string>();
+  const states = new Map<string, string>();
+  const kept = new Set<FeedEntry>();
+  for (const entry of feed.toReversed()) {
+    if (entry.event.type !== 'agent.state') continue;
+    const { agentId, state } = entry.event.data;
+    if (states.get(agentId) !== state) kept.add(entry);
+    states.set(agentId, state);
+  }
+  return feed.filter((entry) => {
+    if (entry.event.type === 'agent.state') return kept.has(entry);
+    if (entry.event.type !== 'delivery') return true;
+    if (deliveries.has(entry.event.data.id)) return false;
+    deliveries.add(entry.event.data.id);
     return true;
   });
 }

@@ -29,6 +29,8 @@ export interface PaneTerminalProps {
   readonly active: boolean;
   /** Changes when the terminal should take the focus; 0 never does. */
   readonly focusRequest: number;
+  /** Changes when the pane should be watched again after it could not be read. */
+  readonly watchRequest: number;
   readonly onLink: (link: PaneLink) => void;
   readonly onSize: (size: ScreenSize) => void;
   readonly onFocus: () => void;
@@ -48,7 +50,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
   const look = { scheme, fontSize: terminalFontSize, renderer: terminalRenderer, screenReader };
   const firstLook = useRef(look);
   firstLook.current = look;
-  const { agentId, label, active, focusRequest } = props;
+  const { agentId, label, active, focusRequest, watchRequest } = props;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new renderer needs a new terminal; colours and sizes do not
   useEffect(() => {
@@ -185,6 +187,9 @@ export function PaneTerminal(props: PaneTerminalProps) {
     open.current?.setLook({ scheme, fontSize: terminalFontSize, renderer: terminalRenderer, screenReader });
   }, [scheme, terminalFontSize, terminalRenderer, screenReader]);
   useEffect(() => watch.current?.setUrgent(active), [active]);
+  useEffect(() => {
+    if (watchRequest > 0) watch.current?.again();
+  }, [watchRequest]);
   useEffect(() => {
     if (focusRequest === 0) return;
     // The dock moves a pane into place after it was shown, which would lose the focus again.

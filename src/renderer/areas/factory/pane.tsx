@@ -1,7 +1,7 @@
 /** One bot's pane: a line that says whose it is and how it is, its terminal, and in words why nothing moves when nothing does. */
 import { useQuery } from '@tanstack/react-query';
 import { Maximize2, Minimize2, Search, Unplug } from 'lucide-react';
-import { useCallback, useState } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import { toast } from 'sonner';
 import type { Agent, Engine } from '../../../contracts/factory/agent.ts';
 import { useServices } from '../../app/services.tsx';
@@ -39,7 +39,10 @@ export function Pane(props: PaneProps) {
   );
   const paneId = agent.pane?.id ?? null;
   const away = engine !== undefined && !engine.running;
-  const old = away || agent.stale || link.kind === 'gone' || link.kind === 'reconnecting' || link.kind === 'failed';
+  const watchRequest = useWatchAgain(link, paneId !== null && !away && !agent.stale);
+  const old =
+    paneId !== null &&
+    (away || agent.stale || link.kind === 'gone' || link.kind === 'reconnecting' || link.kind === 'failed');
   return (
     <section aria-label={`Pane of ${agent.name}`} className="flex h-full min-w-0 flex-col bg-terminal">
       <PaneHeader {...props} size={paneId === null ? null : size} />
@@ -56,6 +59,7 @@ export function Pane(props: PaneProps) {
                 label={`Terminal of ${agent.name}`}
                 active={active}
                 focusRequest={props.focusRequest}
+                watchRequest={watchRequest}
                 onLink={setLink}
                 onSize={setSize}
                 onFocus={onFocus}
@@ -71,6 +75,21 @@ export function Pane(props: PaneProps) {
       </div>
     </section>
   );
+}
+
+/** How long after a pane could not be read it is tried again, in ms, while the list of bots says that it lives. */
+const watchAgainAfter = 1500;
+
+/** Grows when a pane whose stream ended should be watched again: the pane host came back, or it was a passing fault. */
+function useWatchAgain(link: PaneLink, alive: boolean): number {
+  const [count, setCount] = useState(0);
+  const ended = link.kind === 'gone' || link.kind === 'failed';
+  useEffect(() => {
+    if (!ended || !alive) return;
+    const timer = setInterval(() => setCount((before) => before + 1), watchAgainAfter);
+    return () => clearInterval(timer);
+  }, [ended, alive]);
+  return count;
 }
 
 function PaneHeader({

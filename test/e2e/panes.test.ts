@@ -1,0 +1,113 @@
+/** Panes under strain: more than a browser has connections for, a pane host that cannot be read, a paste. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  type Browser,
+  drawPlainly,
+  focusedName,
+  openBrowser,
+  seeInPane,
+  type Visit,
+  visit,
+} from './support/browser.ts';
+import { type Gantry, startGantry } from './support/gantry.ts';
+
+const names = ['one', 'two', 'three', 'four', 'five', 'six'];
+let gantry: Gantry;
+let browser: Browser;
+let first: Visit;
+
+beforeAll(async () => {
+  [gantry, browser] = await Promise.all([startGantry({ workspace: 'empty' }), openBrowser()]);
+  const folder = join(gantry.workspace, '.gantry', 'teams', 'many');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(
+    join(folder, 'team.yaml'),
+    `bots:\n${names.map((name) => `  - { bot: ${name}, harness: shell }\n`).join('')}`,
+  );
+  first = await visit(browser, gantry.url);
+  await drawPlainly(first.context);
+  await first.page.goto(`${gantry.origin}/floor`);
+});
+afterAll(async () => {
+  await browser?.close();
+  await gantry?.remove();
+});
+
+async function typeInto(name: string, line: string): Promise<void> {
+  const { page } = first;
+  await page.locator(`[data-bot="${name}@many"]`).click();
+  await expect.poll(() => focusedName(page)).toBe(`Terminal of ${name}`);
+  await page.keyboard.type(line);
+  await page.keyboard.press('Enter');
+}
+
+test('more live panes than a browser has streams for: each shows what is typed into it, and the page still answers', async () => {
+  const { page } = first;
+  await page.getByRole('button', { name: 'Start many' }).click();
+  await page.getByRole('button', { name: 'Start 6 bots' }).click();
+  for (const name of names.slice(0, 4)) {
+    await page.getByRole('region', { name: `Pane of ${name}`, exact: true }).waitFor();
+  }
+  for (const name of names) {
+    await page.locator(`[data-bot="${name}@many"]`, { hasText: 'Idle' }).waitFor();
+    await typeInto(name, `echo I-am-${name}`);
+    await seeInPane(page, name, new RegExp(`^I-am-${name}`, 'm'));
+  }
+  await typeInto('one', 'for i in 1 2 3 4 5; do echo tick-$i; sleep 0.3; done');
+  await page.locator('[data-bot="four@many"]').click();
+  await seeInPane(page, 'one', /^tick-5/m);
+  await page.keyboard.press('Control+Shift+L');
+  await page.keyboard.type('echo still-here');
+  await page.keyboard.press('Control+Enter');
+  await page.getByRole('list', { name: 'Last deliveries' }).getByText('Verified').waitFor();
+  expect(first.errors).toEqual([]);
+});
+
+test('a second window of the same browser works beside the first', async () => {
+  const page = await first.context.newPage();
+  await page.goto(`${gantry.origin}/floor`);
+  await page.locator('[data-bot="two@many"]').click();
+  await expect.poll(() => focusedName(page)).toBe('Terminal of two');
+  await page.keyboard.type('echo from-the-second');
+  await page.keyboard.press('Enter');
+  await seeInPane(page, 'two', /^from-the-second/m);
+  await page.close();
+});
+
+test('while the pane host cannot be read, every bot keeps its state and its last screen; then all goes on', async () => {
+  const { page } = first;
+  await page.locator('[data-bot="one@many"]').click();
+  await seeInPane(page, 'one', /^tick-5/m);
+  const lock = JSON.parse(readFileSync(join(gantry.home, 'run', 'panes-v1.lock'), 'utf8')) as { pid: number };
+  process.kill(lock.pid, 'SIGSTOP');
+  try {
+    await page
+      .getByText(/Panes cannot be read:/)
+      .first()
+      .waitFor({ timeout: 30_000 });
+    await page.getByRole('contentinfo').getByText('Panes cannot be read').waitFor();
+    for (const name of names) await page.locator(`[data-bot="${name}@many"]`, { hasText: 'Idle' }).waitFor();
+    await seeInPane(page, 'one', /^tick-5/m);
+  } finally {
+    process.kill(lock.pid, 'SIGCONT');
+  }
+  await page
+    .getByText(/Panes cannot be read/)
+    .first()
+    .waitFor({ state: 'detached', timeout: 30_000 });
+  await typeInto('one', 'echo back-again');
+  await seeInPane(page, 'one', /^back-again/m);
+});
+
+test('a program that ends by itself leaves its last lines and the reason', async () => {
+  const { page } = first;
+  await typeInto('five', 'echo last-words; exit 3');
+  await page.locator('[data-bot="five@many"]', { hasText: 'Failed' }).waitFor();
+  await page
+    .getByRole('region', { name: 'Last lines of five' })
+    .getByText(/last-words/)
+    .first()
+    .waitFor();
+});
