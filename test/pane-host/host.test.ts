@@ -64,11 +64,11 @@ test('a data folder too deep for a socket path works, through a folder that is c
   mkdirSync(home);
   const files = hostFiles(home);
   expect(Buffer.byteLength(files.socket)).toBeLessThanOrEqual(longestSocketPath);
+  const folder = files.socketFolder ?? '';
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const engine = await testEngine(home);
   expect(engine.engine()).toEqual({ running: true, error: null });
-  const folder = files.socketFolder ?? '';
   expect(mode(folder)).toBe(0o700);
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 });
 
 test('a host that nobody uses ends by itself; one with a live pane stays', async () => {

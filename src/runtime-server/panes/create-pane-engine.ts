@@ -311,7 +311,9 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
   };
 }
 
+/** No host, or one that was just ending. */
 function nobodyThere(error: unknown): boolean {
+  if (error instanceof AppError) return error.code === 'transport';
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOENT' || code === 'ECONNREFUSED';
 }

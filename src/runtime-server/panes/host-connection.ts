@@ -37,7 +37,10 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Rejects with the system's error (`ENOENT`, `ECONNREFUSED`: no host) or an `AppError` `refused` from its hello. */
+/**
+ * Rejects with the system's error (`ENOENT`, `ECONNREFUSED`: no host) or an `AppError`: `refused` from its hello, `transport`
+ * when it ended meanwhile, `timeout` when it hangs.
+ */
 export async function connectHost(files: HostFiles, token: string, events: ConnectionEvents): Promise<HostConnection> {
   const socket = await open(files.socket);
   const waiting = new Map<number, Waiting>();
@@ -98,13 +101,18 @@ export async function connectHost(files: HostFiles, token: string, events: Conne
       }),
     close: () => end('it was let go'),
   };
-  const timer = setTimeout(() => end('it did not answer a hello'), helloMs);
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    end('it did not answer a hello');
+  }, helloMs);
   try {
     const who = `runtime ${process.pid}`;
     const { ok } = await connection.request({ op: 'hello', major: protocol.major, token, who });
     return { ...connection, hostPid: ok.pid };
   } catch (error) {
     end('its hello failed');
+    if (late) throw new AppError('timeout', 'The pane host does not answer.', 'Try again in a moment.');
     throw error;
   } finally {
     clearTimeout(timer);

@@ -73,8 +73,9 @@ test('runtimes killed one after the other leave programs running and their strea
 
 test('starters that race end up with one host, whose panes all of them see', async () => {
   const home = scratchFolder();
+  const starting = testEngine(home);
   const remotes = [remoteRuntime(home), remoteRuntime(home), remoteRuntime(home)];
-  const engine = await testEngine(home);
+  const engine = await starting;
   for (const remote of remotes) await until('it is ready', () => remote.lines.includes('ready true'));
   const log = (): string => readFileSync(hostFiles(home).log, 'utf8');
   await until('the others have given way', () => {

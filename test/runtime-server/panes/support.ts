@@ -1,11 +1,18 @@
 /** Engines over real hosts in folders of their own. */
+import { existsSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { programCommand } from '../../../src/kit/process/programs.ts';
+import { hostFiles } from '../../../src/pane-host/protocol.ts';
 import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
+import { connectHost } from '../../../src/runtime-server/panes/host-connection.ts';
+import { hostToken } from '../../../src/runtime-server/panes/host-starter.ts';
 import type { PaneEngine, PaneListener, PaneSpec } from '../../../src/runtime-server/panes/pane-engine.ts';
+import { until } from '../../pane-host/support.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 
-/** An engine on `home`; its host is ended with the test. */
+const open = new Map<string, Set<PaneEngine>>();
+
+/** An engine on `home`. With the test all engines of that home are let go, then its host is ended and waited for. */
 export async function testEngine(
   home = scratchFolder(),
   more: { args?: string[]; heartbeatMs?: number; listener?: PaneListener } = {},
@@ -18,14 +25,23 @@ export async function testEngine(
     onError: (error) => void errors.push(error),
     ...(more.heartbeatMs ? { heartbeatMs: more.heartbeatMs } : {}),
   });
+  open.set(home, (open.get(home) ?? new Set()).add(engine));
   onTestFinished(async () => {
-    await engine.stopHost({ force: true }).catch(() => {});
-    await engine.close();
+    for (const each of open.get(home) ?? []) await each.close();
+    open.delete(home);
+    await endHost(home);
     if (errors.length > 0) throw errors[0];
   });
   if (more.listener) engine.listen(more.listener);
   await engine.ready();
   return engine;
+}
+
+async function endHost(home: string): Promise<void> {
+  const files = hostFiles(home);
+  const connection = await connectHost(files, hostToken(files), { event() {}, lost() {} }).catch(() => null);
+  await connection?.request({ op: 'stop', force: true });
+  await until('the host is gone', () => !existsSync(files.lock));
 }
 
 export function bash(id: string, script: string, more: Partial<PaneSpec> = {}): PaneSpec {
