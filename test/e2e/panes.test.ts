@@ -7,6 +7,7 @@ import {
   drawPlainly,
   focusedName,
   openBrowser,
+  paneText,
   seeInPane,
   type Visit,
   visit,
@@ -99,6 +100,23 @@ test('while the pane host cannot be read, every bot keeps its state and its last
     .waitFor({ state: 'detached', timeout: 30_000 });
   await typeInto('one', 'echo back-again');
   await seeInPane(page, 'one', /^back-again/m);
+});
+
+test('pasted lines stay in the input line of a shell until Enter is pressed', async () => {
+  const { page } = first;
+  await page.locator('[data-bot="two@many"]').click();
+  await expect.poll(() => focusedName(page)).toBe('Terminal of two');
+  await page.evaluate(() => {
+    const data = new DataTransfer();
+    data.setData('text/plain', 'echo pasted-$((1+1))\necho pasted-$((2+2))\n');
+    const paste = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
+    document.activeElement?.dispatchEvent(paste);
+  });
+  await seeInPane(page, 'two', /echo pasted-\$\(\(2\+2\)\)/);
+  expect(await paneText(page, 'two')).not.toMatch(/^pasted-2/m);
+  await page.keyboard.press('Enter');
+  await seeInPane(page, 'two', /^pasted-4/m);
+  await seeInPane(page, 'two', /^pasted-2/m);
 });
 
 test('a program that ends by itself leaves its last lines and the reason', async () => {

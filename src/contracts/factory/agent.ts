@@ -104,6 +104,10 @@ export const namedKeys = [
 export const PaneInput = z.strictObject({
   text: z.string().max(1_000_000).optional(),
   keys: z.array(z.string().min(1).max(32)).max(1000).optional(),
+  paste: z.boolean().optional().meta({
+    description:
+      'The text was pasted: it is framed where the program asked for that, so that its lines are not taken as typed.',
+  }),
 });
 export type PaneInput = z.infer<typeof PaneInput>;
 

@@ -5,7 +5,7 @@
  */
 import type { PaneInput } from '../../contracts/factory/agent.ts';
 
-export type Keystroke = { readonly text: string } | { readonly key: string };
+export type Keystroke = { readonly text: string } | { readonly key: string } | { readonly paste: string };
 
 /** Longest text of one request, in UTF-16 units; a paste beyond it goes in several, in order. */
 export const longestText = 200_000;
@@ -14,6 +14,12 @@ const mostKeys = 1000;
 
 /** Takes as many keystrokes as fit one request: text, then keys. Never reorders; never splits a surrogate pair. */
 export function takeRequest(pending: readonly Keystroke[]): { input: PaneInput; rest: readonly Keystroke[] } {
+  const first = pending[0];
+  if (first !== undefined && 'paste' in first) {
+    const end = cutBefore(first.paste, longestText);
+    const rest = end < first.paste.length ? [{ paste: first.paste.slice(end) }, ...pending.slice(1)] : pending.slice(1);
+    return { input: { text: first.paste.slice(0, end), paste: true }, rest };
+  }
   let text = '';
   const keys: string[] = [];
   let index = 0;
@@ -22,11 +28,13 @@ export function takeRequest(pending: readonly Keystroke[]): { input: PaneInput; 
     if ('key' in next) {
       if (keys.length === mostKeys) break;
       keys.push(next.key);
+    } else if ('paste' in next) {
+      break;
     } else {
       if (keys.length > 0) break;
       const room = longestText - text.length;
       if (next.text.length > room) {
-        const cut = /[\uD800-\uDBFF]/.test(next.text.charAt(room - 1)) ? room - 1 : room;
+        const cut = cutBefore(next.text, room);
         text += next.text.slice(0, cut);
         return { input: { text }, rest: [{ text: next.text.slice(cut) }, ...pending.slice(index + 1)] };
       }
@@ -37,6 +45,12 @@ export function takeRequest(pending: readonly Keystroke[]): { input: PaneInput; 
   if (text !== '') input.text = text;
   if (keys.length > 0) input.keys = keys;
   return { input, rest: pending.slice(index) };
+}
+
+/** The longest beginning of at most `room` units that does not end inside a character. */
+function cutBefore(text: string, room: number): number {
+  if (text.length <= room) return text.length;
+  return /[\uD800-\uDBFF]/.test(text.charAt(room - 1)) ? room - 1 : room;
 }
 
 export interface InputQueue {
@@ -72,7 +86,8 @@ export function createInputQueue(
 
   return {
     push(keystroke) {
-      if (closed || ('text' in keystroke && keystroke.text === '')) return;
+      if (closed || ('text' in keystroke && keystroke.text === '') || ('paste' in keystroke && keystroke.paste === ''))
+        return;
       pending = [...pending, keystroke];
       void pump();
     },

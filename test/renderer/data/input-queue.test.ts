@@ -8,7 +8,7 @@ function seen(requests: readonly PaneInput[]): string[] {
   return requests.flatMap((one) => [...(one.text ?? ''), ...(one.keys ?? []).map((key) => `<${key}>`)]);
 }
 function typed(strokes: readonly Keystroke[]): string[] {
-  return strokes.flatMap((one) => ('key' in one ? [`<${one.key}>`] : [...one.text]));
+  return strokes.flatMap((one) => ('key' in one ? [`<${one.key}>`] : [...('paste' in one ? one.paste : one.text)]));
 }
 /** A send that ends when the test says so. */
 function heldSend() {
@@ -34,6 +34,7 @@ function heldSend() {
 const stroke = fc.oneof(
   fc.string({ minLength: 1, maxLength: 5 }).map((text): Keystroke => ({ text })),
   fc.constantFrom('Enter', 'C-c', 'Up').map((key): Keystroke => ({ key })),
+  fc.string({ minLength: 1, maxLength: 5 }).map((paste): Keystroke => ({ paste })),
 );
 
 test('whatever is typed arrives in order, whenever the requests end', async () => {
@@ -69,7 +70,18 @@ test('text after a key waits for the next request, because a request is text fir
   expect(takeRequest(first.rest).input).toEqual({ text: 'b' });
 });
 
-test('a long paste is cut between characters, never inside one', () => {
+test('a paste is a request of its own and says that it is one', () => {
+  const pending: Keystroke[] = [{ text: 'a' }, { paste: 'b\rc' }, { key: 'Enter' }];
+  const first = takeRequest(pending);
+  const second = takeRequest(first.rest);
+  expect([first.input, second.input, takeRequest(second.rest).input]).toEqual([
+    { text: 'a' },
+    { text: 'b\rc', paste: true },
+    { keys: ['Enter'] },
+  ]);
+});
+
+test('a long text is cut between characters, never inside one', () => {
   const text = `${'x'.repeat(longestText - 1)}😀tail`;
   const first = takeRequest([{ text }, { key: 'Enter' }]);
   expect(first.input.text).toBe('x'.repeat(longestText - 1));

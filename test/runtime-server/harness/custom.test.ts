@@ -63,6 +63,17 @@ test('arrows follow the mode that the program asked for', async () => {
   expect(scratch.panes.written(bot.paneId)).toBe('a\x1bOA\x1b[1;5A');
 });
 
+test('a paste is framed for a program that asked for it, plain for another, and cannot end its own frame', async () => {
+  const asks = await scratch.up({ harness: 'custom', command: "printf '\\e[?2004h'; cat > got.txt" });
+  await gateOpen(asks);
+  await asks.input({ text: 'one\rtwo\x1b[201~rm', paste: true });
+  expect(scratch.panes.written(asks.paneId)).toBe('\x1b[200~one\rtwo[201~rm\x1b[201~');
+  const plain = await scratch.up({ harness: 'custom', command: 'cat > got.txt' });
+  await gateOpen(plain);
+  await plain.input({ text: 'one\rtwo', keys: ['Enter'], paste: true });
+  expect(scratch.panes.written(plain.paneId)).toBe('one\rtwo\r');
+});
+
 test('input without text and keys, and an unknown key, are usage and type nothing', async () => {
   const bot = await scratch.up({ harness: 'custom', command: 'cat > got.txt' });
   await expect(bot.input({})).rejects.toMatchObject({ code: 'usage' });

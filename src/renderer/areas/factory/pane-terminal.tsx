@@ -159,6 +159,13 @@ export function PaneTerminal(props: PaneTerminalProps) {
       typing.push({ text });
       takeOver();
     });
+    // A paste is told as one, because only the pane knows whether its program wants it framed.
+    const onPaste = (event: ClipboardEvent): void => {
+      event.preventDefault();
+      event.stopPropagation();
+      typing.push({ paste: (event.clipboardData?.getData('text/plain') ?? '').replace(/\r?\n/g, '\r') });
+      takeOver();
+    };
     const onWheel = (event: WheelEvent): void => {
       if (event.deltaY < 0 && !event.ctrlKey) handlers.current.onScrollBack();
     };
@@ -166,10 +173,12 @@ export function PaneTerminal(props: PaneTerminalProps) {
       takeOver();
       handlers.current.onFocus();
     };
+    element.addEventListener('paste', onPaste, { capture: true });
     element.addEventListener('wheel', onWheel, { passive: true });
     element.addEventListener('focusin', onFocusIn);
 
     return () => {
+      element.removeEventListener('paste', onPaste, { capture: true });
       element.removeEventListener('wheel', onWheel);
       element.removeEventListener('focusin', onFocusIn);
       if (resting !== null) clearTimeout(resting);

@@ -180,13 +180,14 @@ export function createBot(options: BotOptions): LiveBot {
         const now = gate();
         return now.open ? driver.deliver(message) : { state: 'held', why: now.why };
       }),
-    async input({ text = '', keys = [] }) {
+    async input({ text = '', keys = [], paste = false }) {
       if (text === '' && keys.length === 0) {
         throw new AppError('usage', 'Neither text nor keys were given.', 'Give text, keys or both.');
       }
       if (!live())
         throw new AppError('not_found', `${bot.slug}@${bot.team} has no live pane.`, 'Start its team first.');
-      const bytes = text + keys.map((key) => keyBytes(key, facts?.applicationCursor)).join('');
+      const typed = paste && text !== '' ? pasteBytes(text, facts?.bracketedPaste === true) : text;
+      const bytes = typed + keys.map((key) => keyBytes(key, facts?.applicationCursor)).join('');
       await typing.run(() => panes.write(paneId, bytes));
       const now = clock.monotonic();
       if (now - person.at > personBurstMs) {
@@ -222,6 +223,12 @@ export function createBot(options: BotOptions): LiveBot {
     takeExit,
     takeEngine: poke,
   };
+}
+
+/** No escape character in a paste: it could end the frame and have the rest taken as typed. */
+function pasteBytes(text: string, framed: boolean): string {
+  const plain = text.replaceAll('\x1b', '');
+  return framed ? `\x1b[200~${plain}\x1b[201~` : plain;
 }
 
 function exitClaim(info: PaneInfo): Claim {
