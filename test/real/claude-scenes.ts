@@ -13,6 +13,7 @@ import { createHarnesses } from '../../src/runtime-server/factory/harness/index.
 import { createPaneEngine } from '../../src/runtime-server/panes/create-pane-engine.ts';
 import { type ModelReply, type ModelRequest, text, tools } from '../support/model-server/script.ts';
 import { startModelServer } from '../support/model-server/server.ts';
+import { playProduct } from './claude-product.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'gantry-claude-run-')));
 const home = join(root, 'home');
@@ -52,6 +53,18 @@ await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
 const urlFile = join(root, 'url');
 writeFileSync(urlFile, `http://127.0.0.1:${(door.address() as AddressInfo).port}\n`);
 
+/** How Claude Code finds the model server, asks nobody else and gives up soon. */
+const modelEnv = {
+  ANTHROPIC_BASE_URL: model.url,
+  ANTHROPIC_AUTH_TOKEN: 'scripted',
+  DISABLE_AUTOUPDATER: '1',
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  DISABLE_TELEMETRY: '1',
+  DISABLE_ERROR_REPORTING: '1',
+  CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL: '1',
+  CLAUDE_CODE_MAX_RETRIES: '1',
+};
+
 const memory = new Map<string, Readonly<Record<string, unknown>>>();
 const panes = createPaneEngine({ home: gantryHome, command: programCommand('pane-host'), onError: console.error });
 const harnesses = createHarnesses({
@@ -69,14 +82,7 @@ const harnesses = createHarnesses({
     PATH: process.env.PATH,
     HOME: home,
     LANG: 'C.UTF-8',
-    ANTHROPIC_BASE_URL: model.url,
-    ANTHROPIC_AUTH_TOKEN: 'scripted',
-    DISABLE_AUTOUPDATER: '1',
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-    DISABLE_TELEMETRY: '1',
-    DISABLE_ERROR_REPORTING: '1',
-    CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL: '1',
-    CLAUDE_CODE_MAX_RETRIES: '1',
+    ...modelEnv,
   },
 });
 
@@ -333,6 +339,11 @@ await scene('exec mode: an answer that never comes ends at its deadline with the
   const result = await harnesses.exec(spec('exec'), doors('exec'), 'hello', { mode: 'ask', timeoutMs: 4000 });
   assert.equal(result.state, 'timeout');
   return result.detail;
+});
+
+await scene('as a bot of a team: gantry start, team up, sends over HTTP, kill -9, start again, send', async () => {
+  model.script(answer);
+  return playProduct(modelEnv);
 });
 
 console.log(
