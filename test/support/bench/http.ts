@@ -29,14 +29,16 @@ export class CallError extends Error {
   }
 }
 
-export function createCaller(origin: string, token: string): Caller {
+/** `via`: port of a proxy to connect to; the request still names `origin`, as servers demand. */
+export function createCaller(origin: string, token: string, via?: number): Caller {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-  const url = (path: string) => new URL(path, origin);
-  const headers = { authorization: `Bearer ${token}` };
+  const { hostname, port, host } = new URL(origin);
+  const target = { hostname, port: via ?? Number(port), agent };
+  const headers = { host, authorization: `Bearer ${token}` };
 
   function open(method: string, path: string, more: Record<string, string>, body?: string): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const call = request(url(path), { method, agent, headers: { ...headers, ...more } }, resolve);
+      const call = request({ ...target, method, path, headers: { ...headers, ...more } }, resolve);
       call.on('error', reject);
       call.end(body);
     });

@@ -1,0 +1,166 @@
+/** Reads cost what they return, not what history holds (architecture.md 3). */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { createIds } from '../../../src/kit/ids/ids.ts';
+import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
+import type { Ledger } from '../../../src/kit/ledger/ledger.ts';
+import { openStore } from '../../../src/kit/store/open-store.ts';
+import type { Store, Value } from '../../../src/kit/store/store.ts';
+import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { median, rounded } from '../../support/bench/numbers.ts';
+import { cpuMs } from '../../support/bench/processes.ts';
+import {
+  type Product,
+  type ScratchHome,
+  scratchHome,
+  shellTeam,
+  startProduct,
+  teamUp,
+} from '../../support/bench/product.ts';
+import { runtimeMigrations } from '../../support/bench/runtime-migrations.ts';
+
+export const figures: readonly Figure[] = [{ name: 'factory.reads', run: reads }];
+
+const few = 1000;
+const many = 100_000;
+const replayed = 100;
+
+interface Subject {
+  readonly place: ScratchHome;
+  readonly product: Product;
+  /** The event id after which exactly {@link replayed} events follow. */
+  readonly cursor: string;
+}
+
+type Read = (subject: Subject) => Promise<void>;
+
+const operations: Readonly<Record<string, Read>> = {
+  agents: async ({ product }) => {
+    const { agents } = await product.engine.call<{ agents: unknown[] }>('GET', '/api/factory/agents');
+    if (agents.length !== 3) throw new Error(`${agents.length} agents instead of 3.`);
+  },
+  deliveries: async ({ product }) => {
+    const answer = await product.engine.call<{ deliveries: unknown[] }>('GET', '/api/factory/deliveries?limit=50');
+    if (answer.deliveries.length !== 50) throw new Error(`${answer.deliveries.length} deliveries instead of 50.`);
+  },
+  replay: ({ product, cursor }) =>
+    new Promise((resolve, reject) => {
+      let seen = 0;
+      const opening = product.engine.events(
+        '/api/factory/events',
+        ({ id }) => {
+          if (id === null) return;
+          seen += 1;
+          if (seen === replayed) opening.then((stream) => stream.close()).then(resolve, reject);
+        },
+        cursor,
+      );
+      opening.catch(reject);
+    }),
+};
+
+async function reads({ quick, log }: FigureOptions): Promise<Measured> {
+  const rounds = quick ? 3 : 9;
+  const calls = quick ? 100 : 300;
+  const small = await prepare(few, log);
+  try {
+    const large = await prepare(many, log);
+    try {
+      const ratios: Record<string, number> = {};
+      for (const [name, read] of Object.entries(operations)) {
+        await cost(small, read, calls);
+        await cost(large, read, calls);
+        const samples: number[] = [];
+        for (let round = 0; round < rounds; round += 1) {
+          // In turn, and each first as often as the other: what else the machine does falls on both.
+          const [first, second] = round % 2 === 0 ? [small, large] : [large, small];
+          const costs = new Map([[first, await cost(first, read, calls)]]);
+          costs.set(second, await cost(second, read, calls));
+          samples.push((costs.get(large) as number) / (costs.get(small) as number));
+        }
+        ratios[name] = rounded(median(samples));
+        log(`${name}: × ${ratios[name]} (${samples.map((ratio) => ratio.toFixed(2)).join(' ')})`);
+      }
+      await Promise.all([small.product.stop(), large.product.stop()]);
+      return {
+        value: Math.max(...Object.values(ratios)),
+        unit: `× the CPU at ${few} ledger rows`,
+        n: rounds * calls,
+        at: `engine port, CPU of the server's process for GET agents, GET deliveries?limit=50 and a replay of ${replayed} events at ${many} ledger rows; the worst of the three`,
+        detail: ratios,
+      };
+    } finally {
+      await large.place.remove();
+    }
+  } finally {
+    await small.place.remove();
+  }
+}
+
+async function cost(subject: Subject, read: Read, calls: number): Promise<number> {
+  const before = cpuMs(subject.product.pid);
+  for (let call = 0; call < calls; call += 1) await read(subject);
+  return cpuMs(subject.product.pid) - before;
+}
+
+/** A home with three live bots whose ledger holds `rows` rows of real deliveries: copies of one that was really made. */
+async function prepare(rows: number, log: (text: string) => void): Promise<Subject> {
+  const place = scratchHome({ bench: shellTeam('bench', ['one', 'two', 'three']) });
+  const first = await startProduct(place);
+  await teamUp(first, 'bench');
+  await first.engine.call('POST', '/api/factory/send', { to: 'one@bench', text: 'true' });
+  // Bots live on in the pane host, as with any restart.
+  await first.kill();
+  const file = join(place.home, 'runtime.db');
+  await fill(file, rows);
+  const product = await startProduct(place);
+  const cursor = cursorBefore(file);
+  log(`${rows} ledger rows, replay after ${cursor}`);
+  return { place, product, cursor };
+}
+
+async function fill(file: string, rows: number): Promise<void> {
+  const clock = systemClock;
+  const ids = createIds(clock);
+  const store = await openStore({ file, migrations: runtimeMigrations, clock });
+  const ledger = await createLedger({ store, clock, ids });
+  const [delivery] = await store.read((tx) => tx.all<Record<string, Value>>('SELECT * FROM factory_delivery LIMIT 1'));
+  const events = (await ledger.read('0', 1000)).filter((row) => row.subject === `delivery:${delivery?.id}`);
+  if (delivery === undefined || events.length === 0) throw new Error('No delivery was made to copy.');
+  while (Number(await ledger.head()) < rows) await copy(store, ledger, delivery, events, () => ids.next('delivery'));
+  await store.close();
+}
+
+/** Two hundred deliveries with their rows, in one commit. */
+async function copy(
+  store: Store,
+  ledger: Ledger,
+  delivery: Readonly<Record<string, Value>>,
+  events: Awaited<ReturnType<Ledger['read']>>,
+  nextId: () => string,
+): Promise<void> {
+  const columns = Object.keys(delivery);
+  const insert = `INSERT INTO factory_delivery (${columns.join()}) VALUES (${columns.map(() => '?').join()})`;
+  await store.write((tx) => {
+    for (let index = 0; index < 200; index += 1) {
+      const id = nextId();
+      const row: Record<string, Value> = { ...delivery, id, idem_key: null };
+      tx.run(insert, ...columns.map((column) => row[column] as Value));
+      for (const { type, actor, surface, body } of events) {
+        ledger.append(tx, { type, actor, surface, subject: `delivery:${id}`, body: { ...body, id } });
+      }
+    }
+  });
+}
+
+/** What a client that has seen all but the last hundred events would name. */
+function cursorBefore(file: string): string {
+  const database = new Database(file, { readonly: true });
+  const row = database
+    .prepare("SELECT seq FROM ledger WHERE type = 'delivery' ORDER BY seq DESC LIMIT 1 OFFSET ?")
+    .pluck()
+    .get(replayed) as number;
+  database.close();
+  return String(row);
+}
