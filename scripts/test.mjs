@@ -98,9 +98,14 @@ async function tests(project, env = {}) {
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line));
-  for (const row of rows) note(areaOf(row.file), row.state, row.name, row.note ?? 'no reason was given');
+  for (const row of rows) note(areaOf(row.file), row.state, row.name, row.note ?? reasonIn(row.name));
   // vitest itself failed (a config, a crash of a worker) without any test to name.
   if (code !== 0 && !rows.some((row) => row.state === 'failed')) note(project, 'failed', `vitest ended with ${code}`);
+}
+
+/** A test that is skipped as a whole names its reason in its own name: `… (needs strace)`. */
+function reasonIn(name) {
+  return /\((needs [^)]+)\)/.exec(name)?.[1] ?? 'no reason was given';
 }
 
 async function browserTests() {

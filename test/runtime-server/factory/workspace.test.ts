@@ -52,11 +52,14 @@ test('a workspace that is no folder is told in one sentence', async () => {
   }
 });
 
-test.skipIf(process.getuid?.() === 0)('a workspace that cannot be written to is refused', async () => {
-  const { home, asked, from } = places();
-  chmodSync(asked, 0o500);
-  await expect(prepareWorkspace({ asked, last: null, home, from })).rejects.toMatchObject({ code: 'refused' });
-});
+test.skipIf(process.getuid?.() === 0)(
+  'a workspace that cannot be written to is refused (needs a user other than root)',
+  async () => {
+    const { home, asked, from } = places();
+    chmodSync(asked, 0o500);
+    await expect(prepareWorkspace({ asked, last: null, home, from })).rejects.toMatchObject({ code: 'refused' });
+  },
+);
 
 test('the demo is added to any workspace without overwriting, works, and can be told apart', async () => {
   const engine = await startEngine();
