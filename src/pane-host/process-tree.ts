@@ -12,6 +12,8 @@ export const paneMark = 'GANTRY_PANE_RECORD';
 /** Time for a program to put its house in order after TERM: agents print how to resume and reset the terminal in 0.3–0.7 s. */
 const graceMs = 1500;
 const rescanMs = 50;
+/** An interactive shell ignores TERM but leaves when its terminal hangs up; what heeds TERM at once never sees the HUP. */
+const hangUpMs = 200;
 /** Rounds of KILL: a process forked between scan and signal is met in the next one. */
 const killRounds = 60;
 
@@ -42,16 +44,23 @@ export async function endTree(
   if (process.platform === 'win32') return root.started === null ? 0 : endWindowsTree(root.pid);
   const known = new Map<number, Proc>();
   const deadline = performance.now() + graceMs;
-  const told = new Set<number>();
+  const told = new Map<number, number>();
+  const hungUp = new Set<number>();
   for (;;) {
     const left = await remaining(root, mark, known);
     if (left.length === 0) return 0;
+    const now = performance.now();
     for (const proc of left) {
-      if (told.has(proc.pid)) continue;
-      told.add(proc.pid);
-      signal(proc, 'SIGTERM');
-      // A stopped process acts on TERM only once it goes on.
-      signal(proc, 'SIGCONT');
+      const since = told.get(proc.pid);
+      if (since === undefined) {
+        told.set(proc.pid, now);
+        signal(proc, 'SIGTERM');
+        // A stopped process acts on TERM only once it goes on.
+        signal(proc, 'SIGCONT');
+      } else if (proc.session === proc.pid && now - since >= hangUpMs && !hungUp.has(proc.pid)) {
+        hungUp.add(proc.pid);
+        signal(proc, 'SIGHUP');
+      }
     }
     if (performance.now() >= deadline) break;
     await sleep(rescanMs);
