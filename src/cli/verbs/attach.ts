@@ -1,183 +1,126 @@
 /**
- * `gantry agents attach`: a bot's terminal in the person's own. Screens are drawn as they come, keys are sent in order, one request
- * at a time. However it ends, the person's terminal is as it was before.
+ * `gantry agents attach`: a bot's terminal in the person's own. Screens are drawn as they come, keys are sent in order. However it
+ * ends, the person's terminal is as it was before.
  */
 import { StringDecoder } from 'node:string_decoder';
 import { AppError } from '../../contracts/common/errors.ts';
-import { type PaneInput, Screen } from '../../contracts/factory/agent.ts';
-import { createPainter, type Window } from '../attach/draw.ts';
-import { joinInputs, readTyped } from '../attach/typed.ts';
-import { type Action, flag, text } from '../command.ts';
+import { type Agent, Screen } from '../../contracts/factory/agent.ts';
+import type { Window } from '../attach/draw.ts';
+import { readTyped } from '../attach/typed.ts';
+import { createTyping } from '../attach/typing.ts';
+import { createViewer } from '../attach/viewer.ts';
+import { type Action, type Context, flag, text } from '../command.ts';
+import type { FactoryClient } from '../connect.ts';
 import { asAppError } from '../output.ts';
 import { findAgent } from './find-agent.ts';
 
-/** Alternate screen on and cleared; bracketed paste stays off: what is pasted arrives as typed. */
-const enter = '\x1b[?1049h\x1b[2J\x1b[H';
-const leave = '\x1b[0m\x1b[?25h\x1b[?1049l';
+const signals = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const;
 
 export const attach: Action = async (context, input) => {
   const { stdin, stdout } = context.terminal;
+  const instead = `Use: ${context.names.gantry} agents screen <bot>`;
   if (context.output.json) {
-    throw new AppError(
-      'usage',
-      'attach draws on a terminal and has no JSON document.',
-      `Use: ${context.names.gantry} agents screen <bot> --json`,
-    );
+    throw new AppError('usage', 'attach draws on a terminal and has no JSON document.', `${instead} --json`);
   }
   if (stdin.isTTY !== true || stdout.isTTY !== true) {
-    throw new AppError(
-      'usage',
-      'attach needs a terminal on stdin and stdout.',
-      `Use: ${context.names.gantry} agents screen <bot>`,
-    );
+    throw new AppError('usage', 'attach needs a terminal on stdin and stdout.', instead);
   }
-  const watchOnly = flag(input, 'watch');
   const { factory } = await context.connect();
   const agent = await findAgent(factory, text(input, 'bot'), context.names);
-  const params = { id: agent.id };
   // Says "no live terminal" before anything is drawn.
-  await factory.agentScreen({ params });
-
-  const painter = createPainter();
-  const window = (): Window => ({ cols: stdout.columns || 80, rows: stdout.rows || 24 });
-  let trouble: string | null = null;
-  let latest: Screen | null = null;
-  let painting = false;
-  let over = false;
-  let finish: (outcome: { gone: string } | { error: AppError } | { left: true }) => void = () => {};
-  const outcome = new Promise<{ gone: string } | { error: AppError } | { left: true }>((resolve) => {
-    finish = (result) => {
-      over = true;
-      resolve(result);
-    };
-  });
-
-  const status = (): string => {
-    const state = trouble ?? (watchOnly ? 'watching' : 'attached');
-    return ` ${agent.address} · ${state} · Ctrl-] lets go`;
-  };
-  // Latest only: while one screen is being drawn, newer ones replace each other.
-  const paint = async (): Promise<void> => {
-    if (painting || over) return;
-    painting = true;
-    while (latest !== null && !over) {
-      const screen: Screen = latest;
-      latest = null;
-      const bytes = await painter.paint(screen, window(), status());
-      last = screen;
-      if (!over && !stdout.write(bytes)) await new Promise((resolve) => stdout.once('drain', resolve));
-    }
-    painting = false;
-  };
-  let last: Screen | null = null;
-  const again = (): void => {
-    latest ??= last;
-    void paint();
-  };
-
-  const takeSize = async (): Promise<void> => {
-    painter.reset();
-    if (!over) stdout.write('\x1b[2J');
-    if (!watchOnly) {
-      const { cols, rows } = window();
-      await factory
-        .agentSize({ params, body: { cols: Math.max(2, cols), rows: Math.max(2, rows - 1) } })
-        .catch(() => {});
-    }
-    again();
-  };
-
-  const waiting: PaneInput[] = [];
-  let sending = false;
-  const sendTyped = async (): Promise<void> => {
-    if (sending) return;
-    sending = true;
-    while (waiting.length > 0 && !over) {
-      const [next, ...rest] = joinInputs(waiting.splice(0));
-      waiting.unshift(...rest);
-      if (next === undefined) continue;
-      try {
-        await factory.agentInput({ params, body: next });
-        if (trouble !== null) {
-          trouble = null;
-          again();
-        }
-      } catch (error) {
-        trouble = oneSentence(asAppError(error));
-        again();
-      }
-    }
-    sending = false;
-  };
-
-  const decoder = new StringDecoder('utf8');
-  const onData = (data: Buffer): void => {
-    const typed = readTyped(decoder.write(data));
-    if (!watchOnly) {
-      waiting.push(...typed.inputs);
-      void sendTyped();
-    }
-    if (typed.letGo) finish({ left: true });
-  };
-  const onResize = (): void => void takeSize();
-  const onSignal = (): void => finish({ left: true });
-  const restore = (): void => {
-    stdin.setRawMode(false);
-    stdout.write(leave);
-  };
-
-  stdin.setRawMode(true);
-  process.on('exit', restore);
-  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) process.on(signal, onSignal);
-  try {
-    stdout.write(enter);
-    stdin.on('data', onData);
-    stdin.resume();
-    stdout.on('resize', onResize);
-    void takeSize();
-    const stream = factory.agentStream(
-      { params },
-      {
-        onEvent(event) {
-          if (event.event === 'gone') {
-            const reason = (event.data as { reason?: unknown }).reason;
-            finish({ gone: typeof reason === 'string' ? reason : 'the terminal closed' });
-            return;
-          }
-          const screen = Screen.safeParse(event.data);
-          if (!screen.success) return;
-          latest = screen.data;
-          void paint();
-        },
-        onState(state) {
-          if (state.kind === 'waiting') {
-            trouble = `${state.error.fact} Trying again`;
-            again();
-          } else if (state.kind === 'open' && trouble !== null) {
-            trouble = null;
-            again();
-          } else if (state.kind === 'ended' && state.error !== null) finish({ error: state.error });
-        },
-      },
-    );
-    const ended = await outcome;
-    stream.close();
-    restore();
-    if ('error' in ended) throw ended.error;
-    context.output.note(
-      'gone' in ended ? `${agent.address}: ${ended.gone}` : `Let go of ${agent.address}; it goes on.`,
-    );
-  } finally {
-    process.off('exit', restore);
-    for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) process.off(signal, onSignal);
-    stdin.off('data', onData);
-    stdout.off('resize', onResize);
-    stdin.pause();
-    if (!over) restore();
-  }
+  await factory.agentScreen({ params: { id: agent.id } });
+  const outcome = await view(context, factory, agent, flag(input, 'watch'));
+  if (outcome instanceof AppError) throw outcome;
+  context.output.note(outcome === null ? `Let go of ${agent.address}; it goes on.` : `${agent.address}: ${outcome}`);
   return undefined;
 };
 
-function oneSentence(error: AppError): string {
-  return error.fact.replace(/\.$/, '');
+/** Resolves with why the pane is gone, with the error that ended it, or with null when the person let go. */
+async function view(
+  context: Context,
+  factory: FactoryClient,
+  agent: Agent,
+  watchOnly: boolean,
+): Promise<string | AppError | null> {
+  const { stdin, stdout } = context.terminal;
+  const params = { id: agent.id };
+  const { promise: ended, resolve } = Promise.withResolvers<string | AppError | null>();
+  let over = false;
+  const end = (outcome: string | AppError | null): void => {
+    over = true;
+    resolve(outcome);
+  };
+
+  let trouble: string | null = null;
+  const window = (): Window => ({ cols: stdout.columns || 80, rows: stdout.rows || 24 });
+  const viewer = createViewer({
+    stdout,
+    window,
+    status: () => ` ${agent.address} · ${trouble ?? (watchOnly ? 'watching' : 'attached')} · Ctrl-] lets go`,
+  });
+  const setTrouble = (next: string | null): void => {
+    if (next === trouble) return;
+    trouble = next;
+    viewer.refresh();
+  };
+  const typing = createTyping({
+    send: (body) => factory.agentInput({ params, body }),
+    onTrouble: (error) => setTrouble(error === null ? null : asAppError(error).fact.replace(/\.$/, '')),
+    isOver: () => over,
+  });
+  const takeSize = (): void => {
+    viewer.resized();
+    if (watchOnly) return;
+    const { cols, rows } = window();
+    // A size that was not taken is no reason to end: the pane is then drawn in its own.
+    factory.agentSize({ params, body: { cols: Math.max(2, cols), rows: Math.max(2, rows - 1) } }).catch(() => {});
+  };
+  const decoder = new StringDecoder('utf8');
+  const onData = (data: Buffer): void => {
+    const typed = readTyped(decoder.write(data));
+    if (!watchOnly) typing.add(typed.inputs);
+    if (typed.letGo) end(null);
+  };
+  const onSignal = (): void => end(null);
+  const restore = (): void => {
+    stdin.setRawMode(false);
+    viewer.leave();
+  };
+
+  stdin.setRawMode(true);
+  viewer.enter();
+  process.on('exit', restore);
+  for (const signal of signals) process.on(signal, onSignal);
+  stdin.on('data', onData);
+  stdout.on('resize', takeSize);
+  takeSize();
+  const stream = factory.agentStream(
+    { params },
+    {
+      onEvent(event) {
+        if (event.event === 'gone') return end(reasonOf(event.data));
+        const screen = Screen.safeParse(event.data);
+        if (screen.success) viewer.show(screen.data);
+      },
+      onState(state) {
+        if (state.kind === 'waiting') setTrouble(`${state.error.fact} Trying again`);
+        else if (state.kind === 'open') setTrouble(null);
+        else if (state.kind === 'ended' && state.error !== null) end(state.error);
+      },
+    },
+  );
+  const outcome = await ended;
+  stream.close();
+  restore();
+  process.off('exit', restore);
+  for (const signal of signals) process.off(signal, onSignal);
+  stdin.off('data', onData);
+  stdin.pause();
+  stdout.off('resize', takeSize);
+  return outcome;
+}
+
+function reasonOf(data: unknown): string {
+  const { reason } = (data ?? {}) as { reason?: unknown };
+  return typeof reason === 'string' ? reason : 'its terminal closed';
 }

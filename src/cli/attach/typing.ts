@@ -1,0 +1,45 @@
+/**
+ * Sends what a person types in order, one request at a time; what comes meanwhile is joined (desktop.md 2: one request a key arrives out
+ * of order). Must not know where keys come from.
+ */
+import type { PaneInput } from '../../contracts/factory/agent.ts';
+import { joinInputs } from './typed.ts';
+
+export interface Typing {
+  add(inputs: readonly PaneInput[]): void;
+}
+
+export interface TypingDeps {
+  send(input: PaneInput): Promise<unknown>;
+  /** The last request failed, or (null) went through again. What failed is not sent again: it may have arrived. */
+  onTrouble(error: unknown): void;
+  isOver(): boolean;
+}
+
+export function createTyping({ send, onTrouble, isOver }: TypingDeps): Typing {
+  let waiting: PaneInput[] = [];
+  let sending = false;
+
+  async function drain(): Promise<void> {
+    sending = true;
+    while (waiting.length > 0 && !isOver()) {
+      const [next, ...rest] = joinInputs(waiting);
+      waiting = rest;
+      if (next === undefined) break;
+      try {
+        await send(next);
+        onTrouble(null);
+      } catch (error) {
+        onTrouble(error);
+      }
+    }
+    sending = false;
+  }
+
+  return {
+    add(inputs) {
+      waiting.push(...inputs);
+      if (!sending && waiting.length > 0) void drain();
+    },
+  };
+}
