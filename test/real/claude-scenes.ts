@@ -172,7 +172,10 @@ await scene('first start: each screen is needs_you with its words, and messages 
   await reason(bot, 'trusted');
   const held = await bot.deliver(message('too early'));
   assert.equal(held.state, 'held');
-  await bot.input({ keys: ['Down', 'Enter'] });
+  await settle();
+  await bot.input({ keys: ['Down'] });
+  await until('the other choice', () => bot.explain().bottom.some((row) => row.includes('❯ Yes')), bot);
+  await bot.input({ keys: ['Enter'] });
   await open(bot);
   return history.join(' → ');
 });
