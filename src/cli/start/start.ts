@@ -3,8 +3,9 @@
  * Imports the servers only here, and nothing that a screen needs: what is loaded is what idles.
  */
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Combined } from '../../host/combined.ts';
+import { packageRoot } from '../../host/places.ts';
 import { readSettings } from '../../host/settings.ts';
 import { type Action, type Context, flag, type Input, optionalFlag, optionalText } from '../command.ts';
 import { openBrowser } from './browser.ts';
@@ -81,7 +82,13 @@ async function announce(
   if (interactive) readEnter(context, servers);
   if (flag(input, 'headless')) return;
   const shown = await openWindow(
-    { env: context.env, place, home: servers.home, address: async () => (await servers.openUrl()).url },
+    {
+      env: context.env,
+      place,
+      home: servers.home,
+      entry: join(packageRoot(), 'out', 'main', 'main.js'),
+      address: async () => (await servers.openUrl()).url,
+    },
     () => end('window'),
   );
   if (!shown && interactive && optionalFlag(input, 'open') !== false) {

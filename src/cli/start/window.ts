@@ -1,8 +1,6 @@
 /** Starts the desktop window if its program is already there and there is a display. Never fetches it, never fails the start. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { packageRoot } from '../../host/places.ts';
 import type { Env } from '../connect.ts';
 import { findElectron, hasDisplay, overSsh, type Surroundings } from './surroundings.ts';
 
@@ -10,14 +8,15 @@ export interface WindowDeps {
   readonly env: Env;
   readonly place: Surroundings;
   readonly home: string;
+  /** The desktop program, as built. */
+  readonly entry: string;
   /** A one-time address of its own. */
   address(): Promise<string>;
 }
 
 /** Answers whether a window was started; `onClosed` is called when the person closed it. */
 export async function openWindow(deps: WindowDeps, onClosed: () => void): Promise<boolean> {
-  const { env, place, home } = deps;
-  const entry = join(packageRoot(), 'out', 'main', 'main.js');
+  const { env, place, home, entry } = deps;
   // Electron refuses to run its sandbox as root, and over SSH the window would open at the wrong end.
   if (overSsh(place) || !hasDisplay(place) || place.uid === 0 || !existsSync(entry)) return false;
   const electron = findElectron(env);

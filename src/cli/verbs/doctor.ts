@@ -41,7 +41,7 @@ function report(context: Context, checks: readonly Check[]): string {
 function nodeCheck(): Check {
   const enough = Number(process.versions.napi) >= 10;
   return {
-    name: 'Node',
+    name: 'Node.js',
     group: 'program',
     state: enough ? 'ok' : 'missing',
     version: process.version,
