@@ -11,6 +11,8 @@ import { buildIsFresh, buildStamp, findNode, noNode, root } from './node-runtime
 const installStamp = join(root, 'node_modules', '.gantry-installed');
 const lockFile = join(root, 'out', '.bootstrap-lock');
 const goal = process.argv[2];
+/** Whether stderr stands in the middle of the progress line. */
+let lineOpen = false;
 
 process.exitCode = await main();
 
@@ -41,6 +43,7 @@ async function main() {
     return goal === 'start' && !buildIsFresh() ? await build(lock) : 0;
   } finally {
     lock.release();
+    endLine();
   }
 }
 
@@ -84,7 +87,7 @@ function npmDidIt() {
 }
 
 async function install(lock) {
-  say('Installing Gantry’s dependencies (first time: about half a minute) …');
+  progress('installing (the first time about half a minute)');
   const started = Date.now();
   const npm = process.env.npm_execpath;
   // Development dependencies are what Gantry is built with, whatever NODE_ENV says.
@@ -103,6 +106,8 @@ async function install(lock) {
   const command = ours ? process.execPath : process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const result = await lock.run(command, ours ? [npm, ...options] : options, {
     env: cleanEnvironment(process.env),
+    // What it added is not news; its errors are.
+    stdio: ['ignore', 'ignore', 2],
     shell: !ours && process.platform === 'win32',
   });
   if (result.status !== 0) {
@@ -111,7 +116,7 @@ async function install(lock) {
     return 70;
   }
   writeFileSync(installStamp, wanted());
-  say(`Installed in ${seconds(started)}.`);
+  progress(null, started);
   return 0;
 }
 
@@ -123,7 +128,7 @@ function cleanEnvironment(env) {
 }
 
 async function build(lock) {
-  say('Building Gantry …');
+  progress('building');
   const started = Date.now();
   mkdirSync(dirname(buildStamp), { recursive: true });
   rmSync(buildStamp, { force: true });
@@ -140,7 +145,7 @@ async function build(lock) {
     return 70;
   }
   renameSync(stamp, buildStamp);
-  say(`Built in ${seconds(started)}.`);
+  progress(null, started);
   return 0;
 }
 
@@ -235,10 +240,19 @@ function isAlive(pid) {
   }
 }
 
-function say(text) {
-  process.stderr.write(`${text}\n`);
+/** One line that grows: `Getting Gantry ready: installing … 41.0 s, building … 2.3 s`. Null ends the step that began at `started`. */
+function progress(step, started) {
+  if (step === null) process.stderr.write(` ${((Date.now() - started) / 1000).toFixed(1)} s`);
+  else process.stderr.write(`${lineOpen ? ',' : 'Getting Gantry ready:'} ${step} …`);
+  lineOpen = true;
 }
 
-function seconds(started) {
-  return `${((Date.now() - started) / 1000).toFixed(1)} s`;
+function endLine() {
+  if (lineOpen) process.stderr.write('\n');
+  lineOpen = false;
+}
+
+function say(text) {
+  endLine();
+  process.stderr.write(`${text}\n`);
 }

@@ -156,6 +156,7 @@ const dry: [string[], string | null, unknown][] = [
   [['orchestration', 'drain', '--dry-run'], 'drainQueue', { body: { dryRun: true } }],
   [['orchestration', 'threads', '--create', 't', '--dry-run'], 'createThread', { body: { dryRun: true } }],
   [['agents', 'input', 'web', 'x', '--dry-run'], null, {}],
+  [['desktop', 'install', '--dry-run'], null, {}],
 ];
 
 test.each(dry)('%j asks the engine for its plan and nothing more', async (argv, op, expected) => {
