@@ -11,8 +11,8 @@ import { findNode, root } from './node-runtime.mjs';
 
 const node = findNode() ?? process.execPath;
 const bin = (packageName, file) => [node, join(root, 'node_modules', packageName, file)];
-const scratch = mkdtempSync(join(tmpdir(), 'gantry-test-'));
-const counts = join(scratch, 'counts');
+/** Where the reporter writes what it counted; made when the first step runs. */
+let counts = '';
 const vitest = [
   ...bin('vitest', 'vitest.mjs'),
   'run',
@@ -58,6 +58,8 @@ if (given.includes('--list')) {
 }
 
 async function main(chosen) {
+  const scratch = mkdtempSync(join(tmpdir(), 'gantry-counts-'));
+  counts = join(scratch, 'counts');
   try {
     for (const step of chosen) {
       const started = performance.now();
