@@ -22,7 +22,10 @@ export interface LaneItem {
   readonly deadline: number | null;
   /** 1 for the first time `send` sees it; durable, counted before `send` is called. */
   readonly attempt: number;
-  /** An earlier attempt began and nobody knows how it ended: the program was killed or `send` was cut off by `close`. */
+  /**
+   * An earlier attempt began and nobody knows how it ended: the program was killed or `send` was cut off by `close`. Stays
+   * true until the item is settled, also when it is held or retried meanwhile.
+   */
   readonly interrupted: boolean;
 }
 

@@ -24,4 +24,11 @@ export const laneMigrations: readonly Migration[] = [
       CREATE INDEX lane_deadline ON lane_item (lanes, lane, deadline) WHERE deadline IS NOT NULL;
     `,
   },
+  {
+    area: 'lane',
+    number: 2,
+    name: 'interrupted heads',
+    // Set once nobody knows how an attempt ended, and kept until the row is settled, also while it is held.
+    sql: 'ALTER TABLE lane_item ADD COLUMN interrupted INTEGER NOT NULL DEFAULT 0 CHECK (interrupted IN (0, 1))',
+  },
 ];

@@ -11,10 +11,11 @@ interface ItemRow {
   deadline: number | null;
   attempts: number;
   sending: number;
+  interrupted: number;
   not_before: number;
 }
 
-const columns = 'seq, lane, id, body, at, deadline, attempts, sending, not_before';
+const columns = 'seq, lane, id, body, at, deadline, attempts, sending, interrupted, not_before';
 
 export interface LoadedLane {
   readonly lane: string;
@@ -47,8 +48,10 @@ export function createLaneRows(lanes: string) {
       lane,
     );
     if (row === undefined) return null;
-    tx.run('UPDATE lane_item SET attempts = attempts + 1, sending = 1 WHERE seq = ?', row.seq);
-    return { ...toItem(row), attempt: row.attempts + 1, interrupted: row.sending === 1 };
+    const interrupted = row.interrupted === 1 || row.sending === 1;
+    const sql = 'UPDATE lane_item SET attempts = attempts + 1, sending = 1, interrupted = ? WHERE seq = ?';
+    tx.run(sql, interrupted ? 1 : 0, row.seq);
+    return { ...toItem(row), attempt: row.attempts + 1, interrupted };
   }
 
   /** Removes the rows whose deadline has passed, wherever they stand; answers them in their order. */
@@ -60,7 +63,11 @@ export function createLaneRows(lanes: string) {
       now,
     );
     for (const row of rows) tx.run('DELETE FROM lane_item WHERE seq = ?', row.seq);
-    return rows.map((row) => ({ ...toItem(row), attempt: row.attempts, interrupted: row.sending === 1 }));
+    return rows.map((row) => ({
+      ...toItem(row),
+      attempt: row.attempts,
+      interrupted: row.interrupted + row.sending > 0,
+    }));
   }
 
   function settle(tx: Tx, id: string): void {

@@ -270,6 +270,33 @@ test('nothing is sent before start, and start goes on where an earlier run ended
   expect(Object.fromEntries(two.lanes.depths())).toEqual({ a: 2, c: 2 });
 });
 
+test('an item that was interrupted once says so until it is settled, also after it was held', async () => {
+  const first = held();
+  const one = await open({ send: first.send });
+  await one.lanes.start();
+  await Promise.all([one.add('a', '1'), one.add('a', '2')]);
+  await one.quiet();
+  await one.lanes.close(0);
+  await one.store.close();
+
+  const second = held();
+  const two = await open({ send: second.send }, one.file);
+  await two.lanes.start();
+  await two.quiet();
+  second.calls[0]?.end({ to: 'hold', reason: 'starting' });
+  await two.clock.advance(1000);
+  second.calls[1]?.end({ to: 'retry', reason: 'no route' });
+  await two.clock.advance(2000);
+  second.calls[2]?.end(done);
+  await two.quiet();
+  expect(second.calls.map(({ item }) => [item.id, item.attempt, item.interrupted])).toEqual([
+    ['1', 2, true],
+    ['1', 2, true],
+    ['1', 3, true],
+    ['2', 1, false],
+  ]);
+});
+
 test('close lets a send under way end and notes its outcome, and begins no other', async () => {
   const { calls, send } = held();
   const { lanes, add, quiet } = await open({ send });
