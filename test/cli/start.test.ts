@@ -267,6 +267,20 @@ test.each(['--port', '--engine-port'])(
   },
 );
 
+test('a signal while Gantry starts ends it in order, and the next start finds nothing in its way', async () => {
+  const { places, workspace } = placesWithTeam();
+  const first = startByPipe(places, ['--workspace', workspace, '--headless']);
+  await expect.poll(() => existsSync(places.holder), { timeout: 10_000, interval: 5 }).toBe(true);
+  process.kill(first.pid, 'SIGTERM');
+  expect(await first.exit).toBe(0);
+  expect(first.text()).toContain('Gantry has stopped.');
+  expect(existsSync(places.panesSocket)).toBe(false);
+  const second = startByPipe(places, ['--workspace', workspace, '--headless']);
+  await second.until(ready);
+  process.kill(second.pid, 'SIGTERM');
+  expect(await second.exit).toBe(0);
+});
+
 test('start --json is one line when ready and goes on', async () => {
   const { places, workspace } = placesWithTeam();
   const started = startByPipe(places, ['--workspace', workspace, '--json']);

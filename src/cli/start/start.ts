@@ -19,6 +19,12 @@ export const start: Action = async (context, input) => {
     enginePort: optionalText(input, 'enginePort'),
   });
   const workspace = optionalText(input, 'workspace');
+  // A signal that comes while the servers start is kept until they can be ended in order: nothing is left half started.
+  let early: Reason | null = null;
+  let ask = (reason: Reason): void => {
+    early ??= reason;
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ask(signal));
   const { startCombined } = await import('../../host/combined.ts');
   const servers = await startCombined({
     env: context.env,
@@ -42,9 +48,9 @@ export const start: Action = async (context, input) => {
       return () => clearTimeout(timer);
     },
   });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ending.ask(signal));
-
-  await announce(context, input, servers, interactive, (reason) => ending.ask(reason));
+  ask = (reason) => ending.ask(reason);
+  if (early === null) await announce(context, input, servers, interactive, ask);
+  else ending.ask(early);
   const code = await ending.ended;
   // Whatever still waits (a browser's sockets, a key) must not keep a stopped Gantry alive.
   setTimeout(() => process.exit(code), 500).unref();
