@@ -18,6 +18,8 @@ interface LivePane {
 export interface PtyPanes extends HarnessPanes {
   start(id: string, launch: Launch): void;
   written(id: string): string;
+  /** The engine is gone, or back. */
+  readable(now: boolean): void;
   close(): void;
 }
 
@@ -26,9 +28,11 @@ export function createPtyPanes(): PtyPanes {
   const listeners = new Set<PaneListener>();
   const writes = new Map<string, string>();
   const now = () => new Date().toISOString();
+  let running = true;
+  const engine = () => ({ running, error: running ? null : 'The pane host is gone.' });
 
   return {
-    engine: () => ({ running: true, error: null }),
+    engine,
     get: (id) => panes.get(id)?.info ?? null,
     async write(id, data) {
       const text = typeof data === 'string' ? data : Buffer.from(data).toString('utf8');
@@ -36,6 +40,7 @@ export function createPtyPanes(): PtyPanes {
       panes.get(id)?.pty.write(text);
     },
     async read(id, offset, maxBytes) {
+      if (!running) throw new Error('The pane host is gone.');
       const all = Buffer.concat(panes.get(id)?.journal ?? []);
       const bytes = all.subarray(offset, offset + maxBytes);
       return { start: offset, bytes, end: offset + bytes.length, live: panes.get(id)?.info.alive ?? false, at: now() };
@@ -107,6 +112,10 @@ export function createPtyPanes(): PtyPanes {
       });
     },
     written: (id) => writes.get(id) ?? '',
+    readable(next) {
+      running = next;
+      for (const listener of listeners) listener.onEngine?.(engine());
+    },
     close() {
       for (const { pty, info } of panes.values()) if (info.alive) pty.kill('SIGKILL');
     },

@@ -9,6 +9,18 @@ beforeEach(() => {
 });
 afterEach(() => scratch.close());
 
+const spec = (agentId: string) =>
+  ({
+    agentId,
+    slug: 'web',
+    team: 'dev',
+    harness: 'shell',
+    model: null,
+    command: null,
+    cwd: scratch.work,
+    env: {},
+    culture: null,
+  }) as const;
 const screen = (bot: { explain(): { bottom: readonly string[] } }) => bot.explain().bottom.join('\n');
 
 test('a message runs as commands below a comment that names its sender, and the shell itself is the witness', async () => {
@@ -146,23 +158,38 @@ test('a first command runs before the first prompt, and its interruption leaves 
 test('after a restart of the runtime the journal tells what happened meanwhile', async () => {
   const bot = await scratch.up({});
   await gateOpen(bot);
-  const spec = {
-    agentId: bot.agentId,
-    slug: 'web',
-    team: 'dev',
-    harness: 'shell',
-    model: null,
-    command: null,
-    cwd: scratch.work,
-    env: {},
-    culture: null,
-  } as const;
   bot.close();
   await scratch.panes.write(bot.paneId, 'false\r');
   await eventually(() => scratch.panes.get(bot.paneId)?.facts.bottom.length === 2);
-  const again = scratch.restarted().attach(spec, bot.paneId);
+  const again = scratch.restarted().attach(spec(bot.agentId), bot.paneId);
   await gateOpen(again);
   expect(again.state()).toMatchObject({ state: 'idle', reason: 'the last command ended with exit code 1' });
+  expect(await again.deliver(outgoing('echo back'))).toMatchObject({ state: 'verified' });
+});
+
+test('a restart of the runtime that changes nothing changes no time either', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  const { since } = bot.state();
+  bot.close();
+  const again = scratch.restarted().attach(spec(bot.agentId), bot.paneId);
+  await gateOpen(again);
+  expect(again.state()).toEqual({ state: 'idle', reason: null, since });
+});
+
+test('taken up while the engine cannot be read, it is held until the engine is back and the journal was read', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  bot.close();
+  scratch.panes.readable(false);
+  const again = scratch.restarted().attach(spec(bot.agentId), bot.paneId);
+  expect(again.gate()).toMatchObject({ open: false, why: 'the pane engine cannot be read' });
+  let opened = false;
+  again.onGate(() => {
+    opened = true;
+  });
+  scratch.panes.readable(true);
+  await eventually(() => opened);
   expect(await again.deliver(outgoing('echo back'))).toMatchObject({ state: 'verified' });
 });
 

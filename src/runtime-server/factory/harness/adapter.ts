@@ -75,8 +75,8 @@ export interface Driver {
   onFacts?(facts: PaneFacts): void;
   onOsc?(osc: PaneOsc): void;
   onHook?(event: string, payload: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>>;
-  /** A person's bytes went into the pane. */
-  onPerson?(bytes: string): void;
+  /** The pane engine can be read again, or no longer. */
+  onEngine?(): void;
 }
 
 export interface Adapter {

@@ -194,7 +194,6 @@ export function createBot(options: BotOptions): LiveBot {
         judge.take({ source: 'person', rule: 'person.input', claim: null, seen: 'a person typed' });
       }
       person = { at: now, until: now + (/[\r\n]$/.test(bytes) ? personEnterGraceMs : personGraceMs) };
-      driver.onPerson?.(bytes);
       poke();
     },
     async hook(event, payload) {
@@ -221,7 +220,10 @@ export function createBot(options: BotOptions): LiveBot {
       poke();
     },
     takeExit,
-    takeEngine: poke,
+    takeEngine() {
+      driver.onEngine?.();
+      poke();
+    },
   };
 }
 

@@ -67,8 +67,13 @@ function driveShell(context: DriverContext): Driver {
   const { bot, paneId, panes, judge } = context;
   const name = `${bot.slug}@${bot.team}`;
   const { nonce, messageFile } = shellFacts(context.recall());
-  /** OSC that came while the journal was being read, in order. */
+  /** OSC that came while the journal was being read, in order. null: it has been read. */
   let early: PaneOsc[] | null = [];
+  /** End of the journal when it was read: signals up to there are known, also when they are reported once more. */
+  let readTo = 0;
+  let reading = false;
+  /** The engine came or went while it was being read. */
+  let stirred = false;
   let prompt: { count: number; text: string; offset: number } | null = null;
   /** What the shell said about a message, by delivery id; only the one being delivered. */
   const reports = new Map<string, 'took' | 'draft'>();
@@ -76,7 +81,8 @@ function driveShell(context: DriverContext): Driver {
   let moves = 0;
   let draft = false;
 
-  function take({ signal, fields }: ShellSignal, offset: number): void {
+  /** `judged`: false for a signal that a later one has overtaken. */
+  function take({ signal, fields }: ShellSignal, offset: number, judged = true): void {
     const [first = '', status = '', ...directory] = fields;
     if (signal === 'took' || signal === 'draft') reports.set(first, signal);
     if (signal === 'draft') draft = true;
@@ -88,24 +94,40 @@ function driveShell(context: DriverContext): Driver {
       moves += 1;
       draft = false;
     }
-    judge.event('osc', signal, { status, id: first });
+    if (judged) judge.event('osc', signal, { status, id: first });
   }
 
   /** Signals that were printed before anybody listened: after the start, or while no runtime ran. */
   async function catchUp(): Promise<void> {
+    if (early === null) return;
+    if (reading) {
+      stirred = true;
+      return;
+    }
+    reading = true;
+    stirred = false;
     const end = panes.get(paneId)?.facts.offset ?? 0;
     const tail = await panes.read(paneId, Math.max(0, end - journalTailBytes), journalTailBytes).catch(() => null);
-    if (tail) {
-      for (const signal of signalsIn(Buffer.from(tail.bytes).toString('utf8'), nonce)) take(signal, tail.end);
-    }
-    for (const osc of early ?? []) {
-      const signal = osc.offset > (tail?.end ?? 0) ? readSignal(osc.text, nonce) : null;
-      if (signal) take(signal, osc.offset);
-    }
+    reading = false;
+    if (!tail && stirred) return catchUp();
+    // Not readable now: once more when the engine is back.
+    if (!tail && !panes.engine().running) return;
+    // Readable, but without this journal: what the shell says from now on has to do.
+    const signals = tail ? signalsIn(Buffer.from(tail.bytes).toString('utf8'), nonce) : [];
+    const last = signals.findLastIndex(({ signal }) => signal === 'ready' || signal === 'start' || signal === 'more');
+    readTo = tail?.end ?? 0;
+    for (const [index, signal] of signals.entries()) take(signal, readTo, index === last);
+    const late = early;
     early = null;
+    for (const osc of late) takeOsc(osc);
     context.poke();
   }
   void catchUp();
+
+  function takeOsc(osc: PaneOsc): void {
+    const signal = osc.offset > readTo ? readSignal(osc.text, nonce) : null;
+    if (signal) take(signal, osc.offset);
+  }
 
   return {
     obstacle() {
@@ -120,13 +142,10 @@ function driveShell(context: DriverContext): Driver {
     },
     onOsc(osc) {
       if (osc.code !== 777) return;
-      if (early !== null) {
-        early.push(osc);
-        return;
-      }
-      const signal = readSignal(osc.text, nonce);
-      if (signal) take(signal, osc.offset);
+      if (early !== null) early.push(osc);
+      else takeOsc(osc);
     },
+    onEngine: () => void catchUp(),
     async deliver(message: Outgoing): Promise<DeliverResult> {
       const text = composeCommands(message);
       await writeFile(messageFile, `${message.deliveryId}\n${text}`, { mode: 0o600 });
