@@ -180,6 +180,14 @@ test('servers killed −9 and started again: the page goes on by itself and ever
   expect(errors.slice(before).filter((text) => !unanswered.test(text))).toEqual([]);
 });
 
+test('full screen shows one pane alone, and gives the others back', async () => {
+  const { page } = first;
+  await page.getByRole('button', { name: 'Full screen of builder', exact: true }).click();
+  await page.getByRole('region', { name: 'Pane of tester', exact: true }).waitFor({ state: 'hidden' });
+  await page.getByRole('button', { name: 'Back from full screen of builder' }).click();
+  await page.getByRole('region', { name: 'Pane of tester', exact: true }).waitFor();
+});
+
 test('the layout is the same after a reload, and detaching leaves the bot at work', async () => {
   const { page } = first;
   await page.reload();

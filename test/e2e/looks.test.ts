@@ -37,9 +37,13 @@ beforeAll(async () => {
     await page.locator(`[data-bot="${bot}@demo"]`, { hasText: 'Idle' }).waitFor();
   }
   // Something to see: messages that were received, and what they did.
-  await gantry.cli('orchestration', 'send', 'builder@demo', 'npm test', '--json');
-  await gantry.cli('orchestration', 'send', 'tester@demo', 'node --test', '--json');
   await gantry.cli('orchestration', 'send', 'scribe@demo', 'cat REPORT.md', '--json');
+  await gantry.cli('orchestration', 'send', 'tester@demo', 'npm test; echo watching; sleep 3600', '--json');
+  await gantry.cli('orchestration', 'send', 'tester@demo', 'npm run report', '--json');
+  await page.locator('[data-bot="builder@demo"]').click();
+  await page.getByRole('textbox', { name: 'Message to builder@demo' }).fill('npm test');
+  await page.keyboard.press('Control+Enter');
+  await page.getByRole('list', { name: 'Last deliveries' }).getByText('Verified').waitFor();
 });
 afterAll(async () => {
   await browser?.close();

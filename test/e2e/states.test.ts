@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Browser, openBrowser, type Visit, visit } from './support/browser.ts';
+import { type Browser, focusedName, openBrowser, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 
 let gantry: Gantry;
@@ -105,4 +105,37 @@ test('an error of the engine shows its fact, its action and the request it belon
   await alert.getByText(/transport.*req_test/).waitFor();
   expect(await page.getByRole('textbox', { name: 'Message to web@draft' }).inputValue()).toBe('hello');
   await page.unroute('**/api/factory/send');
+});
+
+test('a bot that begins to need a person is said at once, with the way to its pane', async () => {
+  const { page } = first;
+  await gantry.cli('teams', 'up', 'draft', '--json');
+  await page.locator('[data-bot="web@draft"]', { hasText: 'Idle' }).waitFor();
+  // The state as a harness would report it; everything behind it is the page's own.
+  await page.route('**/api/factory/agents', async (route) => {
+    const answer = await route.fetch();
+    const body = (await answer.json()) as { agents: { state: string; stateReason: string | null }[] };
+    for (const agent of body.agents) Object.assign(agent, { state: 'needs_you', stateReason: 'run `npm publish`?' });
+    await route.fulfill({ response: answer, json: body });
+  });
+  await page.locator('[data-bot="web@draft"]').click();
+  await expect.poll(() => focusedName(page)).toBe('Terminal of web');
+  await page.keyboard.type('true');
+  await page.keyboard.press('Enter');
+  await page.getByText('web@draft needs you').waitFor();
+  await expect.poll(() => page.title()).toBe('(1) Gantry');
+  expect(await page.locator('[data-bot="web@draft"]').textContent()).toContain('run `npm publish`?');
+  await page.getByRole('link', { name: 'Home' }).click();
+  await page.getByRole('main').getByText('run `npm publish`?').waitFor();
+  await page.getByRole('main').getByRole('button', { name: 'Open its pane' }).click();
+  await page.getByRole('region', { name: 'Pane of web', exact: true }).getByText('Needs you').waitFor();
+  await page.unroute('**/api/factory/agents');
+});
+
+test('signing out forgets the browser at once', async () => {
+  const { page } = first;
+  await page.goto(`${gantry.origin}/settings`);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'This browser is not signed in' }).waitFor();
+  expect((await page.request.get(`${gantry.origin}/api/factory/agents`)).status()).toBe(401);
 });

@@ -5,11 +5,12 @@ import { lazy, Suspense, useMemo, useState } from 'react';
 import { Toaster } from 'sonner';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Action, useAddActions, useAllActions } from './actions.ts';
+import { AnnounceNeeds, needsPerson } from './announce-needs.tsx';
 import { SignedOutPage } from './broken-page.tsx';
 import { ObeyWindowEvents } from './obey-window-events.tsx';
 import { places } from './places.ts';
 import { Rail } from './rail.tsx';
-import { useServices } from './services.tsx';
+import { useLink, useServices } from './services.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import { LinkNotice, StatusBar } from './status-bar.tsx';
 import { useNarrow } from './use-narrow.ts';
@@ -27,6 +28,7 @@ export function Shell() {
   const { queries, settings } = useServices();
   const navigate = useNavigate();
   const session = useQuery(queries.session);
+  const link = useLink();
   const agents = useQuery(queries.agents);
   const [overlay, setOverlay] = useState<'palette' | 'shortcuts' | null>(null);
 
@@ -83,12 +85,14 @@ export function Shell() {
   useAddActions(botActions);
   useShortcuts(useAllActions());
 
-  if (session.error instanceof AppError && session.error.status === 401) return <SignedOutPage />;
-  const needCount = (bots ?? []).filter((agent) => agent.state === 'needs_you' || agent.state === 'blocked').length;
+  const refused = [link.error, session.error].some((error) => error instanceof AppError && error.status === 401);
+  if (refused) return <SignedOutPage />;
+  const needCount = (bots ?? []).filter(needsPerson).length;
   const rail = <Rail needCount={needCount} narrow={narrow} onPalette={() => setOverlay('palette')} />;
   return (
     <div className="flex h-dvh flex-col bg-window text-ui">
       <ObeyWindowEvents />
+      <AnnounceNeeds />
       <div className="flex min-h-0 flex-1">
         {!narrow && rail}
         <Outlet />
@@ -108,6 +112,8 @@ export function Shell() {
           classNames: {
             toast: '!rounded-panel !border !border-line !bg-raised !font-sans !text-ui !text-ink !shadow-float',
             description: '!text-muted',
+            actionButton:
+              '!h-7 !rounded-control !bg-raised !border !border-solid !border-line-strong !text-ink !font-medium',
           },
         }}
       />

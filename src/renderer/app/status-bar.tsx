@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Hand, Monitor, TerminalSquare } from 'lucide-react';
 import { Ago, useNow } from '../ui/now.tsx';
 import { connectionStatus, Status } from '../ui/status.tsx';
+import { needsPerson } from './announce-needs.tsx';
 import { useFeed, useLink, useServices } from './services.tsx';
 
 /** Where there is no status bar: one line, and only while something is wrong. */
@@ -43,7 +44,7 @@ export function StatusBar() {
   const feed = useFeed();
   const list = agents.data?.agents ?? [];
   const live = list.filter((agent) => agent.pane !== null).length;
-  const need = list.filter((agent) => agent.state === 'needs_you' || agent.state === 'blocked').length;
+  const need = list.filter(needsPerson).length;
   const engine = agents.data?.engine;
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-meta text-muted">

@@ -45,6 +45,8 @@ export async function startGantry(options: { workspace?: 'empty' } = {}): Promis
     GANTRY_HOME: home,
     GANTRY_PORT: undefined,
     GANTRY_ENGINE_PORT: undefined,
+    // A shell in a pane must not ask the registry for news.
+    npm_config_update_notifier: 'false',
   };
   const main = join(root, 'src', 'cli', 'main.ts');
   let child: ChildProcess | null = null;

@@ -116,11 +116,6 @@ function DockTab({ api }: IDockviewPanelHeaderProps) {
     <span className="flex h-full items-center gap-2 px-3">
       {agent !== undefined && <Status look={agentStatus[agent.state]} wire={agent.state} iconOnly />}
       <span className="max-w-44 truncate">{agent?.name ?? api.title}</span>
-      {agent !== undefined && agent.queueDepth > 0 && (
-        <span className="text-meta text-muted tabular-nums" title={`${agent.queueDepth} queued`}>
-          {agent.queueDepth}
-        </span>
-      )}
     </span>
   );
 }

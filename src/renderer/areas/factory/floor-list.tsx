@@ -28,7 +28,7 @@ export function FloorList(props: FloorListProps) {
   const count = agents.data?.agents.length ?? 0;
   return (
     <section aria-label="Teams and bots" className="flex min-h-0 flex-1 flex-col bg-panel">
-      <div className="flex min-h-10 shrink-0 items-center gap-2 border-b border-line px-2">
+      <div className="flex min-h-10 shrink-0 items-center gap-2 border-b border-line px-2 pointer-coarse:py-1.5">
         <input
           type="search"
           data-filter="true"

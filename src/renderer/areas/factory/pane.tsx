@@ -108,6 +108,7 @@ function PaneHeader({
           {agent.stateReason === 'unclear' ? 'what it shows is unclear, so nothing is typed' : agent.stateReason}
         </span>
       )}
+      {agent.queueDepth > 0 && <span className="shrink-0 tabular-nums">{agent.queueDepth} queued</span>}
       <span className="ml-auto shrink-0">{agent.binding.harness ?? agent.binding.type}</span>
       {size !== null && (
         <span
