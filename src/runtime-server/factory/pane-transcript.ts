@@ -1,6 +1,7 @@
 /**
  * What a pane printed, page by page, as plain text out of its journal (interface.md C; gaps.md "Panes"). The cursor names pane
- * and byte, and always stands between characters and sequences. Must not know agents.
+ * and byte, always stands between characters and sequences, and ends in "-" where text stands before it on its line.
+ * Must not know agents.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
@@ -21,21 +22,21 @@ export async function readTranscript(
   known: readonly string[],
   cursor: string | undefined,
 ): Promise<TranscriptPage> {
-  const from = cursor === undefined ? { pane: newest, offset: 0 } : parse(cursor, known);
+  const from = cursor === undefined ? { pane: newest, offset: 0, lineStart: true } : parse(cursor, known);
   const { start, bytes, end, live, at } = await panes.read(from.pane, from.offset, pageBytes);
   if (from.offset > end) throw unknown(cursor ?? '');
   const reached = start + bytes.length >= end;
-  const plain = plainText(bytes, reached && !live);
+  const plain = plainText(bytes, reached && !live, from.lineStart);
   const offset = start + plain.used;
   const chunks = plain.text === '' ? [] : [{ at, text: plain.text }];
-  return { chunks, next: reached && !live ? null : `${from.pane}.${offset}` };
+  return { chunks, next: reached && !live ? null : `${from.pane}.${offset}${plain.lineStart ? '' : '-'}` };
 }
 
-function parse(cursor: string, known: readonly string[]): { pane: string; offset: number } {
-  const match = /^(.+)\.(\d{1,15})$/.exec(cursor);
+function parse(cursor: string, known: readonly string[]): { pane: string; offset: number; lineStart: boolean } {
+  const match = /^(.+)\.(\d{1,15})(-?)$/.exec(cursor);
   const pane = match?.[1];
   if (pane === undefined || !known.includes(pane)) throw unknown(cursor);
-  return { pane, offset: Number(match?.[2]) };
+  return { pane, offset: Number(match?.[2]), lineStart: match?.[3] === '' };
 }
 
 function unknown(cursor: string): AppError {

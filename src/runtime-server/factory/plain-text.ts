@@ -4,6 +4,8 @@ export interface Plain {
   readonly text: string;
   /** Bytes that were used; what follows is the begin of something whose end has not come yet. */
   readonly used: number;
+  /** Whether nothing stands on the line at its end: give it with the bytes that follow. */
+  readonly lineStart: boolean;
 }
 
 const esc = 0x1b;
@@ -13,11 +15,12 @@ export const longestWait = 4096;
 
 /**
  * `final`: nothing follows, so an unfinished rest is dropped as well.
- * A line ends at LF; CR before it goes; a CR alone (a redrawn line) ends a line too.
+ * A line ends at LF; CR before it goes; a CR alone (a redrawn line) ends a line too, unless nothing stands on it yet.
  */
-export function plainText(bytes: Uint8Array, final: boolean): Plain {
+export function plainText(bytes: Uint8Array, final: boolean, lineStart = true): Plain {
   const out: number[] = [];
   let at = 0;
+  let empty = lineStart;
   while (at < bytes.length) {
     const end = unitEnd(bytes, at);
     if (end === null) {
@@ -25,10 +28,11 @@ export function plainText(bytes: Uint8Array, final: boolean): Plain {
       at = final ? bytes.length : at + 1;
       continue;
     }
-    keep(bytes, at, end, out);
+    keep(bytes, at, end, out, empty);
+    empty = out.length === 0 ? lineStart : out.at(-1) === 0x0a;
     at = end;
   }
-  return { text: stripC1(Buffer.from(out).toString('utf8')), used: at };
+  return { text: stripC1(Buffer.from(out).toString('utf8')), used: at, lineStart: empty };
 }
 
 /** C1 controls come as two bytes in UTF-8, so they are taken out of the text. */
@@ -36,11 +40,12 @@ function stripC1(text: string): string {
   return text.replace(/[\u0080-\u009f]/g, '');
 }
 
-function keep(bytes: Uint8Array, from: number, to: number, out: number[]): void {
+function keep(bytes: Uint8Array, from: number, to: number, out: number[], lineStart: boolean): void {
   const first = bytes[from] ?? 0;
   if (first === esc) return;
   if (first === 0x0d) {
-    out.push(0x0a);
+    // Shells return to the begin of a line before they draw it: that ends no line.
+    if (bytes[to - 1] === 0x0a || !lineStart) out.push(0x0a);
     return;
   }
   if ((first < 0x20 && first !== 0x0a && first !== 0x09) || first === 0x7f) return;

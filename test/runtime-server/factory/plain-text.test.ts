@@ -18,6 +18,7 @@ test.each([
   ['C1 controls', 'a\u0085b\u009b31mc', 'ab31mc'],
   ['line ends of a terminal', 'a\r\nb\r\r\nc\n', 'a\nb\nc\n'],
   ['a line drawn again', '10%\r20%\r\n', '10%\n20%\n'],
+  ['a line begun anew before anything stands on it', 'a\r\n\r\x1b[K\rb\r\n\r\n', 'a\nb\n\n'],
 ])('%s leave only text', (_what, input, text) => {
   expect(of(input)).toBe(text);
 });
@@ -47,20 +48,22 @@ test('text read in pieces is the text read at once, wherever it is cut', () => {
       let text = '';
       let from = 0;
       let to = 0;
+      let lineStart = true;
       for (const cut of cuts) {
         to = Math.min(bytes.length, to + cut);
-        const part = plainText(bytes.subarray(from, to), false);
+        const part = plainText(bytes.subarray(from, to), false, lineStart);
         text += part.text;
+        lineStart = part.lineStart;
         from += part.used;
       }
-      text += plainText(bytes.subarray(from), true).text;
+      text += plainText(bytes.subarray(from), true, lineStart).text;
       expect(text).toBe(whole(bytes));
     }),
   );
 });
 
 test('an unfinished sequence is waited for, but not for ever', () => {
-  expect(plainText(Buffer.from('a\x1b]0;begun'), false)).toEqual({ text: 'a', used: 1 });
+  expect(plainText(Buffer.from('a\x1b]0;begun'), false)).toMatchObject({ text: 'a', used: 1 });
   const endless = Buffer.from(`\x1b]0;${'x'.repeat(10_000)}`);
   expect(plainText(endless, false).used).toBeGreaterThan(0);
 });
