@@ -69,19 +69,20 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
     const door = await openPort(settings.port.value, '--port');
     closing.add('web port', () => door.close());
     const origin = `http://127.0.0.1:${door.port}`;
-    const workspace = await prepareWorkspace({
-      asked: options.workspace ?? null,
-      last: readLast(places.lastWorkspace),
-      home: places.home,
-      from: places.home,
-    });
-    writePrivateFile(places.lastWorkspace, `${workspace.path}\n`);
-
     const limits = { eventStreams: settings.eventStreams.value };
     const runtime = await createRuntime({
       folder,
       port: settings.enginePort.value,
-      workspace: workspace.path,
+      workspace: async () => {
+        const workspace = await prepareWorkspace({
+          asked: options.workspace ?? null,
+          last: readLast(places.lastWorkspace),
+          home: places.home,
+          from: places.home,
+        });
+        writePrivateFile(places.lastWorkspace, `${workspace.path}\n`);
+        return workspace;
+      },
       env,
       clock,
       ids,
@@ -109,7 +110,9 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
     });
     closing.add('cloud', () => cloud.close());
     closing.add('streams', () => runtime.endStreams());
+    closing.add('announcement', () => log.info('Gantry stops.', { stopBots }));
     await runtime.start();
+    const { workspace } = runtime;
     folder.announce(origin);
     log.info('Gantry started.', { origin, engine: runtime.url, workspace: workspace.path });
 

@@ -28,6 +28,7 @@ import {
   createFactory,
   type DoctorCheck,
   factoryMigrations,
+  type PreparedWorkspace,
 } from '../runtime-server/factory/index.ts';
 import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
@@ -39,8 +40,8 @@ export interface RuntimeOptions {
   readonly folder: DataFolder;
   /** 0 = any free one. */
   readonly port: number;
-  /** Absolute path of the prepared workspace. */
-  readonly workspace: string;
+  /** Prepares the workspace. Called once both doors are taken: a start that cannot be must leave nothing behind. */
+  readonly workspace: () => Promise<PreparedWorkspace>;
   /** The person's environment; bots inherit from it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -54,6 +55,7 @@ export interface RuntimeOptions {
 export interface Runtime {
   readonly port: number;
   readonly url: string;
+  readonly workspace: PreparedWorkspace;
   readonly notices: readonly string[];
   /** How an embedded cloud API reaches this runtime, and with which credential. New at each start, in memory alone. */
   readonly link: Link;
@@ -91,6 +93,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   const { folder, clock, ids, log, env } = options;
   const { places, ownerToken, computer } = folder;
   const doors = await openEngineDoors(places, options.port, closing);
+  const workspace = await options.workspace();
 
   const store = await openStore({
     file: places.runtimeDb,
@@ -158,7 +161,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     timers: systemTimers,
     ids,
     log,
-    workspace: options.workspace,
+    workspace: workspace.path,
     home: places.home,
     userHome: homedir(),
     computerId: computer.id,
@@ -177,6 +180,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   return {
     port: doors.port,
     url: doors.url,
+    workspace,
     notices: store.notices,
     linkToken,
     link: { open: () => openEngine(places.engineSocket) },

@@ -78,10 +78,12 @@ test.each(['GANTRY_PORT', 'GANTRY_ENGINE_PORT'])(
     const failed = await start(home, { [name]: String(port) }).catch((error: unknown) => error);
     expect(failed).toMatchObject({ code: 'transport', fact: `Port ${port} is taken.` });
     const places = placesIn(home);
-    for (const left of [places.url, places.engineSocket, places.holder, places.runtimeDb]) {
+    const named = [places.url, places.engineSocket, places.holder, places.runtimeDb];
+    for (const left of [...named, places.lastWorkspace, places.defaultWorkspace]) {
       expect([left, existsSync(left)]).toEqual([left, false]);
     }
     const again = await start(home);
+    expect(again.workspaceCreated).toBe(true);
     expect((await again.call('GET', '/api/factory/health')).status).toBe(200);
   },
 );
