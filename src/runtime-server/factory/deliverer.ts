@@ -8,7 +8,7 @@ import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { LaneWorker } from './deps.ts';
-import type { DeliverResult, HarnessBot } from './harness/harness.ts';
+import type { DeliverResult, HarnessBot, Outgoing } from './harness/harness.ts';
 import { agentOfLane, type DeliveryRecord, type QueuedSend } from './model.ts';
 import { unreadable } from './readable.ts';
 import { recordMove } from './records.ts';
@@ -99,25 +99,38 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   };
 
   const attempt = async (item: LaneItem, queued: QueuedSend): Promise<LaneOutcome> => {
-    if (item.interrupted) {
+    if (item.interrupted) return goOn(item, queued);
+    const why = obstacle(queued.agentId);
+    const bot = deps.registry.bot(queued.agentId);
+    if (why !== null || bot === null) return hold(item, queued, why ?? 'it is not running');
+    heldFor.delete(queued.agentId);
+    const result = await type(queued, (message) => bot.deliver(message));
+    if (result.state === 'held') return hold(item, queued, result.why);
+    return settle(item, result);
+  };
+
+  /** An earlier runtime ended while it typed this. Only a harness that can tell how far it came may go on with it. */
+  const goOn = async (item: LaneItem, queued: QueuedSend): Promise<LaneOutcome> => {
+    const away = unreadable(deps.panes);
+    if (away !== null) return hold(item, queued, `the panes cannot be read: ${away}`);
+    const bot = deps.registry.bot(queued.agentId);
+    const result = bot === null ? null : await type(queued, (message) => bot.resume(message));
+    if (result === null) {
       return settle(item, {
         state: 'unconfirmed',
         detail: 'Gantry was stopped while it was typing this. Look at the pane before you send it again.',
       });
     }
-    const why = obstacle(queued.agentId);
-    const bot = deps.registry.bot(queued.agentId);
-    if (why !== null || bot === null) return hold(item, queued, why ?? 'it is not running');
-    heldFor.delete(queued.agentId);
-    const result = await type(bot, queued);
-    if (result.state === 'held') return hold(item, queued, result.why);
-    return settle(item, result);
+    return result.state === 'held' ? hold(item, queued, result.why) : settle(item, result);
   };
 
-  const type = async (bot: HarnessBot, queued: QueuedSend): Promise<DeliverResult> => {
+  const type = async <Result>(
+    queued: QueuedSend,
+    way: (message: Outgoing) => Promise<Result>,
+  ): Promise<Result | DeliverResult> => {
     underWay.set(queued.agentId, queued.deliveryId);
     try {
-      return await bot.deliver({
+      return await way({
         deliveryId: queued.deliveryId,
         senderLine: queued.senderLine,
         text: queued.text,

@@ -1,6 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { HarnessBot, Outgoing } from '../../../src/runtime-server/factory/harness/harness.ts';
+import { takeKey } from '../../../src/runtime-server/factory/harness/shell/start-file.ts';
+import { composeCommands } from '../../../src/runtime-server/factory/harness/wording.ts';
 import { createScratch, eventually, gateOpen, outgoing, reaches, type Scratch } from './bench-of-one.ts';
 
 let scratch: Scratch;
@@ -175,6 +178,70 @@ test('a restart of the runtime that changes nothing changes no time either', asy
   const again = scratch.restarted().attach(spec(bot.agentId), bot.paneId);
   await gateOpen(again);
   expect(again.state()).toEqual({ state: 'idle', reason: null, since });
+});
+
+/** What a runtime that was killed between two bytes has done: put the text into the shell's line, and maybe pressed Enter. */
+async function cutOff(bot: HarnessBot, message: Outgoing, entered: boolean): Promise<HarnessBot> {
+  const { messageFile } = scratch.facts.get(bot.agentId) as { messageFile: string };
+  writeFileSync(messageFile, `${message.deliveryId}\n${composeCommands(message)}`);
+  await scratch.panes.write(bot.paneId, takeKey);
+  await eventually(() => screen(bot).includes('# From owner'));
+  bot.close();
+  if (entered) await scratch.panes.write(bot.paneId, '\r');
+  return scratch.restarted().attach(spec(bot.agentId), bot.paneId);
+}
+
+const lines = (file: string) => readFileSync(join(scratch.work, file), 'utf8').split('\n').length - 1;
+
+test('a message cut off before Enter is entered once by the next runtime, and one cut off after it is only confirmed', async () => {
+  for (const entered of [false, true]) {
+    const bot = await scratch.up({});
+    await gateOpen(bot);
+    const file = `cut-${entered}.txt`;
+    const message = outgoing(`echo once >> ${file}`);
+    const again = await cutOff(bot, message, entered);
+    // Until the journal, too, holds the prompt after the command.
+    if (entered)
+      await eventually(() => scratch.panes.get(bot.paneId)?.facts.bottom.at(-1)?.trimEnd().endsWith('$') === true);
+    if (entered) again.close();
+    const after = entered ? scratch.restarted().attach(spec(bot.agentId), bot.paneId) : again;
+    expect(await after.resume(message)).toMatchObject({ state: 'verified', evidence: 'hook' });
+    await gateOpen(after);
+    expect(lines(file)).toBe(1);
+  }
+});
+
+test('an Enter that is still on its way when the next runtime looks is not pressed twice', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  const message = outgoing('echo once >> late.txt');
+  const again = await cutOff(bot, message, true);
+  const result = await again.resume(message);
+  expect(result === null || result.state === 'verified' || result.state === 'held').toBe(true);
+  await gateOpen(again);
+  expect(lines('late.txt')).toBe(1);
+});
+
+test('a message that was put into the line and never entered gives way to the next one', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  const again = await cutOff(bot, outgoing('echo first >> way.txt'), false);
+  await gateOpen(again);
+  expect(await again.deliver(outgoing('echo second >> way.txt'))).toMatchObject({ state: 'verified' });
+  await gateOpen(again);
+  expect(readFileSync(join(scratch.work, 'way.txt'), 'utf8')).toBe('second\n');
+});
+
+test('a message that a person has changed in the line is a draft, and what nobody reported is not typed again', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  const message = outgoing('echo mine');
+  const again = await cutOff(bot, message, false);
+  await gateOpen(again);
+  await scratch.panes.write(bot.paneId, ' and yours');
+  await eventually(() => screen(again).includes('and yours'));
+  expect(await again.resume(message)).toEqual({ state: 'held', why: 'draft' });
+  expect(await again.resume(outgoing('echo never'))).toBeNull();
 });
 
 test('taken up while the engine cannot be read, it is held until the engine is back and the journal was read', async () => {

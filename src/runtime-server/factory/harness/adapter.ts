@@ -72,6 +72,8 @@ export interface Driver {
   /** What stands in the way of typing although the state is idle: `draft`, a closed composer. null: nothing. */
   obstacle(): string | null;
   deliver(message: Outgoing): Promise<DeliverResult>;
+  /** For a harness whose program says how far a message came: see `HarnessBot.resume`. */
+  resume?(message: Outgoing): Promise<DeliverResult | null>;
   onFacts?(facts: PaneFacts): void;
   onOsc?(osc: PaneOsc): void;
   onHook?(event: string, payload: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>>;

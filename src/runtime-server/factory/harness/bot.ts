@@ -180,6 +180,7 @@ export function createBot(options: BotOptions): LiveBot {
         const now = gate();
         return now.open ? driver.deliver(message) : { state: 'held', why: now.why };
       }),
+    resume: (message) => delivering.run(async () => (await driver.resume?.(message)) ?? null),
     async input({ text = '', keys = [], paste = false }) {
       if (text === '' && keys.length === 0) {
         throw new AppError('usage', 'Neither text nor keys were given.', 'Give text, keys or both.');

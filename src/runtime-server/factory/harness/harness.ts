@@ -102,6 +102,11 @@ export interface HarnessBot {
   onGate(listener: () => void): () => void;
   /** One at a time per bot; shares its lock with {@link input}. Never types unless {@link gate} is open. ≤ 10 s. */
   deliver(message: Outgoing): Promise<DeliverResult>;
+  /**
+   * Goes on with a message whose delivery was cut off when the runtime ended. Null where nobody can tell how far it came:
+   * then it must not be typed again. As {@link deliver} otherwise.
+   */
+  resume(message: Outgoing): Promise<DeliverResult | null>;
   /** A person's keystrokes: text first, then keys. `usage` for an unknown key or when both are empty. */
   input(input: PaneInput): Promise<void>;
   /** A hook of the harness's own process; the answer is what the hook prints. Unknown events change nothing. */

@@ -80,6 +80,23 @@ function driveShell(context: DriverContext): Driver {
   /** Counts commands that were started, prompts for more, and new prompts: it moves when Enter was taken. */
   let moves = 0;
   let draft = false;
+  /** The message whose text the shell has put into its line and not entered yet. */
+  let standing: string | null = null;
+  /** How far earlier messages came by the journal, for {@link Driver.resume}; only its last stretch is known. */
+  const came = new Map<string, 'stands' | 'entered' | 'dropped'>();
+
+  /** What becomes of the text in the line. While the journal is read, nobody but the earlier runtime pressed Enter. */
+  function follow(signal: string, id: string): void {
+    if (signal === 'took') {
+      standing = id;
+      came.set(id, 'stands');
+    }
+    if (standing === null || (signal !== 'start' && signal !== 'more' && signal !== 'ready')) return;
+    if (signal === 'ready') came.set(standing, 'dropped');
+    else if (early !== null) came.set(standing, 'entered');
+    else came.delete(standing);
+    standing = null;
+  }
 
   /** `judged`: false for a signal that a later one has overtaken. */
   function take({ signal, fields }: ShellSignal, offset: number, judged = true): void {
@@ -94,6 +111,7 @@ function driveShell(context: DriverContext): Driver {
       moves += 1;
       draft = false;
     }
+    follow(signal, first);
     if (judged) judge.event('osc', signal, { status, id: first });
   }
 
@@ -136,6 +154,8 @@ function driveShell(context: DriverContext): Driver {
       const last = facts.bottom.at(-1) ?? '';
       if (draft && last.trimEnd() === prompt.text.trimEnd()) draft = false;
       if (draft) return 'draft';
+      // Our own text is no person's draft. If somebody has changed it, the shell says so when the next message comes.
+      if (standing !== null) return null;
       // A screen older than the prompt says nothing; the shell itself looks once more when the message is taken.
       if (facts.offset < prompt.offset) return null;
       return last.startsWith(prompt.text) && last.slice(prompt.text.length).trim() !== '' ? 'draft' : null;
@@ -146,36 +166,55 @@ function driveShell(context: DriverContext): Driver {
       else takeOsc(osc);
     },
     onEngine: () => void catchUp(),
-    async deliver(message: Outgoing): Promise<DeliverResult> {
-      const text = composeCommands(message);
-      await writeFile(messageFile, `${message.deliveryId}\n${text}`, { mode: 0o600 });
-      const offer = async (): Promise<'took' | 'draft' | null> => {
-        reports.delete(message.deliveryId);
-        await panes.write(paneId, takeKey);
-        await context.until(() => reports.has(message.deliveryId), takeMs);
-        return reports.get(message.deliveryId) ?? null;
-      };
-      const enter = async (): Promise<boolean> => {
-        const before = moves;
-        await panes.write(paneId, '\r');
-        return context.until(() => moves > before, acceptMs);
-      };
-      reports.clear();
-      return context.typing.run(async () => {
-        const gate = context.gate();
-        if (!gate.open) return { state: 'held', why: gate.why };
-        const answer = await offer();
-        if (answer === 'draft') return { state: 'held', why: 'draft' };
-        if (answer === null) return { state: 'held', why: 'the shell did not answer; it may be busy' };
-        if (await enter()) return { state: 'verified', evidence: 'hook', detail: seen };
-        // Once more, and only when the line is still exactly ours: the same key answers `took` for an equal line.
-        if ((await offer()) === 'took' && (await enter())) return { state: 'verified', evidence: 'hook', detail: seen };
-        return {
-          state: 'unconfirmed',
-          evidence: null,
-          detail: 'the shell held the text, but did not report that it took it after Enter',
-        };
-      });
+    deliver,
+    async resume(message) {
+      await context.until(() => early === null, takeMs);
+      if (early !== null) return { state: 'held', why: 'starting' };
+      const how = came.get(message.deliveryId);
+      if (how === undefined) return null;
+      if (how === 'entered') return { state: 'verified', evidence: 'hook', detail: seen };
+      if (how === 'dropped') return deliver(message);
+      // The key follows an Enter that is still on its way, so the answer is about the line after it.
+      const result = await put(message, 'stands');
+      return result.state === 'held' && standing !== message.deliveryId ? null : result;
     },
   };
+
+  function deliver(message: Outgoing): Promise<DeliverResult> {
+    return put(message, 'anew');
+  }
+
+  /** Offers a text to the shell and enters it. `stands`: only if it stands in the line already; nothing is put there. */
+  async function put(message: Outgoing, how: 'anew' | 'stands'): Promise<DeliverResult> {
+    const text = composeCommands(message);
+    const offer = async (sign: '' | '='): Promise<'took' | 'draft' | null> => {
+      await writeFile(messageFile, `${sign}${message.deliveryId}\n${text}`, { mode: 0o600 });
+      reports.delete(message.deliveryId);
+      await panes.write(paneId, takeKey);
+      await context.until(() => reports.has(message.deliveryId), takeMs);
+      return reports.get(message.deliveryId) ?? null;
+    };
+    const enter = async (): Promise<boolean> => {
+      const before = moves;
+      await panes.write(paneId, '\r');
+      return context.until(() => moves > before, acceptMs);
+    };
+    reports.clear();
+    return context.typing.run(async () => {
+      const gate = context.gate();
+      if (!gate.open) return { state: 'held', why: gate.why };
+      const answer = await offer(how === 'anew' ? '' : '=');
+      if (answer === 'draft') return { state: 'held', why: 'draft' };
+      if (answer === null) return { state: 'held', why: 'the shell did not answer; it may be busy' };
+      if (await enter()) return { state: 'verified', evidence: 'hook', detail: seen };
+      // Once more, and only when the line is still exactly ours: an empty one was entered, late.
+      if ((await offer('=')) === 'took' && (await enter()))
+        return { state: 'verified', evidence: 'hook', detail: seen };
+      return {
+        state: 'unconfirmed',
+        evidence: null,
+        detail: 'the shell held the text, but did not report that it took it after Enter',
+      };
+    });
+  }
 }

@@ -4,7 +4,8 @@
  *
  * A message does not come through the keyboard. It lies in a file; one private key makes readline put it into an empty line and
  * say so (`took`), or say that a person's draft stands there (`draft`). Only then is Enter pressed. So no draft is ever mixed
- * with a message, no pasted control character means anything, and the shell itself is the witness of what it took.
+ * with a message, no pasted control character means anything, and the shell itself is the witness of what it took. A message
+ * that was put there and never entered, because the runtime ended, is no draft: the next one takes its place.
  *
  * The person's own start files are not read: their prompt, traps and key bindings would break the reports. PATH and all other
  * variables come from the environment that Gantry was started in.
@@ -58,19 +59,25 @@ unset HISTFILE INPUTRC
 shopt -s interactive_comments checkwinsize
 __gantry_count=0
 __gantry_status=0
+__gantry_put=
 __gantry_prompt() {
   __gantry_status=$?
+  __gantry_put=
   __gantry_count=$((__gantry_count + 1))
   # A program that was killed may have left mouse and focus reports on; they would be typed into the line.
   printf '\\e[?1000l\\e[?1002l\\e[?1003l\\e[?1006l\\e[?1004l\\e]133;D;%s\\a\\e]133;A\\a' "$__gantry_status"
   return $__gantry_status
 }
 __gantry_take() {
-  local id text
+  local id text only=
   { IFS= read -r id; IFS= read -r -d '' text; } 2>/dev/null < ${quote(messageFile)}
   [[ -n $id ]] || return 0
-  if [[ -z $READLINE_LINE ]]; then
+  # "=id": nothing is put anywhere, only said whether the text stands in the line.
+  if [[ $id == =* ]]; then
+    id=\${id#=}
+  elif [[ -z $READLINE_LINE || $READLINE_LINE == "$__gantry_put" ]]; then
     READLINE_LINE=$text
+    __gantry_put=$text
     READLINE_POINT=\${#text}
   fi
   if [[ $READLINE_LINE == "$text" ]]; then
