@@ -15,8 +15,8 @@ export interface ThreadPlan {
 }
 
 export interface ThreadService {
-  /** `not_found` when the bot is not here. */
-  plan(title: string, bot: string | undefined): ThreadPlan;
+  /** `not_found` when the bot is not here. A bot (`opener`) opens threads of its own alone; another one is `refused`. */
+  plan(title: string, bot: string | undefined, opener: string | undefined): ThreadPlan;
   create(plan: ThreadPlan, by: Actor): Promise<Thread>;
 }
 
@@ -30,9 +30,16 @@ export interface ThreadServiceDeps {
 
 export function createThreadService(deps: ThreadServiceDeps): ThreadService {
   return {
-    plan(title, bot) {
-      if (bot === undefined) return { title, botId: null };
+    plan(title, bot, opener) {
+      if (bot === undefined) return { title, botId: opener ?? null };
       const member = deps.registry.find(bot);
+      if (member !== null && opener !== undefined && member.id !== opener) {
+        throw new AppError(
+          'refused',
+          `A bot cannot open a thread with ${member.address}.`,
+          'Leave `bot` out: the thread is then its own. Write to the other bot with a send.',
+        );
+      }
       if (member !== null) return { title, botId: member.id };
       throw new AppError('not_found', `Nobody has the address "${bot}".`, 'List bots with `gantry agents ls`.');
     },

@@ -260,6 +260,33 @@ test('a message of a thread is recorded, carries the way to answer, and the answ
   expect(await engine.call('GET', `/threads/${id}/messages`, undefined, { token })).toMatchObject({ status: 200 });
 });
 
+test('a bot sees the threads that concern it alone, and opens threads of its own alone', async () => {
+  const engine = shared.current;
+  const team = await startShells(engine, 'web', 'api');
+  const open = async (body: object, token?: string) =>
+    (await engine.call<{ id: string; botId: string }>('POST', '/threads', body, token === undefined ? {} : { token }))
+      .body;
+  const [web, api] = [await engine.botToken(`web@${team}`), await engine.botToken(`api@${team}`)];
+  const seen = async (token: string) => {
+    const { body } = await engine.call<{ threads: { id: string }[] }>('GET', '/threads', undefined, { token });
+    return body.threads.map(({ id }) => id);
+  };
+  const ofNobody = await open({ title: 'of nobody' });
+  const ofWeb = await open({ title: 'of web', bot: `web@${team}` });
+  const own = await open({ title: 'its own' }, web);
+  expect(own.botId).toBe((await engine.agent(`web@${team}`)).id);
+  expect(await send(engine, { to: `channel:${own.id}`, text: 'x' }, { token: web })).toMatchObject({ status: 200 });
+  expect(await seen(web)).toEqual([own.id, ofWeb.id]);
+  expect(await seen(api)).toEqual([]);
+  await send(engine, { to: `api@${team}`, text: 'echo joined', threadId: ofNobody.id });
+  expect(await seen(api)).toEqual([ofNobody.id]);
+  const other = { title: 'x', bot: `api@${team}` };
+  expect(await engine.call('POST', '/threads', other, { token: web })).toMatchObject({
+    status: 403,
+    body: { error: { code: 'refused' } },
+  });
+});
+
 test('threads come newest message first, by bot, in pages', async () => {
   const engine = shared.current;
   const team = await startShells(engine, 'web', 'api');

@@ -80,17 +80,22 @@ export function orchestrationRoutes(deps: OrchestrationRoutesDeps): BoundRoute[]
       const lastEventId = Array.isArray(header) ? header[0] : header;
       return streamEvents(deps.events, { after: query.after, lastEventId }, sink);
     }),
-    bind(listThreads, async ({ query }) => {
+    bind(listThreads, async ({ query, principal }) => {
       const limit = query.limit ?? defaultLimit;
       const before = decodeCursor(query.cursor, threadCursor) ?? undefined;
       const rows = await store.read((tx) =>
-        threads.listThreads(tx, { agentId: agentFilter(query.bot), before, limit: limit + 1 }),
+        threads.listThreads(tx, {
+          agentId: agentFilter(query.bot),
+          seenBy: principal.agentId,
+          before,
+          limit: limit + 1,
+        }),
       );
       const { shown, nextCursor } = page(rows, limit, (last) => encodeCursor(Date.parse(last.lastMessageAt), last.id));
       return { body: { threads: shown, nextCursor } };
     }),
     bind(createThread, async ({ body, principal }) => {
-      const plan = deps.threads.plan(body.title, body.bot);
+      const plan = deps.threads.plan(body.title, body.bot, principal.agentId);
       if (body.dryRun === true) return { status: 200 as const, body: { dryRun: true as const, plan } };
       const sender = senderOf(principal);
       return {

@@ -103,6 +103,8 @@ export function insertMessage(tx: Tx, message: NewMessage): void {
 
 export interface ThreadFilter {
   readonly agentId?: string | undefined;
+  /** Only threads that concern this bot, see {@link threadConcerns}. */
+  readonly seenBy?: string | undefined;
   /** Only threads before this place in the list. */
   readonly before?: { readonly at: number; readonly id: string } | undefined;
   readonly limit: number;
@@ -115,6 +117,11 @@ export function listThreads(tx: Read, filter: ThreadFilter): Thread[] {
   if (filter.agentId !== undefined) {
     conditions.push('agent_id = ?');
     values.push(filter.agentId);
+  }
+  if (filter.seenBy !== undefined) {
+    conditions.push(`(agent_id = ? OR EXISTS (
+      SELECT 1 FROM factory_message m WHERE m.thread_id = factory_thread.id AND m.agent_id = ?))`);
+    values.push(filter.seenBy, filter.seenBy);
   }
   if (filter.before !== undefined) {
     conditions.push('(last_message_at, id) < (?, ?)');
