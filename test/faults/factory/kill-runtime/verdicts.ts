@@ -9,7 +9,7 @@ import { runtimeMigrations } from '../../../support/bench/runtime-migrations.ts'
 import { type Delivery, token, tokensIn, type Witnessed } from './record.ts';
 
 const onTheirWay = ['accepted', 'queued'];
-const settleMs = 120_000;
+const settleMs = 60_000;
 
 /** All deliveries by id, over all pages. */
 export async function allDeliveries(caller: Caller): Promise<{ list: Delivery[]; byId: Map<string, Delivery> }> {
@@ -30,12 +30,17 @@ export async function allDeliveries(caller: Caller): Promise<{ list: Delivery[];
 /** Waits until no delivery is on its way any more. */
 export async function settledDeliveries(caller: Caller): Promise<Map<string, Delivery>> {
   const end = performance.now() + settleMs;
+  let waiting: Delivery[] = [];
   while (performance.now() < end) {
     const { byId } = await allDeliveries(caller);
-    if (![...byId.values()].some(({ state }) => onTheirWay.includes(state))) return byId;
+    waiting = [...byId.values()].filter(({ state }) => onTheirWay.includes(state));
+    if (waiting.length === 0) return byId;
     await delay(500);
   }
-  throw new Error(`Deliveries were still on their way after ${settleMs / 1000} s.`);
+  const agents = await caller.call('GET', '/api/factory/agents');
+  throw new Error(
+    `${waiting.length} deliveries were still on their way after ${settleMs / 1000} s: ${JSON.stringify({ first: waiting.at(-1), agents })}`,
+  );
 }
 
 /** Acknowledged deliveries that are not there, and ids or keys that are there twice. */
