@@ -15,7 +15,7 @@ import { createEvents } from './data/events.ts';
 import { queriesOf } from './data/queries.ts';
 import { createSentTexts } from './data/sent-texts.ts';
 import { createSettingsStore } from './data/settings.ts';
-import { createStreamSlots } from './data/stream-slots.ts';
+import { createStreamSlots, eventSlots, screenSlots } from './data/stream-slots.ts';
 import { NowProvider } from './ui/now.tsx';
 
 const queryClient = new QueryClient({
@@ -34,9 +34,9 @@ const api = createApi();
 const services: Services = {
   api,
   queries: queriesOf(api),
-  events: createEvents(api, queryClient),
+  events: createEvents({ api, client: queryClient, slots: createStreamSlots(navigator.locks, eventSlots) }),
   settings: createSettingsStore(localStorage),
-  slots: createStreamSlots(navigator.locks),
+  slots: createStreamSlots(navigator.locks, screenSlots),
   sentTexts: createSentTexts(),
   paneRequests: createPaneRequests(),
   actions: createActionStore(),

@@ -66,15 +66,41 @@ test('more live panes than a browser has streams for: each shows what is typed i
   expect(first.errors).toEqual([]);
 });
 
-test('a second window of the same browser works beside the first', async () => {
-  const page = await first.context.newPage();
-  await page.goto(`${gantry.origin}/floor`);
-  await page.locator('[data-bot="two@many"]').click();
-  await expect.poll(() => focusedName(page)).toBe('Terminal of two');
-  await page.keyboard.type('echo from-the-second');
-  await page.keyboard.press('Enter');
-  await seeInPane(page, 'two', /^from-the-second/m);
-  await page.close();
+test('four windows of the same browser work beside each other', async () => {
+  const windows = [];
+  for (const name of ['two', 'three', 'four']) {
+    const page = await first.context.newPage();
+    windows.push(page);
+    await page.goto(`${gantry.origin}/floor`);
+    await page.locator(`[data-bot="${name}@many"]`).click();
+    await expect.poll(() => focusedName(page)).toBe(`Terminal of ${name}`);
+    await page.keyboard.type(`echo from-another-${name}`);
+    await page.keyboard.press('Enter');
+    await seeInPane(page, name, new RegExp(`^from-another-${name}`, 'm'));
+  }
+  const last = windows.at(-1)!;
+  await last.keyboard.type('sleep 5');
+  await last.keyboard.press('Enter');
+  for (const page of [first.page, ...windows]) {
+    await page.locator('[data-bot="four@many"]', { hasText: 'Working' }).waitFor();
+  }
+  for (const page of windows) await page.close();
+});
+
+test('a terminal drawn by the graphics card, or by what stands in for it, leaves no error', async () => {
+  const seen = await visit(browser, `${gantry.origin}/floor`, { like: first.context });
+  await seen.page.evaluate(() => localStorage.removeItem('gantry.settings'));
+  await seen.page.reload();
+  await seen.page.locator('[data-bot="six@many"]').click();
+  await expect.poll(() => focusedName(seen.page)).toBe('Terminal of six');
+  await seen.page.keyboard.type('echo drawn');
+  await seen.page.keyboard.press('Enter');
+  await seen.page
+    .locator('[data-pane-terminal] .xterm-screen canvas, [data-pane-terminal] .xterm-rows')
+    .first()
+    .waitFor();
+  expect(seen.errors).toEqual([]);
+  await seen.close();
 });
 
 test('while the pane host cannot be read, every bot keeps its state and its last screen; then all goes on', async () => {

@@ -5,6 +5,10 @@
 import type { QueryClient } from '@tanstack/react-query';
 import type { Api } from './api.ts';
 import { createEventCache, type KnownEvent, parseFactoryEvent } from './event-cache.ts';
+import type { StreamSlots } from './stream-slots.ts';
+
+/** How often a window without a stream of its own reads the lists again, in ms. */
+const readEvery = 3000;
 
 /** Events kept for the feed; more is in the ledger. */
 const feedLength = 200;
@@ -32,13 +36,21 @@ export interface Events {
   close(): void;
 }
 
-export function createEvents(api: Api, client: QueryClient, now: () => number = Date.now): Events {
+export interface EventsDeps {
+  readonly api: Api;
+  readonly client: QueryClient;
+  readonly slots: StreamSlots;
+}
+
+export function createEvents({ api, client, slots }: EventsDeps, now: () => number = Date.now): Events {
   const cache = createEventCache(client);
   const listeners = new Set<() => void>();
   let link: LinkState = { kind: 'linking', retryAt: null, error: null, since: now() };
   let feed: readonly FeedEntry[] = [];
-  let stream: { close(): void } | null = null;
-  let opened = false;
+  let stop: (() => void) | null = null;
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  let closed = false;
+  let wasOpen = false;
   let count = 0;
 
   function tell(): void {
@@ -49,6 +61,63 @@ export function createEvents(api: Api, client: QueryClient, now: () => number = 
     tell();
   }
 
+  function open(release: () => void): void {
+    const opened = api.factory.factoryEvents(
+      {},
+      {
+        onEvent(message) {
+          if (message.event === 'reset') return cache.voidAll();
+          const event = parseFactoryEvent(message.data);
+          if (event === null) return;
+          cache.apply(event);
+          count += 1;
+          feed = [{ key: message.id ?? `live-${count}`, event }, ...feed].slice(0, feedLength);
+          tell();
+        },
+        onState(state) {
+          if (state.kind === 'open') {
+            // What is live only (states, the pane host) was missed while the stream was away.
+            if (wasOpen) {
+              api.renewSession();
+              cache.voidAll();
+            }
+            wasOpen = true;
+            setLink({ kind: 'linked', retryAt: null, error: null });
+          } else if (state.kind === 'waiting') {
+            setLink({ kind: 'reconnecting', retryAt: now() + state.retryInMs, error: state.error });
+          } else if (state.kind === 'ended' && state.error !== null) {
+            setLink({ kind: 'off', retryAt: null, error: state.error });
+          }
+        },
+      },
+    );
+    stop = () => {
+      opened.close();
+      release();
+    };
+  }
+
+  /** Streams if a slot is free, else reads the lists now and then until one is: other windows hold the streams. */
+  async function begin(): Promise<void> {
+    if (closed || stop !== null) return;
+    const slot = await slots.take(false, () => {});
+    if (slot !== null) {
+      if (closed) return slot.release();
+      return open(() => slot.release());
+    }
+    if (!document.hidden) {
+      try {
+        await api.factory.factoryHealth();
+        if (wasOpen) cache.voidAll();
+        wasOpen = true;
+        setLink({ kind: 'linked', retryAt: null, error: null });
+      } catch (error) {
+        setLink({ kind: 'reconnecting', retryAt: now() + readEvery, error });
+      }
+    }
+    if (!closed) timer = setTimeout(() => void begin(), readEvery);
+  }
+
   return {
     link: () => link,
     feed: () => feed,
@@ -57,39 +126,12 @@ export function createEvents(api: Api, client: QueryClient, now: () => number = 
       return () => listeners.delete(listener);
     },
     start() {
-      stream ??= api.factory.factoryEvents(
-        {},
-        {
-          onEvent(message) {
-            if (message.event === 'reset') return cache.voidAll();
-            const event = parseFactoryEvent(message.data);
-            if (event === null) return;
-            cache.apply(event);
-            count += 1;
-            feed = [{ key: message.id ?? `live-${count}`, event }, ...feed].slice(0, feedLength);
-            tell();
-          },
-          onState(state) {
-            if (state.kind === 'open') {
-              // What is live only (states, the pane host) was missed while the stream was away.
-              if (opened) {
-                api.renewSession();
-                cache.voidAll();
-              }
-              opened = true;
-              setLink({ kind: 'linked', retryAt: null, error: null });
-            } else if (state.kind === 'waiting') {
-              setLink({ kind: 'reconnecting', retryAt: now() + state.retryInMs, error: state.error });
-            } else if (state.kind === 'ended' && state.error !== null) {
-              setLink({ kind: 'off', retryAt: null, error: state.error });
-            }
-          },
-        },
-      );
+      void begin();
     },
     close() {
-      stream?.close();
-      stream = null;
+      closed = true;
+      if (timer !== null) clearTimeout(timer);
+      stop?.();
       cache.close();
       listeners.clear();
     },

@@ -1,10 +1,11 @@
 /**
- * A browser gives a page and its other windows six connections to one server. Streams of screens may hold three of them,
- * over all windows together (Web Locks); a pane without a slot reads its screen once a second instead. The pane a person
- * works in comes first: it takes the slot of the one that was in use longest ago.
+ * A browser gives a page and its other windows six connections to one server. Streams may hold five of them, over all windows
+ * together (Web Locks): three for screens, two for events. What has no slot reads from time to time instead. The pane a
+ * person works in comes first: it takes the slot of the one that was in use longest ago.
  */
 
-export const slotCount = 3;
+export const screenSlots = { name: 'gantry-screen', count: 3 } as const;
+export const eventSlots = { name: 'gantry-events', count: 2 } as const;
 
 export interface Slot {
   /** Called once when the slot must be given to a pane that matters more. */
@@ -19,16 +20,19 @@ export interface StreamSlots {
 
 type Locks = Pick<LockManager, 'request'>;
 
-export function createStreamSlots(locks: Locks | undefined): StreamSlots {
+export function createStreamSlots(
+  locks: Locks | undefined,
+  { name, count }: { readonly name: string; readonly count: number },
+): StreamSlots {
   /** Slots of this window, oldest first. */
   const held: Slot[] = [];
 
   /** Holds the lock until the returned function is called; null when somebody else holds it. */
-  function lock(name: string): Promise<(() => void) | null> {
+  function lock(one: string): Promise<(() => void) | null> {
     return new Promise((resolve) => {
       if (locks === undefined) return resolve(null);
       void locks
-        .request(name, { ifAvailable: true }, (granted) => {
+        .request(one, { ifAvailable: true }, (granted) => {
           if (granted === null) {
             resolve(null);
             return undefined;
@@ -41,9 +45,9 @@ export function createStreamSlots(locks: Locks | undefined): StreamSlots {
 
   async function takeFree(onTaken: () => void): Promise<Slot | null> {
     // Without Web Locks (an old or insecure page) the window counts for itself.
-    if (locks === undefined) return held.length < slotCount ? add(() => {}, onTaken) : null;
-    for (let index = 0; index < slotCount; index += 1) {
-      const release = await lock(`gantry-screen-${index}`);
+    if (locks === undefined) return held.length < count ? add(() => {}, onTaken) : null;
+    for (let index = 0; index < count; index += 1) {
+      const release = await lock(`${name}-${index}`);
       if (release !== null) return add(release, onTaken);
     }
     return null;

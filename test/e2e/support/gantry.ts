@@ -1,6 +1,6 @@
 /** The real product as a person starts it: `gantry start --headless`, with a home of its own, and the ways it ends. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildRenderer, root } from './renderer.ts';
@@ -39,14 +39,14 @@ export async function startGantry(options: { workspace?: 'empty' } = {}): Promis
   const home = join(folder, '.gantry');
   const empty = join(folder, 'work');
   mkdirSync(empty);
+  // npm in a pane must not ask the registry for news.
+  writeFileSync(join(folder, '.npmrc'), 'update-notifier=false\n');
   const env = {
     ...process.env,
     HOME: folder,
     GANTRY_HOME: home,
     GANTRY_PORT: undefined,
     GANTRY_ENGINE_PORT: undefined,
-    // A shell in a pane must not ask the registry for news.
-    npm_config_update_notifier: 'false',
   };
   const main = join(root, 'src', 'cli', 'main.ts');
   let child: ChildProcess | null = null;

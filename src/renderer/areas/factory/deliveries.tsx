@@ -1,10 +1,10 @@
 /** What became of messages: state and the witness of it in words. */
 import { useQuery } from '@tanstack/react-query';
-import type { HarnessName } from '../../../contracts/factory/agent.ts';
+import { agentStates, type HarnessName } from '../../../contracts/factory/agent.ts';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';
 import { useServices } from '../../app/services.tsx';
 import { Ago } from '../../ui/now.tsx';
-import { deliveryStatus, Status } from '../../ui/status.tsx';
+import { agentStatus, deliveryStatus, Status } from '../../ui/status.tsx';
 
 /** Shown above the composer; the rest is in the inspector. */
 const shownRows = 3;
@@ -27,10 +27,20 @@ export function witnessWords(evidence: Delivery['evidence'], harness: HarnessNam
   }
 }
 
+/** Why a message waits, as a person would say it: a reason that begins with a state's wire word gets the state's own word. */
+export function detailWords(detail: string | undefined): string | null {
+  if (detail === undefined) return null;
+  const [, state, rest] = /^([a-z_]+)(?:: (.*))?$/s.exec(detail) ?? [];
+  const known = agentStates.find((one) => one === state);
+  if (known === undefined) return detail;
+  const word = agentStatus[known].word.toLowerCase();
+  return rest === undefined ? `it is ${word}` : `${word}: ${rest}`;
+}
+
 export function DeliveryRow({ delivery, harness }: { delivery: Delivery; harness: HarnessName | undefined }) {
   const { sentTexts } = useServices();
   const witness = witnessWords(delivery.evidence, harness);
-  const said = witness ?? delivery.detail ?? null;
+  const said = witness ?? detailWords(delivery.detail);
   return (
     <li className="flex h-6 items-center gap-2 px-3 text-meta" data-delivery={delivery.id} data-state={delivery.state}>
       <Status look={deliveryStatus[delivery.state]} wire={delivery.state} />

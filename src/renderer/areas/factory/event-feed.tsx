@@ -9,7 +9,7 @@ import type { FeedEntry } from '../../data/events.ts';
 import { Empty } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { agentStatus, deliveryStatus, Status } from '../../ui/status.tsx';
-import { witnessWords } from './deliveries.tsx';
+import { detailWords, witnessWords } from './deliveries.tsx';
 
 type TeamChange = Extract<KnownEvent, { type: 'team.changed' }>['data']['change'];
 const teamWords: Readonly<Record<TeamChange, string>> = {
@@ -93,13 +93,13 @@ function EventRow({ event, agents }: { event: KnownEvent; agents: readonly Agent
   }
   if (event.type === 'delivery') {
     const agent = agents.find((one) => one.address === event.data.to || one.id === event.data.to);
-    const said = witnessWords(event.data.evidence, agent?.binding.harness) ?? event.data.detail;
+    const said = witnessWords(event.data.evidence, agent?.binding.harness) ?? detailWords(event.data.detail);
     return (
       <>
         <Line who={agent?.address ?? event.data.to} at={event.at}>
           <Status look={deliveryStatus[event.data.state]} wire={event.data.state} />
         </Line>
-        {said !== undefined && <span className="truncate text-muted">{said}</span>}
+        {said !== null && <span className="truncate text-muted">{said}</span>}
       </>
     );
   }

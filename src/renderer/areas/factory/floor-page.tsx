@@ -20,8 +20,16 @@ import { Inspector } from './inspector.tsx';
 import { type TeamAsk, TeamDialog } from './team-dialog.tsx';
 import { useOpenBot } from './use-open-bot.ts';
 
-const Dock = lazy(() => import('./dock.tsx').then((module) => ({ default: module.Dock })));
-const Pane = lazy(() => import('./pane.tsx').then((module) => ({ default: module.Pane })));
+/** A terminal measures its font once, when it opens: the font has to be there by then. Without it another one serves. */
+const fontReady = (): Promise<unknown> => document.fonts.load('12.5px "JetBrains Mono Variable"').catch(() => []);
+const Dock = lazy(async () => {
+  const [module] = await Promise.all([import('./dock.tsx'), fontReady()]);
+  return { default: module.Dock };
+});
+const Pane = lazy(async () => {
+  const [module] = await Promise.all([import('./pane.tsx'), fontReady()]);
+  return { default: module.Pane };
+});
 
 /** Most panes that open by themselves when a team starts. */
 const openedWithTeam = 4;
