@@ -84,8 +84,16 @@ test('a message is verified and the page names its witness', async () => {
   const { page } = first;
   await page.keyboard.press('Control+Shift+L');
   await page.keyboard.type('npm test');
-  await page.getByRole('button', { name: 'Preview' }).click();
-  await page.getByText(/Would be typed into its pane now \(builder@demo\)/).waitFor();
+  // Until the shell has reported that the command before this one ended, it would be queued.
+  await expect
+    .poll(
+      async () => {
+        await page.getByRole('button', { name: 'Preview' }).click();
+        return page.getByText(/^Would be/).textContent();
+      },
+      { timeout: 15_000 },
+    )
+    .toMatch(/Would be typed into its pane now \(builder@demo\)/);
   await page.getByRole('textbox', { name: 'Message to builder@demo' }).press('Control+Enter');
   const row = page.getByRole('list', { name: 'Last deliveries' }).locator('[data-state="verified"]').last();
   await row.getByText('Verified').waitFor();

@@ -5,7 +5,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import type { Api } from './api.ts';
 import { createEventCache, type KnownEvent, parseFactoryEvent } from './event-cache.ts';
-import type { StreamSlots } from './stream-slots.ts';
+import type { Slot, StreamSlots } from './stream-slots.ts';
 
 /** How often a window without a stream of its own reads the lists again, in ms. */
 const readEvery = 3000;
@@ -61,7 +61,7 @@ export function createEvents({ api, client, slots }: EventsDeps, now: () => numb
     tell();
   }
 
-  function open(release: () => void): void {
+  function open(slot: Slot): void {
     const opened = api.factory.factoryEvents(
       {},
       {
@@ -93,7 +93,7 @@ export function createEvents({ api, client, slots }: EventsDeps, now: () => numb
     );
     stop = () => {
       opened.close();
-      release();
+      void slot.release();
     };
   }
 
@@ -103,7 +103,7 @@ export function createEvents({ api, client, slots }: EventsDeps, now: () => numb
     const slot = await slots.take(false, () => {});
     if (slot !== null) {
       if (closed) return slot.release();
-      return open(() => slot.release());
+      return open(slot);
     }
     if (!document.hidden) {
       try {

@@ -10,7 +10,8 @@ export const eventSlots = { name: 'gantry-events', count: 2 } as const;
 export interface Slot {
   /** Called once when the slot must be given to a pane that matters more. */
   onTaken: () => void;
-  release(): void;
+  /** Resolves when somebody else may take it. */
+  release(): Promise<void>;
 }
 
 export interface StreamSlots {
@@ -27,17 +28,22 @@ export function createStreamSlots(
   /** Slots of this window, oldest first. */
   const held: Slot[] = [];
 
-  /** Holds the lock until the returned function is called; null when somebody else holds it. */
-  function lock(one: string): Promise<(() => void) | null> {
+  /** Holds the lock until the returned function is called, which resolves once it is let go; null when somebody else holds it. */
+  function lock(one: string): Promise<(() => Promise<void>) | null> {
     return new Promise((resolve) => {
       if (locks === undefined) return resolve(null);
-      void locks
+      const request = locks
         .request(one, { ifAvailable: true }, (granted) => {
           if (granted === null) {
             resolve(null);
             return undefined;
           }
-          return new Promise<void>((release) => resolve(release));
+          return new Promise<void>((free) =>
+            resolve(async () => {
+              free();
+              await request;
+            }),
+          );
         })
         .catch(() => resolve(null));
     });
@@ -45,7 +51,7 @@ export function createStreamSlots(
 
   async function takeFree(onTaken: () => void): Promise<Slot | null> {
     // Without Web Locks (an old or insecure page) the window counts for itself.
-    if (locks === undefined) return held.length < count ? add(() => {}, onTaken) : null;
+    if (locks === undefined) return held.length < count ? add(async () => {}, onTaken) : null;
     for (let index = 0; index < count; index += 1) {
       const release = await lock(`${name}-${index}`);
       if (release !== null) return add(release, onTaken);
@@ -53,14 +59,14 @@ export function createStreamSlots(
     return null;
   }
 
-  function add(unlock: () => void, onTaken: () => void): Slot {
+  function add(unlock: () => Promise<void>, onTaken: () => void): Slot {
     const slot: Slot = {
       onTaken,
-      release() {
+      async release() {
         const at = held.indexOf(slot);
         if (at === -1) return;
         held.splice(at, 1);
-        unlock();
+        await unlock();
       },
     };
     held.push(slot);
@@ -73,8 +79,9 @@ export function createStreamSlots(
       if (free !== null || !urgent) return free;
       const oldest = held[0];
       if (oldest === undefined) return null;
-      oldest.release();
+      const released = oldest.release();
       oldest.onTaken();
+      await released;
       return takeFree(onTaken);
     },
   };
