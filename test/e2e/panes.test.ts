@@ -79,12 +79,13 @@ test('four windows of the same browser work beside each other', async () => {
     await seeInPane(page, name, new RegExp(`^from-another-${name}`, 'm'));
   }
   const last = windows.at(-1)!;
-  await last.keyboard.type('sleep 5');
+  await last.keyboard.type('sleep 3');
   await last.keyboard.press('Enter');
   for (const page of [first.page, ...windows]) {
     await page.locator('[data-bot="four@many"]', { hasText: 'Working' }).waitFor();
   }
   for (const page of windows) await page.close();
+  await first.page.locator('[data-bot="four@many"]', { hasText: 'Idle' }).waitFor();
 });
 
 test('a terminal drawn by the graphics card, or by what stands in for it, leaves no error', async () => {
