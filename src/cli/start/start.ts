@@ -25,6 +25,7 @@ export const start: Action = async (context, input) => {
     early ??= reason;
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ask(signal));
+  if (context.env.npm_lifecycle_event === 'start') watchParent(() => ask('SIGTERM'));
   const { startCombined } = await import('../../host/combined.ts');
   const servers = await startCombined({
     env: context.env,
@@ -113,6 +114,20 @@ function readEnter(context: Context, servers: Combined): void {
       (error: unknown) => context.output.note(`No new address: ${String(error)}`),
     );
   });
+}
+
+/**
+ * npm hands a signal to the shell that it runs a script in, and many shells end without passing it on: `kill` of an `npm start`
+ * would leave these servers behind, holding their ports. The shell's end is the signal.
+ */
+function watchParent(gone: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    gone();
+  }, 500);
+  timer.unref();
 }
 
 /** Reading the terminal from the background would stop this process. Known on Linux; elsewhere taken for granted. */
