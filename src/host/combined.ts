@@ -3,11 +3,11 @@
  * link between them is this computer's socket.
  */
 import { readFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
 import { type Clock, systemClock } from '../kit/clock/clock.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { createIds } from '../kit/ids/ids.ts';
 import { createLog } from '../kit/log/log.ts';
+import { userName } from '../kit/process/user-name.ts';
 import { writePrivateFile } from '../kit/secrets/token-file.ts';
 import { prepareWorkspace } from '../runtime-server/factory/prepare-workspace.ts';
 import { createClosing } from './closing.ts';
@@ -99,7 +99,7 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
       linkToken: runtime.linkToken,
       ownerToken: folder.ownerToken,
       computer: folder.computer,
-      userName: userInfo().username,
+      userName: userName(),
       clock,
       ids,
       log,

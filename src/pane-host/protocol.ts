@@ -6,7 +6,6 @@
  * travels in tails only, as the bytes it is: never encoded, never decoded on the way.
  */
 import { createHash } from 'node:crypto';
-import { userInfo } from 'node:os';
 import { join } from 'node:path';
 
 /** A host of another major is left alone and another host is started beside it; a minor only adds. */
@@ -51,7 +50,7 @@ export function hostFiles(home: string, platform: NodeJS.Platform = process.plat
   const socket = join(folder, `${name}.sock`);
   if (Buffer.byteLength(socket) <= longestSocketPath) return { ...files, socket, socketFolder: null };
   // Not the variables for temporary folders: host and client may have been started from different places.
-  const own = `/tmp/gantry-${userInfo().uid}-${short}`;
+  const own = `/tmp/gantry-${process.getuid?.() ?? -1}-${short}`;
   return { ...files, socket: join(own, `${name}.sock`), socketFolder: own };
 }
 

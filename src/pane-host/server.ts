@@ -1,7 +1,6 @@
 /** The host's door: binds the socket, lets clients in, tells them what happens, and knows when the host may end. */
 import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { userInfo } from 'node:os';
 import { type Connection, serveConnection } from './connection.ts';
 import { createHost, type Host } from './host.ts';
 import type { HostFiles } from './protocol.ts';
@@ -116,7 +115,7 @@ async function listen(server: Server, files: HostFiles): Promise<void> {
 function ownFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const found = lstatSync(path);
-  if (!found.isDirectory() || found.uid !== userInfo().uid || (found.mode & 0o077) !== 0) {
+  if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0) {
     throw new Error(`${path} is not a folder that belongs to this user alone`);
   }
 }

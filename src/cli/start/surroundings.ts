@@ -4,8 +4,9 @@
  */
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { hostname, userInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { userName } from '../../kit/process/user-name.ts';
 import type { Env } from '../connect.ts';
 
 export interface Surroundings {
@@ -76,5 +77,5 @@ export function findElectron(env: Env, from: string = import.meta.url): string |
 export function sshLine(place: Surroundings, port: number): string {
   const [, , server] = (place.env.SSH_CONNECTION ?? '').split(' ');
   const host = server !== undefined && server !== '' ? server : hostname();
-  return `ssh -L ${port}:127.0.0.1:${port} ${userInfo().username}@${host}`;
+  return `ssh -L ${port}:127.0.0.1:${port} ${userName()}@${host}`;
 }
