@@ -117,7 +117,10 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     onError: (fault) => log.error('A listener of panes failed.', { fault }),
   });
   const liveBots = () => panes.list().filter((pane) => pane.alive).length;
+  let started = false;
   closing.add('panes', async () => {
+    // After a start that failed on the way: the host that was asked for comes up only now, and nobody would ever end it.
+    if (!started) await panes.ready();
     // An unreadable host may hold live bots: it is left alone.
     if (panes.engine().running && liveBots() === 0) {
       await panes.stopHost({ force: false }).catch((fault) => log.warn('The pane host was not stopped.', { fault }));
@@ -187,6 +190,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     async start() {
       // Bots that run already are taken up at once; a host that does not come is told by the factory itself.
       await readable(panes);
+      started = true;
       await factory.start();
       serving = doors.serve({
         routes: factory.routes,

@@ -88,6 +88,18 @@ test.each(['GANTRY_PORT', 'GANTRY_ENGINE_PORT'])(
   },
 );
 
+test('a start that fails on its way leaves no pane host behind, and the next one goes on', async () => {
+  const home = scratch();
+  await (await start(home)).close();
+  const places = placesIn(home);
+  writeFileSync(places.cloudDb, 'this is no database');
+  await expect(start(home)).rejects.toMatchObject({ fact: expect.stringContaining(places.cloudDb) });
+  // The host of the failed start was asked for and may come up late: it must have come, and ended.
+  const said = (word: string) => readFileSync(join(places.logs, 'pane-host.log'), 'utf8').split(` ${word}`).length - 1;
+  await expect.poll(() => [said('started,'), said('ended:')]).toEqual([2, 2]);
+  expect((await (await start(home)).call('GET', '/api/factory/health')).json).toMatchObject({ panes: true });
+});
+
 test('closing ends streams with a last event and removes what names the servers, while bots live on', async () => {
   const home = scratch();
   const first = await start(home);
