@@ -1,5 +1,6 @@
 /** `gantry orchestration …`: messages, deliveries, queues and threads. */
 import { AppError, exitCode } from '../../contracts/common/errors.ts';
+import { agentStates } from '../../contracts/factory/agent.ts';
 import type { Delivery, DeliveryEvidence, DeliveryState, Message, Thread } from '../../contracts/factory/delivery.ts';
 import {
   type Action,
@@ -36,7 +37,15 @@ const witness: Readonly<Record<DeliveryEvidence, string>> = {
 /** `verified by its transcript: …`, `queued: the bot is working` */
 function inWords(delivery: Delivery): string {
   const by = delivery.evidence === null ? '' : ` by ${witness[delivery.evidence]}`;
-  return `${spoken(delivery.state)}${by}${delivery.detail === undefined ? '' : `: ${delivery.detail}`}`;
+  return `${spoken(delivery.state)}${by}${delivery.detail === undefined ? '' : `: ${reason(delivery.detail)}`}`;
+}
+
+/** Why it waits. A reason that begins with a state's wire word gets the word that a person says. */
+function reason(detail: string): string {
+  const [, word, rest] = /^([a-z_]+)(?:: (.*))?$/s.exec(detail) ?? [];
+  const state = agentStates.find((one) => one === word);
+  if (state === undefined) return detail;
+  return `the bot ${state === 'needs_you' ? 'needs you' : `is ${spoken(state)}`}${rest === undefined ? '' : `: ${rest}`}`;
 }
 
 export const send: Action = async (context, input) => deliver(context, input, text(input, 'to'));

@@ -38,6 +38,11 @@ export interface Deliverer extends LaneWorker {
   onTried(listener: (agentId: string) => void): () => void;
 }
 
+/** A harness's word for what stands in the way, as a person reads it beside the delivery. */
+function said(why: string): string {
+  return why === 'draft' ? 'somebody has typed there and not pressed Enter' : why;
+}
+
 export function createDeliverer(deps: DelivererDeps): Deliverer {
   const underWay = new Map<string, string>();
   /** What each bot's head was last told to wait for: while it stays so, the lane need not be tried. */
@@ -70,7 +75,8 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     }
     const gate = bot.gate();
     if (gate.open) return null;
-    return gate.setup && !gate.why.startsWith('setup') ? `setup: ${gate.why}` : gate.why;
+    const why = said(gate.why);
+    return gate.setup && !why.startsWith('setup') ? `setup: ${why}` : why;
   };
 
   /** The delivery stays in the lane. Its row says why, once for each reason. */
@@ -105,7 +111,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     if (why !== null || bot === null) return hold(item, queued, why ?? 'it is not running');
     heldFor.delete(queued.agentId);
     const result = await type(queued, (message) => bot.deliver(message));
-    if (result.state === 'held') return hold(item, queued, result.why);
+    if (result.state === 'held') return hold(item, queued, said(result.why));
     return settle(item, result);
   };
 
@@ -121,7 +127,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         detail: 'Gantry was stopped while it was typing this. Look at the pane before you send it again.',
       });
     }
-    return result.state === 'held' ? hold(item, queued, result.why) : settle(item, result);
+    return result.state === 'held' ? hold(item, queued, said(result.why)) : settle(item, result);
   };
 
   const type = async <Result>(

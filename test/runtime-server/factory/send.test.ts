@@ -117,6 +117,21 @@ test('a busy bot: a send waits with the reason in words, queue false is refused,
   );
 });
 
+test('a send waits while somebody types in the pane, says so, and is typed once they are done', async () => {
+  const engine = shared.current;
+  const team = await startShells(engine, 'web');
+  const input = (body: Record<string, unknown>) => engine.call('POST', `/agents/web@${team}/input`, body);
+  await input({ text: 'echo half' });
+  await waitFor(
+    () => screenOf(engine, `web@${team}`),
+    (text) => text.includes('echo half'),
+  );
+  const { body } = await send(engine, { to: `web@${team}`, text: 'echo x' });
+  expect(body).toMatchObject({ state: 'queued', detail: 'somebody has typed there and not pressed Enter' });
+  await input({ keys: ['Enter'] });
+  expect(await settled(engine, body.id)).toMatchObject({ state: 'verified' });
+});
+
 test('queue true only queues, and an idle bot then takes it by itself', async () => {
   const engine = shared.current;
   const team = await startShells(engine, 'web');
