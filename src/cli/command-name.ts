@@ -25,6 +25,11 @@ export function commandNames(
   return { gantry: script, start: `${script} start` };
 }
 
+/** Servers do not know where their words are read and say `gantry`: the name that works here stands in its place. */
+export function calledHere(text: string, names: CommandNames): string {
+  return text.replaceAll('`gantry ', `\`${names.gantry} `);
+}
+
 function quote(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

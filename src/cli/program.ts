@@ -7,7 +7,7 @@ import { AppError } from '../contracts/common/errors.ts';
 import { packageRoot } from '../host/places.ts';
 import { commands, parts } from './catalogue.ts';
 import { type Context, type Input, notBuilt, type Verb } from './command.ts';
-import { type CommandNames, commandNames } from './command-name.ts';
+import { type CommandNames, calledHere, commandNames } from './command-name.ts';
 import { type Connection, connect, type Env } from './connect.ts';
 import { asAppError, createOutput } from './output.ts';
 
@@ -57,7 +57,8 @@ export async function runCli(world: World): Promise<number> {
     return (await action(context, called.input)) ?? 0;
   } catch (error) {
     if (world.env.GANTRY_DEBUG === '1') world.terminal.stderr.write(`${stackOf(error)}\n`);
-    return output.problem(error);
+    const { code, fact, action, options } = asAppError(error);
+    return output.problem(new AppError(code, calledHere(fact, names), calledHere(action, names), options));
   }
 }
 
@@ -105,7 +106,7 @@ function parse(world: World, names: CommandNames): Called {
     for (const verb of part.verbs) addVerb(command, verb, `${part.name} ${verb.name}`, call);
   }
   try {
-    root.parse(world.argv as string[], { from: 'user' });
+    root.parse(helpAsked(world.argv), { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return { help: printed };
@@ -132,6 +133,11 @@ function addVerb(parent: Command, verb: Verb, words: string, call: (called: Call
     const args = command.registeredArguments.map((argument, index) => [argument.name(), command.processedArgs[index]]);
     call({ verb, words, input: { args: Object.fromEntries(args), options: command.optsWithGlobals() } });
   });
+}
+
+/** `gantry help agents` is `gantry agents --help`. */
+function helpAsked(argv: readonly string[]): string[] {
+  return argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv];
 }
 
 /** Subcommands made with `command()` take over exit and output settings by themselves; extra arguments are refused. */

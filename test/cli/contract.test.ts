@@ -65,6 +65,11 @@ test.each(built.map(([verb, part]) => [part === undefined ? verb.name : `${part.
   },
 );
 
+test('help as a word is help as an option', async () => {
+  expect((await run({}, ['help', 'agents', 'ls'])).out).toBe((await run({}, ['agents', 'ls', '--help'])).out);
+  expect((await run({}, ['help'])).out).toBe((await run({}, ['--help'])).out);
+});
+
 test('help and version are one document with --json, too', async () => {
   expect((await run({}, ['agents', '--help', '--json'])).json()).toHaveProperty('help');
   expect((await run({}, ['--version', '--json'])).json()).toEqual({ version: '1.2.3' });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { commandNames } from '../../src/cli/command-name.ts';
+import { calledHere, commandNames } from '../../src/cli/command-name.ts';
 import {
   browserCommand,
   findElectron,
@@ -133,4 +133,12 @@ test('a command is named as it works where it is read', () => {
   expect(commandNames('/home/my own/gantry', '/', {}).gantry).toBe("node '/home/my own/gantry/scripts/gantry.mjs'");
   expect(commandNames('/usr/lib/node_modules/gantry', '/', {}).gantry).toBe('gantry');
   expect(commandNames(root, '/elsewhere', { GANTRY_PANE: 'pane_1' }).gantry).toBe('gantry');
+});
+
+test('a command that a server names is called as it works here, and nothing else of its words changes', () => {
+  const names = { gantry: 'npx gantry', start: 'npm start' };
+  expect(calledHere('List them with `gantry threads`, or `gantry stop`; gantry goes on.', names)).toBe(
+    'List them with `npx gantry threads`, or `npx gantry stop`; gantry goes on.',
+  );
+  expect(calledHere('`gantry stop`', { gantry: 'gantry', start: 'gantry start' })).toBe('`gantry stop`');
 });

@@ -1,5 +1,6 @@
 /** What each verb asks of the engine and what a person reads. */
 import { expect, test } from 'vitest';
+import { AppError } from '../../src/contracts/common/errors.ts';
 import type { Delivery } from '../../src/contracts/factory/delivery.ts';
 import { agent, at, run, startEngine } from './support.ts';
 
@@ -137,6 +138,30 @@ test.each([
   const asked = await run(engine.env, ['orchestration', 'send', 'web@demo', 'Hello', '--json']);
   expect(asked.code).toBe(code);
   expect(asked.json()).toEqual(JSON.parse(JSON.stringify(answer)));
+});
+
+test.each([
+  ['working', 'queued: the bot is working'],
+  ['needs_you: it asks whether to trust the folder', 'queued: the bot needs you: it asks whether to trust the folder'],
+  ['it was asked to wait', 'queued: it was asked to wait'],
+])('a send that waits for %j says why as a person would', async (detail, words) => {
+  const engine = await startEngine({
+    answers: { sendMessage: () => delivery({ state: 'queued', evidence: null, detail }) },
+  });
+  expect((await run(engine.env, ['orchestration', 'send', 'web@demo', 'x'])).out).toContain(words);
+});
+
+test.each([[], ['--json']])('what the engine tells to run is named as it is called here %j', async (...json) => {
+  const engine = await startEngine({
+    answers: {
+      sendMessage: () => {
+        throw new AppError('not_found', 'No thread has the id x.', 'List them with `gantry orchestration threads`.');
+      },
+    },
+  });
+  const told = await run(engine.env, ['orchestration', 'reply', 'x', 'y', ...json]);
+  expect(told.code).toBe(2);
+  expect(told.out + told.err).toContain('`npx gantry orchestration threads`');
 });
 
 test.each([

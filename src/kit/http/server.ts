@@ -51,11 +51,16 @@ export async function listenOnLoopback(server: Server, port: number, setting: st
     server.once('error', (cause: NodeJS.ErrnoException) => {
       reject(
         cause.code === 'EADDRINUSE'
-          ? new AppError('transport', `Port ${port} is taken.`, `Choose another with ${setting}.`, { cause })
+          ? new AppError(
+              'transport',
+              `Port ${port} is taken.`,
+              `Choose another with \`gantry start ${setting} <port>\`.`,
+              { cause },
+            )
           : new AppError(
               'transport',
               `Port ${port} cannot be opened: ${cause.message}.`,
-              `Choose another with ${setting}.`,
+              `Choose another with \`gantry start ${setting} <port>\`.`,
               {
                 cause,
               },
