@@ -231,7 +231,9 @@ test('gantry stop --all ends the bots that a killed Gantry has left, in the work
   await run(environment(places), ['teams', 'up', 'solo']);
   process.kill(first.pid, 'SIGKILL');
   await first.exit;
-  expect((await run(environment(places), ['stop'])).code).toBe(3);
+  const plain = await run(environment(places), ['stop']);
+  expect(plain.code).toBe(3);
+  expect(plain.err).toContain('stop --all');
   const all = await run(environment(places), ['stop', '--all', '--json']);
   expect(all.json()).toEqual({ stopped: { process: null, bots: ['one@solo'] }, running: [] });
   expect(existsSync(places.panesSocket)).toBe(false);
@@ -263,6 +265,7 @@ test.each(['--port', '--engine-port'])(
     expect(await started.exit).toBe(3);
     expect(started.text().trim().split('\n')).toHaveLength(2);
     expect(started.text()).toContain(`Port ${port} is taken.`);
+    expect(started.text()).toContain(`gantry.mjs start ${option} <port>`);
     expect(existsSync(places.url)).toBe(false);
   },
 );
@@ -279,6 +282,37 @@ test('a signal while Gantry starts ends it in order, and the next start finds no
   await second.until(ready);
   process.kill(second.pid, 'SIGTERM');
   expect(await second.exit).toBe(0);
+});
+
+test('npm start that is told to end leaves nothing behind, although its shell does not pass the signal on', async () => {
+  const { places, workspace } = placesWithTeam();
+  const line = `"${process.execPath}" "${cli}" start ${anyPorts.join(' ')} --headless --workspace "${workspace}" & echo "gantry $!"; wait`;
+  const shell = spawn('sh', ['-c', line], {
+    env: environment(places, { npm_lifecycle_event: 'start' }),
+    cwd: places.home,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exit = new Promise<number>((resolve) => shell.on('exit', (code) => resolve(code ?? -1)));
+  let text = '';
+  shell.stdout.on('data', (data: Buffer) => {
+    text += data.toString();
+  });
+  const closed = new Promise<void>((resolve) => shell.stdout.on('close', () => resolve()));
+  await expect.poll(() => ready.test(text), { timeout: 20_000 }).toBe(true);
+  const pid = Number(/gantry (\d+)/.exec(text)?.[1]);
+  onEnd(() => {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // Ended, as it should.
+    }
+  });
+  shell.kill('SIGTERM');
+  await exit;
+  // Its output closes when the last program that holds it has ended.
+  await closed;
+  expect(existsSync(places.url)).toBe(false);
+  expect(existsSync(places.panesSocket)).toBe(false);
 });
 
 test('start --json is one line when ready and goes on', async () => {

@@ -29,7 +29,7 @@ export const list: Action = async (context, input) => {
     const hints = [
       answer.engine.running
         ? null
-        : `Terminals cannot be read: ${answer.engine.error ?? 'no reason known'}. What is shown is the last known.`,
+        : `Terminals cannot be read: ${answer.engine.error ?? 'No reason is known.'} What is shown is the last known.`,
       waiting[0] === undefined
         ? null
         : `${count(waiting.length, 'bot')} waiting for you; look with: ${context.names.gantry} agents attach ${waiting[0].address}`,

@@ -16,8 +16,15 @@ export const stop: Action = async (context, input) => {
   const all = flag(input, 'all');
   const running = findRunning(context.env);
   if (running === null) {
-    if (all && existsSync(placesIn(dataFolder(context.env)).panesSocket)) return stopLeftBots(context, input);
-    throw notRunning(context.env, context.names);
+    const left = existsSync(placesIn(dataFolder(context.env)).panesSocket);
+    if (all && left) return stopLeftBots(context, input);
+    const problem = notRunning(context.env, context.names);
+    if (!left) throw problem;
+    throw new AppError(
+      problem.code,
+      problem.fact,
+      `Bots that it left may still run. Stop them with: ${context.names.gantry} stop --all`,
+    );
   }
   const { factory } = await context.connect();
   const live = await liveBots(factory);

@@ -137,7 +137,7 @@ export const demo: Action = async (context, input) => {
   const answer = await factory.addDemo({ body: { dryRun: flag(input, 'dryRun') || undefined } });
   context.output.result(answer, () =>
     answer.applied
-      ? `The demo team is in the workspace (${count(answer.written.length, 'file')}). Start it: ${context.names.gantry} teams up ${answer.team}`
+      ? `The demo team is in the workspace (${answer.written.length === 0 ? 'it was there already' : count(answer.written.length, 'file')}). Start it: ${context.names.gantry} teams up ${answer.team}`
       : `Would write:\n${answer.written.map((file) => `  ${file}`).join('\n')}`,
   );
   return undefined;
