@@ -127,7 +127,11 @@ test('a send waits while somebody types in the pane, says so, and is typed once 
     (text) => text.includes('echo half'),
   );
   const { body } = await send(engine, { to: `web@${team}`, text: 'echo x' });
-  expect(body).toMatchObject({ state: 'queued', detail: 'somebody has typed there and not pressed Enter' });
+  expect(body).toMatchObject({ state: 'queued', detail: 'a person is typing' });
+  await waitFor(
+    async () => (await deliveries(engine, `?agent=web@${team}`))[0],
+    (delivery) => delivery?.detail === 'somebody has typed there and not pressed Enter',
+  );
   await input({ keys: ['Enter'] });
   expect(await settled(engine, body.id)).toMatchObject({ state: 'verified' });
 });
