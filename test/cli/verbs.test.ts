@@ -43,6 +43,22 @@ test('an empty list says what fills it', async () => {
   expect((await run(env, ['orchestration', 'threads'])).out).toContain('--create');
 });
 
+test('a team without bots is named, and a thread names its bot as a person writes to it', async () => {
+  const known = agent('web');
+  const thread = (botId: string | null) => ({ id: 'thread_1', title: 'T', botId, channel: null, lastMessageAt: at });
+  const { env } = await startEngine({
+    agents: [known],
+    answers: {
+      listThreads: () => ({ threads: [thread(known.id), thread('agent_gone'), thread(null)], nextCursor: null }),
+    },
+  });
+  const { out } = await run(env, ['orchestration', 'threads']);
+  expect(out).toContain(known.address);
+  expect(out).toContain('agent_gone');
+  const none = await startEngine();
+  expect((await run(none.env, ['agents', 'ls', '--team', 'blue'])).out).toContain('No team "blue" has bots here.');
+});
+
 test('terminals that cannot be read are said, and what is shown is called the last known', async () => {
   const { env } = await startEngine({
     answers: {
@@ -110,6 +126,8 @@ test('agents input sends text and keys in one request', async () => {
   expect((await run(engine.env, ['agents', 'input', 'web', 'ls', '-la', '--key', 'Enter', 'C-c'])).code).toBe(64);
   expect((await run(engine.env, ['agents', 'input', 'web', '--key', 'Enter', 'C-c', '--', 'ls', '-la'])).code).toBe(0);
   expect(engine.seen.at(-1)).toMatchObject({ op: 'agentInput', body: { text: 'ls -la', keys: ['Enter', 'C-c'] } });
+  expect((await run(engine.env, ['agents', 'input', 'web'])).code).toBe(64);
+  expect((await run(engine.env, ['agents', 'input', 'web', '--dry-run'])).code).toBe(64);
 });
 
 const delivery = (change: Partial<Delivery>): Delivery => ({

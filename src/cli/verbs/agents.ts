@@ -1,4 +1,5 @@
 /** `gantry agents …`: who there is, what they do, their terminals. */
+import { AppError } from '../../contracts/common/errors.ts';
 import type { Agent } from '../../contracts/factory/agent.ts';
 import { type Action, integer, optionalText, text, words } from '../command.ts';
 import { facts, table } from '../table.ts';
@@ -7,11 +8,12 @@ import { findAgent } from './find-agent.ts';
 
 export const list: Action = async (context, input) => {
   const { factory } = await context.connect();
-  const answer = await factory.listAgents({ query: { team: optionalText(input, 'team') } });
+  const team = optionalText(input, 'team');
+  const answer = await factory.listAgents({ query: { team } });
   context.output.result(answer, () => {
     if (answer.agents.length === 0) {
       return [
-        'No bots yet.',
+        team === undefined ? 'No bots yet.' : `No team ${JSON.stringify(team)} has bots here.`,
         `See the teams of the workspace: ${context.names.gantry} teams ls`,
         `Or try the demo: ${context.names.gantry} teams demo`,
       ].join('\n');
@@ -112,6 +114,9 @@ export const screen: Action = async (context, input) => {
 
 export const input: Action = async (context, given) => {
   const body = { text: words(given, 'text').join(' ') || undefined, keys: [...words(given, 'key')] };
+  if (body.text === undefined && body.keys.length === 0) {
+    throw new AppError('usage', 'Neither text nor keys were given.', 'Give text after the bot, --key, or both.');
+  }
   const { factory } = await context.connect();
   const agent = await findAgent(factory, text(given, 'bot'), context.names);
   if (given.options.dryRun === true) {

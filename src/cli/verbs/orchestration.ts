@@ -160,7 +160,10 @@ export const threads: Action = async (context, input) => {
   const id = optionalText(input, 'thread');
   if (id === undefined) {
     const answer = await factory.listThreads({ query: { bot: optionalText(input, 'bot'), ...page } });
-    context.output.result(answer, () => threadTable(context, answer.threads) + more(answer.nextCursor));
+    const { agents } =
+      context.output.json || answer.threads.length === 0 ? { agents: [] } : await factory.listAgents({ query: {} });
+    const addresses = new Map(agents.map((agent) => [agent.id, agent.address]));
+    context.output.result(answer, () => threadTable(context, answer.threads, addresses) + more(answer.nextCursor));
   } else {
     const answer = await factory.listMessages({ params: { id }, query: page });
     context.output.result(answer, () => conversation(answer.messages, context.now()) + more(answer.nextCursor));
@@ -168,13 +171,13 @@ export const threads: Action = async (context, input) => {
   return undefined;
 };
 
-function threadTable(context: Context, list: readonly Thread[]): string {
+function threadTable(context: Context, list: readonly Thread[], addresses: ReadonlyMap<string, string>): string {
   if (list.length === 0)
     return `No threads yet. Open one: ${context.names.gantry} orchestration threads --create <title> --bot <bot>`;
   const rows = list.map((one) => [
     one.id,
     ago(one.lastMessageAt, context.now()),
-    one.botId ?? '-',
+    one.botId === null ? '-' : (addresses.get(one.botId) ?? one.botId),
     oneLine(one.title, 200),
   ]);
   return table(['thread', 'last message', 'bot', 'title'], rows, context.output.width);
