@@ -7,7 +7,6 @@ import { type Clock, systemClock } from '../kit/clock/clock.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { createIds } from '../kit/ids/ids.ts';
 import { createLog } from '../kit/log/log.ts';
-import { userName } from '../kit/process/user-name.ts';
 import { writePrivateFile } from '../kit/secrets/token-file.ts';
 import { prepareWorkspace } from '../runtime-server/factory/prepare-workspace.ts';
 import { createClosing } from './closing.ts';
@@ -17,6 +16,7 @@ import { openPort } from './doors.ts';
 import { placesIn } from './places.ts';
 import { createRuntime } from './runtime.ts';
 import type { Settings } from './settings.ts';
+import { userName } from './user-name.ts';
 
 export interface CombinedOptions {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -6,7 +6,7 @@ import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { userName } from '../../kit/process/user-name.ts';
+import { userName } from '../../host/user-name.ts';
 import type { Env } from '../connect.ts';
 
 export interface Surroundings {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { userName } from '../../../src/kit/process/user-name.ts';
+import { userName } from '../../src/host/user-name.ts';
 
 test('a user that no account names is named by its number', () => {
   expect(userName(() => 'ada')).toBe('ada');
