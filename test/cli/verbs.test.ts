@@ -43,6 +43,16 @@ test('an empty list says what fills it', async () => {
   expect((await run(env, ['orchestration', 'threads'])).out).toContain('--create');
 });
 
+test('a bot whose program ended with an error is not counted as live', async () => {
+  const agents = [agent('web'), agent('api', { state: 'failed', pane: null })];
+  const { env } = await startEngine({
+    answers: {
+      listTeams: () => ({ teams: [{ name: 'demo', preset: null, presets: [], agents, edges: [] }], invalid: [] }),
+    },
+  });
+  expect((await run(env, ['teams', 'ls'])).out).toContain('1 of 2');
+});
+
 test('a team without bots is named, and a thread names its bot as a person writes to it', async () => {
   const known = agent('web');
   const thread = (botId: string | null) => ({ id: 'thread_1', title: 'T', botId, channel: null, lastMessageAt: at });

@@ -18,7 +18,7 @@ export const list: Action = async (context) => {
     }
     const rows = answer.teams.map((team) => [
       team.name,
-      `${team.agents.filter((agent) => agent.state !== 'offline').length} of ${team.agents.length}`,
+      `${team.agents.filter((agent) => agent.pane !== null).length} of ${team.agents.length}`,
       team.preset ?? '-',
       team.presets.join(', ') || '-',
       team.agents.map((agent) => agent.slug).join(', '),
