@@ -299,6 +299,7 @@ export const commands: readonly Verb[] = [
       noEngine,
       { flags: '--port <n>', about: 'port of the web interface (default 3010, 0: any free one)' },
       { flags: '--engine-port <n>', about: 'port of the engine (default 3011, 0: any free one)' },
+      { flags: '--event-streams <n>', about: 'open event streams for one caller (default 64)' },
       { flags: '--no-open', about: 'do not open a browser' },
       { flags: '--headless', about: 'no browser, no desktop window' },
       { flags: '--stop-bots', about: 'stop the bots too when Gantry is stopped' },

@@ -7,11 +7,17 @@ import { z } from 'zod';
 import { AppError } from '../contracts/common/errors.ts';
 import { dataFolder, placesIn } from './places.ts';
 
-const Port = z.number().int().min(0).max(65535);
+const ranges = {
+  port: { from: 0, to: 65_535 },
+  enginePort: { from: 0, to: 65_535 },
+  eventStreams: { from: 1, to: 10_000 },
+} as const;
+const within = ({ from, to }: { readonly from: number; readonly to: number }) =>
+  z.number().int().min(from).max(to).optional();
 const SettingsFile = z.strictObject({
-  port: Port.optional(),
-  enginePort: Port.optional(),
-  eventStreams: z.number().int().min(1).max(10_000).optional(),
+  port: within(ranges.port),
+  enginePort: within(ranges.enginePort),
+  eventStreams: within(ranges.eventStreams),
 });
 type SettingName = keyof z.infer<typeof SettingsFile>;
 
@@ -64,7 +70,7 @@ function number(name: SettingName, given: string | number, where: string): numbe
   throw new AppError(
     'usage',
     `${JSON.stringify(given)} is not a value of ${where}.`,
-    'Give a whole number in its range.',
+    `Give a whole number from ${ranges[name].from} to ${ranges[name].to}.`,
   );
 }
 

@@ -335,9 +335,14 @@ test('over SSH the line that brings the port home is printed and no browser is o
   expect(await started.exit).toBe(0);
 });
 
-test('a bad port is usage and names the flag', async () => {
+test.each([
+  ['--port', '70000', '0 to 65535'],
+  ['--engine-port', '-1', '0 to 65535'],
+  ['--event-streams', '0', '1 to 10000'],
+])('a bad %s is usage, names the flag and says what it takes', async (flag, value, range) => {
   const { places } = placesWithTeam();
-  const started = startByPipe(places, ['--port', '70000']);
+  const started = startByPipe(places, [`${flag}=${value}`]);
   expect(await started.exit).toBe(64);
-  expect(started.text()).toContain('--port');
+  expect(started.text()).toContain(`the flag ${flag}`);
+  expect(started.text()).toContain(range);
 });

@@ -17,6 +17,7 @@ export const start: Action = async (context, input) => {
   const settings = readSettings(context.env, {
     port: optionalText(input, 'port'),
     enginePort: optionalText(input, 'enginePort'),
+    eventStreams: optionalText(input, 'eventStreams'),
   });
   const workspace = optionalText(input, 'workspace');
   // A signal that comes while the servers start is kept until they can be ended in order: nothing is left half started.
