@@ -139,6 +139,27 @@ async function liveBots(places: Places): Promise<number> {
   return agents.filter((agent) => agent.pane !== null).length;
 }
 
+test('the first start at a terminal asks for the workspace, does not take what is no folder, and later starts take the last one', async () => {
+  const { places, workspace } = placesWithTeam();
+  const left = startAtTerminal(places);
+  await left.until(/Which folder do your bots work in\?/);
+  left.type('\x03');
+  expect(await left.exit).toBe(1);
+  const first = startAtTerminal(places);
+  await first.until(/Which folder do your bots work in\?/);
+  first.type('/no/such/folder\r');
+  await first.until(/\/no\/such\/folder is no folder\./);
+  first.type(`${workspace}\r`);
+  await first.until(new RegExp(`Workspace  ${workspace}\\s`));
+  first.type('\x03');
+  expect(await first.exit).toBe(0);
+  const second = startAtTerminal(places);
+  await second.until(new RegExp(`Workspace  ${workspace}\\s`));
+  expect(second.text()).not.toContain('Which folder');
+  second.type('\x03');
+  expect(await second.exit).toBe(0);
+});
+
 test('start prints one address whose code opens the page once, and Enter prints another', async () => {
   const { places, workspace } = placesWithTeam();
   const started = startAtTerminal(places, ['--workspace', workspace]);

@@ -8,6 +8,7 @@ import type { Combined } from '../../host/combined.ts';
 import { packageRoot } from '../../host/places.ts';
 import { readSettings } from '../../host/settings.ts';
 import { type Action, type Context, flag, type Input, optionalFlag, optionalText } from '../command.ts';
+import { askWorkspace } from './ask-workspace.ts';
 import { openBrowser } from './browser.ts';
 import { createEnding, type Reason } from './ending.ts';
 import { hereAndNow, overSsh, sshLine } from './surroundings.ts';
@@ -19,7 +20,14 @@ export const start: Action = async (context, input) => {
     enginePort: optionalText(input, 'enginePort'),
     eventStreams: optionalText(input, 'eventStreams'),
   });
-  const workspace = optionalText(input, 'workspace');
+  const interactive = !context.output.json && context.terminal.stdin.isTTY === true && isForeground();
+  const named = optionalText(input, 'workspace');
+  const asks = named === undefined && interactive && !flag(input, 'headless');
+  const workspace = asks ? await askWorkspace(context) : named;
+  if (workspace === 'gone') {
+    context.output.note('Nothing was started.');
+    return 1;
+  }
   // A signal that comes while the servers start is kept until they can be ended in order: nothing is left half started.
   let early: Reason | null = null;
   let ask = (reason: Reason): void => {
@@ -36,7 +44,6 @@ export const start: Action = async (context, input) => {
   });
   for (const notice of servers.notices) context.output.note(notice);
 
-  const interactive = !context.output.json && context.terminal.stdin.isTTY === true && isForeground();
   const ending = createEnding({
     interactive,
     stopBots: flag(input, 'stopBots'),

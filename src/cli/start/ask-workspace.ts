@@ -1,0 +1,35 @@
+/**
+ * The first start in a terminal asks which folder the bots work in (gaps.md "One workspace an engine"). Enter takes a new one with
+ * the sample. Must not make anything: whether a folder can serve is judged where the servers start.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { dataFolder, placesIn } from '../../host/places.ts';
+import type { Context } from '../command.ts';
+
+/** The folder named, or undefined for the new one; `gone` when the person ended the question. */
+export async function askWorkspace(context: Context): Promise<string | undefined | 'gone'> {
+  const places = placesIn(dataFolder(context.env));
+  if (existsSync(places.lastWorkspace)) return undefined;
+  const { stdin, stdout } = context.terminal;
+  const lines = createInterface({ input: stdin, output: stdout });
+  const ended = new AbortController();
+  lines.once('SIGINT', () => ended.abort());
+  lines.once('close', () => ended.abort());
+  const question = `Which folder do your bots work in? Enter alone: ${places.defaultWorkspace}, new, with a sample. `;
+  try {
+    for (;;) {
+      const answer = (await lines.question(question, { signal: ended.signal })).trim();
+      if (answer === '') return undefined;
+      const folder = resolve(context.cwd, answer.replace(/^~(?=\/|$)/, context.env.HOME ?? '~'));
+      if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
+      context.output.line(`${folder} is no folder.`);
+    }
+  } catch (error) {
+    if (ended.signal.aborted) return 'gone';
+    throw error;
+  } finally {
+    lines.close();
+  }
+}
