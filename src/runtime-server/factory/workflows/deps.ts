@@ -1,0 +1,77 @@
+/** What workflows need from outside, as small as they need it. Composed by the factory. */
+import type { bindingTypes, HarnessName } from '../../../contracts/factory/agent.ts';
+import type { Delivery } from '../../../contracts/factory/delivery.ts';
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import type { Ids } from '../../../kit/ids/ids.ts';
+import type { Ledger } from '../../../kit/ledger/ledger.ts';
+import type { Store } from '../../../kit/store/store.ts';
+
+export interface WorkerBot {
+  readonly slug: string;
+  readonly address: string;
+  readonly agentId: string;
+  readonly role: string | null;
+  readonly harness: HarnessName | null;
+  readonly bindingType: (typeof bindingTypes)[number];
+}
+
+export interface WorkTeam {
+  readonly name: string;
+  readonly bots: readonly WorkerBot[];
+  readonly edges: readonly { readonly kind: string; readonly from: string; readonly to: string }[];
+}
+
+/** Who could do work: the teams of the workspace. */
+export interface Workforce {
+  /** Names of the teams whose file is sound. */
+  teams(): string[];
+  /** A team with a preset applied. `not_found` for an unknown team, `usage` for an unknown preset. */
+  team(name: string, preset: string | null): WorkTeam;
+  /** Address of an agent, or null. */
+  addressOf(agentId: string): string | null;
+}
+
+export interface Dispatch {
+  readonly dagId: string;
+  readonly nodeId: string;
+  /** A repeated key returns the first Delivery and sends nothing. */
+  readonly idempotencyKey: string;
+}
+
+/** Puts a text to a bot. The factory's send. */
+export type DispatchTo = (address: string, text: string, dispatch: Dispatch) => Promise<Delivery>;
+
+export interface WorkflowLog {
+  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
+}
+
+export interface WorkflowDeps {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly log: WorkflowLog;
+  /** Absolute path of the one workspace. */
+  readonly workspace: string;
+  /** Folder of the templates that ship. */
+  readonly shippedTemplates: string;
+  /** What commands of nodes inherit; variables of Gantry's own are left out. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly workforce: Workforce;
+  readonly dispatch: DispatchTo;
+  readonly deliveriesOf: (nodeId: string) => Promise<Delivery[]>;
+  /** How many commands run at once. */
+  readonly slots: number;
+  /** The user whose runs these are. */
+  readonly ownerId: string;
+}
+
+/** Who does something, and through which door. */
+export interface Actor {
+  readonly actor: string;
+  readonly surface: string;
+}
+
+export const engineActor: Actor = { actor: 'engine', surface: 'engine' };

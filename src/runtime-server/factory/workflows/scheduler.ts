@@ -1,0 +1,219 @@
+/**
+ * Drives runs: every event becomes one operation on one run (`mutate`), what follows from it is decided by the rules, and what
+ * waits for a slot or a bot is begun in order. Runs that have not ended are held in memory; a refused write forgets them, and
+ * they are read again. Must not know HTTP.
+ */
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { Delivery } from '../../../contracts/factory/delivery.ts';
+import type { Blobs } from '../../../kit/blobs/blobs.ts';
+import type { Tx } from '../../../kit/store/store.ts';
+import { createBotTurns } from './bot-turns.ts';
+import { type CommandTurns, createCommandTurns } from './command-turns.ts';
+import { type Actor, engineActor, type WorkflowDeps } from './deps.ts';
+import { isEnded, type Run, type RunNode } from './model.ts';
+import { createQueues } from './queues.ts';
+import { recover } from './recovery.ts';
+import { holdAtDeadline, wake } from './rules.ts';
+import type { Shell } from './shell.ts';
+import { loadRun, openRuns } from './store/runs.ts';
+import { createWork, type Work } from './work.ts';
+
+export interface Scheduler {
+  /** Takes up what an earlier run of this program left. */
+  start(): Promise<void>;
+  /** One operation on a run, in one transaction. What `change` throws rolls it back. */
+  mutate<T>(dagId: string, by: Actor, change: (work: Work) => T): Promise<T>;
+  /** As {@link mutate}, inside an operation that is under way: for a run that has just been inserted. */
+  begin(tx: Tx, run: Run, by: Actor, change: (work: Work) => void): void;
+  /** What became of a send that hands a node over. */
+  delivered(delivery: Delivery): void;
+  /** Asks what executes a node to end: its processes, or its bot by a message. */
+  end(work: Work, node: RunNode, reason: 'cancelled' | 'timed_out'): void;
+  leftovers: CommandTurns['leftovers'];
+  close(): void;
+}
+
+export interface SchedulerDeps extends WorkflowDeps {
+  readonly shell: Shell;
+  readonly blobs: Blobs;
+}
+
+/** How often an operation is tried again while the disk refuses. */
+const refusedPauseMs = 1000;
+/** Timers hold at most 2^31 ms; longer waits are armed again. */
+const longestTimerMs = 24 * 3600 * 1000;
+
+export function createScheduler(deps: SchedulerDeps): Scheduler {
+  const live = new Map<string, Run>();
+  const timers = new Map<string, () => void>();
+  const queues = createQueues();
+  let closed = false;
+
+  const commands = createCommandTurns({ ...deps, queues, persist });
+  const bots = createBotTurns({ ...deps, queues, persist });
+
+  const ways = {
+    ledger: deps.ledger,
+    enqueue(node: RunNode) {
+      if (node.assignee === 'shell') commands.add(node, 'run');
+      else if (node.assignee !== 'owner') bots.add(node, 'run');
+    },
+    check(work: Work, node: RunNode, by: 'command' | 'bot') {
+      if (by === 'command') commands.verify(work, node);
+      else bots.review(work, node);
+    },
+    pollGate: commands.pollGate,
+  };
+
+  function mutate<T>(dagId: string, by: Actor, change: (work: Work) => T): Promise<T> {
+    let ours: Work | null = null;
+    const done = deps.store.write((tx) => {
+      const run = live.get(dagId) ?? loadRun(tx, deps.workspace, dagId);
+      if (run === null) throw unknownRun(dagId);
+      live.set(dagId, run);
+      ours = createWork(ways, tx, run, deps.clock.now(), by);
+      try {
+        return operate(ours, change);
+      } catch (error) {
+        forget(dagId, ours);
+        throw error;
+      }
+    });
+    done.catch(() => {
+      if (ours !== null) forget(dagId, ours);
+    });
+    return done;
+  }
+
+  function operate<T>(work: Work, change: (work: Work) => T): T {
+    const result = change(work);
+    commands.startDue(work);
+    bots.startDue(work);
+    work.finish();
+    work.after(() => settle(work));
+    return result;
+  }
+
+  /** After the commit: timers, and turns of other runs that can be taken now. */
+  function settle(work: Work): void {
+    for (const [node, before] of work.touched) {
+      if (node.wakeAt !== before.wakeAt)
+        arm(`${node.dagId} ${node.nodeId}`, node.wakeAt, () => wakeNode(node.dagId, node.nodeId));
+      if (before.holder !== null && node.holder !== before.holder) bots.freed(before.holder);
+    }
+    const { run } = work;
+    arm(run.dagId, isEnded(run.status) ? null : run.cancelAt, () =>
+      persist(run.dagId, (again) => holdAtDeadline(again)),
+    );
+    if (isEnded(run.status)) live.delete(run.dagId);
+    commands.pump();
+    bots.pump();
+  }
+
+  /** What was changed in memory did not come to be: the run is read again, and what it was about to begin is begun then. */
+  function forget(dagId: string, work: Work): void {
+    if (work.touched.size === 0) return;
+    live.delete(dagId);
+    commands.forget(dagId);
+    persist(dagId, (again) => requeue(again.run));
+  }
+
+  function requeue(run: Run): void {
+    for (const node of run.nodes.values()) {
+      if (node.status === 'ready' && node.handed === 'no' && node.wakeAt === null) ways.enqueue(node);
+      else if (node.status === 'checking' && node.cause === 'verifying') commands.add(node, 'verify');
+      else if (node.status === 'checking' && node.handed === 'no') bots.add(node, 'review');
+    }
+  }
+
+  /** An operation of the engine's own: tried until the disk takes it. */
+  function persist(dagId: string, change: (work: Work) => void): void {
+    if (closed) return;
+    mutate(dagId, engineActor, change).catch((error: unknown) => {
+      if (closed) return;
+      if (error instanceof AppError && error.code === 'transport') {
+        deps.timers.after(refusedPauseMs, () => persist(dagId, change));
+        return;
+      }
+      deps.log.warn(`Run ${dagId} could not be moved.`, {
+        error: error instanceof Error ? (error.stack ?? '') : String(error),
+      });
+    });
+  }
+
+  function arm(key: string, at: number | null, effect: () => void): void {
+    timers.get(key)?.();
+    timers.delete(key);
+    if (at === null || closed) return;
+    const left = Math.max(0, at - deps.clock.now());
+    const again = left > longestTimerMs ? () => arm(key, at, effect) : effect;
+    timers.set(key, deps.timers.after(Math.min(left, longestTimerMs), again));
+  }
+
+  function wakeNode(dagId: string, nodeId: string): void {
+    persist(dagId, (work) => {
+      const node = work.run.nodes.get(nodeId);
+      if (node === undefined || node.wakeAt === null) return;
+      if (node.wakeAt > work.now) {
+        // The wall clock was set back: what is due is decided by it, not by the timer.
+        const at = node.wakeAt;
+        work.after(() => arm(`${dagId} ${nodeId}`, at, () => wakeNode(dagId, nodeId)));
+        return;
+      }
+      node.wakeAt = null;
+      work.touch(node);
+      wake(work, node, () => end(work, node, 'timed_out'));
+    });
+  }
+
+  function end(work: Work, node: RunNode, reason: 'cancelled' | 'timed_out'): void {
+    if (node.assignee === 'shell' || node.status === 'checking') work.after(() => commands.stop(node, reason));
+    if (reason === 'cancelled' && node.holder !== null) bots.tellCancelled(work, node);
+  }
+
+  return {
+    mutate,
+    end,
+    leftovers: commands.leftovers,
+    begin(tx, run, by, change) {
+      live.set(run.dagId, run);
+      const work = createWork(ways, tx, run, deps.clock.now(), by);
+      try {
+        operate(work, change);
+      } catch (error) {
+        live.delete(run.dagId);
+        throw error;
+      }
+    },
+    delivered: bots.delivered,
+    async start() {
+      const open = await deps.store.read((tx) => openRuns(tx, deps.workspace));
+      await Promise.all(
+        open.map((dagId) =>
+          mutate(dagId, engineActor, (work) => {
+            recover(work, { again: bots.again, requeue });
+            for (const node of work.run.nodes.values()) {
+              if (node.wakeAt !== null)
+                work.after(() => arm(`${dagId} ${node.nodeId}`, node.wakeAt, () => wakeNode(dagId, node.nodeId)));
+            }
+          }),
+        ),
+      );
+    },
+    close() {
+      closed = true;
+      for (const cancel of timers.values()) cancel();
+      timers.clear();
+      bots.close();
+      commands.close();
+    },
+  };
+}
+
+export function unknownRun(dagId: string): AppError {
+  return new AppError(
+    'not_found',
+    `There is no run ${JSON.stringify(dagId)}.`,
+    'See the boards of the campaigns for the runs there are.',
+  );
+}
