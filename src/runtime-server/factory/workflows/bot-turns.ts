@@ -66,7 +66,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
 
   function startFor(work: Work, address: string): void {
     // Changed nodes are written at the end of the operation: who holds what is asked of the rows, so they come first.
-    for (const node of work.touched.keys()) saveNode(work.tx, node);
+    for (const node of work.touched) saveNode(work.tx, node);
     if (isHolding(work.tx, address)) return;
     while (queues.firstFor(address)?.dagId === work.run.dagId) {
       const waiting = queues.takeFor(address);

@@ -45,7 +45,9 @@ const longestTimerMs = 24 * 3600 * 1000;
 
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   const live = new Map<string, Run>();
-  const timers = new Map<string, () => void>();
+  const timers = new Map<string, { readonly at: number; readonly cancel: () => void }>();
+  /** Which bot holds a node, as of the last commit. */
+  const holders = new Map<string, string>();
   const queues = createQueues();
   let closed = false;
 
@@ -96,11 +98,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
 
   /** After the commit: timers, and turns of other runs that can be taken now. */
   function settle(work: Work): void {
-    for (const [node, before] of work.touched) {
-      if (node.wakeAt !== before.wakeAt)
-        arm(`${node.dagId} ${node.nodeId}`, node.wakeAt, () => wakeNode(node.dagId, node.nodeId));
-      if (before.holder !== null && node.holder !== before.holder) bots.freed(before.holder);
-    }
+    for (const node of work.touched) settleNode(node);
     const { run } = work;
     arm(run.dagId, isEnded(run.status) ? null : run.cancelAt, () =>
       persist(run.dagId, (again) => holdAtDeadline(again)),
@@ -108,6 +106,14 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     if (isEnded(run.status)) live.delete(run.dagId);
     commands.pump();
     bots.pump();
+  }
+
+  function settleNode(node: RunNode): void {
+    arm(`${node.dagId} ${node.nodeId}`, node.wakeAt, () => wakeNode(node.dagId, node.nodeId));
+    const before = holders.get(node.nodeId);
+    if (node.holder === null) holders.delete(node.nodeId);
+    else holders.set(node.nodeId, node.holder);
+    if (before !== undefined && before !== node.holder) bots.freed(before);
   }
 
   /** What was changed in memory did not come to be: the run is read again, and what it was about to begin is begun then. */
@@ -142,12 +148,18 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   }
 
   function arm(key: string, at: number | null, effect: () => void): void {
-    timers.get(key)?.();
+    const armed = timers.get(key);
+    if (armed?.at === at) return;
+    armed?.cancel();
     timers.delete(key);
     if (at === null || closed) return;
     const left = Math.max(0, at - deps.clock.now());
-    const again = left > longestTimerMs ? () => arm(key, at, effect) : effect;
-    timers.set(key, deps.timers.after(Math.min(left, longestTimerMs), again));
+    const fire = () => {
+      timers.delete(key);
+      if (left > longestTimerMs) arm(key, at, effect);
+      else effect();
+    };
+    timers.set(key, { at, cancel: deps.timers.after(Math.min(left, longestTimerMs), fire) });
   }
 
   function wakeNode(dagId: string, nodeId: string): void {
@@ -192,17 +204,16 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         open.map((dagId) =>
           mutate(dagId, engineActor, (work) => {
             recover(work, { again: bots.again, requeue });
-            for (const node of work.run.nodes.values()) {
-              if (node.wakeAt !== null)
-                work.after(() => arm(`${dagId} ${node.nodeId}`, node.wakeAt, () => wakeNode(dagId, node.nodeId)));
-            }
+            work.after(() => {
+              for (const node of work.run.nodes.values()) settleNode(node);
+            });
           }),
         ),
       );
     },
     close() {
       closed = true;
-      for (const cancel of timers.values()) cancel();
+      for (const armed of timers.values()) armed.cancel();
       timers.clear();
       bots.close();
       commands.close();

@@ -143,7 +143,7 @@ function claim(work: Work, node: RunNode, address: string): void {
   requireLiveRun(work, node, 'claim');
   if (node.status === 'working') return;
   if (node.status === 'ready' && node.handed === 'no') {
-    for (const changed of work.touched.keys()) saveNode(work.tx, changed);
+    for (const changed of work.touched) saveNode(work.tx, changed);
     if (isHolding(work.tx, address))
       throw conflict(node, 'claim', `${address} has another node: one bot, one node at a time.`);
     node.attempt += 1;

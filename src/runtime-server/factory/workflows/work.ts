@@ -23,14 +23,10 @@ export interface Work extends Play {
   /** Moves made, in order, for those who only ask what would happen. */
   readonly moves: readonly { readonly node: RunNode; readonly from: NodeStatus }[];
   readonly records: readonly string[];
-  readonly touched: ReadonlyMap<RunNode, Before>;
+  /** Nodes that were changed. */
+  readonly touched: ReadonlySet<RunNode>;
   /** Writes what has changed. */
   finish(): void;
-}
-
-interface Before {
-  readonly holder: string | null;
-  readonly wakeAt: number | null;
 }
 
 export interface WorkDeps {
@@ -41,14 +37,14 @@ export interface WorkDeps {
 }
 
 export function createWork(deps: WorkDeps, tx: Tx, run: Run, now: number, by: Actor): Work {
-  const touched = new Map<RunNode, Before>();
+  const touched = new Set<RunNode>();
   const moves: { node: RunNode; from: NodeStatus }[] = [];
   const records: string[] = [];
   const wasStopping = run.stopping;
   const wasCancelAt = run.cancelAt;
 
   const touch = (node: RunNode) => {
-    if (!touched.has(node)) touched.set(node, before(node));
+    touched.add(node);
   };
   const append = (type: string, subject: string, body: Record<string, unknown>) => {
     records.push(type);
@@ -117,7 +113,7 @@ export function createWork(deps: WorkDeps, tx: Tx, run: Run, now: number, by: Ac
     after: (effect) => tx.afterCommit(effect),
     finish() {
       drain(work);
-      for (const node of touched.keys()) saveNode(tx, node);
+      for (const node of touched) saveNode(tx, node);
       const status = statusOf(run);
       if (status !== run.status) changeStatus(status);
       else if (run.stopping !== wasStopping || run.cancelAt !== wasCancelAt) saveRun(tx, run);
@@ -140,10 +136,6 @@ export function createWork(deps: WorkDeps, tx: Tx, run: Run, now: number, by: Ac
   }
 
   return work;
-}
-
-function before(node: RunNode): Before {
-  return { holder: node.holder, wakeAt: node.wakeAt };
 }
 
 /** Refuses a verb that the state of the node does not allow. */

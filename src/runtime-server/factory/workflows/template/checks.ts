@@ -14,7 +14,8 @@ type Step = TemplateFile['steps'][number];
 export function checkTemplate(file: TemplateFile): RawProblem[] {
   const problems: RawProblem[] = [];
   const add = (path: RawProblem['path'], message: string) => problems.push({ path, message });
-  const ids = new Map(file.steps.map((step, index) => [step.id, index]));
+  const ids = new Map<string, number>();
+  for (const [index, step] of file.steps.entries()) if (!ids.has(step.id)) ids.set(step.id, index);
   const ordered = file.steps.map((step) => ({ id: step.id, blockedBy: step.blocked_by ?? [] }));
   const byId = new Map(ordered.map((step) => [step.id, step]));
 

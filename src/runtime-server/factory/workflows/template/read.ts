@@ -111,9 +111,13 @@ function place(found: readonly RawProblem[], text: string, offset: number): Team
   return problems.sort((a, b) => a.line - b.line);
 }
 
+/** The error names a position only in long texts; the other reader says where it stumbles in any. */
 function lineOfJsonError(text: string, error: Error): number {
   const position = /position (\d+)/.exec(error.message);
-  return position === null ? 1 : text.slice(0, Number(position[1])).split('\n').length;
+  if (position !== null) return text.slice(0, Number(position[1])).split('\n').length;
+  const counter = new LineCounter();
+  const first = parseDocument(text, { lineCounter: counter, prettyErrors: false }).errors[0];
+  return first === undefined ? 1 : counter.linePos(first.pos[0]).line;
 }
 
 function fromIssue(issue: z.core.$ZodIssue): RawProblem[] {
