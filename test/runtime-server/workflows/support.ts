@@ -13,14 +13,21 @@ import { createIds } from '../../../src/kit/ids/ids.ts';
 import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
 import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
-import type { Dispatch, WorkerBot, Workforce, WorkTeam } from '../../../src/runtime-server/factory/workflows/deps.ts';
+import type {
+  Dispatch,
+  DispatchTo,
+  WorkerBot,
+  Workforce,
+  WorkTeam,
+} from '../../../src/runtime-server/factory/workflows/deps.ts';
 import { type OpenWorkflows, openWorkflows } from '../../../src/runtime-server/factory/workflows/index.ts';
 import { workflowMigrations } from '../../../src/runtime-server/factory/workflows/migrations.ts';
+import type { Caller } from '../../../src/runtime-server/factory/workflows/verbs.ts';
 import type { TestClock } from '../../support/test-clock.ts';
 
 export const owner = { actor: 'user_local', surface: 'cli' };
-export const person = { ...owner, address: null };
-export const bot = (address: string) => ({ actor: address, surface: 'bot', address });
+export const person: Caller = { ...owner, address: null };
+export const bot = (address: string): Caller => ({ actor: address, surface: 'bot', address });
 
 export interface Sent extends Dispatch {
   readonly to: string;
@@ -57,6 +64,8 @@ export interface WorldOptions {
   readonly workforce?: Workforce;
   /** Default: verified at once. */
   readonly dispatch?: (sent: Sent) => Promise<Delivery> | Delivery;
+  /** As it stands, with every call: keys are not remembered. */
+  readonly rawDispatch?: DispatchTo;
   readonly clock?: TestClock;
   readonly slots?: number;
 }
@@ -73,6 +82,8 @@ export interface World extends OpenWorkflows {
   until(dagId: string, holds: (flow: Flow) => boolean): Promise<Flow>;
   node(dagId: string, step: string): Promise<NodeCard>;
   stop(): Promise<void>;
+  /** Nothing more is written from one moment to the next, as by kill −9. */
+  crash(how?: { leaveProcesses: boolean }): Promise<void>;
 }
 
 let deliveries = 0;
@@ -127,15 +138,17 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     shippedTemplates: join(folder, 'shipped'),
     env: process.env,
     workforce: options.workforce ?? workforceOf(),
-    dispatch: async (to, text, dispatch) => {
-      const known = byKey.get(dispatch.idempotencyKey);
-      if (known !== undefined) return known;
-      const one = { to, text, ...dispatch };
-      sent.push(one);
-      const answer = Promise.resolve(options.dispatch?.(one) ?? delivery(one));
-      byKey.set(dispatch.idempotencyKey, answer);
-      return answer;
-    },
+    dispatch:
+      options.rawDispatch ??
+      (async (to, text, dispatch) => {
+        const known = byKey.get(dispatch.idempotencyKey);
+        if (known !== undefined) return known;
+        const one = { to, text, ...dispatch };
+        sent.push(one);
+        const answer = Promise.resolve(options.dispatch?.(one) ?? delivery(one));
+        byKey.set(dispatch.idempotencyKey, answer);
+        return answer;
+      }),
     deliveriesOf: async () => [],
     slots: options.slots ?? 8,
     ownerId: owner.actor,
@@ -150,6 +163,12 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     if (warnings.length > 0) throw new Error(`Workflows warned: ${warnings.join('\n')}`);
   };
   onTestFinished(stop);
+  const crash = async (how = { leaveProcesses: false }) => {
+    stopped = true;
+    await store.close();
+    if (!how.leaveProcesses) await workflows.close(0);
+    else onTestFinished(() => workflows.close(0));
+  };
 
   const until = async (dagId: string, holds: (flow: Flow) => boolean): Promise<Flow> => {
     const end = performance.now() + 20_000;
@@ -185,6 +204,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       until(dagId, (flow) => flow.nodes.every((node) => resting.includes(node.status)) && flow.status !== 'running'),
     node: async (dagId, step) => (await workflows.pages.node(dagId, step)).card,
     stop,
+    crash,
   };
 }
 

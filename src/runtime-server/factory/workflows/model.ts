@@ -185,3 +185,9 @@ export function statusOf(run: Run): RunStatus {
 export function isEnded(status: RunStatus): boolean {
   return status !== 'running' && status !== 'needs_you';
 }
+
+/** Whether anything of the run is under way at this moment. */
+export function worksNow(run: Run): boolean {
+  for (const node of run.nodes.values()) if (node.status === 'working' || node.status === 'checking') return true;
+  return false;
+}

@@ -10,7 +10,7 @@ import type { Tx } from '../../../kit/store/store.ts';
 import { createBotTurns } from './bot-turns.ts';
 import { type CommandTurns, createCommandTurns } from './command-turns.ts';
 import { type Actor, engineActor, type WorkflowDeps } from './deps.ts';
-import { isEnded, type Run, type RunNode } from './model.ts';
+import { isEnded, type Run, type RunNode, worksNow } from './model.ts';
 import { createQueues } from './queues.ts';
 import { recover } from './recovery.ts';
 import { holdAtDeadline, wake } from './rules.ts';
@@ -100,9 +100,9 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   function settle(work: Work): void {
     for (const node of work.touched) settleNode(node);
     const { run } = work;
-    arm(run.dagId, isEnded(run.status) ? null : run.cancelAt, () =>
-      persist(run.dagId, (again) => holdAtDeadline(again)),
-    );
+    // Only while something works: a deadline that has passed must not come again.
+    const ends = isEnded(run.status) || run.cancelAt === null || !worksNow(run) ? null : run.cancelAt;
+    arm(run.dagId, ends, () => persist(run.dagId, (again) => holdAtDeadline(again)));
     if (isEnded(run.status)) live.delete(run.dagId);
     commands.pump();
     bots.pump();

@@ -144,8 +144,16 @@ function claim(work: Work, node: RunNode, address: string): void {
   if (node.status === 'working') return;
   if (node.status === 'ready' && node.handed === 'no') {
     for (const changed of work.touched) saveNode(work.tx, changed);
-    if (isHolding(work.tx, address))
-      throw conflict(node, 'claim', `${address} has another node: one bot, one node at a time.`);
+    if (isHolding(work.tx, address)) {
+      throw new AppError(
+        'refused',
+        `${address} has another node: one bot, one node at a time.`,
+        'Finish that one first.',
+        {
+          status: 409,
+        },
+      );
+    }
     node.attempt += 1;
     node.tries += 1;
     node.proven = new Set();
