@@ -106,7 +106,9 @@ export async function startEngine(
   const doors = await openEngineDoors(places, 0, closing);
   doors.serve({
     routes: factoryRoutes.map(bindOne),
-    owners: { agent: () => true, team: () => true, thread: () => true },
+    owners: Object.fromEntries(
+      ['agent', 'team', 'thread', 'template', 'run', 'campaign'].map((noun) => [noun, () => true]),
+    ),
     authenticators: [createOwnerAuthenticator(token), botAuthenticator(given.botToken)],
     linkAuthenticator: createLinkAuthenticator(newToken()),
     ids: { next: (prefix) => `${prefix}_1` },

@@ -20,7 +20,17 @@ beforeAll(async () => {
     }),
   );
   const everything = () => true;
-  const pair = await startPair({ routes, owners: { agent: everything, team: everything, thread: everything } });
+  const pair = await startPair({
+    routes,
+    owners: {
+      agent: everything,
+      team: everything,
+      thread: everything,
+      template: everything,
+      run: everything,
+      campaign: everything,
+    },
+  });
   call = pair.callEngine;
 });
 afterAll(stop);

@@ -33,7 +33,10 @@ beforeAll(async () => {
   );
   // Nothing belongs to anybody here: every id is unknown or foreign.
   const nobody = () => false;
-  const pair = await startPair({ routes, owners: { agent: nobody, team: nobody, thread: nobody } });
+  const pair = await startPair({
+    routes,
+    owners: { agent: nobody, team: nobody, thread: nobody, template: nobody, run: nobody, campaign: nobody },
+  });
   doors = {
     pair,
     reached,
@@ -139,6 +142,8 @@ test.each(walk)('$name: what the caller does not own is not found', async ({ ser
 
 function validBody(op: string): unknown {
   if (op === 'agentSize') return { cols: 80, rows: 24 };
+  if (op === 'progressNode') return { text: 'x' };
+  if (op === 'failNode') return { reason: 'x' };
   return {};
 }
 
@@ -167,6 +172,21 @@ test('a bot can call these operations and no others', async () => {
     'createThread',
     'listMessages',
     'getWorkspace',
+    'listTemplates',
+    'getTemplate',
+    'checkTemplate',
+    'getFlow',
+    'listCampaigns',
+    'getBoard',
+    'listProjects',
+    'listNodes',
+    'getNode',
+    'uploadProof',
+    'readProof',
+    'claimNode',
+    'progressNode',
+    'doneNode',
+    'failNode',
   ]);
 });
 

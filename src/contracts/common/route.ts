@@ -45,8 +45,6 @@ export interface Route {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** The handler reads the body itself, as a stream of this content type: files are never held in memory. Excludes `body`. */
-  readonly streamedBody?: 'multipart/form-data';
   /** Largest accepted body in bytes; default 1 MiB. */
   readonly bodyLimit?: number;
   /** `json` by default; `sse` streams events; `raw` answers bytes the handler writes itself. */

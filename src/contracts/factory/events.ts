@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { Time } from '../common/values.ts';
 import { AgentState, PaneRef } from './agent.ts';
 import { Delivery } from './delivery.ts';
+import { NodeCauseName, NodeStatus } from './node.ts';
 
 /** Data by event type. Types of later parts are added here with the part that raises them. */
 export const factoryEvents = {
@@ -13,6 +14,12 @@ export const factoryEvents = {
     team: z.string(),
     change: z.enum(['up', 'down', 'file', 'invalid']),
     agents: z.array(z.string()),
+  }),
+  'node.status': z.strictObject({ dagId: z.string(), nodeId: z.string(), cause: NodeCauseName, status: NodeStatus }),
+  'proof.recorded': z.strictObject({
+    dagId: z.string(),
+    nodeId: z.string(),
+    outcome: z.enum(['proven', 'rejected']),
   }),
 } as const;
 

@@ -23,11 +23,13 @@ import {
   sendMessage,
 } from './orchestration-routes.ts';
 import { checkTeam, listTeams, teamDown, teamUp } from './teams-routes.ts';
+import { workflowRoutes } from './workflow-routes.ts';
 import { addDemo, doctor, getWorkspace } from './workspace-routes.ts';
 
 export * from './agents-routes.ts';
 export * from './orchestration-routes.ts';
 export * from './teams-routes.ts';
+export * from './workflow-routes.ts';
 export * from './workspace-routes.ts';
 
 export const factoryRoutes = [
@@ -57,4 +59,5 @@ export const factoryRoutes = [
   doctor,
   getWorkspace,
   addDemo,
+  ...workflowRoutes,
 ] as const;

@@ -5,6 +5,7 @@ import { Id, QueryFlag } from '../common/values.ts';
 import { TeamProblem } from './agent.ts';
 import { Board, CampaignSummary } from './board.ts';
 import { NodeCard, NodePage, NodePlan, nodeVerbs } from './node.ts';
+import { area, base, errors, people, readers } from './route-parts.ts';
 import {
   Flow,
   InvalidTemplate,
@@ -19,11 +20,6 @@ import {
   TemplateSummary,
 } from './workflow.ts';
 
-const base = '/api/factory';
-const area = 'factory';
-const errors = 'factory' as const;
-const readers = ['owner', 'link', 'key', 'bot'] as const;
-const people = ['owner', 'link', 'key'] as const;
 const read = { method: 'GET', auth: readers, scope: 'agents:read' } as const;
 const act = { method: 'POST', auth: people, scope: 'bots:act' } as const;
 const templateParam = { params: z.strictObject({ id: Id }), owner: { param: 'id', noun: 'template' } } as const;
@@ -238,8 +234,7 @@ export const uploadProof = defineRoute({
   scope: 'bots:act',
   ...nodeParam,
   query: z.strictObject({ dryRun: QueryFlag }),
-  streamedBody: 'multipart/form-data',
-  bodyLimit: largestProof + 64 * 1024,
+  kind: 'raw',
   answers: {
     200: z.union([
       z.strictObject({ path: z.string(), receiptId: z.string() }),

@@ -50,25 +50,6 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
   return value;
 }
 
-/** Refuses a streamed body by its headers, before the handler reads it. A length that lies is the handler's to notice. */
-export function checkStreamed(request: IncomingMessage, type: string, limit: number): void {
-  const given = request.headers['content-type'] ?? '';
-  if (given.split(';', 1)[0]?.trim().toLowerCase() !== type) {
-    throw new AppError('usage', `Content-Type ${JSON.stringify(given)} is not read here.`, `Send ${type}.`, {
-      wireCode: 'unsupported_media_type',
-    });
-  }
-  if (request.headers['content-encoding'] !== undefined && request.headers['content-encoding'] !== 'identity') {
-    throw new AppError('usage', 'A compressed body is not read here.', 'Send the body without Content-Encoding.', {
-      wireCode: 'unsupported_media_type',
-    });
-  }
-  if (Number(request.headers['content-length'] ?? 0) > limit) {
-    request.resume();
-    throw tooLarge(limit);
-  }
-}
-
 async function readText(request: IncomingMessage, limit: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;

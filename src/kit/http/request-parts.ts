@@ -5,13 +5,9 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
-import { checkStreamed, defaultBodyLimit, readJson } from './body.ts';
+import { defaultBodyLimit, readJson } from './body.ts';
 
 export async function readBody(route: Route, request: IncomingMessage): Promise<unknown> {
-  if (route.streamedBody !== undefined) {
-    checkStreamed(request, route.streamedBody, route.bodyLimit ?? defaultBodyLimit);
-    return undefined;
-  }
   const given = await readJson(request, route.bodyLimit ?? defaultBodyLimit);
   if (route.body === undefined) {
     if (given === undefined) return undefined;

@@ -2,15 +2,17 @@
  * The factory of one computer: agents, teams, sends, deliveries, threads, events (interface.md, area C).
  * Owns the composition of its parts; the host gives it store, panes, harnesses and time.
  */
+import { availableParallelism } from 'node:os';
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
-import type { BoundRoute, OwnerLookups, Principal } from '../../kit/http/types.ts';
+import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
 import { createBotHomes } from './bot-homes.ts';
 import { createDeliverer } from './deliverer.ts';
 import { createDemo } from './demo.ts';
 import type { FactoryDeps } from './deps.ts';
 import { examine } from './doctor.ts';
 import { createDrain } from './drain.ts';
-import { laneOf } from './model.ts';
+import { factoryMigrations as agentMigrations } from './migrations.ts';
+import { laneOf, toDelivery } from './model.ts';
 import { createRegistry } from './registry.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { orchestrationRoutes } from './routes/orchestration.ts';
@@ -18,16 +20,26 @@ import { teamRoutes } from './routes/teams.ts';
 import { workspaceRoutes } from './routes/workspace.ts';
 import { createSendService } from './send.ts';
 import { createSizeOwners } from './size-owners.ts';
+import { listDeliveries } from './store/deliveries.ts';
 import { readThread, threadConcerns } from './store/threads.ts';
 import { createTeamFolder } from './team-file/folder.ts';
 import { createTeamService } from './team-service.ts';
 import { createThreadService } from './thread-service.ts';
+import { createWorkflows } from './workflows/index.ts';
+import { workflowMigrations } from './workflows/migrations.ts';
+import { shippedTemplates } from './workflows/shipped.ts';
+import { createWorkforce } from './workflows/workforce.ts';
 import { createWorktrees } from './worktrees.ts';
 
 export { createBotMemory } from './bot-memory.ts';
 export type { BotTokens, DoctorCheck, FactoryDeps, FactoryLog, LaneWorker, OpenLanes } from './deps.ts';
-export { factoryMigrations } from './migrations.ts';
+export const factoryMigrations = [...agentMigrations, ...workflowMigrations];
 export { type PreparedWorkspace, prepareWorkspace, type WorkspaceOptions } from './prepare-workspace.ts';
+
+/** Who hands nodes to bots, as the bot reads it. */
+const engineSender = { caller: 'engine', surface: 'engine', name: 'Gantry', agentId: null, inPerson: false };
+/** Deliveries that a node's page shows, newest first. */
+const deliveriesOfPage = 200;
 
 export interface Factory {
   readonly routes: readonly BoundRoute[];
@@ -72,7 +84,25 @@ export function createFactory(deps: FactoryDeps): Factory {
     }
   });
 
+  const workflows = createWorkflows({
+    ...deps,
+    shippedTemplates: shippedTemplates(),
+    workforce: createWorkforce({ folder, registry, workspace: deps.workspace, userHome: deps.userHome }),
+    dispatch: async (to, text, dispatch) => {
+      const sent = await sends.send({ to, text, ...dispatch }, engineSender, undefined);
+      if ('dryRun' in sent) throw new Error('A dispatch was answered as a dry run.');
+      return sent;
+    },
+    deliveriesOf: (nodeId) =>
+      store.read((tx) => listDeliveries(tx, { nodeId, limit: deliveriesOfPage }).map(toDelivery)),
+    slots: Math.max(4, 2 * availableParallelism()),
+  });
+  const offMoved = deliverer.onMoved((record) => {
+    if (record.nodeId !== null) workflows.delivered(toDelivery(record));
+  });
+
   const routes = [
+    ...workflows.routes,
     ...agentRoutes({ registry, panes, sizes, prove: deps.prove }),
     ...teamRoutes({ teams }),
     ...orchestrationRoutes({
@@ -101,6 +131,12 @@ export function createFactory(deps: FactoryDeps): Factory {
 
   const mine = (principal: Principal) => principal.userId === deps.ownerId;
   const owners: OwnerLookups = {
+    ...Object.fromEntries(
+      Object.entries(workflows.owners).map(([noun, owns]): [string, OwnerLookup] => [
+        noun,
+        (principal, id) => mine(principal) && owns(principal, id),
+      ]),
+    ),
     agent: (principal, id) => mine(principal) && registry.find(id) !== null,
     team: (principal, name) => mine(principal) && teams.exists(name),
     thread: (principal, id) =>
@@ -118,6 +154,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       await registry.start();
       await teams.start();
       await lanes.start();
+      await workflows.start();
     },
     liveBots: () => livePanes().length,
     async stopAll() {
@@ -126,6 +163,8 @@ export function createFactory(deps: FactoryDeps): Factory {
       await Promise.all(livePanes().map((pane) => panes.kill(pane.id)));
     },
     async close() {
+      offMoved();
+      await workflows.close();
       offGate();
       teams.close();
       await lanes.close();

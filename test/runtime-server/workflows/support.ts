@@ -20,7 +20,7 @@ import type {
   Workforce,
   WorkTeam,
 } from '../../../src/runtime-server/factory/workflows/deps.ts';
-import { type OpenWorkflows, openWorkflows } from '../../../src/runtime-server/factory/workflows/index.ts';
+import { createWorkflows, type Workflows } from '../../../src/runtime-server/factory/workflows/index.ts';
 import { workflowMigrations } from '../../../src/runtime-server/factory/workflows/migrations.ts';
 import type { Caller } from '../../../src/runtime-server/factory/workflows/verbs.ts';
 import type { TestClock } from '../../support/test-clock.ts';
@@ -70,7 +70,7 @@ export interface WorldOptions {
   readonly slots?: number;
 }
 
-export interface World extends OpenWorkflows {
+export interface World extends Workflows {
   readonly folder: string;
   readonly sent: Sent[];
   readonly store: Awaited<ReturnType<typeof openStore>>;
@@ -127,7 +127,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const sent: Sent[] = [];
   const byKey = new Map<string, Promise<Delivery>>();
   const warnings: string[] = [];
-  const workflows = openWorkflows({
+  const workflows = createWorkflows({
     store,
     ledger,
     clock,

@@ -16,8 +16,8 @@ import { createShell } from './shell.ts';
 import { createTemplateFolder, type TemplateFolder } from './template/folder.ts';
 import { createVerbs, type Verbs } from './verbs.ts';
 
-/** What the factory serves, and the services behind it. */
-export interface OpenWorkflows extends Workflows {
+export interface Workflows {
+  /** The services behind the routes. */
   readonly runs: Runs;
   readonly pages: Pages;
   readonly verbs: Verbs;
@@ -25,9 +25,6 @@ export interface OpenWorkflows extends Workflows {
   readonly templates: TemplateFolder;
   /** Cancels a run; see `cancel.ts`. */
   cancel(dagId: string, by: Actor, dryRun?: boolean): Promise<CancelPlan | null>;
-}
-
-export interface Workflows {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   /** Takes up what an earlier run of this program left; until then nothing begins. */
@@ -38,7 +35,7 @@ export interface Workflows {
   close(graceMs?: number): Promise<void>;
 }
 
-export function openWorkflows(deps: WorkflowDeps): OpenWorkflows {
+export function createWorkflows(deps: WorkflowDeps): Workflows {
   const ledgerFolder = join(deps.workspace, '.gantry', 'ledger');
   mkdirSync(ledgerFolder, { recursive: true });
   // Proofs are the workspace's, not its repository's (gaps.md C, "Files").

@@ -135,10 +135,15 @@ function nodeRoutes(deps: RouteDeps): BoundRoute[] {
       return { body: { nodes: await deps.store.read((tx) => cardsWhere(tx, deps.workspace, filter)) } };
     }),
     bind(table.getNode, async ({ params }) => ({ body: await deps.pages.node(params.dagId, params.nodeId) })),
-    bind(table.uploadProof, async ({ params, query, principal, request }) => {
-      const boundary = boundaryOf(request.headers['content-type']);
-      const parts = readParts(bodyOf(request), boundary);
-      return { body: await deps.proofs.upload({ ...params, dryRun: query.dryRun }, callerOf(deps, principal), parts) };
+    bind(table.uploadProof, async ({ params, query, principal, request, response }) => {
+      const parts = readParts(bodyOf(request), boundaryOf(request.headers['content-type']));
+      const ref = { ...params, dryRun: query.dryRun };
+      const text = JSON.stringify(await deps.proofs.upload(ref, callerOf(deps, principal), parts));
+      response.writeHead(200, {
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': Buffer.byteLength(text),
+      });
+      response.end(text);
     }),
     bind(table.readProof, async ({ params, response }) => {
       const proof = await deps.proofs.find(params, params.receiptId);
