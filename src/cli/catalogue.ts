@@ -3,6 +3,7 @@
  * is specified and not built: it says so with exit code 2.
  */
 import type { Option, Part, Verb } from './command.ts';
+import { workflows, workspace } from './workflows/catalogue.ts';
 
 const unbuilt = (name: string, about: string): Verb => ({ name, about });
 const agentOption: Option = { flags: '--agent <bot>', about: 'only this bot (id, address or name)' };
@@ -192,45 +193,6 @@ const orchestration: Part = {
     unbuilt('mail', 'A bot’s inbox'),
     unbuilt('steer', 'Checkpoint, consult, interrupt with a note'),
     unbuilt('peers', 'Programs registered on this computer'),
-  ],
-};
-
-const workflows: Part = {
-  name: 'workflows',
-  about: 'Templates and runs',
-  verbs: [
-    unbuilt('templates', 'List templates'),
-    unbuilt('show', 'Show a template'),
-    unbuilt('check', 'Check a template'),
-    unbuilt('save', 'Save a run as a template'),
-    unbuilt('run', 'Start a run'),
-    unbuilt('watch', 'Watch a run'),
-    unbuilt('cancel', 'Cancel a run'),
-    unbuilt('gate', 'Open a wait gate'),
-  ],
-};
-
-const workspace: Part = {
-  name: 'workspace',
-  about: 'Campaigns, steps, proofs and approvals',
-  verbs: [
-    unbuilt('campaigns', 'List campaigns'),
-    unbuilt('board', 'Show a campaign’s board'),
-    unbuilt('nodes', 'List steps'),
-    unbuilt('node', 'Show a step'),
-    unbuilt('claim', 'Take a step'),
-    unbuilt('progress', 'Note progress on a step'),
-    unbuilt('done', 'Finish a step'),
-    unbuilt('fail', 'Give a step up'),
-    unbuilt('retry', 'Try a step again'),
-    unbuilt('skip', 'Skip a step'),
-    unbuilt('proof', 'Upload a proof'),
-    unbuilt('approvals', 'List approvals'),
-    unbuilt('approve', 'Approve'),
-    unbuilt('reject', 'Reject'),
-    unbuilt('tickets', 'List tickets'),
-    unbuilt('plans', 'Draft, refine and run a plan'),
-    unbuilt('leases', 'Claim a path or a name for a while'),
   ],
 };
 
