@@ -5,9 +5,9 @@ import type { NodeCard, NodePage } from '../../../contracts/factory/node.ts';
 import type { Flow } from '../../../contracts/factory/workflow.ts';
 import type { WorkflowDeps } from './deps.ts';
 import { proofOf, specOf } from './instruction.ts';
-import { nodeOf, proofLines, type Run } from './model.ts';
+import { isEnded, nodeOf, proofLines, type Run } from './model.ts';
 import { unknownRun } from './scheduler.ts';
-import { cardOf, cardsOfRun, readCampaigns, runsOf } from './store/campaigns.ts';
+import { cardOf, cardsOfRun, readCampaign, runsOf } from './store/campaigns.ts';
 import { readMoves, readProofs, readTexts } from './store/pages.ts';
 import { loadRun, outputOf } from './store/runs.ts';
 import type { Reference } from './template/references.ts';
@@ -37,8 +37,8 @@ export function createPages(deps: WorkflowDeps): Pages {
 
     board: (campaignId) =>
       store.read((tx) => {
-        const campaign = readCampaigns(tx, workspace, campaignId)[0];
-        if (campaign === undefined) {
+        const found = readCampaign(tx, workspace, campaignId);
+        if (found === null) {
           throw new AppError('not_found', `There is no campaign ${JSON.stringify(campaignId)}.`, 'See GET /campaigns.');
         }
         const runs = runsOf(tx, workspace, campaignId);
@@ -46,20 +46,26 @@ export function createPages(deps: WorkflowDeps): Pages {
         const needsYou: NodeCard[] = [];
         const now: NodeCard[] = [];
         const next: NodeCard[] = [];
+        let proven = 0;
+        let total = 0;
         for (const run of runs) {
           for (const card of cardsOfRun(tx, run.dagId)) {
             const wave = waves[card.depth];
             if (wave === undefined) waves[card.depth] = [card];
             else wave.push(card);
-            if (card.status === 'needs_you') needsYou.push(card);
+            total += 1;
+            if (card.status === 'done') proven += 1;
+            else if (card.status === 'needs_you') needsYou.push(card);
             else if (card.status === 'working' || card.status === 'checking') now.push(card);
             else if (card.status === 'ready') next.push(card);
           }
         }
+        const open = runs.some((run) => !isEnded(run.status));
+        const status = runs.length > 0 && !open ? ('finished' as const) : ('active' as const);
         return {
-          campaign,
+          campaign: { ...found, status, proven, total, needsYou: needsYou.length },
           summary: {
-            proven: { k: campaign.proven, n: campaign.total },
+            proven: { k: proven, n: total },
             needsYou: needsYou.map(toRef),
             now: now.slice(0, mostInSummary).map(toRef),
             next: next.slice(0, mostInSummary).map(toRef),

@@ -8,6 +8,7 @@ import {
 } from '../../../../contracts/factory/node.ts';
 import type { Project, RunStatus } from '../../../../contracts/factory/workflow.ts';
 import type { Tx } from '../../../../kit/store/store.ts';
+import { splitIds } from './runs.ts';
 
 type Read = Pick<Tx, 'get' | 'all'>;
 
@@ -38,6 +39,25 @@ export function insertCampaign(tx: Tx, workspace: string, campaign: CampaignRow,
 export function hasCampaign(tx: Read, workspace: string, id: string): boolean {
   return tx.get('SELECT 1 FROM factory_campaign WHERE workspace = ? AND id = ?', workspace, id) !== undefined;
 }
+
+interface CampaignText {
+  id: string;
+  project_id: string | null;
+  title: string;
+  intent: string;
+}
+
+/** One campaign without its counts, for those who read its nodes anyway; null when there is none. */
+export function readCampaign(tx: Read, workspace: string, id: string): Omit<CampaignSummary, Counts> | null {
+  const row = tx.get<CampaignText>(
+    'SELECT id, project_id, title, intent FROM factory_campaign WHERE workspace = ? AND id = ?',
+    workspace,
+    id,
+  );
+  return row === undefined ? null : { id: row.id, projectId: row.project_id, title: row.title, intent: row.intent };
+}
+
+type Counts = 'status' | 'proven' | 'total' | 'needsYou';
 
 /** Newest first; `id` for one. */
 export function readCampaigns(tx: Read, workspace: string, id?: string): CampaignSummary[] {
@@ -127,7 +147,7 @@ function toCard(row: CardRow): NodeCard {
     assignee: row.assignee,
     bindingType: row.binding,
     proof: { proven: row.proven === '[]' ? 0 : (JSON.parse(row.proven) as string[]).length, total: row.proof_total },
-    blockedBy: row.parents === '[]' ? [] : (JSON.parse(row.parents) as string[]),
+    blockedBy: splitIds(row.parents),
     needsYou: row.status === 'needs_you',
     depth: row.depth,
     gate: row.gate_kind === null ? null : gateOf(row, row.gate_kind),

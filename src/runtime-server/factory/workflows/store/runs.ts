@@ -84,7 +84,7 @@ export function insertRun(tx: Tx, run: Run, more: NewRun): void {
       node.detail,
       node.step.waitGate?.kind ?? null,
       node.step.waitGate?.description ?? null,
-      JSON.stringify(node.parents),
+      node.parents.join(' '),
       proofLines(node.step).length,
     );
   }
@@ -125,6 +125,11 @@ export function saveRun(tx: Tx, run: Run): void {
   );
 }
 
+/** Ids stand in one column with spaces between: a board of thousands of nodes splits them faster than it could parse JSON. */
+export function splitIds(ids: string): string[] {
+  return ids === '' ? [] : ids.split(' ');
+}
+
 /** Null when the workspace has no run with this id. */
 export function loadRun(tx: Read, workspace: string, dagId: string): Run | null {
   const row = tx.get<RunRow>(
@@ -148,7 +153,7 @@ export function loadRun(tx: Read, workspace: string, dagId: string): Run | null 
       depth: node.depth,
       title: node.title,
       step,
-      parents: JSON.parse(node.parents) as string[],
+      parents: splitIds(node.parents),
       assignee: node.assignee,
       bindingType: node.binding,
       checker: node.checker,
