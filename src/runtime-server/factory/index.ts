@@ -56,7 +56,11 @@ export interface Factory {
 
 export function createFactory(deps: FactoryDeps): Factory {
   const { store, ledger, panes, clock, timers, ids, log } = deps;
-  const registry = createRegistry({ ...deps, queueDepth: (agentId) => lanes.depth(laneOf(agentId)) });
+  const registry = createRegistry({
+    ...deps,
+    queueDepth: (agentId) => lanes.depth(laneOf(agentId)),
+    workOf: (address) => workflows.workOf(address),
+  });
   const deliverer = createDeliverer({ store, ledger, panes, clock, registry });
   const lanes = deps.openLanes(deliverer);
   const sends = createSendService({ store, ledger, lanes, panes, clock, timers, ids, deliverer, registry });
@@ -89,7 +93,10 @@ export function createFactory(deps: FactoryDeps): Factory {
     shippedTemplates: shippedTemplates(),
     workforce: createWorkforce({ folder, registry, workspace: deps.workspace, userHome: deps.userHome }),
     dispatch: async (to, text, dispatch) => {
-      const sent = await sends.send({ to, text, ...dispatch }, engineSender, undefined);
+      // A plain shell would run what it is told in words: the person at it reads them as comments.
+      const runsText = registry.find(to)?.spec?.harness === 'shell';
+      const words = runsText ? text.replace(/^/gm, '# ') : text;
+      const sent = await sends.send({ to, text: words, ...dispatch }, engineSender, undefined);
       if ('dryRun' in sent) throw new Error('A dispatch was answered as a dry run.');
       return sent;
     },

@@ -28,6 +28,8 @@ export interface AgentFacts {
   readonly stale: boolean;
   readonly computerId: string;
   readonly queueDepth: number;
+  /** The node that it holds now. */
+  readonly work: Pick<Agent, 'currentNode' | 'proof'>;
 }
 
 export function showAgent(member: Member, facts: AgentFacts): Agent {
@@ -43,9 +45,7 @@ export function showAgent(member: Member, facts: AgentFacts): Agent {
     state: member.shown.state,
     stateReason: member.shown.reason,
     stale: facts.stale,
-    // Nodes and proof come with workflows; until then nobody has any.
-    currentNode: null,
-    proof: { proven: 0, total: 0 },
+    ...facts.work,
     pane: paneOf(member),
     machine: facts.computerId,
     runner: 'local',

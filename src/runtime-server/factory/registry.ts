@@ -60,6 +60,8 @@ export interface RegistryDeps {
   readonly computerId: string;
   /** How many sends wait for the agent. */
   readonly queueDepth: (agentId: string) => number;
+  /** The node that a bot holds now, by its address. */
+  readonly workOf: (address: string) => Pick<Agent, 'currentNode' | 'proof'>;
 }
 
 interface Entry {
@@ -243,6 +245,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       stale: !deps.panes.engine().running,
       computerId: deps.computerId,
       queueDepth: deps.queueDepth(entry.id),
+      work: deps.workOf(entry.address),
     });
   const sorted = (team?: string) =>
     [...entries.values()]

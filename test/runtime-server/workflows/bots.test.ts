@@ -355,3 +355,24 @@ test('a dry run of a verb says what would happen and changes nothing', async () 
   expect(await world.pages.flow(dagId)).toEqual(before);
   expect(await world.ledger.head()).toBe(head);
 });
+
+test('a bot that gets another round is told what failed', async () => {
+  const world = await openWorld({ workforce: red() });
+  world.template('t', {
+    steps: [
+      { id: 'fix', title: 'Fix', executor: 'role:coder' },
+      { id: 'prove', command: 'echo "seven of nine"; false', blocked_by: ['fix'], on_fail: 'fix' },
+    ],
+  });
+  const { dagId } = await world.run('t');
+  for (const round of [1, 2, 3]) {
+    await world.until(dagId, (flow) => statuses(flow).fix === 'working' && world.sent.length === round);
+    if (round > 1) {
+      expect(world.sent[round - 1]?.text).toContain(
+        `Before: prove failed, round ${round} of 3. It ended with status 1. seven of nine`,
+      );
+    }
+    await world.verbs.done({ dagId, nodeId: 'fix' }, coder, {});
+  }
+  expect((await world.until(dagId, (flow) => flow.status === 'failed')).nodes[1]?.cause).toBe('rounds_used_up');
+});

@@ -88,6 +88,10 @@ test('a bot in its pane is handed its step, proves it by a file with its own tok
   const node = `/nodes/${dagId}/fix`;
   const own = await engine.call<{ nodes: NodeCard[] }>('GET', '/nodes', undefined, { token });
   expect(own.body.nodes.map((card) => card.stepId)).toEqual(['fix']);
+  expect(await engine.agent('coder@dev')).toMatchObject({
+    currentNode: { dagId, nodeId: own.body.nodes[0]?.nodeId, title: 'Fix it' },
+    proof: { proven: 0, total: 2 },
+  });
   const early = await engine.call('POST', `${node}/done`, {}, { token });
   expect(early).toMatchObject({
     status: 409,
@@ -115,6 +119,7 @@ test('a bot in its pane is handed its step, proves it by a file with its own tok
   writeFileSync(join(engine.workspace, 'fixed'), '');
   expect((await engine.call('POST', `${node}/done`, { output: 'tightened' }, { token })).status).toBe(200);
   await flowOf(engine, dagId, (flow) => flow.status === 'done');
+  expect(await engine.agent('coder@dev')).toMatchObject({ currentNode: null, proof: { proven: 0, total: 0 } });
   const page = await engine.call<NodePage>('GET', node);
   expect(page.body).toMatchObject({
     card: { proof: { proven: 2, total: 2 }, assignee: 'coder@dev', bindingType: 'terminal' },
@@ -231,4 +236,29 @@ test('the same key starts one run', async () => {
   await flowOf(engine, first.body.dagId, (flow) => flow.status === 'done');
   const page = await engine.call<NodePage>('GET', `/nodes/${first.body.dagId}/run`);
   expect(page.body).toMatchObject({ output: '42', card: { title: 'Run echo $((40+2))' } });
+});
+
+test('find, fix, prove runs to its end: the bot is asked only when something fails, and the check has the last word', async () => {
+  const engine = await startEngine();
+  engine.team('dev', team);
+  await engine.call('POST', '/teams/dev/up', {});
+  await engine.until('coder@dev', 'idle');
+  const params = { check: 'test -e mended || { echo it is broken; exit 3; }' };
+  const { body } = await engine.call<RunStarted>('POST', '/runs', {
+    template: 'find-fix-prove',
+    projectId: 'p',
+    params,
+  });
+  const { dagId } = body;
+  await flowOf(engine, dagId, (flow) => statusOf(flow, 'fix') === 'working');
+  const token = await engine.botToken('coder@dev');
+  expect((await engine.call<NodePage>('GET', `/nodes/${dagId}/fix`)).body.spec).toContain('it is broken\nstatus 3');
+  await engine.call('POST', `/nodes/${dagId}/fix/done`, {}, { token });
+  await flowOf(engine, dagId, (flow) => flow.nodes[1]?.attempt === 2 && statusOf(flow, 'fix') === 'working');
+  writeFileSync(join(engine.workspace, 'mended'), '');
+  await engine.call('POST', `/nodes/${dagId}/fix/done`, {}, { token });
+  await flowOf(engine, dagId, (flow) => flow.status === 'done');
+  const again = await engine.call<RunStarted>('POST', '/runs', { template: 'find-fix-prove', projectId: 'p', params });
+  const { body: flow } = await flowOf(engine, again.body.dagId, (one) => one.status !== 'running');
+  expect([flow.status, flow.nodes.map((one) => one.status)]).toEqual(['done', ['done', 'skipped', 'skipped']]);
 });

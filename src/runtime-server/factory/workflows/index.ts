@@ -11,7 +11,7 @@ import { createPages, type Pages } from './pages.ts';
 import { createProofs, type Proofs } from './proofs.ts';
 import { bindWorkflowRoutes, workflowOwners } from './routes.ts';
 import { createRuns, type Runs } from './runs.ts';
-import { createScheduler } from './scheduler.ts';
+import { type AgentWork, createScheduler } from './scheduler.ts';
 import { createShell } from './shell.ts';
 import { createTemplateFolder, type TemplateFolder } from './template/folder.ts';
 import { createVerbs, type Verbs } from './verbs.ts';
@@ -25,6 +25,8 @@ export interface Workflows {
   readonly templates: TemplateFolder;
   /** Cancels a run; see `cancel.ts`. */
   cancel(dagId: string, by: Actor, dryRun?: boolean): Promise<CancelPlan | null>;
+  /** What an agent shows of its work, by its address. */
+  workOf(address: string): AgentWork;
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   /** Takes up what an earlier run of this program left; until then nothing begins. */
@@ -65,6 +67,7 @@ export function createWorkflows(deps: WorkflowDeps): Workflows {
     proofs: parts.proofs,
     templates,
     cancel: (dagId, by, dryRun = false) => cancelRun(scheduler, dagId, by, dryRun),
+    workOf: scheduler.workOf,
     routes: bindWorkflowRoutes(parts),
     owners: workflowOwners(parts),
     start: scheduler.start,

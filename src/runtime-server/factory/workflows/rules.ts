@@ -56,7 +56,10 @@ export function advance(play: Play, node: RunNode): void {
     }
   }
   if (node.step.waitGate !== null && node.gate !== 'open') waitAtGate(play, node);
-  else makeReady(play, node, node.step.waitGate === null ? 'parents_done' : 'gate_open');
+  else {
+    const cause = node.step.waitGate === null ? 'parents_done' : 'gate_open';
+    makeReady(play, node, cause, node.cause === 'loop' ? node.detail : null);
+  }
 }
 
 type Verdict = 'go' | 'wait' | { to: 'skipped' | 'blocked'; cause: NodeCause; detail: string };
@@ -225,15 +228,12 @@ function loopBack(play: Play, target: RunNode, failed: RunNode): void {
       step.id === failed.stepId ||
       (before.has(step.id) && ancestorsOf(step.id, steps).has(target.stepId)),
   );
+  // Whoever does it again is told why.
+  const why = `${failed.stepId} failed, round ${failed.rounds + 1} of ${play.run.template.maxRounds}. ${failed.detail ?? ''}`;
   for (const step of again) {
     const node = play.run.byStep.get(step.id) as RunNode;
     reset(node);
-    play.move(
-      node,
-      'new',
-      'loop',
-      `${failed.stepId} failed, round ${failed.rounds + 1} of ${play.run.template.maxRounds}.`,
-    );
+    play.move(node, 'new', 'loop', why.trim());
   }
   advance(play, target);
 }

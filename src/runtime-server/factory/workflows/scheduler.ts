@@ -4,19 +4,23 @@
  * they are read again. Must not know HTTP.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
+import type { Agent } from '../../../contracts/factory/agent.ts';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';
 import type { Blobs } from '../../../kit/blobs/blobs.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import { createBotTurns } from './bot-turns.ts';
 import { type CommandTurns, createCommandTurns } from './command-turns.ts';
 import { type Actor, engineActor, type WorkflowDeps } from './deps.ts';
-import { isEnded, type Run, type RunNode, worksNow } from './model.ts';
+import { isEnded, proofLines, type Run, type RunNode, worksNow } from './model.ts';
 import { createQueues } from './queues.ts';
 import { recover } from './recovery.ts';
 import { holdAtDeadline, wake } from './rules.ts';
 import type { Shell } from './shell.ts';
 import { loadRun, openRuns } from './store/runs.ts';
 import { createWork, type Work } from './work.ts';
+
+/** What an agent shows of its work. */
+export type AgentWork = Pick<Agent, 'currentNode' | 'proof'>;
 
 export interface Scheduler {
   /** Takes up what an earlier run of this program left. */
@@ -27,6 +31,8 @@ export interface Scheduler {
   begin(tx: Tx, run: Run, by: Actor, change: (work: Work) => void): void;
   /** What became of a send that hands a node over. */
   delivered(delivery: Delivery): void;
+  /** The node that a bot holds now, by its address. */
+  workOf(address: string): AgentWork;
   /** Asks what executes a node to end: its processes, or its bot by a message. */
   end(work: Work, node: RunNode, reason: 'cancelled' | 'timed_out'): void;
   leftovers: CommandTurns['leftovers'];
@@ -46,8 +52,9 @@ const longestTimerMs = 24 * 3600 * 1000;
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   const live = new Map<string, Run>();
   const timers = new Map<string, { readonly at: number; readonly cancel: () => void }>();
-  /** Which bot holds a node, as of the last commit. */
+  /** Which bot holds a node, and which node a bot holds, as of the last commit. */
   const holders = new Map<string, string>();
+  const held = new Map<string, AgentWork>();
   const queues = createQueues();
   let closed = false;
 
@@ -111,8 +118,12 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   function settleNode(node: RunNode): void {
     arm(`${node.dagId} ${node.nodeId}`, node.wakeAt, () => wakeNode(node.dagId, node.nodeId));
     const before = holders.get(node.nodeId);
+    if (before !== undefined && held.get(before)?.currentNode?.nodeId === node.nodeId) held.delete(before);
     if (node.holder === null) holders.delete(node.nodeId);
-    else holders.set(node.nodeId, node.holder);
+    else {
+      holders.set(node.nodeId, node.holder);
+      held.set(node.holder, workOn(node));
+    }
     if (before !== undefined && before !== node.holder) bots.freed(before);
   }
 
@@ -186,6 +197,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   return {
     mutate,
     end,
+    workOf: (address) => held.get(address) ?? idle,
     leftovers: commands.leftovers,
     begin(tx, run, by, change) {
       live.set(run.dagId, run);
@@ -218,6 +230,15 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       bots.close();
       commands.close();
     },
+  };
+}
+
+const idle: AgentWork = { currentNode: null, proof: { proven: 0, total: 0 } };
+
+function workOn(node: RunNode): AgentWork {
+  return {
+    currentNode: { dagId: node.dagId, nodeId: node.nodeId, title: node.title },
+    proof: { proven: node.proven.size, total: proofLines(node.step).length },
   };
 }
 
