@@ -1,5 +1,6 @@
 /** The factory event stream (interface.md "Factory event stream"). Envelope `{type, at, data}`; ids are ledger ids. */
 import { z } from 'zod';
+import { Approval } from '../approvals/approval.ts';
 import { Time } from '../common/values.ts';
 import { AgentState, PaneRef } from './agent.ts';
 import { Delivery } from './delivery.ts';
@@ -21,6 +22,9 @@ export const factoryEvents = {
     nodeId: z.string(),
     outcome: z.enum(['proven', 'rejected']),
   }),
+  /** Of the cloud API: in its stream alone, with ids of their own (`approvalEventId`), never replayed. */
+  'approval.requested': Approval,
+  'approval.resolved': Approval,
 } as const;
 
 export type FactoryEventType = keyof typeof factoryEvents;

@@ -22,7 +22,8 @@ export type TeamChange = FactoryEventData<'team.changed'>;
 export type FactoryEvent = {
   readonly [T in LedgerEventType]: { readonly type: T; readonly at: string; readonly data: FactoryEventData<T> };
 }[LedgerEventType];
-type LedgerEventType = Exclude<FactoryEventType, 'agent.state'>;
+/** States are live only, and approvals belong to the cloud API. */
+type LedgerEventType = Exclude<FactoryEventType, 'agent.state' | 'approval.requested' | 'approval.resolved'>;
 
 /** Ledger types that become events: the event they become, and its data in the row's body. */
 const eventOf: Readonly<Record<string, { type: LedgerEventType; data: (body: LedgerRow['body']) => unknown }>> = {
