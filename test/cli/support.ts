@@ -96,6 +96,7 @@ export async function startEngine(
       }
       const answer = answers[route.op];
       if (answer === undefined) throw new Error(`The test gives no answer for ${route.op}.`);
+      if (route.kind === 'raw') return answerRaw(context, call, answer);
       return route.kind === 'sse'
         ? answer(call, sink)
         : Promise.resolve(answer(call)).then((body) => ({ status: statusOf(route, body), body }));
@@ -118,6 +119,15 @@ export async function startEngine(
     idempotency: { once: (_request, work) => work() },
   });
   return { places, token, seen, url: doors.url, env: { GANTRY_HOME: places.home, PATH: process.env.PATH ?? '' } };
+}
+
+/** A raw route is given the bytes of its body, and answers JSON. */
+async function answerRaw(context: Context<Route>, call: Seen, answer: (seen: Seen) => unknown): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of context.request) chunks.push(chunk as Buffer);
+  Object.assign(call, { body: Buffer.concat(chunks) });
+  context.response.writeHead(200, { 'content-type': 'application/json' });
+  context.response.end(JSON.stringify(answer(call)));
 }
 
 /** The declared status whose schema takes this body; none: the dispatcher finds the fault. */
