@@ -26,6 +26,7 @@ export function createStreamSlots(
 ): StreamSlots {
   /** Slots of this window, oldest first. */
   const held: Slot[] = [];
+  const unlocks = new WeakMap<Slot, () => void>();
 
   /** Holds the lock until the returned function is called; null when somebody else holds it. */
   function lock(one: string): Promise<(() => void) | null> {
@@ -57,14 +58,20 @@ export function createStreamSlots(
     const slot: Slot = {
       onTaken,
       release() {
-        const at = held.indexOf(slot);
-        if (at === -1) return;
-        held.splice(at, 1);
-        unlock();
+        if (give(slot)) unlock();
       },
     };
     held.push(slot);
+    unlocks.set(slot, unlock);
     return slot;
+  }
+
+  /** The slot is its holder's no longer; its lock is kept. False when it was given up before. */
+  function give(slot: Slot): boolean {
+    const at = held.indexOf(slot);
+    if (at === -1) return false;
+    held.splice(at, 1);
+    return true;
   }
 
   return {
@@ -73,9 +80,11 @@ export function createStreamSlots(
       if (free !== null || !urgent) return free;
       const oldest = held[0];
       if (oldest === undefined) return null;
-      oldest.release();
+      // The lock passes on as it is: let go, it would be free only later, and perhaps another window's by then.
+      const unlock = unlocks.get(oldest) ?? (() => {});
+      give(oldest);
       oldest.onTaken();
-      return takeFree(onTaken);
+      return add(unlock, onTaken);
     },
   };
 }
