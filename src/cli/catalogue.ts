@@ -3,6 +3,7 @@
  * is specified and not built: it says so with exit code 2.
  */
 import type { Option, Part, Verb } from './command.ts';
+import { mail } from './work-engine/catalogue.ts';
 import { workflows, workspace } from './workflows/catalogue.ts';
 
 const unbuilt = (name: string, about: string): Verb => ({ name, about });
@@ -190,7 +191,7 @@ const orchestration: Part = {
       mutation: true,
       load: () => import('./verbs/orchestration.ts').then((m) => m.threads),
     },
-    unbuilt('mail', 'A bot’s inbox'),
+    mail,
     unbuilt('steer', 'Checkpoint, consult, interrupt with a note'),
     unbuilt('peers', 'Programs registered on this computer'),
   ],

@@ -46,8 +46,6 @@ const factory = table('factory', 'factory', 'both', [
   ['GET', '/api/factory/triggers', 'workspace triggers'],
   ['POST', '/api/factory/triggers', 'workspace triggers'],
   ['DELETE', '/api/factory/triggers/:id', 'workspace triggers'],
-  ['GET', '/api/factory/mail', 'orchestration mail'],
-  ['POST', '/api/factory/mail', 'orchestration mail'],
   ['GET', '/api/factory/peers', 'orchestration peers'],
   ['POST', '/api/factory/peers', 'orchestration peers'],
   ['POST', '/api/factory/steer', 'orchestration steer'],

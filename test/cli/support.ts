@@ -19,6 +19,7 @@ import {
 } from '../../src/kit/http/principals.ts';
 import type { Authenticator, BoundRoute, Context, Principal, SseSink } from '../../src/kit/http/types.ts';
 import { createTokenFile, newToken } from '../../src/kit/secrets/token-file.ts';
+import { ownersOf } from '../support/owner-lookups.ts';
 
 export const now = Date.parse('2026-01-02T03:04:05.000Z');
 export const at = '2026-01-02T03:00:00.000Z';
@@ -107,9 +108,7 @@ export async function startEngine(
   const doors = await openEngineDoors(places, 0, closing);
   doors.serve({
     routes: factoryRoutes.map(bindOne),
-    owners: Object.fromEntries(
-      ['agent', 'team', 'thread', 'template', 'run', 'campaign'].map((noun) => [noun, () => true]),
-    ),
+    owners: ownersOf(factoryRoutes, true),
     authenticators: [createOwnerAuthenticator(token), botAuthenticator(given.botToken)],
     linkAuthenticator: createLinkAuthenticator(newToken()),
     ids: { next: (prefix) => `${prefix}_1` },

@@ -8,6 +8,7 @@ import { unbuiltRoutes } from '../../src/contracts/unbuilt.ts';
 import type { BoundRoute } from '../../src/kit/http/types.ts';
 import { startPair } from '../host/support.ts';
 import { type Call, keepUntilEnd, rawRequest } from '../kit/http/support.ts';
+import { ownersOf } from '../support/owner-lookups.ts';
 
 type Server = ServerTable['name'];
 interface Doors {
@@ -32,11 +33,7 @@ beforeAll(async () => {
     }),
   );
   // Nothing belongs to anybody here: every id is unknown or foreign.
-  const nobody = () => false;
-  const pair = await startPair({
-    routes,
-    owners: { agent: nobody, team: nobody, thread: nobody, template: nobody, run: nobody, campaign: nobody },
-  });
+  const pair = await startPair({ routes, owners: ownersOf(factoryRoutes, false) });
   doors = {
     pair,
     reached,
@@ -187,6 +184,10 @@ test('a bot can call these operations and no others', async () => {
     'progressNode',
     'doneNode',
     'failNode',
+    'listMail',
+    'readMail',
+    'markMailRead',
+    'sendMail',
   ]);
 });
 

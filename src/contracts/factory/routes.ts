@@ -23,6 +23,7 @@ import {
   sendMessage,
 } from './orchestration-routes.ts';
 import { checkTeam, listTeams, teamDown, teamUp } from './teams-routes.ts';
+import { workEngineRoutes } from './work-engine/routes.ts';
 import { workflowRoutes } from './workflow-routes.ts';
 import { addDemo, doctor, getWorkspace } from './workspace-routes.ts';
 
@@ -60,4 +61,5 @@ export const factoryRoutes = [
   getWorkspace,
   addDemo,
   ...workflowRoutes,
+  ...workEngineRoutes,
 ] as const;

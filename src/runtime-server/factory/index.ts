@@ -25,6 +25,8 @@ import { readThread, threadConcerns } from './store/threads.ts';
 import { createTeamFolder } from './team-file/folder.ts';
 import { createTeamService } from './team-service.ts';
 import { createThreadService } from './thread-service.ts';
+import { createWorkEngine } from './work-engine/index.ts';
+import { workEngineMigrations } from './work-engine/migrations.ts';
 import { createWorkflows } from './workflows/index.ts';
 import { workflowMigrations } from './workflows/migrations.ts';
 import { shippedTemplates } from './workflows/shipped.ts';
@@ -33,7 +35,7 @@ import { createWorktrees } from './worktrees.ts';
 
 export { createBotMemory } from './bot-memory.ts';
 export type { BotTokens, DoctorCheck, FactoryDeps, FactoryLog, LaneWorker, OpenLanes } from './deps.ts';
-export const factoryMigrations = [...agentMigrations, ...workflowMigrations];
+export const factoryMigrations = [...agentMigrations, ...workflowMigrations, ...workEngineMigrations];
 export { type PreparedWorkspace, prepareWorkspace, type WorkspaceOptions } from './prepare-workspace.ts';
 
 /** Who hands nodes to bots, as the bot reads it. */
@@ -108,8 +110,11 @@ export function createFactory(deps: FactoryDeps): Factory {
     if (record.nodeId !== null) workflows.delivered(toDelivery(record));
   });
 
+  const workEngine = createWorkEngine({ ...deps, registry });
+
   const routes = [
     ...workflows.routes,
+    ...workEngine.routes,
     ...agentRoutes({ registry, panes, sizes, prove: deps.prove }),
     ...teamRoutes({ teams }),
     ...orchestrationRoutes({
@@ -139,7 +144,7 @@ export function createFactory(deps: FactoryDeps): Factory {
   const mine = (principal: Principal) => principal.userId === deps.ownerId;
   const owners: OwnerLookups = {
     ...Object.fromEntries(
-      Object.entries(workflows.owners).map(([noun, owns]): [string, OwnerLookup] => [
+      Object.entries({ ...workflows.owners, ...workEngine.owners }).map(([noun, owns]): [string, OwnerLookup] => [
         noun,
         (principal, id) => mine(principal) && owns(principal, id),
       ]),

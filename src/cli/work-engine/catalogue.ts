@@ -1,0 +1,27 @@
+/** The verbs of the work engine, with the words of their help; `../catalogue.ts` and its parts take them in. */
+import type { Option, Verb } from '../command.ts';
+
+const paging: readonly Option[] = [
+  { flags: '--limit <n>', about: 'at most this many, 1 to 200 (default 50)' },
+  { flags: '--cursor <cursor>', about: 'go on where the last page ended' },
+];
+
+export const mail: Verb = {
+  name: 'mail',
+  args: '[text...]',
+  about: 'Your inbox (in a bot’s terminal the bot’s); read one with --read, send one with --to',
+  more: 'Nothing is typed anywhere: who is written to looks into the inbox. Without text, or with "-", a mail’s text is read from stdin.',
+  options: [
+    { flags: '--read <mail>', about: 'print this mail, and mark it as read if it is yours' },
+    { flags: '--keep-unread', about: 'with --read: do not mark it' },
+    { flags: '--unread', about: 'only what is unread' },
+    { flags: '--sent', about: 'what was sent' },
+    { flags: '--bot <bot>', about: 'the inbox of this bot' },
+    { flags: '--to <bot>', about: 'send a mail: a bot (id, bot@team), or owner' },
+    { flags: '--subject <text>', about: 'subject of the mail to send' },
+    { flags: '--in-reply-to <mail>', about: 'the mail that it answers' },
+    ...paging,
+  ],
+  mutation: true,
+  load: () => import('./mail.ts').then((m) => m.mail),
+};
