@@ -37,7 +37,7 @@ const services: Services = {
   events: createEvents({ api, client: queryClient, slots: createStreamSlots(navigator.locks, eventSlots) }),
   settings: createSettingsStore(localStorage),
   slots: createStreamSlots(navigator.locks, screenSlots),
-  sentTexts: createSentTexts(),
+  sentTexts: createSentTexts(sessionStorage),
   paneRequests: createPaneRequests(),
   actions: createActionStore(),
 };

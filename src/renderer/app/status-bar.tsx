@@ -46,6 +46,9 @@ export function StatusBar() {
   const live = list.filter((agent) => agent.pane !== null).length;
   const need = list.filter(needsPerson).length;
   const engine = agents.data?.engine;
+  // Before the first event of this page, the newest delivery says when something happened last.
+  const before = useQuery(queries.deliveries).data?.deliveries[0]?.at;
+  const last = feed[0]?.event.at ?? before;
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-meta text-muted">
       <span className="inline-flex items-center gap-1.5 whitespace-nowrap" title={session.data?.computer.id}>
@@ -66,11 +69,11 @@ export function StatusBar() {
         </span>
       )}
       <span className="ml-auto hidden whitespace-nowrap sm:inline">
-        {feed[0] === undefined ? (
+        {last === undefined ? (
           'No event yet'
         ) : (
           <>
-            Last event <Ago at={feed[0].event.at} />
+            Last event <Ago at={last} />
           </>
         )}
       </span>

@@ -6,10 +6,10 @@ import type { Agent } from '../../../contracts/factory/agent.ts';
 import { useFeed, useServices } from '../../app/services.tsx';
 import type { KnownEvent } from '../../data/event-cache.ts';
 import type { FeedEntry } from '../../data/events.ts';
+import { detailWords, witnessWords } from '../../ui/delivery-row.tsx';
 import { Empty } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { agentStatus, approvalStatus, deliveryStatus, nodeStatus, Status } from '../../ui/status.tsx';
-import { detailWords, witnessWords } from './deliveries.tsx';
 
 type TeamChange = Extract<KnownEvent, { type: 'team.changed' }>['data']['change'];
 const teamWords: Readonly<Record<TeamChange, string>> = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { deliveryEvidences } from '../../../src/contracts/factory/delivery.ts';
-import { detailWords, witnessWords } from '../../../src/renderer/areas/factory/deliveries.tsx';
+import { detailWords, witnessWords } from '../../../src/renderer/ui/delivery-row.tsx';
 
 test('every kind of evidence has a witness in words, and no evidence has none', () => {
   const words = deliveryEvidences.map((evidence) => witnessWords(evidence, 'claude'));
