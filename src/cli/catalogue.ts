@@ -3,11 +3,15 @@
  * is specified and not built: it says so with exit code 2.
  */
 import type { Option, Part, Verb } from './command.ts';
-import { mail } from './work-engine/catalogue.ts';
+import { ledgerExport, ledgerQuery, ledgerVerify, mail } from './work-engine/catalogue.ts';
 import { workflows, workspace } from './workflows/catalogue.ts';
 
 const unbuilt = (name: string, about: string): Verb => ({ name, about });
 const agentOption: Option = { flags: '--agent <bot>', about: 'only this bot (id, address or name)' };
+const commitOption: Option = {
+  flags: '--commit <message>',
+  about: 'commit what is uncommitted under this message first',
+};
 const paging: readonly Option[] = [
   { flags: '--limit <n>', about: 'at most this many, 1 to 200 (default 50)' },
   { flags: '--cursor <cursor>', about: 'go on where the last page ended' },
@@ -63,6 +67,36 @@ const agents: Part = {
       about: 'Show a bot’s terminal here and type into it; Ctrl-] lets go',
       options: [{ flags: '--watch', about: 'only look: nothing you type is sent' }],
       load: () => import('./verbs/attach.ts').then((m) => m.attach),
+    },
+    {
+      name: 'diff',
+      args: '<bot>',
+      about: 'Show what a bot changed in its worktree, committed or not',
+      options: [{ flags: '--stat', about: 'only the files, without the diff itself' }],
+      load: () => import('./verbs/worktrees.ts').then((m) => m.diff),
+    },
+    {
+      name: 'merge',
+      args: '<bot>',
+      about: 'Merge a bot’s branch into the checkout it came from',
+      options: [commitOption],
+      mutation: true,
+      load: () => import('./verbs/worktrees.ts').then((m) => m.merge),
+    },
+    {
+      name: 'keep',
+      args: '<bot>',
+      about: 'Keep a bot’s branch for yourself and give the bot a fresh one',
+      options: [{ flags: '--as <branch>', about: 'name of the branch (default: the one it has)' }, commitOption],
+      mutation: true,
+      load: () => import('./verbs/worktrees.ts').then((m) => m.keep),
+    },
+    {
+      name: 'discard',
+      args: '<bot>',
+      about: 'Give a bot a fresh branch; what was not merged is set aside, never deleted',
+      mutation: true,
+      load: () => import('./verbs/worktrees.ts').then((m) => m.discard),
     },
     {
       name: 'explain',
@@ -200,11 +234,7 @@ const orchestration: Part = {
 const ledger: Part = {
   name: 'ledger',
   about: 'The record of what happened',
-  verbs: [
-    unbuilt('query', 'Search the record'),
-    unbuilt('verify', 'Check the chain of hashes'),
-    unbuilt('export', 'Write the record to a file'),
-  ],
+  verbs: [ledgerQuery, ledgerVerify, ledgerExport],
 };
 
 const gate: Part = { name: 'gate', about: 'Policy', verbs: [unbuilt('check', 'May I do this?')] };

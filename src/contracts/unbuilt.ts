@@ -39,8 +39,6 @@ function table(
 }
 
 const factory = table('factory', 'factory', 'both', [
-  ['GET', '/api/factory/approvals', 'workspace approvals'],
-  ['POST', '/api/factory/approvals/:id/resolve', 'workspace approve'],
   ['GET', '/api/factory/tickets', 'workspace tickets'],
   ['POST', '/api/factory/tickets/:id/close', 'workspace tickets'],
   ['GET', '/api/factory/triggers', 'workspace triggers'],
@@ -50,9 +48,6 @@ const factory = table('factory', 'factory', 'both', [
   ['POST', '/api/factory/peers', 'orchestration peers'],
   ['POST', '/api/factory/steer', 'orchestration steer'],
   ['POST', '/api/factory/gate', 'gate check'],
-  ['GET', '/api/factory/ledger', 'ledger query'],
-  ['GET', '/api/factory/ledger/verify', 'ledger verify'],
-  ['GET', '/api/factory/ledger/export', 'ledger export'],
   ['GET', '/api/factory/plans', 'workspace plans'],
   ['POST', '/api/factory/plans', 'workspace plans'],
   ['GET', '/api/factory/leases', 'workspace leases'],
@@ -228,17 +223,13 @@ const notifications = table('notifications', 'plain', 'cloud', [
 
 const backbone = [
   ...table('link', 'plain', 'cloud', [
-    ['PUT', '/api/v1/runtime/approvals/:id', 'ask for an approval'],
     ['POST', '/api/v1/runtime/events', 'forward events'],
     ['POST', '/api/v1/runtime/usage', 'report usage'],
     ['GET', '/api/v1/usage', 'usage of a month'],
     ['GET', '/api/v1/usage/budget', 'the budget'],
     ['PUT', '/api/v1/usage/budget', 'the budget'],
   ]),
-  ...table('link', 'plain', 'engine', [
-    ['POST', '/api/v1/runtime/approval-answers', 'answer an approval'],
-    ['POST', '/api/v1/runtime/resync', 'resynchronise'],
-  ]),
+  ...table('link', 'plain', 'engine', [['POST', '/api/v1/runtime/resync', 'resynchronise']]),
   ...table('hosted-computers', 'computers', 'engine', [
     ['POST', '/api/v1/computers/this-device/toolset', 'a toolset call'],
   ]),

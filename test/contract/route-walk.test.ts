@@ -188,6 +188,8 @@ test('a bot can call these operations and no others', async () => {
     'readMail',
     'markMailRead',
     'sendMail',
+    'queryLedger',
+    'verifyLedger',
   ]);
 });
 

@@ -25,3 +25,30 @@ export const mail: Verb = {
   mutation: true,
   load: () => import('./mail.ts').then((m) => m.mail),
 };
+
+export const ledgerQuery: Verb = {
+  name: 'query',
+  about: 'Rows of the record, newest first; a bot sees what it did itself',
+  options: [
+    { flags: '--type <types>', about: 'only these types, with commas between' },
+    { flags: '--subject <subject>', about: 'only what is about this, such as run:<id>' },
+    { flags: '--actor <who>', about: 'only what this bot or user did; owner, engine' },
+    { flags: '--after <id>', about: 'from after this row on, in order' },
+    { flags: '--before <id>', about: 'what came before this row' },
+    ...paging,
+  ],
+  load: () => import('./ledger.ts').then((m) => m.query),
+};
+export const ledgerVerify: Verb = {
+  name: 'verify',
+  about: 'Check the chain of hashes and the exported heads; name a row that was touched',
+  more: 'Exit code: 0 whole, 5 a row was changed, removed, inserted or rewritten.',
+  load: () => import('./ledger.ts').then((m) => m.verify),
+};
+export const ledgerExport: Verb = {
+  name: 'export',
+  about: 'Write the record into .gantry/ledger/ of the workspace, and note its head for later checks',
+  options: [{ flags: '--after <id>', about: 'only what came after this row' }],
+  mutation: true,
+  load: () => import('./ledger.ts').then((m) => m.exportRows),
+};
