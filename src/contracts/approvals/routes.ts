@@ -27,12 +27,9 @@ export const listApprovals = defineRoute({
   answers: {
     200: z.strictObject({
       approvals: z.array(Approval),
-      waits: z
-        .string()
-        .optional()
-        .meta({
-          description: 'Set by the engine alone, which lists what waits there: why they cannot be answered here.',
-        }),
+      waits: z.string().optional().meta({
+        description: 'Set by the engine alone, which lists what waits there: why they cannot be answered here.',
+      }),
     }),
   },
 });
