@@ -26,12 +26,14 @@ import { checkTeam, listTeams, teamDown, teamUp } from './teams-routes.ts';
 import { workEngineRoutes } from './work-engine/routes.ts';
 import { workflowRoutes } from './workflow-routes.ts';
 import { addDemo, doctor, getWorkspace } from './workspace-routes.ts';
+import { worktreeRoutes } from './worktree-routes.ts';
 
 export * from './agents-routes.ts';
 export * from './orchestration-routes.ts';
 export * from './teams-routes.ts';
 export * from './workflow-routes.ts';
 export * from './workspace-routes.ts';
+export * from './worktree-routes.ts';
 
 export const factoryRoutes = [
   health,
@@ -61,5 +63,6 @@ export const factoryRoutes = [
   getWorkspace,
   addDemo,
   ...workflowRoutes,
+  ...worktreeRoutes,
   ...workEngineRoutes,
 ] as const;

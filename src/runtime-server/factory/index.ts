@@ -11,6 +11,7 @@ import { createDemo } from './demo.ts';
 import type { FactoryDeps } from './deps.ts';
 import { examine } from './doctor.ts';
 import { createDrain } from './drain.ts';
+import type { Member } from './member.ts';
 import { factoryMigrations as agentMigrations } from './migrations.ts';
 import { laneOf, toDelivery } from './model.ts';
 import { createRegistry } from './registry.ts';
@@ -18,6 +19,7 @@ import { agentRoutes } from './routes/agents.ts';
 import { orchestrationRoutes } from './routes/orchestration.ts';
 import { teamRoutes } from './routes/teams.ts';
 import { workspaceRoutes } from './routes/workspace.ts';
+import { worktreeRoutes } from './routes/worktrees.ts';
 import { createSendService } from './send.ts';
 import { createSizeOwners } from './size-owners.ts';
 import { listDeliveries } from './store/deliveries.ts';
@@ -31,7 +33,7 @@ import { createWorkflows } from './workflows/index.ts';
 import { workflowMigrations } from './workflows/migrations.ts';
 import { shippedTemplates } from './workflows/shipped.ts';
 import { createWorkforce } from './workflows/workforce.ts';
-import { createWorktrees } from './worktrees.ts';
+import { createWorktrees, type WorktreeBot } from './worktrees/index.ts';
 
 export { createBotMemory } from './bot-memory.ts';
 export type { BotTokens, DoctorCheck, FactoryDeps, FactoryLog, LaneWorker, OpenLanes } from './deps.ts';
@@ -67,13 +69,14 @@ export function createFactory(deps: FactoryDeps): Factory {
   const lanes = deps.openLanes(deliverer);
   const sends = createSendService({ store, ledger, lanes, panes, clock, timers, ids, deliverer, registry });
   const folder = createTeamFolder({ workspace: deps.workspace, userHome: deps.userHome, timers });
+  const worktrees = createWorktrees({ ...deps, findBot: (id) => worktreeBot(registry.find(id)) });
   const teams = createTeamService({
     ...deps,
     registry,
     folder,
     tokens: deps.botTokens,
     homes: createBotHomes(deps),
-    worktrees: createWorktrees(deps),
+    worktrees,
   });
   const sizes = createSizeOwners();
   const offGate = registry.onGate((agentId) => lanes.wake(laneOf(agentId)));
@@ -117,6 +120,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     ...workEngine.routes,
     ...agentRoutes({ registry, panes, sizes, prove: deps.prove }),
     ...teamRoutes({ teams }),
+    ...worktreeRoutes({ worktrees }),
     ...orchestrationRoutes({
       store,
       registry,
@@ -184,4 +188,12 @@ export function createFactory(deps: FactoryDeps): Factory {
       offState();
     },
   };
+}
+
+/** A bot as its worktree sees it: anything between two turns may be changed under it, nothing else. */
+function worktreeBot(member: Member | null): WorktreeBot | null {
+  if (member === null) return null;
+  const { id, address, team, slug, definition } = member;
+  const still = ['offline', 'idle', 'done', 'failed', 'blocked'].includes(member.shown.state);
+  return { id, address, team, slug, cwd: definition?.worktree === true ? definition.cwd : null, busy: !still };
 }

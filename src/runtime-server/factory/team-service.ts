@@ -23,7 +23,7 @@ import { readTeams, saveTeamFile, saveTeamUp, type TeamRecord } from './store/te
 import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
 import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
 import { type Hindrance, hindered, notPaired, planUp, type Start, specOf } from './team-plan.ts';
-import type { Worktrees } from './worktrees.ts';
+import type { Worktrees } from './worktrees/index.ts';
 
 export interface UpRequest {
   readonly preset?: string | undefined;
