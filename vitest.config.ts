@@ -4,7 +4,14 @@
  */
 import { defineConfig } from 'vitest/config';
 
-const shared = { pool: 'forks', testTimeout: 30_000, hookTimeout: 30_000, isolate: true } as const;
+const shared = {
+  pool: 'forks',
+  testTimeout: 30_000,
+  hookTimeout: 30_000,
+  isolate: true,
+  // What is waited for comes late on a busy machine; how fast it comes is the bench's question.
+  expect: { poll: { timeout: 15_000 } },
+} as const;
 
 export default defineConfig({
   test: {

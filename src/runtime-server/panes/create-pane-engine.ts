@@ -315,7 +315,8 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
 function nobodyThere(error: unknown): boolean {
   if (error instanceof AppError) return error.code === 'transport';
   const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOENT' || code === 'ECONNREFUSED';
+  // A host that ends resets the callers it has not yet taken in.
+  return code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'EPIPE';
 }
 
 function text(bytes: Uint8Array): string {
