@@ -11,6 +11,7 @@ import { runProcess } from '../../src/kit/process/run-process.ts';
 import type { BotDoors, BotSpec, HarnessBot, Outgoing } from '../../src/runtime-server/factory/harness/harness.ts';
 import { createHarnesses } from '../../src/runtime-server/factory/harness/index.ts';
 import { createPaneEngine } from '../../src/runtime-server/panes/create-pane-engine.ts';
+import { createPeople } from '../runtime-server/harness/people.ts';
 import { type ModelReply, type ModelRequest, text, tools } from '../support/model-server/script.ts';
 import { startModelServer } from '../support/model-server/server.ts';
 import { playProduct } from './claude-product.ts';
@@ -47,7 +48,13 @@ const door = createServer(async (request, answer) => {
   const event = request.url?.split('/').at(-1) ?? '';
   hooks.push(event);
   const bot = bots.get(request.headers.authorization?.replace('Bearer ', '') ?? '');
-  answer.end(JSON.stringify((await bot?.hook(event, JSON.parse(body))) ?? {}));
+  const left = new AbortController();
+  answer.once('close', () => left.abort());
+  try {
+    answer.end(JSON.stringify((await bot?.hook(event, JSON.parse(body), left.signal)) ?? {}));
+  } catch {
+    answer.writeHead(502).end();
+  }
 });
 await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
 const urlFile = join(root, 'url');
@@ -65,12 +72,14 @@ const modelEnv = {
   CLAUDE_CODE_MAX_RETRIES: '1',
 };
 
+const people = createPeople();
 const memory = new Map<string, Readonly<Record<string, unknown>>>();
 const panes = createPaneEngine({ home: gantryHome, command: programCommand('pane-host'), onError: console.error });
 const harnesses = createHarnesses({
   panes,
   clock: systemClock,
   memory: { recall: (id) => memory.get(id) ?? null, remember: (id, facts) => void memory.set(id, facts) },
+  desk: people,
   processes: {
     async run(command, { cwd, env, input, timeoutMs }) {
       const ran = await runProcess({ command, cwd, env, input: input ?? undefined, deadlineMs: timeoutMs });
@@ -232,9 +241,12 @@ await scene(
     await until('the dialog', () => bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
     assert.equal((await bot.deliver(message('into the dialog'))).state, 'held');
     await settle();
+    const asked = people.held.at(-1);
+    assert.deepEqual([asked?.ask.summary, asked?.ended], ['touch made && ls', null]);
     await bot.input({ text: '1' });
     await state(bot, 'idle');
     assert.ok(existsSync(join(work, 'made')));
+    assert.deepEqual([people.held.length, asked?.ended], [1, { kind: 'withdrawn', surface: 'pane' }]);
     await open(bot);
     return history.join(' → ');
   },
@@ -247,8 +259,31 @@ await scene('No at a dialog sends no hook: the screen brings it back to idle', a
   const before = hooks.length;
   await bot.input({ keys: ['Escape'] });
   await state(bot, 'idle');
+  assert.deepEqual(people.held.at(-1)?.ended, { kind: 'withdrawn', surface: 'pane' });
   return `${history.join(' → ')}; hooks meanwhile: ${hooks.slice(before).join(', ') || 'none'}`;
 });
+for (const decision of ['approve', 'reject'] as const) {
+  await scene(`a permission dialog is answered elsewhere, without a key: ${decision}`, async () => {
+    await open(bot);
+    rmSync(join(work, 'made'), { force: true });
+    const before = people.held.length;
+    assert.equal((await bot.deliver(message('RUNSHELL once more'))).state, 'verified');
+    await until('the dialog', () => bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
+    await until('the question', () => bot.explain().approvals.length === 1, bot);
+    await settle();
+    const [id] = bot.explain().approvals;
+    const from = performance.now();
+    people.answer(String(id), decision, decision === 'reject' ? 'not on a Sunday' : null);
+    await until('no dialog', () => !bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
+    const gone = Math.round(performance.now() - from);
+    await open(bot);
+    assert.equal(existsSync(join(work, 'made')), decision === 'approve');
+    assert.equal(people.held.length, before + 1);
+    const told = model.requests.at(-1)?.toolResults.map(({ text }) => text).join(' ') ?? '';
+    if (decision === 'reject') assert.match(told, /A person rejected this: not on a Sunday/);
+    return `dialog gone after ${gone} ms; the model was told: ${told.slice(0, 200)}; ${history.join(' → ')}`;
+  });
+}
 await scene('an interrupt sends no hook: the screen brings it back to idle', async () => {
   await open(bot);
   assert.equal((await bot.deliver(message('SLOW one'))).state, 'verified');

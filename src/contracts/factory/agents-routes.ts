@@ -201,6 +201,9 @@ export const explainAgent = defineRoute({
       stateReason: z.string().nullable(),
       steps: z.array(ExplainStep),
       bottom: z.array(z.string()).meta({ description: 'The bottom rows that the screen rules see.' }),
+      approvals: z.array(z.string()).meta({
+        description: 'Ids of the approvals in which questions of its own program wait for a person.',
+      }),
     }),
   },
 });

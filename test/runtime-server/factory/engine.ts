@@ -34,6 +34,7 @@ import {
 } from '../../../src/runtime-server/factory/index.ts';
 import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
+import { createPeople } from '../harness/people.ts';
 
 export const ownerToken = 'owner-token-of-tests-0123456789abcdef';
 export const computerId = 'computer_01TEST';
@@ -124,7 +125,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const panes = createPaneEngine({ home, command: programCommand('pane-host'), onError: console.error });
     await panes.ready();
     const memory = await createBotMemory(store, log);
-    const harnesses = createHarnesses({ panes, clock, memory, processes, env, home: userHome });
+    const harnesses = createHarnesses({ panes, clock, memory, desk: createPeople(), processes, env, home: userHome });
     const botTokens = await createBotTokens({ store, clock, userId: localUserId });
     const factory = createFactory({
       store,

@@ -13,6 +13,7 @@ import type {
   Outgoing,
 } from '../../../src/runtime-server/factory/harness/harness.ts';
 import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
+import { createPeople, type People } from './people.ts';
 import { createPtyPanes, type PtyPanes } from './pty-panes.ts';
 
 export const processes: ProcessRunner = {
@@ -26,6 +27,7 @@ export interface Scratch {
   readonly home: string;
   readonly work: string;
   readonly panes: PtyPanes;
+  readonly people: People;
   readonly harnesses: Harnesses;
   readonly facts: Map<string, Readonly<Record<string, unknown>>>;
   readonly env: Record<string, string>;
@@ -51,7 +53,9 @@ export function createScratch(env: Record<string, string> = {}): Scratch {
       facts.set(id, structuredClone(value));
     },
   };
-  const create = () => createHarnesses({ panes, clock: systemClock, memory, processes, env: whole, home });
+  const people = createPeople();
+  const create = () =>
+    createHarnesses({ panes, clock: systemClock, memory, desk: people, processes, env: whole, home });
   const harnesses = create();
   let count = 0;
 
@@ -71,6 +75,7 @@ export function createScratch(env: Record<string, string> = {}): Scratch {
     home,
     work,
     panes,
+    people,
     harnesses,
     facts,
     env: whole,

@@ -6,7 +6,18 @@ import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { PaneEngine, PaneFacts, PaneOsc } from '../../panes/pane-engine.ts';
 import type { Environment } from './environment.ts';
-import type { BotDoors, BotSpec, DeliverResult, ExecOptions, ExecResult, Gate, Launch, Outgoing } from './harness.ts';
+import type {
+  BotDoors,
+  BotSpec,
+  BotState,
+  DeliverResult,
+  ExecOptions,
+  ExecResult,
+  Gate,
+  Launch,
+  Outgoing,
+  PermissionDesk,
+} from './harness.ts';
 import type { Judge } from './judge/judge.ts';
 import type { Ruleset } from './judge/rules.ts';
 
@@ -55,6 +66,7 @@ export interface DriverContext {
   readonly timers: Timers;
   readonly judge: Judge;
   readonly home: string;
+  readonly desk: PermissionDesk;
   /** Held from the first byte to the submitting key, so that no person's key falls between; also by a person's input. */
   readonly typing: Mutex;
   gate(): Gate;
@@ -76,7 +88,19 @@ export interface Driver {
   resume?(message: Outgoing): Promise<DeliverResult | null>;
   onFacts?(facts: PaneFacts): void;
   onOsc?(osc: PaneOsc): void;
-  onHook?(event: string, payload: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>>;
+  onHook?(
+    event: string,
+    payload: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<Record<string, unknown>>;
+  /** The judged state or its reason changed. */
+  onState?(state: BotState): void;
+  /** The program has ended. */
+  onExit?(): void;
+  /** The bot is let go of; its program may live on. */
+  close?(): void;
+  /** Approvals in which the program's own questions wait. */
+  approvals?(): readonly string[];
   /** The pane engine can be read again, or no longer. */
   onEngine?(): void;
 }

@@ -109,13 +109,22 @@ export interface HarnessBot {
   resume(message: Outgoing): Promise<DeliverResult | null>;
   /** A person's keystrokes: text first, then keys. `usage` for an unknown key or when both are empty. */
   input(input: PaneInput): Promise<void>;
-  /** A hook of the harness's own process; the answer is what the hook prints. Unknown events change nothing. */
-  hook(event: string, payload: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>>;
+  /**
+   * A hook of the harness's own process; the answer is what the hook prints. Unknown events change nothing. A question of the
+   * harness is answered when a person has answered it, wherever; `signal` aborts when the hook's process is gone.
+   */
+  hook(
+    event: string,
+    payload: Readonly<Record<string, unknown>>,
+    signal?: AbortSignal,
+  ): Promise<Record<string, unknown>>;
   explain(): {
     readonly harness: string;
     readonly ruleset: string;
     readonly steps: readonly ExplainStep[];
     readonly bottom: readonly string[];
+    /** Approvals in which its program's own questions wait for a person. */
+    readonly approvals: readonly string[];
   };
   close(): void;
 }
@@ -153,6 +162,40 @@ export interface Harnesses {
   exec(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
   /** Takes up a bot in a live pane: after `prepare` + create, or after a runtime restart. */
   attach(bot: BotSpec, paneId: string): HarnessBot;
+}
+
+/** A harness's own permission question, as it is put to a person. */
+export interface PermissionAsk {
+  readonly source: 'harness';
+  readonly kind: 'permission';
+  readonly title: string;
+  /** The exact command or change, whole. */
+  readonly summary: string;
+  readonly risk: 'low' | 'medium' | 'high';
+  readonly agentId: string;
+  readonly actionHash: string;
+  readonly expiresInMs: number;
+  /** The same question asked once more (a second hook, a restarted runtime) joins the first. */
+  readonly dedupeKey: string;
+}
+
+export type PermissionAnswer =
+  | {
+      readonly kind: 'approve' | 'reject';
+      readonly note: string | null;
+      readonly by: { readonly user: string; readonly surface: string };
+    }
+  | { readonly kind: 'expired' }
+  | { readonly kind: 'withdrawn'; readonly surface: string };
+
+/** The part of the approvals desk that harnesses need. */
+export interface PermissionDesk {
+  ask(
+    ask: PermissionAsk,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<{ readonly id: string; readonly answer: Promise<PermissionAnswer> }>;
+  /** The question is gone: `pane` where it was answered there, `engine` where nobody can take an answer any more. */
+  withdraw(id: string, surface: string): Promise<void>;
 }
 
 /** Where a harness keeps the few facts that a restarted runtime needs (last hook, session id, transcript path). */

@@ -14,7 +14,7 @@ import { createClaudeAdapter } from './claude/adapter.ts';
 import { createCustomAdapter } from './custom/adapter.ts';
 import type { Environment } from './environment.ts';
 import { findHarnesses } from './found.ts';
-import type { BotDoors, BotMemory, FoundHarness, Harnesses } from './harness.ts';
+import type { BotDoors, BotMemory, FoundHarness, Harnesses, PermissionDesk } from './harness.ts';
 import { compileRules, type Matcher } from './judge/rules.ts';
 import { createShellAdapter } from './shell/adapter.ts';
 import { quote } from './shell/start-file.ts';
@@ -27,6 +27,8 @@ export interface HarnessesDeps {
   readonly clock: Clock;
   readonly timers?: Timers;
   readonly memory: BotMemory;
+  /** Where a harness's own permission question is put to a person. */
+  readonly desk: PermissionDesk;
   readonly processes: ProcessRunner;
   /** The person's environment, as Gantry was started with. */
   readonly env: Environment;
@@ -114,6 +116,7 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
         clock,
         timers,
         memory,
+        desk: deps.desk,
         home: deps.home,
         onClose: () => {
           if (bots.get(paneId) === live) bots.delete(paneId);

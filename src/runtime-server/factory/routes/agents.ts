@@ -107,12 +107,12 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
       return { body: { ok: true as const, cols: now.cols, rows: now.rows } };
     }),
     bind(explainAgent, ({ params }) => ({ body: explain(find(params.id), registry) })),
-    bind(agentHook, async ({ params, body, principal }) => {
+    bind(agentHook, async ({ params, body, principal, signal }) => {
       const bot = principal.agentId === undefined ? null : registry.bot(principal.agentId);
       if (bot === null) {
         throw new AppError('not_found', 'This bot has no live pane.', 'Only a program in a pane of Gantry may report.');
       }
-      return { body: await bot.hook(params.event, body) };
+      return { body: await bot.hook(params.event, body, signal) };
     }),
   ];
 }
@@ -163,14 +163,15 @@ function explain(member: Member, registry: Registry) {
   const bot = registry.bot(member.id);
   if (bot === null) {
     const harness = member.spec?.harness ?? member.definition?.harnesses[0] ?? 'none';
-    return { ...shown, harness, ruleset: 'none: it has no live pane', steps: [], bottom: [] };
+    return { ...shown, harness, ruleset: 'none: it has no live pane', steps: [], bottom: [], approvals: [] };
   }
-  const { harness, ruleset, steps, bottom } = bot.explain();
+  const { harness, ruleset, steps, bottom, approvals } = bot.explain();
   return {
     ...shown,
     harness,
     ruleset,
     steps: steps.map((step) => ({ ...step, at: iso(step.at) })),
     bottom: [...bottom],
+    approvals: [...approvals],
   };
 }

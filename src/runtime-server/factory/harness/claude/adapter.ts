@@ -8,7 +8,9 @@ import type { DeliverResult, Outgoing } from '../harness.ts';
 import { composePrompt, containsText } from '../wording.ts';
 import { holdsOurs, readComposer } from './composer.ts';
 import { execClaude } from './exec.ts';
-import { launchClaude } from './launch.ts';
+import { askingMark, launchClaude } from './launch.ts';
+import { createPermissions } from './permissions.ts';
+import { toolEndEvents } from './questions.ts';
 import { claudeRules } from './rules.ts';
 import { transcriptEnd, transcriptFile, transcriptHolds } from './transcript.ts';
 
@@ -28,7 +30,8 @@ export function createClaudeAdapter(around: Surroundings): Adapter {
       const { launch, sessionId } = await launchClaude(around, bot, doors, bot.resume === true ? known : null);
       // Known before any hook has come, so that the second witness does not depend on the first.
       const config = bot.env.CLAUDE_CONFIG_DIR ?? around.env.CLAUDE_CONFIG_DIR ?? join(around.home, '.claude');
-      return { launch, facts: { sessionId, transcript: transcriptFile(config, bot.cwd, sessionId) } };
+      const transcript = transcriptFile(config, bot.cwd, sessionId);
+      return { launch, facts: { sessionId, transcript, askingMark: askingMark(doors.folder) } };
     },
     drive: driveClaude,
     exec: (bot, doors, text, options) => execClaude(around, bot, doors, text, options),
@@ -39,6 +42,7 @@ function driveClaude(context: DriverContext): Driver {
   const { judge, panes, paneId } = context;
   /** The message on its way, while it waits for its witness. */
   let pending: { text: string; submitted: boolean } | null = null;
+  const permissions = createPermissions(context);
 
   const composer = () => {
     const facts = context.facts();
@@ -127,7 +131,24 @@ function driveClaude(context: DriverContext): Driver {
       return now.kind === 'empty' ? null : now.kind === 'text' ? 'draft' : 'the composer is not shown';
     },
     deliver,
-    async onHook(event, payload) {
+    onFacts: () => {
+      if (judge.sees()?.startsWith('claude.dialog.')) permissions.seen();
+    },
+    onState: ({ state }) => {
+      if (state !== 'needs_you') permissions.left();
+    },
+    onExit: permissions.exited,
+    close: permissions.close,
+    approvals: permissions.ids,
+    async onHook(event, payload, signal) {
+      if (event === 'PermissionRequest') {
+        // A sub-agent's question stops the pane as well: its dialog stands on the same screen.
+        judge.event('hook', event, payload);
+        context.poke();
+        return permissions.ask(payload, signal);
+      }
+      permissions.event(event, payload);
+      if (toolEndEvents.includes(event)) return {};
       // A sub-agent's events say nothing about the main turn; a late one would revive an idle pane.
       if (typeof payload.agent_id === 'string' && payload.agent_id !== '') return {};
       if (typeof payload.transcript_path === 'string' && payload.transcript_path !== transcript()) {

@@ -11,10 +11,13 @@ import { botEnvironment } from '../environment.ts';
 import { findProgram } from '../find-program.ts';
 import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { quote } from '../shell/start-file.ts';
+import { toolEndEvents } from './questions.ts';
 import { claudeHookEvents } from './rules.ts';
 
 /** A hook that does not answer holds the turn up: the client gives up sooner by itself. */
 const hookTimeoutSeconds = 10;
+/** Its dialog stands on the screen meanwhile, so this hook holds nothing up. Longer than an approval lives. */
+const questionTimeoutSeconds = 26 * 60 * 60;
 
 /** Its default is a mode in which a classifier approves tools by itself; a bot starts from asking. */
 const permissionModes: Readonly<Record<ExecMode, string>> = {
@@ -36,13 +39,26 @@ export async function findClaude({ env }: Surroundings): Promise<string> {
   );
 }
 
-/** The settings of one start: every hook that a rule reads calls `gantry hook <Event>`. */
+/** Exists while a question of this bot waits: only then is it of interest that a tool has run. */
+export function askingMark(folder: string): string {
+  return join(folder, 'asking');
+}
+
+/**
+ * The settings of one start: every hook that a rule reads calls `gantry hook <Event>`. That a tool has run says that its
+ * question was answered in the pane; without a question it starts no program, or every tool call would cost one.
+ */
 export function claudeSettings(doors: BotDoors): Record<string, unknown> {
-  const command = (event: string) => [...doors.gantry, 'hook', event].map(quote).join(' ');
-  const hooks = claudeHookEvents.map((event) => [
-    event,
-    [{ hooks: [{ type: 'command', command: command(event), timeout: hookTimeoutSeconds }] }],
-  ]);
+  const call = (event: string) => [...doors.gantry, 'hook', event].map(quote).join(' ');
+  const hook = (command: string, timeout: number) => [{ hooks: [{ type: 'command', command, timeout }] }];
+  const mark = quote(askingMark(doors.folder));
+  const hooks = [
+    ...claudeHookEvents.map((event) => [
+      event,
+      hook(call(event), event === 'PermissionRequest' ? questionTimeoutSeconds : hookTimeoutSeconds),
+    ]),
+    ...toolEndEvents.map((event) => [event, hook(`[ ! -e ${mark} ] || exec ${call(event)}`, hookTimeoutSeconds)]),
+  ];
   return { hooks: Object.fromEntries(hooks) };
 }
 
