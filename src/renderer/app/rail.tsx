@@ -1,7 +1,7 @@
 /** The places: a rail at the left, a bar below where it is narrow. */
 import { Link } from '@tanstack/react-router';
 import { Command } from 'lucide-react';
-import { places } from './places.ts';
+import { type Place, places } from './places.ts';
 
 const item =
   'relative flex size-9 items-center justify-center rounded-control text-muted hover:bg-raised hover:text-ink data-[status=active]:bg-selected data-[status=active]:text-ink';
@@ -19,22 +19,31 @@ function NeedDot({ count }: { count: number }) {
   );
 }
 
-export function Rail({ needCount, narrow, onPalette }: { needCount: number; narrow: boolean; onPalette: () => void }) {
+export interface RailProps {
+  /** How many wait for a person, by the place where they are answered. */
+  readonly needs: Partial<Record<Place['path'], number>>;
+  readonly narrow: boolean;
+  readonly onPalette: () => void;
+}
+
+export function Rail({ needs, narrow, onPalette }: RailProps) {
   if (narrow) {
     return (
       <nav aria-label="Places" className="flex h-14 border-t border-line bg-panel pb-[env(safe-area-inset-bottom)]">
-        {places.map((place) => (
-          <Link key={place.path} to={place.path} activeOptions={{ exact: place.path === '/' }} className={barItem}>
-            <span className="relative">
-              <place.icon className="size-5" aria-hidden="true" />
-              {place.path === '/' && <NeedDot count={needCount} />}
-            </span>
-            {place.name}
-          </Link>
-        ))}
+        {places
+          .filter((place) => place.wideOnly !== true)
+          .map((place) => (
+            <Link key={place.path} to={place.path} activeOptions={{ exact: place.path === '/' }} className={barItem}>
+              <span className="relative">
+                <place.icon className="size-5" aria-hidden="true" />
+                <NeedDot count={needs[place.path] ?? 0} />
+              </span>
+              {place.name}
+            </Link>
+          ))}
         <button type="button" onClick={onPalette} className={barItem}>
           <Command className="size-5" aria-hidden="true" />
-          Commands
+          More
         </button>
       </nav>
     );
@@ -55,7 +64,7 @@ export function Rail({ needCount, narrow, onPalette }: { needCount: number; narr
         >
           <span className="relative">
             <place.icon className="size-[18px]" aria-hidden="true" />
-            {place.path === '/' && <NeedDot count={needCount} />}
+            <NeedDot count={needs[place.path] ?? 0} />
           </span>
         </Link>
       ))}

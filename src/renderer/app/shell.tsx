@@ -6,6 +6,7 @@ import { Toaster } from 'sonner';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Action, useAddActions, useAllActions } from './actions.ts';
 import { AnnounceNeeds, needsPerson } from './announce-needs.tsx';
+import { usePendingApprovals } from './approvals.ts';
 import { SignedOutPage } from './broken-page.tsx';
 import { ObeyWindowEvents } from './obey-window-events.tsx';
 import { places } from './places.ts';
@@ -30,6 +31,7 @@ export function Shell() {
   const session = useQuery(queries.session);
   const link = useLink();
   const agents = useQuery(queries.agents);
+  const approvals = usePendingApprovals();
   const [overlay, setOverlay] = useState<'palette' | 'shortcuts' | null>(null);
 
   const actions = useMemo<readonly Action[]>(() => {
@@ -87,8 +89,8 @@ export function Shell() {
 
   const refused = [link.error, session.error].some((error) => error instanceof AppError && error.status === 401);
   if (refused) return <SignedOutPage />;
-  const needCount = (bots ?? []).filter(needsPerson).length;
-  const rail = <Rail needCount={needCount} narrow={narrow} onPalette={() => setOverlay('palette')} />;
+  const needs = { '/': (bots ?? []).filter(needsPerson).length, '/inbox': approvals.length };
+  const rail = <Rail needs={needs} narrow={narrow} onPalette={() => setOverlay('palette')} />;
   return (
     <div className="flex h-dvh flex-col bg-window text-ui">
       <ObeyWindowEvents />

@@ -4,6 +4,7 @@ import { Hand, Monitor, TerminalSquare } from 'lucide-react';
 import { Ago, useNow } from '../ui/now.tsx';
 import { connectionStatus, Status } from '../ui/status.tsx';
 import { needsPerson } from './announce-needs.tsx';
+import { usePendingApprovals } from './approvals.ts';
 import { useFeed, useLink, useServices } from './services.tsx';
 
 /** Where there is no status bar: one line, and only while something is wrong. */
@@ -44,7 +45,10 @@ export function StatusBar() {
   const feed = useFeed();
   const list = agents.data?.agents ?? [];
   const live = list.filter((agent) => agent.pane !== null).length;
-  const need = list.filter(needsPerson).length;
+  const approvals = usePendingApprovals();
+  const asking = new Set(approvals.map((one) => one.agentId));
+  // A bot whose question is in the inbox is counted there.
+  const need = approvals.length + list.filter((agent) => needsPerson(agent) && !asking.has(agent.id)).length;
   const engine = agents.data?.engine;
   // Before the first event of this page, the newest delivery says when something happened last.
   const before = useQuery(queries.deliveries).data?.deliveries[0]?.at;

@@ -1,0 +1,188 @@
+/**
+ * A run as a graph: nodes in columns by depth, loops dashed, the way to the chosen node lit. Loaded with the first graph. Must not
+ * know where its data comes from.
+ */
+import '@xyflow/react/dist/base.css';
+import './run-graph.css';
+import {
+  type Edge,
+  Handle,
+  MiniMap,
+  type Node,
+  type NodeProps,
+  Position,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+} from '@xyflow/react';
+import { useEffect, useMemo, useRef } from 'react';
+import type { NodeCard } from '../../../contracts/factory/node.ts';
+import type { Flow } from '../../../contracts/factory/workflow.ts';
+import { nodeStatus, Status } from '../../ui/status.tsx';
+import { layoutRun, neighbour, nodeHeight, nodeWidth, pathTo } from './graph-layout.ts';
+import { assigneeWords } from './node-card.tsx';
+
+/** More nodes than this have a map of the whole in the corner. */
+const mapFrom = 40;
+
+type GraphNode = Node<{ card: NodeCard; dimmed: boolean }, 'step'>;
+
+function StepNode({ data: { card, dimmed }, selected }: NodeProps<GraphNode>) {
+  return (
+    <div
+      data-node={card.stepId}
+      data-status={card.status}
+      className={`flex h-14 flex-col justify-center gap-0.5 rounded-control border bg-panel px-2.5 ${selected ? 'border-accent bg-selected' : 'border-line'} ${dimmed ? 'opacity-60' : ''}`}
+      style={{ width: nodeWidth }}
+    >
+      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <span className="truncate font-medium" title={card.title}>
+        {card.title}
+      </span>
+      <span className="flex items-center gap-2 text-meta">
+        <Status look={nodeStatus[card.status]} wire={card.status} />
+        <span className="ml-auto min-w-0 truncate text-muted">{assigneeWords(card.assignee)}</span>
+      </span>
+      <Handle type="source" position={Position.Right} isConnectable={false} />
+    </div>
+  );
+}
+const nodeTypes = { step: StepNode };
+
+/** Words of xyflow that a screen reader would hear, as this page says them. */
+const spoken = {
+  'node.a11yDescription.default': 'Enter opens the step, arrow keys go to its neighbours.',
+  'node.a11yDescription.keyboardDisabled': 'Enter opens the step, arrow keys go to its neighbours.',
+  'edge.a11yDescription.default': '',
+  'minimap.ariaLabel': 'Map of the run',
+};
+
+interface RunGraphProps {
+  readonly flow: Flow;
+  readonly selected: string | null;
+  readonly onOpen: (node: NodeCard) => void;
+}
+
+export function RunGraph(props: RunGraphProps) {
+  return (
+    <ReactFlowProvider>
+      <Graph {...props} />
+    </ReactFlowProvider>
+  );
+}
+
+function Graph({ flow, selected, onOpen }: RunGraphProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const { fitView, setCenter, getZoom } = useReactFlow();
+  const waits = useMemo(() => flow.edges.filter((edge) => edge.type === 'blocked_by'), [flow.edges]);
+  // Positions change only with the shape of the run, never with a status.
+  const shape = JSON.stringify([flow.nodes.map((node) => [node.nodeId, node.depth]), waits]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the shape stands for nodes and edges
+  const positions = useMemo(() => layoutRun(flow.nodes, waits), [shape]);
+  const lit = useMemo(() => (selected === null ? null : pathTo(selected, waits)), [selected, waits]);
+
+  const nodes = useMemo<GraphNode[]>(
+    () =>
+      flow.nodes.map((card) => ({
+        id: card.nodeId,
+        type: 'step',
+        position: positions.get(card.nodeId) ?? { x: 0, y: 0 },
+        width: nodeWidth,
+        height: nodeHeight,
+        data: { card, dimmed: lit !== null && !lit.has(card.nodeId) },
+        selected: card.nodeId === selected,
+        ariaLabel: `${card.title}: ${nodeStatus[card.status].word}`,
+      })),
+    [flow.nodes, positions, lit, selected],
+  );
+  const edges = useMemo<Edge[]>(
+    () =>
+      flow.edges.map((edge) => {
+        const loop = edge.type === 'on_fail';
+        const onPath = !loop && lit?.has(edge.from) === true && lit.has(edge.to);
+        return {
+          id: `${edge.type} ${edge.from} ${edge.to}`,
+          source: edge.from,
+          target: edge.to,
+          type: loop ? 'default' : 'smoothstep',
+          className: `${loop ? 'loop' : ''} ${onPath ? 'lit' : ''}`,
+          zIndex: onPath ? 1 : 0,
+          focusable: false,
+          interactionWidth: 0,
+        };
+      }),
+    [flow.edges, lit],
+  );
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: fits again when the run is another or has another shape
+  useEffect(() => {
+    void fitView({ padding: 0.12, maxZoom: 1 });
+  }, [fitView, shape, flow.dagId]);
+
+  function open(nodeId: string): void {
+    const card = flow.nodes.find((node) => node.nodeId === nodeId);
+    if (card !== undefined) onOpen(card);
+  }
+
+  function focusNode(nodeId: string): void {
+    const at = positions.get(nodeId);
+    const element = box.current?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(nodeId)}"]`);
+    if (element !== null && element !== undefined) {
+      element.focus();
+      return;
+    }
+    // Not drawn, because it is out of view: it is brought there first.
+    if (at === undefined) return;
+    void setCenter(at.x + nodeWidth / 2, at.y + nodeHeight / 2, { zoom: getZoom() }).then(() =>
+      requestAnimationFrame(() =>
+        box.current?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(nodeId)}"]`)?.focus(),
+      ),
+    );
+  }
+
+  return (
+    <div
+      ref={box}
+      className="run-graph min-h-0 flex-1"
+      onKeyDownCapture={(event) => {
+        const current = (event.target as HTMLElement).closest<HTMLElement>('.react-flow__node')?.dataset.id;
+        if (current === undefined) return;
+        if (event.key === 'Enter' || event.key === ' ') {
+          event.preventDefault();
+          event.stopPropagation();
+          open(current);
+        } else if (event.key.startsWith('Arrow')) {
+          event.preventDefault();
+          event.stopPropagation();
+          const next = neighbour(current, event.key, positions);
+          if (next !== null) focusNode(next);
+        }
+      }}
+    >
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        onNodeClick={(_, node) => open(node.id)}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        edgesFocusable={false}
+        elementsSelectable={false}
+        nodesFocusable
+        disableKeyboardA11y={false}
+        onlyRenderVisibleElements={nodes.length > 100}
+        deleteKeyCode={null}
+        selectionKeyCode={null}
+        multiSelectionKeyCode={null}
+        minZoom={0.1}
+        maxZoom={1.5}
+        fitView
+        fitViewOptions={{ padding: 0.12, maxZoom: 1 }}
+        ariaLabelConfig={spoken}
+        aria-label={`Graph of ${flow.title}`}
+      >
+        {nodes.length > mapFrom && <MiniMap pannable zoomable />}
+      </ReactFlow>
+    </div>
+  );
+}
