@@ -14,6 +14,7 @@ import { createPaneEngine } from '../../src/runtime-server/panes/create-pane-eng
 import { createPeople } from '../runtime-server/harness/people.ts';
 import { type ModelReply, type ModelRequest, text, tools } from '../support/model-server/script.ts';
 import { startModelServer } from '../support/model-server/server.ts';
+import { openInbox } from './claude-approvals.ts';
 import { playProduct } from './claude-product.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'gantry-claude-run-')));
@@ -279,7 +280,11 @@ for (const decision of ['approve', 'reject'] as const) {
     await open(bot);
     assert.equal(existsSync(join(work, 'made')), decision === 'approve');
     assert.equal(people.held.length, before + 1);
-    const told = model.requests.at(-1)?.toolResults.map(({ text }) => text).join(' ') ?? '';
+    const told =
+      model.requests
+        .at(-1)
+        ?.toolResults.map(({ text }) => text)
+        .join(' ') ?? '';
     if (decision === 'reject') assert.match(told, /A person rejected this: not on a Sunday/);
     return `dialog gone after ${gone} ms; the model was told: ${told.slice(0, 200)}; ${history.join(' → ')}`;
   });
@@ -383,6 +388,20 @@ await scene('as a bot of a team: gantry start, team up, sends over HTTP, kill -9
   model.script(answer);
   return playProduct(modelEnv);
 });
+
+model.script(answer);
+const inbox = await openInbox(
+  modelEnv,
+  () => model.requests.findLast(({ toolResults }) => toolResults.length > 0)?.toolResults.at(-1)?.text ?? '',
+);
+await scene('a question answered from the inbox over HTTP: approved', () => inbox.approve());
+await scene('a question answered from the inbox over HTTP: rejected', () => inbox.reject());
+await scene('a question answered in the pane: the approval is withdrawn there', () => inbox.inPane());
+await scene('the runtime is killed -9 while a question waits: the dialog stays, the answer arrives', () =>
+  inbox.killed(),
+);
+await scene('the runtime is killed -9, then the question is answered in the pane', () => inbox.killedThenPane());
+await inbox.close();
 
 console.log(
   `hooks seen: ${[...new Set(hooks)].join(', ')}; other paths asked of the model server: ${[...new Set(model.unknown)].join(', ') || 'none'}`,
