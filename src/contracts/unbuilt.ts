@@ -44,18 +44,6 @@ const factory = table('factory', 'factory', 'both', [
   ['GET', '/api/factory/triggers', 'workspace triggers'],
   ['POST', '/api/factory/triggers', 'workspace triggers'],
   ['DELETE', '/api/factory/triggers/:id', 'workspace triggers'],
-  ['GET', '/api/factory/peers', 'orchestration peers'],
-  ['POST', '/api/factory/peers', 'orchestration peers'],
-  ['POST', '/api/factory/steer', 'orchestration steer'],
-  ['POST', '/api/factory/gate', 'gate check'],
-  ['GET', '/api/factory/plans', 'workspace plans'],
-  ['POST', '/api/factory/plans', 'workspace plans'],
-  ['GET', '/api/factory/leases', 'workspace leases'],
-  ['POST', '/api/factory/leases', 'workspace leases'],
-  ['DELETE', '/api/factory/leases/:id', 'workspace leases'],
-  ['GET', '/api/factory/vault', 'vault ls'],
-  ['PUT', '/api/factory/vault/:name', 'vault set'],
-  ['DELETE', '/api/factory/vault/:name', 'vault rm'],
 ]);
 
 const queueLines: Line[] = [

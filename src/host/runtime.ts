@@ -38,6 +38,7 @@ import {
 import { deviceMigrations, ensureDeviceToken } from '../runtime-server/link/device.ts';
 import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
+import { createPolicy } from '../runtime-server/policy/index.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type EngineServer, openEngineDoors, stopReason } from './engine-server.ts';
@@ -206,10 +207,13 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     computerId: computer.id,
     ownerId: localUserId,
     botTokens,
+    vaultSealer: createSealer({ masterKey: folder.masterKey, purpose: 'vault' }),
     urlFile: places.url,
     gantry: programCommand('cli'),
     env,
     prove: (challenge) => proofOf(ownerToken, challenge),
+    policy: createPolicy({ workspace: workspace.path, log }),
+    desk: approvals.desk,
     hostChecks: options.hostChecks,
   });
   closing.add('factory', () => factory.close());

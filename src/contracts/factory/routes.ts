@@ -1,4 +1,6 @@
 /** Route table of the factory engine, as far as it is built (interface.md C). Served under `/api/factory`. */
+
+import { checkGate } from '../approvals/gate.ts';
 import {
   agentHook,
   agentInput,
@@ -28,6 +30,7 @@ import { workflowRoutes } from './workflow-routes.ts';
 import { addDemo, doctor, getWorkspace } from './workspace-routes.ts';
 import { worktreeRoutes } from './worktree-routes.ts';
 
+export * from '../approvals/gate.ts';
 export * from './agents-routes.ts';
 export * from './orchestration-routes.ts';
 export * from './teams-routes.ts';
@@ -64,5 +67,6 @@ export const factoryRoutes = [
   addDemo,
   ...workflowRoutes,
   ...worktreeRoutes,
+  checkGate,
   ...workEngineRoutes,
 ] as const;

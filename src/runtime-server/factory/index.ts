@@ -3,8 +3,11 @@
  * Owns the composition of its parts; the host gives it store, panes, harnesses and time.
  */
 import { availableParallelism } from 'node:os';
+import { AppError } from '../../contracts/common/errors.ts';
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
+import type { TeamFile } from '../../contracts/factory/team-file.ts';
 import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
+import { gateRoutes } from '../approvals/gate.ts';
 import { createBotHomes } from './bot-homes.ts';
 import { createDeliverer } from './deliverer.ts';
 import { createDemo } from './demo.ts';
@@ -31,6 +34,8 @@ import { createWorkEngine } from './work-engine/index.ts';
 import { workEngineMigrations } from './work-engine/migrations.ts';
 import { createWorkflows } from './workflows/index.ts';
 import { workflowMigrations } from './workflows/migrations.ts';
+import { readTemplate } from './workflows/template/read.ts';
+import { createGit } from './worktrees/git.ts';
 import { shippedTemplates } from './workflows/shipped.ts';
 import { createWorkforce } from './workflows/workforce.ts';
 import { createWorktrees, type WorktreeBot } from './worktrees/index.ts';
@@ -77,6 +82,10 @@ export function createFactory(deps: FactoryDeps): Factory {
     tokens: deps.botTokens,
     homes: createBotHomes(deps),
     worktrees,
+    secrets: {
+      hindrance: (env) => workEngine.secrets.hindrance(env),
+      open: (env) => workEngine.secrets.open(env),
+    },
   });
   const sizes = createSizeOwners();
   const offGate = registry.onGate((agentId) => lanes.wake(laneOf(agentId)));
@@ -105,6 +114,8 @@ export function createFactory(deps: FactoryDeps): Factory {
       if ('dryRun' in sent) throw new Error('A dispatch was answered as a dry run.');
       return sent;
     },
+    places: worktrees,
+    desk: deps.desk,
     deliveriesOf: (nodeId) =>
       store.read((tx) => listDeliveries(tx, { nodeId, limit: deliveriesOfPage }).map(toDelivery)),
     slots: Math.max(4, 2 * availableParallelism()),
@@ -113,11 +124,35 @@ export function createFactory(deps: FactoryDeps): Factory {
     if (record.nodeId !== null) workflows.delivered(toDelivery(record));
   });
 
-  const workEngine = createWorkEngine({ ...deps, registry });
+  const threads = createThreadService({ store, ledger, clock, ids, registry });
+  const workEngine = createWorkEngine({
+    ...deps,
+    registry,
+    sealer: deps.vaultSealer,
+    threads,
+    send: (request, sender) => sends.send(request, sender, undefined),
+    directs: (team, from, to) => directs(folder.get(team)?.file ?? null, from, to),
+    git: createGit(),
+    runner: {
+      read: (text, id) => {
+        const read = readTemplate(text, id, 'json');
+        if (read.ok) return read.template;
+        const said = read.problems.slice(0, 5).map((one) => `${one.path === '' ? 'It' : one.path}: ${one.message}`);
+        throw new AppError('usage', `The template has problems: ${said.join(' ')}`, 'Mend it, then send it again.');
+      },
+      start: (request, by, template) => workflows.runs.start(request, by, template),
+    },
+  });
 
   const routes = [
     ...workflows.routes,
     ...workEngine.routes,
+    ...gateRoutes({
+      desk: deps.desk,
+      policy: deps.policy,
+      timers,
+      addressOf: (agentId) => registry.find(agentId)?.address ?? null,
+    }),
     ...agentRoutes({ registry, panes, sizes, prove: deps.prove }),
     ...teamRoutes({ teams }),
     ...worktreeRoutes({ worktrees }),
@@ -126,7 +161,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       registry,
       sends,
       drain: createDrain({ lanes, timers, store, deliverer, registry }),
-      threads: createThreadService({ store, ledger, clock, ids, registry }),
+      threads,
       events: { ledger, clock, onState: registry.onState },
     }),
     ...workspaceRoutes({
@@ -196,4 +231,10 @@ function worktreeBot(member: Member | null): WorktreeBot | null {
   const { id, address, team, slug, definition } = member;
   const still = ['offline', 'idle', 'done', 'failed', 'blocked'].includes(member.shown.state);
   return { id, address, team, slug, cwd: definition?.worktree === true ? definition.cwd : null, busy: !still };
+}
+
+/** Whether a team file lets one of its bots direct another. */
+function directs(file: TeamFile | null, from: string, to: string): boolean {
+  const edge = file?.edges?.some((one) => one.kind === 'directs' && one.from === from && one.to === to) ?? false;
+  return edge || (file?.bots.some((bot) => bot.bot === to && bot.directed_by === from) ?? false);
 }

@@ -22,8 +22,10 @@ import type { Ledger } from '../../../src/kit/ledger/ledger.ts';
 import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { programCommand } from '../../../src/kit/process/programs.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
+import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import type { Store } from '../../../src/kit/store/store.ts';
+import { createHeldApprovals, holdMigrations } from '../../../src/runtime-server/approvals/index.ts';
 import type { ProcessRunner } from '../../../src/runtime-server/factory/harness/adapter.ts';
 import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
 import {
@@ -34,6 +36,7 @@ import {
 } from '../../../src/runtime-server/factory/index.ts';
 import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
+import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { createPeople } from '../harness/people.ts';
 
 export const ownerToken = 'owner-token-of-tests-0123456789abcdef';
@@ -65,6 +68,8 @@ export interface Engine {
   readonly ledger: Ledger;
   readonly panes: PaneEngine;
   readonly factory: Factory;
+  /** Where people answer in these tests. */
+  readonly desk: ReturnType<typeof createHeldApprovals>['desk'];
   call<T = Record<string, never>>(
     method: string,
     path: string,
@@ -118,6 +123,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
         ...botTokenMigrations,
         ...idempotencyMigrations,
         ...factoryMigrations,
+        ...holdMigrations,
       ],
       clock,
     });
@@ -127,7 +133,21 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const memory = await createBotMemory(store, log);
     const harnesses = createHarnesses({ panes, clock, memory, desk: createPeople(), processes, env, home: userHome });
     const botTokens = await createBotTokens({ store, clock, userId: localUserId });
+    const { desk } = createHeldApprovals({
+      store,
+      ledger,
+      clock,
+      timers,
+      ids,
+      log,
+      ownerId: localUserId,
+      openLanes: (send) => createLanes({ store, clock, name: 'cloud', send }),
+      // A cloud that takes everything; people answer at the desk itself.
+      call: async () => ({ status: 200, body: {} }),
+    });
     const factory = createFactory({
+      desk,
+      policy: createPolicy({ workspace, log }),
       store,
       ledger,
       panes,
@@ -142,6 +162,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       computerId,
       ownerId: localUserId,
       botTokens,
+      vaultSealer: createSealer({ masterKey: 'master-key-of-tests-0123456789abcdef', purpose: 'vault' }),
       urlFile: join(home, 'run', 'url'),
       gantry: programCommand('cli'),
       env,
@@ -172,15 +193,17 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const port = await listenOnLoopback(server, 0, '--engine-port');
     const url = `http://127.0.0.1:${port}`;
     writeFileSync(join(home, 'run', 'url'), `${url}\n`);
+    await desk.start();
     await factory.start();
     const close = async () => {
       dispatcher.close('Gantry stops.');
       await closeServer(server);
       await factory.close();
+      await desk.close();
       await panes.close();
       await store.close();
     };
-    return { url, store, ledger, panes, factory, close };
+    return { url, store, ledger, panes, desk, factory, close };
   };
 
   let now = await run();
@@ -201,6 +224,9 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     },
     get store() {
       return now.store;
+    },
+    get desk() {
+      return now.desk;
     },
     get ledger() {
       return now.ledger;
