@@ -1,5 +1,6 @@
 /** Nodes of a run, their pages and the verbs that move them (gaps.md C "Flow", "NodeCard", "NodePage", "Node verbs"). */
 import { z } from 'zod';
+import { Approval } from '../approvals/approval.ts';
 import { Time } from '../common/values.ts';
 import { bindingTypes } from './agent.ts';
 import { Delivery } from './delivery.ts';
@@ -28,6 +29,7 @@ export const nodeCauses = {
   parents_done: 'its parents are done',
   gate: 'waits at its gate',
   gate_open: 'its gate is open',
+  gate_rejected: 'a person rejected it at its gate',
   when_false: 'its condition is not met',
   parent_skipped: 'a step that it needs was skipped',
   parent_failed: 'a step that it needs failed',
@@ -140,7 +142,7 @@ export const NodePage = z
     proofs: z.array(Proof),
     files: z.array(NodeFile),
     deliveries: z.array(Delivery),
-    approval: z.null().meta({ description: 'An approval that the node waits for.' }),
+    approval: Approval.nullable().meta({ description: 'What its person is asked about it, or was asked last.' }),
     history: z.array(NodeMove),
     output: z.string().nullable().meta({ description: 'What later steps get as step.<id>.output.' }),
   })

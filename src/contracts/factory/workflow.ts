@@ -56,6 +56,7 @@ export const TemplateFile = z
           description: text.optional(),
           executor: Executor.optional(),
           command: command.optional(),
+          in: StepId.optional(),
           verify: z.strictObject({ command }).optional(),
           blocked_by: z.array(StepId).max(1000).optional(),
           needs_any: z.boolean().optional(),
@@ -101,6 +102,10 @@ export const TemplateStep = z.strictObject({
   description: z.string(),
   executor: z.string(),
   command: z.string().optional(),
+  in: z
+    .string()
+    .optional()
+    .meta({ description: 'An earlier step of a bot: the command runs in its worktree, where it has one.' }),
   verify: z.strictObject({ command: z.string() }).optional(),
   blockedBy: z.array(z.string()),
   needsAny: z.boolean().meta({ description: 'Joins branches: one done parent is enough once all have ended.' }),

@@ -16,8 +16,10 @@ import { openStore } from '../../../src/kit/store/open-store.ts';
 import type {
   Dispatch,
   DispatchTo,
+  GateDesk,
   WorkerBot,
   Workforce,
+  WorkPlaces,
   WorkTeam,
 } from '../../../src/runtime-server/factory/workflows/deps.ts';
 import { createWorkflows, type Workflows } from '../../../src/runtime-server/factory/workflows/index.ts';
@@ -68,6 +70,8 @@ export interface WorldOptions {
   readonly rawDispatch?: DispatchTo;
   readonly clock?: TestClock;
   readonly slots?: number;
+  readonly places?: WorkPlaces;
+  readonly desk?: GateDesk;
 }
 
 export interface World extends Workflows {
@@ -149,6 +153,8 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
         byKey.set(dispatch.idempotencyKey, answer);
         return answer;
       }),
+    places: options.places ?? { takeUp: async () => {}, folderOf: () => null, patchOf: async () => null },
+    desk: options.desk ?? null,
     deliveriesOf: async () => [],
     slots: options.slots ?? 8,
     ownerId: owner.actor,

@@ -5,7 +5,7 @@
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
-import type { DispatchTo, WorkflowLog } from './deps.ts';
+import type { DispatchTo, WorkflowLog, WorkPlaces } from './deps.ts';
 import { cancelledFor, instructionFor, reviewFor } from './instruction.ts';
 import type { RunNode } from './model.ts';
 import type { Queues, Turn } from './queues.ts';
@@ -34,6 +34,7 @@ export interface BotTurnsDeps {
   readonly timers: Timers;
   readonly log: WorkflowLog;
   readonly dispatch: DispatchTo;
+  readonly places: WorkPlaces;
   persist(dagId: string, change: (work: Work) => void): void;
 }
 
@@ -48,6 +49,8 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
   /** Bots that something waits for and that may be free. */
   const due = new Set<string>();
   let closed = false;
+
+  const folderOf = (node: RunNode) => deps.places.folderOf(node.assignee);
 
   function add(node: RunNode, turn: Turn): void {
     const address = turn === 'review' ? node.checker : node.assignee;
@@ -83,7 +86,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
     node.attempt += 1;
     node.tries += 1;
     node.proven = new Set();
-    const text = instructionFor(work.run, node, work.valueFor);
+    const text = instructionFor(work.run, node, work.valueFor, folderOf(node));
     node.holder = address;
     node.handed = 'sending';
     work.move(node, 'ready', 'assigned', node.detail);
@@ -96,7 +99,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
     node.holder = address;
     node.handed = 'sending';
     work.touch(node);
-    const text = reviewFor(work.run, node, work.valueFor);
+    const text = reviewFor(work.run, node, work.valueFor, folderOf(node));
     work.after(() => send(node, address, text, reviewKey(node)));
     return true;
   }
@@ -105,8 +108,18 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
 
   function send(node: RunNode, address: string, text: string, idempotencyKey: string): void {
     if (closed) return;
-    const { dagId, nodeId, attempt } = node;
-    deps.dispatch(address, text, { dagId, nodeId, idempotencyKey }).then(
+    const { dagId, nodeId, stepId, attempt } = node;
+    // A bot that could not be moved on does its work on the branch that it is on.
+    const placed =
+      address === node.assignee
+        ? deps.places.takeUp(address, { stepId, nodeId }).catch((error: unknown) => {
+            deps.log.warn(`${address} could not be put on a branch of its own for ${nodeId}.`, {
+              error: String(error),
+            });
+          })
+        : Promise.resolve();
+    const sent = placed.then(() => deps.dispatch(address, text, { dagId, nodeId, idempotencyKey }));
+    sent.then(
       (delivery) =>
         deps.persist(dagId, (work) => {
           const now = work.run.nodes.get(nodeId);
@@ -195,11 +208,11 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
     },
     again(work, node) {
       if (node.status === 'checking' && node.checker !== null) {
-        const text = reviewFor(work.run, node, work.valueFor);
+        const text = reviewFor(work.run, node, work.valueFor, folderOf(node));
         work.after(() => send(node, node.checker ?? '', text, reviewKey(node)));
         return;
       }
-      const text = instructionFor(work.run, node, work.valueFor);
+      const text = instructionFor(work.run, node, work.valueFor, folderOf(node));
       work.after(() => send(node, node.assignee, text, `${node.dagId}:${node.nodeId}:${node.attempt}`));
     },
     delivered(delivery) {

@@ -5,6 +5,7 @@
 import { basename, join } from 'node:path';
 import type { Blobs } from '../../../kit/blobs/blobs.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
+import type { WorkPlaces } from './deps.ts';
 import { executorLines, type RunNode, verifyLine } from './model.ts';
 import type { Queues, Turn } from './queues.ts';
 import { attemptFailed, executed, openGate, prove } from './rules.ts';
@@ -33,6 +34,7 @@ export interface CommandTurns {
 export interface CommandTurnsDeps {
   readonly shell: Shell;
   readonly blobs: Blobs;
+  readonly places: Pick<WorkPlaces, 'folderOf'>;
   readonly queues: Queues;
   readonly timers: Timers;
   readonly slots: number;
@@ -87,7 +89,7 @@ export function createCommandTurns(deps: CommandTurnsDeps): CommandTurns {
   function launch(work: Work, node: RunNode, turn: Turn, command: string, onEnd: (end: ShellEnd) => void): void {
     const key = keyOf(node, turn);
     const slot = { dagId: node.dagId, begun: false };
-    const job = { key, ...shellOf(work, node, command) };
+    const job = { key, cwd: folderFor(work, node), ...shellOf(work, node, command) };
     slots.set(key, slot);
     work.after(() => {
       slot.begun = true;
@@ -96,6 +98,12 @@ export function createCommandTurns(deps: CommandTurnsDeps): CommandTurns {
         if (!closed) onEnd(end);
       });
     });
+  }
+
+  /** A check of a bot's work runs where the bot works, and so does a step that says whose work it is about. */
+  function folderFor(work: Work, node: RunNode): string | null {
+    const about = node.step.in === undefined ? node : work.run.byStep.get(node.step.in);
+    return about === undefined || !about.assignee.includes('@') ? null : deps.places.folderOf(about.assignee);
   }
 
   function shellOf(work: Work, node: RunNode, command: string) {
@@ -167,7 +175,7 @@ export function createCommandTurns(deps: CommandTurnsDeps): CommandTurns {
     const command = node.step.waitGate?.command;
     const key = keyOf(node, 'gate');
     if (command === undefined || polls.has(key)) return;
-    const job = { key, ...shellOf(work, node, command) };
+    const job = { key, cwd: null, ...shellOf(work, node, command) };
     polls.add(key);
     work.after(() =>
       shell.start(job, (end) => {

@@ -1,11 +1,12 @@
 /** What workflows need from outside, as small as they need it. Composed by the factory. */
+import type { Approval } from '../../../contracts/approvals/approval.ts';
 import type { bindingTypes, HarnessName } from '../../../contracts/factory/agent.ts';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
-import type { Store } from '../../../kit/store/store.ts';
+import type { Store, Tx } from '../../../kit/store/store.ts';
 
 export interface WorkerBot {
   readonly slug: string;
@@ -42,6 +43,47 @@ export interface Dispatch {
 /** Puts a text to a bot. The factory's send. */
 export type DispatchTo = (address: string, text: string, dispatch: Dispatch) => Promise<Delivery>;
 
+/** Where bots with a worktree of their own work. */
+export interface WorkPlaces {
+  /** Puts the bot on the branch of the node that it is about to get. */
+  takeUp(address: string, node: { readonly stepId: string; readonly nodeId: string }): Promise<void>;
+  /** Folder in which commands about the bot's work run; null: the workspace. */
+  folderOf(address: string): string | null;
+  /** What the bot changed, as a unified diff; null when it changed nothing or has no worktree. */
+  patchOf(address: string): Promise<string | null>;
+}
+
+export interface GateVerdict {
+  readonly kind: 'approve' | 'reject';
+  readonly note: string | null;
+  readonly by: { readonly user: string; readonly surface: string };
+}
+
+export interface GateAsk {
+  readonly source: 'workflow';
+  readonly kind: string;
+  readonly title: string;
+  readonly summary: string;
+  readonly risk: 'low';
+  readonly agentId: null;
+  readonly dagId: string;
+  readonly nodeId: string;
+  readonly actionHash: string;
+  readonly expiresInMs: number;
+  readonly dedupeKey: string;
+}
+
+/** The part of the approval desk that gates need. */
+export interface GateDesk {
+  ask(
+    ask: GateAsk,
+    options: { readonly signal: AbortSignal; readonly apply: (tx: Tx, verdict: GateVerdict) => void },
+  ): Promise<{ readonly id: string; readonly answer: Promise<{ readonly kind: string }> }>;
+  withdraw(id: string, surface: string): Promise<void>;
+  /** The live approval of a node, or the newest one that ended; null when there was none. */
+  ofNode(dagId: string, nodeId: string): Promise<Approval | null>;
+}
+
 export interface WorkflowLog {
   warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
 }
@@ -61,6 +103,9 @@ export interface WorkflowDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly workforce: Workforce;
   readonly dispatch: DispatchTo;
+  readonly places: WorkPlaces;
+  /** Null: gates are opened by their verb alone. */
+  readonly desk: GateDesk | null;
   readonly deliveriesOf: (nodeId: string) => Promise<Delivery[]>;
   /** How many commands run at once. */
   readonly slots: number;

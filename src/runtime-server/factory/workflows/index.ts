@@ -57,7 +57,7 @@ export function createWorkflows(deps: WorkflowDeps): Workflows {
     scheduler,
     runs: createRuns({ ...deps, scheduler, templates }),
     pages: createPages(deps),
-    verbs: createVerbs({ ...deps, scheduler }),
+    verbs: createVerbs({ ...deps, scheduler, blobs }),
     proofs: createProofs({ ...deps, scheduler, blobs }),
   };
   return {

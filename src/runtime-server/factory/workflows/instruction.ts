@@ -1,12 +1,15 @@
 /**
  * What a bot is told: one message with everything (factory.md 5.2, 11), which ends with the commands that report. Pure.
  */
-import { missingLines, type Run, type RunNode } from './model.ts';
+import { diffLine, missingLines, type Run, type RunNode } from './model.ts';
 import { fillIn, type ValueFor } from './template/references.ts';
 
-export function instructionFor(run: Run, node: RunNode, valueFor: ValueFor): string {
+/** `folder`: of the bot's worktree; null when it has none. */
+export function instructionFor(run: Run, node: RunNode, valueFor: ValueFor, folder: string | null): string {
   const where = `${node.dagId} ${node.nodeId}`;
-  const lines = node.step.proof.map((proof) => `- ${proof.line}${proof.required ? '' : ' (if there is one)'}`);
+  const lines = node.step.proof
+    .filter((proof) => proof.line !== diffLine)
+    .map((proof) => `- ${proof.line}${proof.required ? '' : ' (if there is one)'}`);
   const parts = [
     `Step "${node.title}" of the run "${run.title}".`,
     run.intent === '' ? '' : `What the run is for: ${run.intent}`,
@@ -15,13 +18,16 @@ export function instructionFor(run: Run, node: RunNode, valueFor: ValueFor): str
     lines.length === 0
       ? ''
       : `It counts as done when each of these is proven by a file:\n${lines.join('\n')}\nUpload one: gantry workspace proof ${where} --line "<line>" <file>`,
+    folder === null
+      ? ''
+      : `You work in a git worktree of your own, ${folder}, on a branch for this step. Commit there; the diff is kept as proof when you say done.`,
     node.step.verify === undefined ? '' : `It will be checked by: ${node.step.verify.command}`,
     `Note progress: gantry workspace progress ${where} "<text>"\nWhen it is done: gantry workspace done ${where} --output "<result>"\nIf you cannot do it: gantry workspace fail ${where} "<reason>"`,
   ];
   return parts.filter((part) => part.trim() !== '').join('\n\n');
 }
 
-export function reviewFor(run: Run, node: RunNode, valueFor: ValueFor): string {
+export function reviewFor(run: Run, node: RunNode, valueFor: ValueFor, folder: string | null): string {
   const where = `${node.dagId} ${node.nodeId}`;
   const proven = [...node.proven].map((line) => `- ${line}`).join('\n');
   const parts = [
@@ -29,6 +35,7 @@ export function reviewFor(run: Run, node: RunNode, valueFor: ValueFor): string {
     run.intent === '' ? '' : `What the run is for: ${run.intent}`,
     fillIn(node.step.description, valueFor),
     proven === '' ? '' : `These lines have a file as proof:\n${proven}`,
+    folder === null ? '' : `Its work lies in ${folder}. The diff: gantry agents diff ${node.assignee}`,
     `See it: gantry workspace node ${where}\nWhen it holds: gantry workspace done ${where}\nWhen it does not: gantry workspace fail ${where} "<reason>"`,
   ];
   return parts.filter((part) => part.trim() !== '').join('\n\n');

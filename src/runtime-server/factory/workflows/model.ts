@@ -114,6 +114,9 @@ export function verifyLine(command: string): string {
   return `Verified by: ${command}`.slice(0, 500);
 }
 
+/** What a bot with a worktree changed: recorded by itself when the bot says that it is done. */
+export const diffLine = 'The diff of its worktree';
+
 interface Line {
   readonly line: string;
   readonly required: boolean;

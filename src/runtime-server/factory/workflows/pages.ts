@@ -94,12 +94,13 @@ export function createPages(deps: WorkflowDeps): Pages {
           progressMd: progress,
           proofMd: proofOf(node, proofLines(node.step)),
           ...readProofs(tx, dagId, node.seq),
-          approval: null,
           history: readMoves(tx, dagId, node.seq),
           output,
         };
       });
-      return { ...page, deliveries: await deps.deliveriesOf(page.card.nodeId) };
+      const { nodeId: id } = page.card;
+      const [approval, deliveries] = await Promise.all([deps.desk?.ofNode(dagId, id) ?? null, deps.deliveriesOf(id)]);
+      return { ...page, approval, deliveries };
     },
   };
 }

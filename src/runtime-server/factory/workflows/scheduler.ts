@@ -11,10 +11,11 @@ import type { Tx } from '../../../kit/store/store.ts';
 import { createBotTurns } from './bot-turns.ts';
 import { type CommandTurns, createCommandTurns } from './command-turns.ts';
 import { type Actor, engineActor, type WorkflowDeps } from './deps.ts';
+import { createGates } from './gates.ts';
 import { isEnded, proofLines, type Run, type RunNode, worksNow } from './model.ts';
 import { createQueues } from './queues.ts';
 import { recover } from './recovery.ts';
-import { holdAtDeadline, wake } from './rules.ts';
+import { fail, holdAtDeadline, openGate, wake } from './rules.ts';
 import type { Shell } from './shell.ts';
 import { loadRun, openRuns } from './store/runs.ts';
 import { createWork, type Work } from './work.ts';
@@ -74,6 +75,32 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     pollGate: commands.pollGate,
   };
 
+  const gates =
+    deps.desk === null
+      ? null
+      : createGates({
+          desk: deps.desk,
+          log: deps.log,
+          answered(tx, { dagId, nodeId, verdict, by }) {
+            inside(tx, dagId, by, (work) => {
+              const node = work.run.nodes.get(nodeId);
+              if (node === undefined || node.status !== 'needs_you' || node.gate !== 'waiting') return;
+              if (verdict.kind === 'approve') openGate(work, node, verdict.note);
+              else {
+                node.gate = 'closed';
+                fail(work, node, 'gate_rejected', verdict.note);
+              }
+            });
+          },
+        });
+
+  /** One operation in somebody else's transaction. Whether that holds is not known here, so nothing of it stays in memory. */
+  function inside(tx: Tx, dagId: string, by: Actor, change: (work: Work) => void): void {
+    live.delete(dagId);
+    const run = loadRun(tx, deps.workspace, dagId);
+    if (run !== null) operate(createWork(ways, tx, run, deps.clock.now(), by), change);
+  }
+
   function mutate<T>(dagId: string, by: Actor, change: (work: Work) => T): Promise<T> {
     let ours: Work | null = null;
     const done = deps.store.write((tx) => {
@@ -105,8 +132,11 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
 
   /** After the commit: timers, and turns of other runs that can be taken now. */
   function settle(work: Work): void {
-    for (const node of work.touched) settleNode(node);
     const { run } = work;
+    for (const node of work.touched) {
+      gates?.through(node.nodeId, work.by.surface);
+      settleNode(node, run.title);
+    }
     // Only while something works: a deadline that has passed must not come again.
     const ends = isEnded(run.status) || run.cancelAt === null || !worksNow(run) ? null : run.cancelAt;
     arm(run.dagId, ends, () => persist(run.dagId, (again) => holdAtDeadline(again)));
@@ -115,7 +145,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     bots.pump();
   }
 
-  function settleNode(node: RunNode): void {
+  function settleNode(node: RunNode, runTitle: string): void {
+    gates?.sync(node, runTitle);
     arm(`${node.dagId} ${node.nodeId}`, node.wakeAt, () => wakeNode(node.dagId, node.nodeId));
     const before = holders.get(node.nodeId);
     if (before !== undefined && held.get(before)?.currentNode?.nodeId === node.nodeId) held.delete(before);
@@ -217,7 +248,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
           mutate(dagId, engineActor, (work) => {
             recover(work, { again: bots.again, requeue });
             work.after(() => {
-              for (const node of work.run.nodes.values()) settleNode(node);
+              for (const node of work.run.nodes.values()) settleNode(node, work.run.title);
             });
           }),
         ),
@@ -225,6 +256,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     },
     close() {
       closed = true;
+      gates?.close();
       for (const armed of timers.values()) armed.cancel();
       timers.clear();
       bots.close();

@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -22,6 +23,8 @@ export interface ShellJob {
   /** Unique among the jobs that run: names the file it prints into and marks its processes. */
   readonly key: string;
   readonly text: string;
+  /** Null: the workspace. */
+  readonly cwd: string | null;
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -80,6 +83,11 @@ export function createShell(deps: ShellDeps): Shell {
   const base = Object.fromEntries(Object.entries(deps.env).filter(([name]) => !name.startsWith('GANTRY_')));
 
   function start(job: ShellJob, onEnd: (end: ShellEnd) => void): void {
+    const cwd = job.cwd ?? deps.workspace;
+    if (!existsSync(cwd)) {
+      onEnd({ kind: 'cannot_start', why: `Its folder ${cwd} is gone.` });
+      return;
+    }
     const file = join(deps.folder, `${job.key}.log`);
     let handle: number;
     let child: ChildProcess;
@@ -96,7 +104,7 @@ export function createShell(deps: ShellDeps): Shell {
     };
     try {
       child = spawn('/bin/sh', ['-c', job.text], {
-        cwd: deps.workspace,
+        cwd,
         env: { ...base, GANTRY_WORKSPACE: deps.workspace, ...job.env, [mark]: job.key },
         stdio: ['ignore', handle, handle],
         detached: true,

@@ -2,15 +2,19 @@
  * What bots and people do to nodes (gaps.md C, "Node verbs"): who may, in which state, and what follows. The executor is never its
  * own checker where a proof is required (factory.md 5.2, 6). Must not know HTTP.
  */
+import { Readable } from 'node:stream';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { NodeCard, NodePlan } from '../../../contracts/factory/node.ts';
+import { largestProof } from '../../../contracts/factory/workflow-routes.ts';
+import type { Blobs } from '../../../kit/blobs/blobs.ts';
 import { iso } from '../../../kit/clock/clock.ts';
+import { proofPath } from './command-turns.ts';
 import type { Actor, WorkflowDeps } from './deps.ts';
-import { exitLine, missingFromExecutor, missingLines, nodeOf, type RunNode, verifyLine } from './model.ts';
+import { diffLine, exitLine, missingFromExecutor, missingLines, nodeOf, type RunNode, verifyLine } from './model.ts';
 import { attemptFailed, executed, fail as failFinally, openGate, prove, retried, skip } from './rules.ts';
 import type { Scheduler } from './scheduler.ts';
 import { cardOf } from './store/campaigns.ts';
-import { addProgress, isHolding, saveNode, saveOutput } from './store/runs.ts';
+import { addProgress, isHolding, type ProofFile, saveNode, saveOutput } from './store/runs.ts';
 import { conflict, type Work } from './work.ts';
 
 /** Who calls: a bot by its address, a person without one. */
@@ -45,7 +49,9 @@ class DryRun extends Error {
   }
 }
 
-export function createVerbs(deps: WorkflowDeps & { readonly scheduler: Scheduler }): Verbs {
+type VerbDeps = WorkflowDeps & { readonly scheduler: Scheduler; readonly blobs: Blobs };
+
+export function createVerbs(deps: VerbDeps): Verbs {
   async function act(ref: NodeRef, by: Caller, change: (work: Work, node: RunNode) => void): Answer {
     const actor = { actor: by.actor, surface: by.surface };
     try {
@@ -85,7 +91,10 @@ export function createVerbs(deps: WorkflowDeps & { readonly scheduler: Scheduler
           body: { v: 1, dagId: node.dagId, nodeId: node.nodeId, text },
         });
       }),
-    done: (ref, by, given) => act(ref, by, (work, node) => done(work, node, by, given)),
+    async done(ref, by, given) {
+      const diff = by.address === null ? null : await keepDiff(by.address);
+      return act(ref, by, (work, node) => done(work, node, by, given, diff));
+    },
     fail: (ref, by, reason) => act(ref, by, (work, node) => fail(work, node, by, reason)),
     retry: (ref, by) =>
       act(ref, by, (work, node) => {
@@ -111,6 +120,19 @@ export function createVerbs(deps: WorkflowDeps & { readonly scheduler: Scheduler
         openGate(work, node, note);
       }),
   };
+
+  /** What the bot changed in its worktree, as a file; null when there is nothing, or git cannot say. */
+  async function keepDiff(address: string): Promise<Omit<ProofFile, 'name'> | null> {
+    try {
+      const patch = await deps.places.patchOf(address);
+      if (patch === null) return null;
+      const blob = await (await deps.blobs.receive(Readable.from([Buffer.from(patch)]), largestProof)).keep();
+      return { sha256: blob.sha256, path: proofPath(blob.path), mime: 'text/x-diff', size: blob.size };
+    } catch (error) {
+      deps.log.warn(`The diff of ${address} could not be kept.`, { error: String(error) });
+      return null;
+    }
+  }
 
   /** What an earlier run of this program left running must not run beside its successor. */
   function endLeftovers(work: Work, node: RunNode): void {
@@ -179,7 +201,13 @@ function takeOver(work: Work, node: RunNode): void {
   work.move(node, 'working', 'claimed', 'A person has taken it over.');
 }
 
-function done(work: Work, node: RunNode, by: Caller, given: { output?: string; note?: string }): void {
+function done(
+  work: Work,
+  node: RunNode,
+  by: Caller,
+  given: { output?: string; note?: string },
+  diff: Omit<ProofFile, 'name'> | null,
+): void {
   const note = given.note ?? null;
   const reviewing = isReview(node);
   if (by.address !== null && by.address === node.checker && reviewing) {
@@ -200,6 +228,7 @@ function done(work: Work, node: RunNode, by: Caller, given: { output?: string; n
     work.move(node, 'cancelled', 'cancelled', 'It was done when it was cancelled.');
     return;
   }
+  if (diff !== null) work.proof(node, diffLine, 'proven', { ...diff, name: `${node.stepId}-${node.attempt}.diff` });
   const missing = missingFromExecutor(node);
   if (missing.length > 0) throw missingProof(node, missing);
   executed(work, node);

@@ -8,7 +8,7 @@ import type { RunStatus } from '../../../contracts/factory/workflow.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { Actor } from './deps.ts';
-import { isEnded, nodeMoves, type Run, type RunNode, runMoves, statusOf } from './model.ts';
+import { isEnded, nodeMoves, proofLines, type Run, type RunNode, runMoves, statusOf } from './model.ts';
 import { drain, type Play } from './rules.ts';
 import { insertMove, insertProof, outputOf, type ProofFile, saveNode, saveRun } from './store/runs.ts';
 import type { Reference } from './template/references.ts';
@@ -91,7 +91,9 @@ export function createWork(deps: WorkDeps, tx: Tx, run: Run, now: number, by: Ac
     proof(node, line, outcome, file) {
       touch(node);
       const proven = new Set(node.proven);
-      if (outcome === 'proven') proven.add(line);
+      // Other lines are recorded, and count for nothing.
+      const counts = proofLines(node.step).some((one) => one.line === line);
+      if (outcome === 'proven' && counts) proven.add(line);
       else proven.delete(line);
       node.proven = proven;
       const { id } = append('proof.recorded', `node:${node.nodeId}`, {

@@ -39,6 +39,7 @@ export function checkTemplate(file: TemplateFile): RawProblem[] {
   file.steps.forEach((step, index) => {
     const ancestors = () => ancestorsOf(step.id, byId);
     checkOnFail(step, index, ids, cycle === null ? ancestors : null, add);
+    checkPlace(step, index, file, cycle === null ? ancestors : null, add);
     checkReferences(step, index, file, cycle === null ? ancestors : null, ids, add);
   });
   return problems;
@@ -103,6 +104,25 @@ function checkOnFail(
   else if (ancestors !== null && !ancestors().has(target)) {
     add(path, `A loop goes back to a step that comes before: "${step.id}" does not wait for "${target}".`);
   }
+}
+
+/** `in` names the bot's step whose folder the command runs in. */
+function checkPlace(
+  step: Step,
+  index: number,
+  file: TemplateFile,
+  ancestors: (() => Set<string>) | null,
+  add: Add,
+): void {
+  if (step.in === undefined) return;
+  const path = ['steps', index, 'in'];
+  const about = file.steps.find((one) => one.id === step.in);
+  if ((step.executor ?? 'shell') !== 'shell')
+    add(path, 'A bot works in its own folder: "in" is for the executor shell.');
+  else if (about === undefined) add(path, `There is no step "${step.in}".`);
+  else if ((about.executor ?? 'shell') === 'shell')
+    add(path, `"${step.in}" is no step of a bot: it has no folder of its own.`);
+  else if (ancestors !== null && !ancestors().has(step.in)) add(path, `"${step.id}" does not wait for "${step.in}".`);
 }
 
 function checkReferences(
