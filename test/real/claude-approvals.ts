@@ -52,7 +52,7 @@ export async function openInbox(env: Readonly<Record<string, string>>, toolResul
     product.web.call<{ state: string; stateReason: string | null }>('GET', `/api/factory/agents/${id}`);
   const press = (text: string) => product.web.call('POST', `/api/factory/agents/${id}/input`, { text });
 
-  async function until<T>(what: string, look: () => Promise<T | null | false>): Promise<T> {
+  async function until<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
     for (let tries = 0; tries < 300; tries += 1) {
       const found = await look();
       if (found) return found;

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
 import type { ProcessRunner } from '../../../src/runtime-server/factory/harness/adapter.ts';
 import type {
@@ -32,7 +33,7 @@ export interface Scratch {
   readonly facts: Map<string, Readonly<Record<string, unknown>>>;
   readonly env: Record<string, string>;
   /** A second set of harnesses over the same panes and memory: the runtime after a restart. */
-  restarted(): Harnesses;
+  restarted(timers?: Timers): Harnesses;
   doors(agentId: string): BotDoors;
   /** Prepares, starts and attaches. */
   up(spec: Partial<BotSpec>, folder?: string): Promise<HarnessBot>;
@@ -54,8 +55,8 @@ export function createScratch(env: Record<string, string> = {}): Scratch {
     },
   };
   const people = createPeople();
-  const create = () =>
-    createHarnesses({ panes, clock: systemClock, memory, desk: people, processes, env: whole, home });
+  const create = (timers = systemTimers) =>
+    createHarnesses({ panes, clock: systemClock, timers, memory, desk: people, processes, env: whole, home });
   const harnesses = create();
   let count = 0;
 
