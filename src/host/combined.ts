@@ -89,6 +89,7 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
       log,
       limits,
       answers: options.answers,
+      models: settings.models,
       homeCloud: () => ({ host: '127.0.0.1', port: door.port }),
       hostChecks: () => [listening('Web interface', origin), listening('Factory engine', runtime.url)],
     });

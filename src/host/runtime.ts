@@ -36,9 +36,11 @@ import {
   type PreparedWorkspace,
 } from '../runtime-server/factory/index.ts';
 import { deviceMigrations, ensureDeviceToken } from '../runtime-server/link/device.ts';
+import { createModels, type ModelSettings, modelMigrations } from '../runtime-server/models/index.ts';
 import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
+import { createToolServer } from '../runtime-server/tool-server/index.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type EngineServer, openEngineDoors, stopReason } from './engine-server.ts';
@@ -58,6 +60,8 @@ export interface RuntimeOptions {
   readonly log: Log;
   readonly limits?: DispatcherOptions['limits'];
   readonly answers?: DispatcherOptions['answers'];
+  /** `models` of settings.json. */
+  readonly models?: ModelSettings | undefined;
   readonly hostChecks?: () => readonly DoctorCheck[];
 }
 
@@ -118,6 +122,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       ...signingMigrations,
       ...deviceMigrations,
       ...holdMigrations,
+      ...modelMigrations,
       ...factoryMigrations,
     ],
     clock,
@@ -184,6 +189,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     env,
     home: homedir(),
   });
+  const policy = createPolicy({ workspace: workspace.path, log });
   const factory = createFactory({
     store,
     ledger,
@@ -212,8 +218,13 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     gantry: programCommand('cli'),
     env,
     prove: (challenge) => proofOf(ownerToken, challenge),
-    policy: createPolicy({ workspace: workspace.path, log }),
+    policy,
     desk: approvals.desk,
+    hosted: {
+      models: createModels({ settings: options.models, env, clock, timers: systemTimers, random: Math.random }),
+      tools: (more) =>
+        createToolServer({ policy, approvals: approvals.desk, env, freshName: () => ids.next('tmp'), more }),
+    },
     hostChecks: options.hostChecks,
   });
   closing.add('factory', () => factory.close());

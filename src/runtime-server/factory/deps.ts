@@ -10,8 +10,10 @@ import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
 import type { ApprovalDesk } from '../approvals/index.ts';
+import type { Models } from '../models/index.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Policy } from '../policy/index.ts';
+import type { Tool, ToolRegistry } from '../tool-server/index.ts';
 import type { Harnesses } from './harness/harness.ts';
 
 /** Tells what went wrong where nobody waits for an answer. */
@@ -44,6 +46,13 @@ export interface LaneWorker {
 
 /** Makes the lanes that hold queued sends. */
 export type OpenLanes = (worker: LaneWorker) => Lanes;
+
+/** What hosted bots run on. */
+export interface HostedParts {
+  readonly models: Models;
+  /** The native tools and these. */
+  tools(more: readonly Tool[]): ToolRegistry;
+}
 
 export interface FactoryDeps {
   readonly store: Store;
@@ -78,5 +87,6 @@ export interface FactoryDeps {
   /** Where a person is asked: gates of runs, the gate “may I?”. */
   readonly desk: ApprovalDesk;
   readonly policy: Policy;
+  readonly hosted: HostedParts;
   readonly hostChecks?: () => Promise<readonly DoctorCheck[]> | readonly DoctorCheck[];
 }

@@ -14,6 +14,8 @@ import { createDemo } from './demo.ts';
 import type { FactoryDeps } from './deps.ts';
 import { examine } from './doctor.ts';
 import { createDrain } from './drain.ts';
+import { composeHosted } from './hosted/compose.ts';
+import { hostedMigrations } from './hosted/index.ts';
 import type { Member } from './member.ts';
 import { factoryMigrations as agentMigrations } from './migrations.ts';
 import { laneOf, toDelivery } from './model.ts';
@@ -34,15 +36,20 @@ import { createWorkEngine } from './work-engine/index.ts';
 import { workEngineMigrations } from './work-engine/migrations.ts';
 import { createWorkflows } from './workflows/index.ts';
 import { workflowMigrations } from './workflows/migrations.ts';
-import { readTemplate } from './workflows/template/read.ts';
-import { createGit } from './worktrees/git.ts';
 import { shippedTemplates } from './workflows/shipped.ts';
+import { readTemplate } from './workflows/template/read.ts';
 import { createWorkforce } from './workflows/workforce.ts';
+import { createGit } from './worktrees/git.ts';
 import { createWorktrees, type WorktreeBot } from './worktrees/index.ts';
 
 export { createBotMemory } from './bot-memory.ts';
 export type { BotTokens, DoctorCheck, FactoryDeps, FactoryLog, LaneWorker, OpenLanes } from './deps.ts';
-export const factoryMigrations = [...agentMigrations, ...workflowMigrations, ...workEngineMigrations];
+export const factoryMigrations = [
+  ...agentMigrations,
+  ...workflowMigrations,
+  ...workEngineMigrations,
+  ...hostedMigrations,
+];
 export { type PreparedWorkspace, prepareWorkspace, type WorkspaceOptions } from './prepare-workspace.ts';
 
 /** Who hands nodes to bots, as the bot reads it. */
@@ -69,10 +76,22 @@ export function createFactory(deps: FactoryDeps): Factory {
     ...deps,
     queueDepth: (agentId) => lanes.depth(laneOf(agentId)),
     workOf: (address) => workflows.workOf(address),
+    attachHosted: (spec) => hosted.attach(spec),
   });
   const deliverer = createDeliverer({ store, ledger, panes, clock, registry });
   const lanes = deps.openLanes(deliverer);
-  const sends = createSendService({ store, ledger, lanes, panes, clock, timers, ids, deliverer, registry });
+  const sends = createSendService({
+    store,
+    ledger,
+    lanes,
+    panes,
+    clock,
+    timers,
+    ids,
+    deliverer,
+    registry,
+    tickets: { open: () => {} },
+  });
   const folder = createTeamFolder({ workspace: deps.workspace, userHome: deps.userHome, timers });
   const worktrees = createWorktrees({ ...deps, findBot: (id) => worktreeBot(registry.find(id)) });
   const teams = createTeamService({
@@ -82,10 +101,15 @@ export function createFactory(deps: FactoryDeps): Factory {
     tokens: deps.botTokens,
     homes: createBotHomes(deps),
     worktrees,
-    secrets: {
-      hindrance: (env) => workEngine.secrets.hindrance(env),
-      open: (env) => workEngine.secrets.open(env),
-    },
+    secrets: { open: (env) => workEngine.secrets.open(env) },
+  });
+  const hosted = composeHosted({
+    ...deps,
+    sends: () => sends,
+    workflows: () => workflows,
+    registry: () => registry,
+    worktrees,
+    runs: { begin() {}, end() {} },
   });
   const sizes = createSizeOwners();
   const offGate = registry.onGate((agentId) => lanes.wake(laneOf(agentId)));
@@ -116,6 +140,10 @@ export function createFactory(deps: FactoryDeps): Factory {
     },
     places: worktrees,
     desk: deps.desk,
+    stopBot: (address, node) => {
+      const member = registry.find(address);
+      return member !== null && registry.hosted(member.id)?.interrupt('The run was cancelled.', node) === true;
+    },
     deliveriesOf: (nodeId) =>
       store.read((tx) => listDeliveries(tx, { nodeId, limit: deliveriesOfPage }).map(toDelivery)),
     slots: Math.max(4, 2 * availableParallelism()),
@@ -153,7 +181,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       timers,
       addressOf: (agentId) => registry.find(agentId)?.address ?? null,
     }),
-    ...agentRoutes({ registry, panes, sizes, prove: deps.prove }),
+    ...agentRoutes({ registry, panes, sizes, prove: deps.prove, conversations: hosted }),
     ...teamRoutes({ teams }),
     ...worktreeRoutes({ worktrees }),
     ...orchestrationRoutes({
@@ -202,10 +230,12 @@ export function createFactory(deps: FactoryDeps): Factory {
     routes,
     owners,
     async start() {
+      await hosted.recover();
       await registry.start();
       await teams.start();
       await lanes.start();
       await workflows.start();
+      await hosted.tellInterrupted();
     },
     liveBots: () => livePanes().length,
     async stopAll() {
@@ -216,6 +246,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     async close() {
       offMoved();
       await workflows.close();
+      await hosted.close();
       offGate();
       teams.close();
       await lanes.close();

@@ -10,6 +10,7 @@ import type { Store } from '../../kit/store/store.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import type { FactoryLog } from './deps.ts';
 import type { BotSpec, HarnessBot, Harnesses } from './harness/harness.ts';
+import { type HostedBot, type HostedSpec, hostedSpec } from './hosted/index.ts';
 import { type Member, paneOf, showAgent } from './member.ts';
 import { type AgentRecord, addressOf, type Shown, shownAfterExit } from './model.ts';
 import { labelsOf, specFromLabels } from './pane-labels.ts';
@@ -30,7 +31,7 @@ export interface AgentStateChange {
 export interface Registry {
   start(): Promise<void>;
   /** Takes what the team files say now. */
-  define(teams: readonly ResolvedTeam[]): Promise<void>;
+  define(teams: readonly ResolvedTeam[], isUp: (team: string) => boolean): Promise<void>;
   /** Agents that exist: named by a file, or with a live pane. */
   agents(team?: string): Agent[];
   members(team?: string): Member[];
@@ -39,6 +40,8 @@ export interface Registry {
   show(member: Member): Agent;
   /** The live bot of an agent, or null. */
   bot(agentId: string): HarnessBot | null;
+  /** A live bot without a pane, or null. */
+  hosted(agentId: string): HostedBot | null;
   /** A pane was started for the agent with this spec. */
   started(agentId: string, spec: BotSpec, pane: PaneInfo): Promise<void>;
   /** Ends the agent's whole process tree. */
@@ -61,6 +64,7 @@ export interface RegistryDeps {
   /** How many sends wait for the agent. */
   readonly queueDepth: (agentId: string) => number;
   /** The node that a bot holds now, by its address. */
+  readonly attachHosted: (spec: HostedSpec) => HostedBot;
   readonly workOf: (address: string) => Pick<Agent, 'currentNode' | 'proof'>;
 }
 
@@ -74,7 +78,9 @@ interface Entry {
   panes: string[];
   live: boolean;
   shown: Shown;
+  hosted: boolean;
   bot: HarnessBot | null;
+  hostedBot: HostedBot | null;
   release: () => void;
 }
 
@@ -97,8 +103,10 @@ export function createRegistry(deps: RegistryDeps): Registry {
       spec: record.spec,
       panes: record.panes.map((pane) => pane.id),
       live: record.panes.at(-1)?.endedAt === null,
+      hosted: false,
       shown: record.shown,
       bot: null,
+      hostedBot: null,
       release: () => {},
     };
     entries.set(entry.id, entry);
@@ -160,9 +168,41 @@ export function createRegistry(deps: RegistryDeps): Registry {
     openGate(entry);
   };
 
+  /** Hosted bots live while their team is up; what their file says holds from their next turn on. */
+  const host = (entry: Entry, team: ResolvedTeam, bot: ResolvedBot) => {
+    const spec = hostedSpec(entry.id, entry.address, team, bot);
+    if (entry.hostedBot !== null) {
+      entry.hostedBot.update(spec);
+      return;
+    }
+    const hosted = deps.attachHosted(spec);
+    entry.live = true;
+    entry.hosted = true;
+    entry.bot = hosted;
+    entry.hostedBot = hosted;
+    const offState = hosted.onState((state) => show(entry, state));
+    const offGate = hosted.onGate(() => openGate(entry));
+    entry.release = () => {
+      offState();
+      offGate();
+      hosted.close();
+      entry.bot = null;
+      entry.hostedBot = null;
+      entry.release = () => {};
+    };
+    show(entry, hosted.state());
+    openGate(entry);
+  };
+  const unhost = (entry: Entry, reason: string) => {
+    entry.release();
+    entry.live = false;
+    entry.hosted = false;
+    show(entry, { state: 'offline', reason, since: deps.clock.now() });
+  };
+
   const ended = (entry: Entry, paneId: string, shown: Shown) => {
     stopping.delete(paneId);
-    if (!entry.live || entry.panes.at(-1) !== paneId) return;
+    if (!entry.live || entry.hosted || entry.panes.at(-1) !== paneId) return;
     entry.release();
     entry.live = false;
     behind(
@@ -220,14 +260,14 @@ export function createRegistry(deps: RegistryDeps): Registry {
     for (const info of listed.values()) {
       if (!info.alive) continue;
       const entry = byPane.get(info.id) ?? adopt(info);
-      if (entry === null || entry.bot !== null || entry.panes.at(-1) !== info.id) continue;
+      if (entry === null || entry.bot !== null || entry.hosted || entry.panes.at(-1) !== info.id) continue;
       const labels = labelsOf(info.labels);
       const spec = entry.spec ?? (labels === null ? null : specFromLabels(labels));
       if (spec !== null) attach(entry, spec, info.id);
     }
     for (const entry of entries.values()) {
       const paneId = entry.panes.at(-1);
-      if (!entry.live || paneId === undefined) continue;
+      if (!entry.live || entry.hosted || paneId === undefined) continue;
       const info = listed.get(paneId);
       if (info === undefined) {
         ended(entry, paneId, {
@@ -271,7 +311,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       reconcile();
     },
 
-    async define(teams) {
+    async define(teams, isUp) {
       const wanted = teams.flatMap((team) => team.bots.map((bot) => ({ team: team.name, bot })));
       const missing = wanted.filter(({ team, bot }) => !byAddress.has(addressOf(bot.slug, team)));
       if (missing.length > 0) {
@@ -297,6 +337,23 @@ export function createRegistry(deps: RegistryDeps): Registry {
         entry.definition = bot;
         positions.set(entry.address, index);
       });
+      for (const team of teams) {
+        for (const bot of team.bots) {
+          const entry = byAddress.get(addressOf(bot.slug, team.name));
+          if (entry === undefined || bot.binding.type !== 'hosted') continue;
+          if (entry.hosted || !entry.live) {
+            if (isUp(team.name)) host(entry, team, bot);
+            else if (entry.hosted) unhost(entry, 'its team was stopped');
+          }
+        }
+      }
+      for (const entry of entries.values()) {
+        if (entry.hosted && entry.definition?.binding.type !== 'hosted') unhost(entry, 'its team file has it no more');
+        // A bot that was hosted when Gantry ended has no pane that would tell of its end.
+        else if (!entry.live && entry.shown.state !== 'offline' && entry.panes.length === 0) {
+          unhost(entry, 'its team is not up');
+        }
+      }
     },
 
     agents: (team) => sorted(team).map(toAgent),
@@ -307,6 +364,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     },
     show: (member) => toAgent(member as Entry),
     bot: (agentId) => entries.get(agentId)?.bot ?? null,
+    hosted: (agentId) => entries.get(agentId)?.hostedBot ?? null,
 
     async started(agentId, spec, pane) {
       const entry = entries.get(agentId);
@@ -331,6 +389,10 @@ export function createRegistry(deps: RegistryDeps): Registry {
 
     async stop(agentId) {
       const entry = entries.get(agentId);
+      if (entry?.hosted === true) {
+        unhost(entry, 'stopped');
+        return;
+      }
       const paneId = entry?.panes.at(-1);
       if (entry === undefined || paneId === undefined || !entry.live) return;
       stopping.add(paneId);

@@ -4,16 +4,17 @@
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
+import type { Tx } from '../../kit/store/store.ts';
 import { createAnthropic } from './anthropic.ts';
 import { type CreatePort, type Endpoint, type Found, findEndpoint, type Target } from './endpoints.ts';
 import { createGoogle } from './google.ts';
 import { type LoopDeps, runTurn, type Turn, type TurnEnd, type TurnHooks, type TurnLimits } from './loop.ts';
 import type { Wire } from './model.ts';
 import { createOpenAi } from './openai.ts';
-import { createPriceOf, type Price, type PriceOf } from './prices.ts';
+import { costOf, createPriceOf, type Price } from './prices.ts';
+import { recordSpend, type Spend, type SpendSum, sumSpend } from './spend.ts';
 
 export { modelMigrations } from './migrations.ts';
-export { recordSpend, type SpendSum, sumSpend } from './spend.ts';
 
 /** `models` of settings.json. */
 export interface ModelSettings {
@@ -26,7 +27,12 @@ export interface ModelSettings {
 export interface Models {
   /** Where this model is asked, or what has to be set first. */
   find(model: string): Found;
-  readonly priceOf: PriceOf;
+  /** Whether its price is known. */
+  priced(model: string): boolean;
+  /** Writes down what a request cost, millionths of a dollar; null: the price is not known. */
+  record(tx: Tx, request: Omit<Spend, 'microUsd'>): number | null;
+  /** What a bot (null: all) spent from `since` on. */
+  spent(tx: Pick<Tx, 'get'>, agentId: string | null, since: number): SpendSum;
   readonly limits: TurnLimits;
   /** Dollars a bot may spend a day (UTC); null: no limit. */
   readonly dailyUsd: number | null;
@@ -58,10 +64,17 @@ const adapters: Readonly<Record<Wire, CreatePort>> = {
 export function createModels(deps: ModelsDeps): Models {
   const { settings = {}, clock, timers, random } = deps;
   const given = Object.fromEntries(Object.entries(settings.limits ?? {}).filter(([, value]) => value !== undefined));
+  const priceOf = createPriceOf(settings.prices);
   const { dailyUsd = null, ...limits } = { ...defaults.limits, ...given } as TurnLimits & { dailyUsd?: number | null };
   return {
     find: (model) => findEndpoint(model, deps.env, settings.endpoints),
-    priceOf: createPriceOf(settings.prices),
+    priced: (model) => priceOf(model) !== null,
+    record(tx, request) {
+      const microUsd = costOf(request.usage, priceOf(request.model));
+      recordSpend(tx, { ...request, microUsd });
+      return microUsd;
+    },
+    spent: sumSpend,
     limits,
     dailyUsd,
     maxOutputTokens: settings.maxOutputTokens ?? defaults.maxOutputTokens,

@@ -128,7 +128,7 @@ export function createToolRegistry(deps: ToolRegistryDeps): ToolRegistry {
       tool: family ?? tool.name,
       ...(member === undefined ? {} : { member }),
       bot: caller.address,
-      ...(plan.path === undefined ? {} : { path: relativeTo(caller.workspace, plan.path) }),
+      ...(plan.path === undefined ? {} : { path: nameOf(caller, plan.path) }),
       ...(plan.command === undefined ? {} : { command: plan.command }),
     };
     return deps.policy.decide(action, mode);
@@ -213,9 +213,12 @@ const cut = (text: string): string =>
     ? text
     : `${text.slice(0, longestText)}\n[cut: ${text.length - longestText} characters more]`;
 
-/** As rules name it: relative to the workspace where it lies in it. */
-function relativeTo(workspace: string, path: string): string {
-  const way = relative(workspace, path);
-  if (way === '') return '.';
-  return way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way) ? path : way.replaceAll(sep, '/');
+/** As rules name it: relative to the workspace where it lies in it, else to the caller's own root (a worktree has the same paths). */
+function nameOf({ workspace, root }: ToolCaller, path: string): string {
+  for (const base of [workspace, root]) {
+    const way = relative(base, path);
+    if (way === '') return '.';
+    if (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)) return way.replaceAll(sep, '/');
+  }
+  return path;
 }

@@ -34,9 +34,11 @@ import {
   type Factory,
   factoryMigrations,
 } from '../../../src/runtime-server/factory/index.ts';
+import { createModels, type ModelSettings, modelMigrations } from '../../../src/runtime-server/models/index.ts';
 import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
+import { createToolServer } from '../../../src/runtime-server/tool-server/index.ts';
 import { createPeople } from '../harness/people.ts';
 
 export const ownerToken = 'owner-token-of-tests-0123456789abcdef';
@@ -94,6 +96,7 @@ export interface EngineOptions {
   readonly onEnd?: (end: () => Promise<void>) => void;
   readonly timers?: Timers;
   readonly recheckMs?: number;
+  readonly models?: ModelSettings;
   /** Beside PATH, HOME and LANG. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -122,6 +125,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
         ...laneMigrations,
         ...botTokenMigrations,
         ...idempotencyMigrations,
+        ...modelMigrations,
         ...factoryMigrations,
         ...holdMigrations,
       ],
@@ -145,9 +149,14 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       // A cloud that takes everything; people answer at the desk itself.
       call: async () => ({ status: 200, body: {} }),
     });
+    const policy = createPolicy({ workspace, log });
     const factory = createFactory({
       desk,
-      policy: createPolicy({ workspace, log }),
+      policy,
+      hosted: {
+        models: createModels({ settings: options.models, env, clock, timers, random: () => 0 }),
+        tools: (more) => createToolServer({ policy, approvals: desk, env, freshName: () => ids.next('tmp'), more }),
+      },
       store,
       ledger,
       panes,

@@ -4,11 +4,13 @@ import { idempotencyMigrations } from '../../../src/kit/http/idempotency.ts';
 import { laneMigrations } from '../../../src/kit/lane/migrations.ts';
 import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { factoryMigrations } from '../../../src/runtime-server/factory/index.ts';
+import { modelMigrations } from '../../../src/runtime-server/models/index.ts';
 
 export const runtimeMigrations = [
   ...ledgerMigrations,
   ...laneMigrations,
   ...idempotencyMigrations,
   ...botTokenMigrations,
+  ...modelMigrations,
   ...factoryMigrations,
 ];

@@ -5,7 +5,7 @@
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
-import type { DispatchTo, WorkflowLog, WorkPlaces } from './deps.ts';
+import type { DispatchTo, StopBot, WorkflowLog, WorkPlaces } from './deps.ts';
 import { cancelledFor, instructionFor, reviewFor } from './instruction.ts';
 import type { RunNode } from './model.ts';
 import type { Queues, Turn } from './queues.ts';
@@ -34,6 +34,7 @@ export interface BotTurnsDeps {
   readonly timers: Timers;
   readonly log: WorkflowLog;
   readonly dispatch: DispatchTo;
+  readonly stopBot?: StopBot | undefined;
   readonly places: WorkPlaces;
   persist(dagId: string, change: (work: Work) => void): void;
 }
@@ -230,6 +231,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
     tellCancelled(work, node) {
       const address = node.holder;
       if (address === null) return;
+      const { dagId, nodeId } = node;
       const text = cancelledFor(work.run, node);
       const dispatch = {
         dagId: node.dagId,
@@ -237,6 +239,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
         idempotencyKey: `${node.dagId}:${node.nodeId}:${node.attempt}:cancel`,
       };
       work.after(() => {
+        if (deps.stopBot?.(address, { dagId, nodeId }) === true) return;
         deps.dispatch(address, text, dispatch).catch((error: unknown) => {
           deps.log.warn(`${address} could not be told that ${node.nodeId} was cancelled.`, { error: String(error) });
         });

@@ -88,7 +88,11 @@ export interface WorkflowLog {
   warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
 }
 
+/** Ends at once what a bot does for a node, where that can be done. False: it has to be told by a message. */
+export type StopBot = (address: string, node: { readonly dagId: string; readonly nodeId: string }) => boolean;
+
 export interface WorkflowDeps {
+  readonly stopBot?: StopBot | undefined;
   readonly store: Store;
   readonly ledger: Ledger;
   readonly clock: Clock;
