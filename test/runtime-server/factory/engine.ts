@@ -39,7 +39,7 @@ import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-
 import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { createToolServer } from '../../../src/runtime-server/tool-server/index.ts';
-import { createPeople } from '../harness/people.ts';
+import { askAlways, createPeople } from '../harness/people.ts';
 
 export const ownerToken = 'owner-token-of-tests-0123456789abcdef';
 export const computerId = 'computer_01TEST';
@@ -97,6 +97,8 @@ export interface EngineOptions {
   readonly timers?: Timers;
   readonly recheckMs?: number;
   readonly models?: ModelSettings;
+  /** For pauses between tries of a model; by default those of the engine. */
+  readonly modelTimers?: Timers;
   /** Beside PATH, HOME and LANG. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -135,7 +137,16 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const panes = createPaneEngine({ home, command: programCommand('pane-host'), onError: console.error });
     await panes.ready();
     const memory = await createBotMemory(store, log);
-    const harnesses = createHarnesses({ panes, clock, memory, desk: createPeople(), processes, env, home: userHome });
+    const harnesses = createHarnesses({
+      panes,
+      clock,
+      memory,
+      desk: createPeople(),
+      policy: askAlways,
+      processes,
+      env,
+      home: userHome,
+    });
     const botTokens = await createBotTokens({ store, clock, userId: localUserId });
     const { desk } = createHeldApprovals({
       store,
@@ -154,7 +165,13 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       desk,
       policy,
       hosted: {
-        models: createModels({ settings: options.models, env, clock, timers, random: () => 0 }),
+        models: createModels({
+          settings: options.models,
+          env,
+          clock,
+          timers: options.modelTimers ?? timers,
+          random: () => 0,
+        }),
         tools: (more) => createToolServer({ policy, approvals: desk, env, freshName: () => ids.next('tmp'), more }),
       },
       store,
