@@ -169,11 +169,13 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     await panes.close();
   });
 
+  const policy = createPolicy({ workspace: workspace.path, log });
   const harnesses = createHarnesses({
     panes,
     clock,
     memory: await createBotMemory(store, log),
     desk: approvals.desk,
+    policy,
     processes: {
       async run(command, { cwd, env: given, input, timeoutMs }) {
         const ran = await runProcess({
@@ -189,7 +191,6 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     env,
     home: homedir(),
   });
-  const policy = createPolicy({ workspace: workspace.path, log });
   const factory = createFactory({
     store,
     ledger,

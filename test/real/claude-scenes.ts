@@ -11,7 +11,7 @@ import { runProcess } from '../../src/kit/process/run-process.ts';
 import type { BotDoors, BotSpec, HarnessBot, Outgoing } from '../../src/runtime-server/factory/harness/harness.ts';
 import { createHarnesses } from '../../src/runtime-server/factory/harness/index.ts';
 import { createPaneEngine } from '../../src/runtime-server/panes/create-pane-engine.ts';
-import { createPeople } from '../runtime-server/harness/people.ts';
+import { askAlways, createPeople } from '../runtime-server/harness/people.ts';
 import { type ModelReply, type ModelRequest, text, tools } from '../support/model-server/script.ts';
 import { startModelServer } from '../support/model-server/server.ts';
 import { openInbox } from './claude-approvals.ts';
@@ -81,6 +81,7 @@ const harnesses = createHarnesses({
   clock: systemClock,
   memory: { recall: (id) => memory.get(id) ?? null, remember: (id, facts) => void memory.set(id, facts) },
   desk: people,
+  policy: askAlways,
   processes: {
     async run(command, { cwd, env, input, timeoutMs }) {
       const ran = await runProcess({ command, cwd, env, input: input ?? undefined, deadlineMs: timeoutMs });

@@ -14,6 +14,7 @@ import type {
   Outgoing,
 } from '../../../src/runtime-server/factory/harness/harness.ts';
 import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
+import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { createPeople, type People } from './people.ts';
 import { createPtyPanes, type PtyPanes } from './pty-panes.ts';
 
@@ -55,8 +56,9 @@ export function createScratch(env: Record<string, string> = {}): Scratch {
     },
   };
   const people = createPeople();
+  const policy = createPolicy({ workspace: work, log: console });
   const create = (timers = systemTimers) =>
-    createHarnesses({ panes, clock: systemClock, timers, memory, desk: people, processes, env: whole, home });
+    createHarnesses({ panes, clock: systemClock, timers, memory, desk: people, policy, processes, env: whole, home });
   const harnesses = create();
   let count = 0;
 

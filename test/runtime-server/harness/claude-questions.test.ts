@@ -33,7 +33,7 @@ test('a tool without words of its own is shown with its whole input', () => {
   });
   expect(ask('WebFetch', { url: 'https://example.org/a', prompt: 'read it' })).toMatchObject({
     title: 'web@dev asks to fetch https://example.org/a',
-    risk: 'low',
+    risk: 'medium',
   });
   expect(ask('Bash', { command: 'ls' })?.risk).toBe('high');
 });

@@ -3,6 +3,7 @@ import type {
   PermissionAnswer,
   PermissionAsk,
   PermissionDesk,
+  PermissionPolicy,
 } from '../../../src/runtime-server/factory/harness/harness.ts';
 
 interface Held {
@@ -54,3 +55,6 @@ export function createPeople(): People {
   };
   return people;
 }
+
+/** A policy without rules: everything is asked. */
+export const askAlways: PermissionPolicy = { decide: () => ({ verdict: 'ask', rule: 'default: acting asks' }) };

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -141,6 +141,42 @@ test('the end of the turn ends its questions, not those of a sub-agent', async (
   expect(sub.hold.ended).toBeNull();
   scratch.people.answer(sub.hold.id, 'approve');
   expect(await sub.answer).toMatchObject({ hookSpecificOutput: { decision: { behavior: 'allow' } } });
+});
+
+test('a rule of the person answers without asking anybody, and the bot never waits; other actions are asked', async () => {
+  mkdirSync(join(scratch.work, '.gantry'));
+  mkdirSync(join(scratch.work, 'src'));
+  symlinkSync('/', join(scratch.work, 'src', 'out'));
+  const policy = join(scratch.work, '.gantry', 'policy.yaml');
+  writeFileSync(
+    policy,
+    `rules:
+  - { when: { tool: shell.exec, command: "git push*" }, then: deny, reason: no pushes }
+  - { when: { tool: shell.exec, command: "npm test" }, then: allow }
+  - { when: { tool: file.write, path: "src/**", bot: web@dev }, then: allow }
+`,
+  );
+  const held = scratch.people.held.length;
+  expect(await bot.hook('PermissionRequest', question('npm test'))).toMatchObject({
+    hookSpecificOutput: { decision: { behavior: 'allow' } },
+  });
+  expect(await bot.hook('PermissionRequest', question('git push origin'))).toMatchObject({
+    hookSpecificOutput: {
+      decision: { behavior: 'deny', message: 'Not allowed: .gantry/policy.yaml line 2: no pushes' },
+    },
+  });
+  const write = (file_path: string) => question('', { tool_name: 'Write', tool_input: { file_path, content: 'x' } });
+  expect(await bot.hook('PermissionRequest', write(join(scratch.work, 'src', 'new', 'a.ts')))).toMatchObject({
+    hookSpecificOutput: { decision: { behavior: 'allow' } },
+  });
+  expect(bot.state().state).not.toBe('needs_you');
+  expect(scratch.people.held).toHaveLength(held);
+  // A link inside of `src` leads out of the workspace; `npm test && …` is another command.
+  for (const payload of [write(join(scratch.work, 'src', 'out', 'etc', 'x')), question('npm test && rm -rf /')]) {
+    const { hold } = await ask(payload);
+    expect(hold.ended).toBeNull();
+  }
+  rmSync(policy);
 });
 
 test('the mark that lets tools report exists only while a question waits', async () => {

@@ -17,6 +17,7 @@ import type {
   Launch,
   Outgoing,
   PermissionDesk,
+  PermissionPolicy,
 } from './harness.ts';
 import type { Judge } from './judge/judge.ts';
 import type { Ruleset } from './judge/rules.ts';
@@ -67,6 +68,7 @@ export interface DriverContext {
   readonly judge: Judge;
   readonly home: string;
   readonly desk: PermissionDesk;
+  readonly policy: PermissionPolicy;
   /** Held from the first byte to the submitting key, so that no person's key falls between; also by a person's input. */
   readonly typing: Mutex;
   gate(): Gate;

@@ -7,7 +7,7 @@ import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { PaneFacts, PaneInfo, PaneOsc } from '../../panes/pane-engine.ts';
 import { type Adapter, createMutex, type DriverContext, type HarnessPanes } from './adapter.ts';
-import type { BotMemory, BotSpec, BotState, Gate, HarnessBot, PermissionDesk } from './harness.ts';
+import type { BotMemory, BotSpec, BotState, Gate, HarnessBot, PermissionDesk, PermissionPolicy } from './harness.ts';
 import type { Claim } from './judge/evidence.ts';
 import { createJudge } from './judge/judge.ts';
 import type { Matcher } from './judge/rules.ts';
@@ -30,6 +30,7 @@ export interface BotOptions {
   readonly timers: Timers;
   readonly memory: BotMemory;
   readonly desk: PermissionDesk;
+  readonly policy: PermissionPolicy;
   readonly home: string;
   readonly onClose: () => void;
 }
@@ -124,6 +125,7 @@ export function createBot(options: BotOptions): LiveBot {
     judge,
     home: options.home,
     desk: options.desk,
+    policy: options.policy,
     typing,
     gate,
     facts: () => facts,

@@ -198,6 +198,21 @@ export interface PermissionDesk {
   withdraw(id: string, surface: string): Promise<void>;
 }
 
+/** The part of the one policy that harnesses need: rules of the person answer before a person is asked. */
+export interface PermissionPolicy {
+  decide(
+    action: {
+      readonly tool: string;
+      readonly member?: string;
+      readonly bot: string;
+      readonly path?: string;
+      readonly host?: string;
+      readonly command?: string;
+    },
+    mode: null,
+  ): { readonly verdict: 'allow' | 'ask' | 'deny'; readonly rule: string };
+}
+
 /** Where a harness keeps the few facts that a restarted runtime needs (last hook, session id, transcript path). */
 export interface BotMemory {
   recall(agentId: string): Readonly<Record<string, unknown>> | null;

@@ -14,7 +14,7 @@ import { createClaudeAdapter } from './claude/adapter.ts';
 import { createCustomAdapter } from './custom/adapter.ts';
 import type { Environment } from './environment.ts';
 import { findHarnesses } from './found.ts';
-import type { BotDoors, BotMemory, FoundHarness, Harnesses, PermissionDesk } from './harness.ts';
+import type { BotDoors, BotMemory, FoundHarness, Harnesses, PermissionDesk, PermissionPolicy } from './harness.ts';
 import { compileRules, type Matcher } from './judge/rules.ts';
 import { createShellAdapter } from './shell/adapter.ts';
 import { quote } from './shell/start-file.ts';
@@ -29,6 +29,8 @@ export interface HarnessesDeps {
   readonly memory: BotMemory;
   /** Where a harness's own permission question is put to a person. */
   readonly desk: PermissionDesk;
+  /** Rules of the person that answer such a question at once. */
+  readonly policy: PermissionPolicy;
   readonly processes: ProcessRunner;
   /** The person's environment, as Gantry was started with. */
   readonly env: Environment;
@@ -117,6 +119,7 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
         timers,
         memory,
         desk: deps.desk,
+        policy: deps.policy,
         home: deps.home,
         onClose: () => {
           if (bots.get(paneId) === live) bots.delete(paneId);

@@ -31,7 +31,10 @@ export function createClaudeAdapter(around: Surroundings): Adapter {
       // Known before any hook has come, so that the second witness does not depend on the first.
       const config = bot.env.CLAUDE_CONFIG_DIR ?? around.env.CLAUDE_CONFIG_DIR ?? join(around.home, '.claude');
       const transcript = transcriptFile(config, bot.cwd, sessionId);
-      return { launch, facts: { sessionId, transcript, askingMark: askingMark(doors.folder) } };
+      return {
+        launch,
+        facts: { sessionId, transcript, askingMark: askingMark(doors.folder), workspace: doors.workspace },
+      };
     },
     drive: driveClaude,
     exec: (bot, doors, text, options) => execClaude(around, bot, doors, text, options),
@@ -131,9 +134,7 @@ function driveClaude(context: DriverContext): Driver {
       return now.kind === 'empty' ? null : now.kind === 'text' ? 'draft' : 'the composer is not shown';
     },
     deliver,
-    onFacts: () => {
-      if (judge.sees()?.startsWith('claude.dialog.')) permissions.seen();
-    },
+    onFacts: permissions.looked,
     onState: ({ state }) => {
       if (state !== 'needs_you') permissions.left();
     },
@@ -141,12 +142,7 @@ function driveClaude(context: DriverContext): Driver {
     close: permissions.close,
     approvals: permissions.ids,
     async onHook(event, payload, signal) {
-      if (event === 'PermissionRequest') {
-        // A sub-agent's question stops the pane as well: its dialog stands on the same screen.
-        judge.event('hook', event, payload);
-        context.poke();
-        return permissions.ask(payload, signal);
-      }
+      if (event === 'PermissionRequest') return permissions.ask(payload, signal);
       permissions.event(event, payload);
       if (toolEndEvents.includes(event)) return {};
       // A sub-agent's events say nothing about the main turn; a late one would revive an idle pane.

@@ -9,7 +9,16 @@ import { rm, writeFile } from 'node:fs/promises';
 import { AppError } from '../../../../contracts/common/errors.ts';
 import type { DriverContext } from '../adapter.ts';
 import type { PermissionAnswer } from '../harness.ts';
-import { callOf, decisionOf, type Payload, type Question, questionOf, toolEndEvents } from './questions.ts';
+import {
+  actionOf,
+  callOf,
+  decisionOf,
+  type Payload,
+  type Question,
+  questionOf,
+  ruledOf,
+  toolEndEvents,
+} from './questions.ts';
 
 /** A hook whose connection was cut knocks again within two seconds, if it lives. */
 const hookReturnsMs = 5000;
@@ -22,8 +31,8 @@ export interface Permissions {
   /** Resolves to what the hook prints, once a person has answered or the question is gone. */
   ask(payload: Payload, signal: AbortSignal): Promise<Record<string, unknown>>;
   event(event: string, payload: Payload): void;
-  /** A dialog stands on the screen. */
-  seen(): void;
+  /** The screen was looked at. */
+  looked(): void;
   /** The state is no longer `needs_you`. */
   left(): void;
   exited(): void;
@@ -74,6 +83,16 @@ export function createPermissions(context: DriverContext): Permissions {
       .catch(() => undefined);
   }
 
+  /** What the person has ruled beforehand; null: a person is asked. */
+  async function rule(question: Question): Promise<Record<string, unknown> | null> {
+    const workspace = context.recall().workspace;
+    const action = await actionOf(bot, typeof workspace === 'string' ? workspace : null, question);
+    const { verdict, rule } = context.policy.decide(action, null);
+    if (verdict === 'ask') return null;
+    note(`${verdict === 'allow' ? 'allowed' : 'refused'} without asking: ${rule}`);
+    return ruledOf({ verdict, rule });
+  }
+
   function begin(question: Question, payload: Payload): Open {
     let cut: Open['cut'] = () => {};
     const ended = new Promise<PermissionAnswer | 'released'>((resolve) => {
@@ -86,7 +105,8 @@ export function createPermissions(context: DriverContext): Permissions {
       answer: wait(question, ended).finally(() => finish(entry)),
       id: null,
       hooks: 0,
-      dialogSeen: false,
+      // Its dialog may have been drawn before this: a screen that stands still says nothing more.
+      dialogSeen: dialogStands(),
     };
     open.set(question.call, entry);
     keep();
@@ -136,6 +156,9 @@ export function createPermissions(context: DriverContext): Permissions {
     if (entry.hooks === 0) entry.cut({ kind: 'withdrawn', surface: stillAsks() ? 'engine' : 'pane' });
   }
 
+  const dialogStands = () => judge.sees()?.startsWith('claude.dialog.') === true;
+  const takenUp = () =>
+    new AppError('transport', `${bot.slug}@${bot.team} is being taken up again.`, 'Ask again in a moment.');
   const stillAsks = () => judge.state().state === 'needs_you';
 
   /** Approvals of an earlier runtime: what no hook has asked for again was answered in the pane meanwhile. */
@@ -155,7 +178,13 @@ export function createPermissions(context: DriverContext): Permissions {
   return {
     async ask(payload, signal) {
       const question = questionOf(bot, payload);
-      if (question === null || away.signal.aborted) return {};
+      const ruled = question === null || open.has(question.call) ? null : await rule(question);
+      if (ruled !== null) return ruled;
+      // A sub-agent's question stops the pane as well: its dialog stands on the same screen.
+      judge.event('hook', 'PermissionRequest', payload);
+      context.poke();
+      if (question === null) return {};
+      if (away.signal.aborted) throw takenUp();
       const entry = open.get(question.call) ?? begin(question, payload);
       entry.hooks += 1;
       const answer = await Promise.race([entry.answer, gone(signal)]);
@@ -165,7 +194,7 @@ export function createPermissions(context: DriverContext): Permissions {
         return {};
       }
       if (answer !== 'released') return decisionOf(answer);
-      throw new AppError('transport', `${bot.slug}@${bot.team} is being taken up again.`, 'Ask again in a moment.');
+      throw takenUp();
     },
     event(event, payload) {
       if (toolEndEvents.includes(event)) {
@@ -178,8 +207,8 @@ export function createPermissions(context: DriverContext): Permissions {
         );
       }
     },
-    seen() {
-      for (const entry of open.values()) entry.dialogSeen = true;
+    looked() {
+      if (dialogStands()) for (const entry of open.values()) entry.dialogSeen = true;
     },
     left: () => end((entry) => entry.dialogSeen, 'pane'),
     exited: () => end(() => true, 'engine'),

@@ -1,10 +1,12 @@
 /**
  * Claude Code's own permission question (`PermissionRequest` hook) in the words of an approval, and the answer in the words of
- * the hook. Pure; must not know the desk, panes or state.
+ * the hook. Must not know the desk, panes or state.
  */
 import { hash } from 'node:crypto';
+import { realpath } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { actionHash } from '../../../../kit/signing/action-hash.ts';
-import type { PermissionAnswer, PermissionAsk } from '../harness.ts';
+import type { PermissionAnswer, PermissionAsk, PermissionPolicy } from '../harness.ts';
 
 export type Payload = Readonly<Record<string, unknown>>;
 
@@ -70,7 +72,68 @@ export function decisionOf(answer: PermissionAnswer): Record<string, unknown> {
     answer.kind === 'approve'
       ? { behavior: 'allow' }
       : { behavior: 'deny', message: `A person rejected this${answer.note ? `: ${answer.note}` : '.'}` };
+  return printed(decision);
+}
+
+/** What a rule of the person decided, without asking. */
+export function ruledOf({ verdict, rule }: { verdict: 'allow' | 'deny'; rule: string }): Record<string, unknown> {
+  return printed(verdict === 'allow' ? { behavior: 'allow' } : { behavior: 'deny', message: `Not allowed: ${rule}` });
+}
+
+function printed(decision: Record<string, unknown>): Record<string, unknown> {
   return { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } };
+}
+
+type Action = Parameters<PermissionPolicy['decide']>[0];
+
+/** The question as the policy reads it: Claude Code's tools by the names that Gantry has for what they do. */
+export async function actionOf(
+  bot: { slug: string; team: string; cwd: string },
+  workspace: string | null,
+  { tool, input }: Pick<Question, 'tool' | 'input'>,
+): Promise<Action> {
+  const address = `${bot.slug}@${bot.team}`;
+  const file = text(input.file_path) || text(input.notebook_path) || text(input.path);
+  const path = file === '' ? {} : { path: await placeOf(workspace, resolve(bot.cwd, file)) };
+  switch (tool) {
+    case 'Bash':
+      return { tool: 'shell.exec', bot: address, command: text(input.command) };
+    case 'Edit':
+    case 'MultiEdit':
+    case 'Write':
+    case 'NotebookEdit':
+      return { tool: 'file.write', bot: address, ...path };
+    case 'Read':
+      return { tool: 'file.read', bot: address, ...path };
+    case 'Glob':
+    case 'Grep':
+      return { tool: 'file.list', bot: address, ...path };
+    case 'WebFetch':
+      return { tool: 'http.get', bot: address, host: hostOf(text(input.url)) };
+    default: {
+      const [, server, member] = /^mcp__(.+?)__(.+)$/.exec(tool) ?? [];
+      return server && member ? { tool: server, member, bot: address } : { tool, bot: address };
+    }
+  }
+}
+
+/** Where a file really lies: inside the workspace relative to it, else absolute. A link leads out of it like any path. */
+async function placeOf(workspace: string | null, file: string): Promise<string> {
+  const real = await realPlace(file);
+  if (workspace === null) return real;
+  const inside = relative(await realPlace(workspace), real);
+  return inside.startsWith('..') || isAbsolute(inside) ? real : inside.split(sep).join('/') || '.';
+}
+
+/** Of a file that may not exist yet. */
+async function realPlace(file: string): Promise<string> {
+  const found = await realpath(file).catch(() => null);
+  const folder = dirname(file);
+  return found ?? (folder === file ? file : join(await realPlace(folder), basename(file)));
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname : '';
 }
 
 interface Words {
@@ -94,7 +157,7 @@ function wordsOf(tool: string, input: Payload): Words {
     case 'Write':
       return { what: `write ${file}`, summary: diffOf(file, [signed('+', text(input.content))]), risk: 'medium' };
     case 'WebFetch':
-      return { what: `fetch ${firstLine(text(input.url))}`, summary: whole(input), risk: 'low' };
+      return { what: `fetch ${firstLine(text(input.url))}`, summary: whole(input), risk: 'medium' };
     case 'WebSearch':
       return { what: `search the web`, summary: whole(input), risk: 'low' };
     default:
