@@ -190,6 +190,22 @@ test('a bot can call these operations and no others', async () => {
     'sendMail',
     'queryLedger',
     'verifyLedger',
+    'listLeases',
+    'claimLease',
+    'renewLease',
+    'releaseLease',
+    'listPlans',
+    'getPlan',
+    'draftPlan',
+    'refinePlan',
+    'discardPlan',
+    'listPeers',
+    'registerPeer',
+    'beatPeer',
+    'sendToPeer',
+    'removePeer',
+    'listCheckpoints',
+    'steerAgent',
   ]);
 });
 

@@ -196,7 +196,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
           id,
           command: launch.command,
           cwd: launch.cwd,
-          env: { ...launch.env, ...(await deps.secrets.open(kept(spec.env, launch.env))), GANTRY_PANE: id },
+          env: { ...launch.env, ...(await deps.secrets.open(spec.env)), GANTRY_PANE: id },
           cols: launch.cols,
           rows: launch.rows,
           labels: labelsFor(spec, deps.workspace),
@@ -316,11 +316,6 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
 
 const addresses = (members: readonly Member[]) => members.map((member) => member.address);
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** What the team file says and the launch kept: Gantry's own doors win over it. */
-function kept(env: Readonly<Record<string, string>>, launch: Readonly<Record<string, string>>) {
-  return Object.fromEntries(Object.entries(env).filter(([name, value]) => launch[name] === value));
-}
 
 function shape(team: ResolvedTeam): Omit<Team, 'agents'> {
   return { name: team.name, preset: team.preset, presets: [...team.presets], edges: [...team.edges] };

@@ -9,6 +9,14 @@ import { act, dryRun, look, Party } from './parts.ts';
 
 export const steerActions = ['checkpoint', 'consult', 'interrupt'] as const;
 
+export const SteerRequest = z.strictObject({
+  agent: z.string().min(1).max(200),
+  action: z.enum(steerActions),
+  note: z.string().min(1).max(20_000).optional().meta({ description: 'Needed for consult: the question.' }),
+  dryRun,
+});
+export type SteerRequest = z.infer<typeof SteerRequest>;
+
 export const Checkpoint = z
   .strictObject({
     id: z.string(),
@@ -72,11 +80,6 @@ export const steerAgent = defineRoute({
   path: `${base}/steer`,
   owner: { none: 'the address is resolved among the caller’s own bots' },
   idempotent: true,
-  body: z.strictObject({
-    agent: z.string().min(1).max(200),
-    action: z.enum(steerActions),
-    note: z.string().min(1).max(20_000).optional().meta({ description: 'Needed for consult: the question.' }),
-    dryRun,
-  }),
+  body: SteerRequest,
   answers: { 200: SteerAnswer },
 });

@@ -1,22 +1,44 @@
 /** The work engine (gaps.md C, "Work-engine routes"): what bots and their person work with beside runs. Composed by the factory. */
 import type { BoundRoute, OwnerLookups } from '../../../kit/http/types.ts';
 import type { EnginePartDeps } from './deps.ts';
+import { createLeases } from './leases.ts';
 import { createLedgerDoors } from './ledger.ts';
 import { createMail } from './mail.ts';
 import { createParties, type PartiesDeps } from './parties.ts';
+import { createPeers } from './peers.ts';
+import { createPlans, type PlanRunner } from './plans.ts';
+import { createSteer, type SteerDeps } from './steer.ts';
+import { type BotSecrets, createVault, type VaultDeps } from './vault.ts';
+
+export type { BotSecrets } from './vault.ts';
 
 export interface WorkEngine {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
+  /** For whatever starts a bot. */
+  readonly secrets: BotSecrets;
 }
 
-export type WorkEngineDeps = Omit<EnginePartDeps, 'parties'> & PartiesDeps;
+export type WorkEngineDeps = Omit<SteerDeps & VaultDeps & EnginePartDeps, 'parties' | 'registry'> & {
+  readonly registry: PartiesDeps['registry'] & SteerDeps['registry'] & VaultDeps['registry'];
+  readonly runner: PlanRunner;
+};
 
-export function createWorkEngine(deps: WorkEngineDeps): WorkEngine {
-  const shared: EnginePartDeps = { ...deps, parties: createParties(deps) };
-  const parts = [createMail(shared), createLedgerDoors(shared)];
+export function createWorkEngine(given: WorkEngineDeps): WorkEngine {
+  const deps = { ...given, parties: createParties(given) };
+  const vault = createVault(deps);
+  const parts = [
+    createMail(deps),
+    createLedgerDoors(deps),
+    createLeases(deps),
+    createPlans(deps),
+    createPeers(deps),
+    createSteer(deps),
+    vault,
+  ];
   return {
     routes: parts.flatMap((part) => part.routes),
     owners: Object.assign({}, ...parts.map((part) => part.owners)),
+    secrets: vault.secrets,
   };
 }

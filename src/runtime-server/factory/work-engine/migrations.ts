@@ -23,4 +23,97 @@ CREATE INDEX engine_mail_out ON engine_mail (workspace, sender, id);
 CREATE INDEX engine_mail_unread ON engine_mail (workspace, recipient, id) WHERE read_at IS NULL;
 `,
   },
+  {
+    area: 'work-engine',
+    number: 2,
+    name: 'leases',
+    sql: `
+CREATE TABLE engine_lease (
+  fence INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  workspace TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('path', 'name')),
+  key TEXT NOT NULL,
+  holder TEXT NOT NULL,
+  note TEXT,
+  claimed_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  UNIQUE (workspace, kind, key)
+) STRICT;
+`,
+  },
+  {
+    area: 'work-engine',
+    number: 3,
+    name: 'plans',
+    sql: `
+CREATE TABLE engine_plan (
+  id TEXT PRIMARY KEY,
+  workspace TEXT NOT NULL,
+  title TEXT NOT NULL,
+  intent TEXT,
+  state TEXT NOT NULL CHECK (state IN ('draft', 'started', 'discarded')),
+  revision INTEGER NOT NULL,
+  author TEXT NOT NULL,
+  template TEXT NOT NULL,
+  steps INTEGER NOT NULL,
+  history TEXT NOT NULL,
+  dag_id TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX engine_plan_author ON engine_plan (workspace, author, id);
+`,
+  },
+  {
+    area: 'work-engine',
+    number: 4,
+    name: 'vault',
+    sql: `
+CREATE TABLE engine_secret (
+  name TEXT PRIMARY KEY,
+  sealed TEXT NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+`,
+  },
+  {
+    area: 'work-engine',
+    number: 5,
+    name: 'peers',
+    sql: `
+CREATE TABLE engine_peer (
+  id TEXT PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  about TEXT,
+  owner TEXT NOT NULL,
+  ttl_seconds INTEGER NOT NULL,
+  registered_at INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE engine_peer_message (
+  id TEXT PRIMARY KEY,
+  peer_id TEXT NOT NULL REFERENCES engine_peer (id) ON DELETE CASCADE,
+  sender TEXT NOT NULL,
+  text TEXT NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX engine_peer_message_peer ON engine_peer_message (peer_id, id);
+`,
+  },
+  {
+    area: 'work-engine',
+    number: 6,
+    name: 'checkpoints',
+    sql: `
+CREATE TABLE engine_checkpoint (
+  id TEXT PRIMARY KEY,
+  workspace TEXT NOT NULL,
+  agent_id TEXT NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX engine_checkpoint_agent ON engine_checkpoint (agent_id, id);
+CREATE INDEX engine_checkpoint_workspace ON engine_checkpoint (workspace, id);
+`,
+  },
 ];

@@ -25,7 +25,8 @@ import { depthsOf } from './template/order.ts';
 import { fillIn } from './template/references.ts';
 
 export interface Runs {
-  start(request: RunRequest, by: Actor): Promise<RunStarted | RunPlan>;
+  /** `given`: the template itself, for what is on no disk; else the one that the request names. */
+  start(request: RunRequest, by: Actor, given?: Template): Promise<RunStarted | RunPlan>;
   save(
     request: { fromRun: string; id?: string; force?: boolean; dryRun?: boolean },
     by: Actor,
@@ -50,7 +51,7 @@ type Deps = WorkflowDeps & { readonly scheduler: Scheduler; readonly templates: 
 export function createRuns(deps: Deps): Runs {
   const { store, workspace, scheduler, templates } = deps;
 
-  async function start(request: RunRequest, by: Actor): Promise<RunStarted | RunPlan> {
+  async function start(request: RunRequest, by: Actor, given?: Template): Promise<RunStarted | RunPlan> {
     if (request.campaignId === undefined && request.projectId === undefined) {
       throw new AppError(
         'usage',
@@ -58,7 +59,7 @@ export function createRuns(deps: Deps): Runs {
         'Name the campaign or the project of the run.',
       );
     }
-    const template = templates.use(request.template);
+    const template = given ?? templates.use(request.template);
     const params = paramsOf(template, request);
     const campaign = await campaignOf(request, by);
     const { executors, load } = await resolve(template, request);
