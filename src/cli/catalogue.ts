@@ -237,7 +237,27 @@ const ledger: Part = {
   verbs: [ledgerQuery, ledgerVerify, ledgerExport],
 };
 
-const gate: Part = { name: 'gate', about: 'Policy', verbs: [unbuilt('check', 'May I do this?')] };
+const gate: Part = {
+  name: 'gate',
+  about: 'What may be done',
+  verbs: [
+    {
+      name: 'check',
+      args: '<tool>',
+      about: 'May I do this? The policy answers, or a person',
+      more: '<tool> is shell.exec, file.write, or a name of your own. Exit code: 0 yes, 1 no, 5 nobody has answered yet.\nA yes is for this one action, once.',
+      options: [
+        { flags: '--command <command>', about: 'the exact command' },
+        { flags: '--path <path>', about: 'the file or folder, relative to the workspace' },
+        { flags: '--host <host>', about: 'the host that is called' },
+        { flags: '--reason <text>', about: 'why; shown to the person who is asked' },
+        { flags: '--wait <seconds>', about: 'how long to wait for a person (default 50, 0: not at all)' },
+      ],
+      mutation: true,
+      load: () => import('./approvals/gate.ts').then((m) => m.check),
+    },
+  ],
+};
 
 const vault: Part = {
   name: 'vault',
@@ -328,7 +348,14 @@ export const commands: readonly Verb[] = [
   unbuilt('worker', 'Work on tasks of the work queue'),
   unbuilt('admin', 'Plans, flags and keys'),
   unbuilt('pair', 'Pair this computer with a cloud'),
-  unbuilt('why', 'Say why something was refused'),
+  {
+    name: 'why',
+    args: '<what>',
+    about: 'Say in one sentence why a bot, a step, a delivery or a run is as it is',
+    more: '<what> is the name of a bot, or the id of a node, a delivery or a run; with --run also the id of a step.',
+    options: [{ flags: '--run <run>', about: 'the run that the step is of' }],
+    load: () => import('./verbs/why.ts').then((m) => m.why),
+  },
   unbuilt('install', 'Start Gantry with this computer'),
   unbuilt('backup', 'Write a backup'),
   unbuilt('restore', 'Restore a backup'),

@@ -5,6 +5,9 @@ const unbuilt = (name: string, about: string): Verb => ({ name, about });
 const node = '<run> <node>';
 const nodeHelp = '<node> is the id of a node, or of its step.';
 
+const answerHelp = 'Exit code 1 when somebody answered before, or when it has expired. A bot cannot answer.';
+const noteOption: Option = { flags: '--note <text>', about: 'shown to whoever asked' };
+
 const runOptions: readonly Option[] = [
   { flags: '--intent <text>', about: 'what the run is for; fills the param named intent' },
   { flags: '--param <name=value...>', about: 'values of the template’s params' },
@@ -175,9 +178,33 @@ export const workspace: Part = {
       mutation: true,
       load: () => import('./proof.ts').then((m) => m.proof),
     },
-    unbuilt('approvals', 'List approvals'),
-    unbuilt('approve', 'Approve'),
-    unbuilt('reject', 'Reject'),
+    {
+      name: 'approvals',
+      about: 'List what waits for your answer, whole',
+      options: [
+        { flags: '--all', about: 'also what was answered, withdrawn or expired' },
+        { flags: '--limit <n>', about: 'at most this many, 1 to 200' },
+      ],
+      load: () => import('../approvals/approvals.ts').then((m) => m.list),
+    },
+    {
+      name: 'approve',
+      args: '<approval>',
+      about: 'Approve what was asked; the first answer holds',
+      more: answerHelp,
+      options: [noteOption],
+      mutation: true,
+      load: () => import('../approvals/approvals.ts').then((m) => m.approve),
+    },
+    {
+      name: 'reject',
+      args: '<approval>',
+      about: 'Reject what was asked; the first answer holds',
+      more: answerHelp,
+      options: [noteOption],
+      mutation: true,
+      load: () => import('../approvals/approvals.ts').then((m) => m.reject),
+    },
     unbuilt('tickets', 'List tickets'),
     unbuilt('plans', 'Draft, refine and run a plan'),
     unbuilt('leases', 'Claim a path or a name for a while'),
