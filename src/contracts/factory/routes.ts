@@ -25,6 +25,7 @@ import {
   sendMessage,
 } from './orchestration-routes.ts';
 import { checkTeam, listTeams, teamDown, teamUp } from './teams-routes.ts';
+import { whyRoutes } from './why-routes.ts';
 import { workEngineRoutes } from './work-engine/routes.ts';
 import { workflowRoutes } from './workflow-routes.ts';
 import { addDemo, doctor, getWorkspace } from './workspace-routes.ts';
@@ -34,6 +35,7 @@ export * from '../approvals/gate.ts';
 export * from './agents-routes.ts';
 export * from './orchestration-routes.ts';
 export * from './teams-routes.ts';
+export * from './why-routes.ts';
 export * from './workflow-routes.ts';
 export * from './workspace-routes.ts';
 export * from './worktree-routes.ts';
@@ -67,6 +69,7 @@ export const factoryRoutes = [
   addDemo,
   ...workflowRoutes,
   ...worktreeRoutes,
+  ...whyRoutes,
   checkGate,
   ...workEngineRoutes,
 ] as const;

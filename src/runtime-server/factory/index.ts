@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { AppError } from '../../contracts/common/errors.ts';
+import type { Agent } from '../../contracts/factory/agent.ts';
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
 import type { TeamFile } from '../../contracts/factory/team-file.ts';
 import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
@@ -19,7 +20,7 @@ import { hostedMigrations } from './hosted/index.ts';
 import type { Member } from './member.ts';
 import { factoryMigrations as agentMigrations } from './migrations.ts';
 import { laneOf, toDelivery } from './model.ts';
-import { createRegistry } from './registry.ts';
+import { createRegistry, type Registry } from './registry.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { orchestrationRoutes } from './routes/orchestration.ts';
 import { teamRoutes } from './routes/teams.ts';
@@ -32,6 +33,7 @@ import { readThread, threadConcerns } from './store/threads.ts';
 import { createTeamFolder } from './team-file/folder.ts';
 import { createTeamService } from './team-service.ts';
 import { createThreadService } from './thread-service.ts';
+import { whyRoutes } from './why/index.ts';
 import { createWorkEngine } from './work-engine/index.ts';
 import { workEngineMigrations } from './work-engine/migrations.ts';
 import { createWorkflows } from './workflows/index.ts';
@@ -184,6 +186,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     ...agentRoutes({ registry, panes, sizes, prove: deps.prove, conversations: hosted }),
     ...teamRoutes({ teams }),
     ...worktreeRoutes({ worktrees }),
+    ...whyRoutes({ store, ledger, workspace: deps.workspace, findAgent: (name) => namedAgent(registry, name) }),
     ...orchestrationRoutes({
       store,
       registry,
@@ -254,6 +257,13 @@ export function createFactory(deps: FactoryDeps): Factory {
       offState();
     },
   };
+}
+
+/** By id, address, or a short name that only one bot has. */
+function namedAgent(registry: Registry, name: string): Agent | null {
+  const named = registry.members().filter((member) => member.slug === name);
+  const member = registry.find(name) ?? (named.length === 1 ? named[0] : undefined);
+  return member === undefined ? null : registry.show(member);
 }
 
 /** A bot as its worktree sees it: anything between two turns may be changed under it, nothing else. */

@@ -13,6 +13,7 @@ import { createIds } from '../../../src/kit/ids/ids.ts';
 import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
 import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
+import { factoryMigrations } from '../../../src/runtime-server/factory/migrations.ts';
 import type {
   Dispatch,
   DispatchTo,
@@ -123,7 +124,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const timers = options.clock ?? systemTimers;
   const store = await openStore({
     file: join(folder, 'runtime.db'),
-    migrations: [...ledgerMigrations, ...workflowMigrations],
+    migrations: [...ledgerMigrations, ...factoryMigrations, ...workflowMigrations],
     clock,
   });
   const ids = createIds(clock);

@@ -119,4 +119,10 @@ CREATE TABLE factory_proof (
 ) STRICT, WITHOUT ROWID;
 `,
   },
+  {
+    area: 'workflows',
+    number: 2,
+    name: 'nodes found by their id',
+    sql: 'CREATE INDEX factory_node_id ON factory_node (node_id);',
+  },
 ];
