@@ -3,9 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Hand, Monitor, TerminalSquare } from 'lucide-react';
 import { Ago, useNow } from '../ui/now.tsx';
 import { connectionStatus, Status } from '../ui/status.tsx';
-import { needsPerson } from './announce-needs.tsx';
-import { usePendingApprovals } from './approvals.ts';
 import { useFeed, useLink, useServices } from './services.tsx';
+import { useWaiting } from './use-waiting.ts';
 
 /** Where there is no status bar: one line, and only while something is wrong. */
 export function LinkNotice() {
@@ -45,10 +44,8 @@ export function StatusBar() {
   const feed = useFeed();
   const list = agents.data?.agents ?? [];
   const live = list.filter((agent) => agent.pane !== null).length;
-  const approvals = usePendingApprovals();
-  const asking = new Set(approvals.map((one) => one.agentId));
-  // A bot whose question is in the inbox is counted there.
-  const need = approvals.length + list.filter((agent) => needsPerson(agent) && !asking.has(agent.id)).length;
+  const waiting = useWaiting();
+  const need = waiting.approvals + waiting.bots + waiting.steps;
   const engine = agents.data?.engine;
   // Before the first event of this page, the newest delivery says when something happened last.
   const before = useQuery(queries.deliveries).data?.deliveries[0]?.at;

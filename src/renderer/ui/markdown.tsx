@@ -8,11 +8,11 @@ import type { Components } from 'react-markdown';
 const ReactMarkdown = lazy(() => import('react-markdown'));
 
 const components: Components = {
-  // The page has its own headings above; those of a text stand below them.
-  h1: ({ children }) => <h4 className="mt-3 mb-1 font-semibold first:mt-0">{children}</h4>,
-  h2: ({ children }) => <h4 className="mt-3 mb-1 font-semibold first:mt-0">{children}</h4>,
-  h3: ({ children }) => <h5 className="mt-2 mb-1 font-medium first:mt-0">{children}</h5>,
-  h4: ({ children }) => <h5 className="mt-2 mb-1 font-medium first:mt-0">{children}</h5>,
+  // The page has a first and a second heading above; those of a text stand below them.
+  h1: ({ children }) => <h3 className="mt-4 mb-1 font-semibold first:mt-0">{children}</h3>,
+  h2: ({ children }) => <h3 className="mt-4 mb-1 font-semibold first:mt-0">{children}</h3>,
+  h3: ({ children }) => <h4 className="mt-2 mb-1 font-medium first:mt-0">{children}</h4>,
+  h4: ({ children }) => <h4 className="mt-2 mb-1 font-medium first:mt-0">{children}</h4>,
   p: ({ children }) => <p className="my-1.5 break-words first:mt-0 last:mb-0">{children}</p>,
   ul: ({ children }) => <ul className="my-1.5 list-disc pl-5">{children}</ul>,
   ol: ({ children }) => <ol className="my-1.5 list-decimal pl-5">{children}</ol>,

@@ -43,7 +43,15 @@ export function LedgerPage() {
       void navigate({ to: '/ledger', search: (old) => ({ ...old, ...change }), replace }),
     [navigate],
   );
-  const chosen = rows.data?.rows.find((row) => row.id === search.row) ?? null;
+  const here = rows.data?.rows.find((row) => row.id === search.row);
+  // A link or a verdict may name a row that is not among those read yet.
+  const apart = useQuery({
+    queryKey: ['ledger-row', search.row],
+    queryFn: ({ signal }) =>
+      api.factory.queryLedger({ query: { before: String(Number(search.row) + 1), limit: 1 } }, { signal }),
+    enabled: search.row !== undefined && rows.data !== undefined && here === undefined,
+  });
+  const chosen = here ?? apart.data?.rows.find((row) => row.id === search.row) ?? null;
   const close = useCallback(() => {
     go({ row: undefined });
     requestAnimationFrame(() => page.current?.querySelector<HTMLElement>('[data-row][aria-current]')?.focus());
@@ -83,7 +91,7 @@ export function LedgerPage() {
           <h1 className="text-title font-semibold">Ledger</h1>
           <Filter
             name="Kind"
-            placeholder="kind, e.g. node.status ( / )"
+            placeholder="kind ( / )"
             value={search.type}
             first
             onChange={(type) => go({ type }, true)}
@@ -133,6 +141,14 @@ export function LedgerPage() {
   );
 }
 
+/** Who an actor is: "you", a bot's address, else the id as it stands. */
+function useActorName(): (actor: string) => string {
+  const { queries } = useServices();
+  const me = useQuery(queries.session).data?.user;
+  const agents = useQuery(queries.agents).data?.agents;
+  return (actor) => (actor === me ? 'you' : (agents?.find((one) => one.id === actor)?.address ?? actor));
+}
+
 /** Asked when it is left or Enter is pressed, not with every letter: each is a question to the server. */
 function Filter({
   name,
@@ -164,7 +180,7 @@ function Filter({
       onKeyDown={(event) => {
         if (event.key === 'Enter') take(event.currentTarget.value);
       }}
-      className={`h-7 min-w-0 rounded-control border border-line bg-window px-2 font-mono text-code max-sm:flex-1 max-sm:basis-24 pointer-coarse:h-10 ${first ? 'w-56' : 'w-36'}`}
+      className={`h-7 min-w-0 rounded-control border border-line bg-window px-2 font-mono text-code max-sm:flex-1 max-sm:basis-24 pointer-coarse:h-10 ${first ? 'w-44' : 'w-36'}`}
     />
   );
 }
@@ -182,6 +198,7 @@ function Rows({
 }) {
   const { api } = useServices();
   const client = useQueryClient();
+  const nameOf = useActorName();
   const scroll = useRef<HTMLDivElement>(null);
   const [reading, setReading] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);
@@ -235,7 +252,9 @@ function Rows({
                 <span className="text-right font-mono text-meta text-faint tabular-nums">{row.id}</span>
                 <span className={`truncate ${row.body === null ? 'text-fail' : ''}`}>{row.type}</span>
                 <span className="truncate font-mono text-meta text-muted">{row.subject}</span>
-                <span className="truncate text-meta text-muted max-sm:hidden">{row.actor}</span>
+                <span className="truncate text-meta text-muted max-sm:hidden" title={row.actor}>
+                  {nameOf(row.actor)}
+                </span>
                 <span className="truncate text-right text-meta text-faint">
                   <Ago at={row.at} />
                 </span>
@@ -269,6 +288,7 @@ function RowDetails({
   onClose: () => void;
   onFilter: (change: { subject: string }) => void;
 }) {
+  const nameOf = useActorName();
   return (
     <section aria-label={`Row ${row.id}`} className="flex min-h-0 flex-1 flex-col bg-panel">
       <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line pr-2 pl-3">
@@ -295,7 +315,7 @@ function RowDetails({
             <span className="font-mono text-code">{row.subject}</span>
           </Fact>
           <Fact name="Actor">
-            {row.actor} <span className="text-muted">via {row.surface}</span>
+            <span title={row.actor}>{nameOf(row.actor)}</span> <span className="text-muted">via {row.surface}</span>
           </Fact>
           <Fact name="Hash">
             <ShortId id={row.hash} />

@@ -59,7 +59,7 @@ export function BoardHeader({
       {board !== undefined && (
         <p className="flex flex-wrap items-center gap-x-4">
           <ProvenBar proven={board.summary.proven.k} total={board.summary.proven.n} wide />
-          {need > 0 && (
+          {need > 0 && view !== 'graph' && (
             <span className="inline-flex items-center gap-1.5 text-need tabular-nums">
               <Hand className="size-3.5" aria-hidden="true" />
               {need} {need === 1 ? 'needs' : 'need'} you

@@ -1,4 +1,7 @@
-/** Where the nodes of a run stand: columns by depth, as few crossings as dagre finds. Pure; must not know React or xyflow. */
+/**
+ * Where the nodes of a run stand: columns by depth (rows, where there is only room below), with as few crossings as dagre finds.
+ * Pure; must not know React or xyflow.
+ */
 import { Graph, layout } from '@dagrejs/dagre';
 
 export const nodeWidth = 200;
@@ -18,14 +21,22 @@ export interface LayoutEdge {
 }
 export type Positions = ReadonlyMap<string, { readonly x: number; readonly y: number }>;
 
+/** Which way the depth grows: to the right, or down in a narrow window. */
+export type Direction = 'right' | 'down';
+
 /** Top left corners. Only `blocked_by` edges belong here: a loop back would turn the columns around. */
-export function layoutRun(nodes: readonly LayoutNode[], edges: readonly LayoutEdge[]): Positions {
-  return nodes.length > mostOrdered ? columns(nodes) : ordered(nodes, edges);
+export function layoutRun(
+  nodes: readonly LayoutNode[],
+  edges: readonly LayoutEdge[],
+  direction: Direction = 'right',
+): Positions {
+  return nodes.length > mostOrdered ? columns(nodes, direction) : ordered(nodes, edges, direction);
 }
 
-function ordered(nodes: readonly LayoutNode[], edges: readonly LayoutEdge[]): Positions {
+function ordered(nodes: readonly LayoutNode[], edges: readonly LayoutEdge[], direction: Direction): Positions {
   const graph = new Graph();
-  graph.setGraph({ rankdir: 'LR', nodesep: rowGap, ranksep: columnGap, ranker: 'longest-path' });
+  const rankdir = direction === 'right' ? 'LR' : 'TB';
+  graph.setGraph({ rankdir, nodesep: rowGap, ranksep: columnGap, ranker: 'longest-path' });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const node of nodes) graph.setNode(node.nodeId, { width: nodeWidth, height: nodeHeight });
   for (const edge of edges) {
@@ -34,20 +45,24 @@ function ordered(nodes: readonly LayoutNode[], edges: readonly LayoutEdge[]): Po
   layout(graph);
   return new Map(
     nodes.map((node) => {
-      const { y } = graph.node(node.nodeId);
+      const { x, y } = graph.node(node.nodeId);
       // The column is the wave of the board, whatever rank the layout gave it.
-      return [node.nodeId, { x: node.depth * (nodeWidth + columnGap), y: y - nodeHeight / 2 }];
+      return direction === 'right'
+        ? [node.nodeId, { x: node.depth * (nodeWidth + columnGap), y: y - nodeHeight / 2 }]
+        : [node.nodeId, { x: x - nodeWidth / 2, y: node.depth * (nodeHeight + columnGap) }];
     }),
   );
 }
 
-function columns(nodes: readonly LayoutNode[]): Positions {
+function columns(nodes: readonly LayoutNode[], direction: Direction): Positions {
   const filled = new Map<number, number>();
   return new Map(
     nodes.map((node) => {
       const row = filled.get(node.depth) ?? 0;
       filled.set(node.depth, row + 1);
-      return [node.nodeId, { x: node.depth * (nodeWidth + columnGap), y: row * (nodeHeight + rowGap) }];
+      return direction === 'right'
+        ? [node.nodeId, { x: node.depth * (nodeWidth + columnGap), y: row * (nodeHeight + rowGap) }]
+        : [node.nodeId, { x: row * (nodeWidth + rowGap), y: node.depth * (nodeHeight + columnGap) }];
     }),
   );
 }

@@ -53,10 +53,10 @@ export function NodeList({ groups, headings, label, propsOf }: NodeListProps) {
               style={{ transform: `translateY(${item.start}px)` }}
             >
               {row.kind === 'heading' && (
-                <h3 className="flex h-7 items-end gap-2 px-0.5 text-meta font-semibold text-muted">
+                <h2 className="flex h-7 items-end gap-2 px-0.5 text-meta font-semibold text-muted">
                   {row.title}
                   {!row.key.startsWith('wave-') && <span className="font-normal tabular-nums">{row.count}</span>}
-                </h3>
+                </h2>
               )}
               {row.kind === 'empty' && <p className="px-0.5 text-meta text-faint">{row.text}</p>}
               {row.kind === 'node' && <NodeCard node={row.node} {...propsOf(row.node)} />}

@@ -85,11 +85,10 @@ function Body({ page, full }: { page: Page; full: boolean }) {
         <Proofs page={page} roomy={full} />
       </Section>
       {page.spec !== '' && (
-        <Section title="What is to be done">
-          <div className="px-3">
-            <Markdown text={page.spec} />
-          </div>
-        </Section>
+        // Its own headings say what each part is.
+        <section aria-label="What is to be done" className="min-w-0 px-3">
+          <Markdown text={page.spec} />
+        </section>
       )}
       {page.progressMd !== '' && (
         <Section title="Progress">

@@ -5,7 +5,7 @@
 import '@xyflow/react/dist/base.css';
 import './run-graph.css';
 import {
-  type Edge,
+  type BuiltInEdge,
   Handle,
   MiniMap,
   type Node,
@@ -19,23 +19,25 @@ import { useEffect, useMemo, useRef } from 'react';
 import type { NodeCard } from '../../../contracts/factory/node.ts';
 import type { Flow } from '../../../contracts/factory/workflow.ts';
 import { nodeStatus, Status } from '../../ui/status.tsx';
-import { layoutRun, neighbour, nodeHeight, nodeWidth, pathTo } from './graph-layout.ts';
+import { type Direction, layoutRun, neighbour, nodeHeight, nodeWidth, pathTo } from './graph-layout.ts';
 import { assigneeWords } from './node-card.tsx';
 
 /** More nodes than this have a map of the whole in the corner. */
 const mapFrom = 40;
 
-type GraphNode = Node<{ card: NodeCard; dimmed: boolean }, 'step'>;
+type GraphNode = Node<{ card: NodeCard; lit: boolean; direction: Direction }, 'step'>;
 
-function StepNode({ data: { card, dimmed }, selected }: NodeProps<GraphNode>) {
+function StepNode({ data: { card, lit, direction }, selected }: NodeProps<GraphNode>) {
+  const right = direction === 'right';
   return (
     <div
       data-node={card.stepId}
       data-status={card.status}
-      className={`flex h-14 flex-col justify-center gap-0.5 rounded-control border bg-panel px-2.5 ${selected ? 'border-accent bg-selected' : 'border-line'} ${dimmed ? 'opacity-60' : ''}`}
+      className={`flex h-14 flex-col justify-center gap-0.5 rounded-control border bg-panel px-2.5 ${selected ? 'border-accent bg-selected' : lit ? 'border-accent' : 'border-line'}`}
       style={{ width: nodeWidth }}
     >
-      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <Handle id="in" type="target" position={right ? Position.Left : Position.Top} isConnectable={false} />
+      <Handle id="again" type="target" position={right ? Position.Top : Position.Right} isConnectable={false} />
       <span className="truncate font-medium" title={card.title}>
         {card.title}
       </span>
@@ -43,10 +45,14 @@ function StepNode({ data: { card, dimmed }, selected }: NodeProps<GraphNode>) {
         <Status look={nodeStatus[card.status]} wire={card.status} />
         <span className="ml-auto min-w-0 truncate text-muted">{assigneeWords(card.assignee)}</span>
       </span>
-      <Handle type="source" position={Position.Right} isConnectable={false} />
+      <Handle id="out" type="source" position={right ? Position.Right : Position.Bottom} isConnectable={false} />
+      <Handle id="failed" type="source" position={right ? Position.Top : Position.Right} isConnectable={false} />
     </div>
   );
 }
+/** Never larger than its text elsewhere on the page, and never so small that it cannot be read. */
+const fit = { padding: 0.1, maxZoom: 1, minZoom: 0.5 };
+
 const nodeTypes = { step: StepNode };
 
 /** Words of xyflow that a screen reader would hear, as this page says them. */
@@ -61,6 +67,7 @@ interface RunGraphProps {
   readonly flow: Flow;
   readonly selected: string | null;
   readonly onOpen: (node: NodeCard) => void;
+  readonly direction: Direction;
 }
 
 export function RunGraph(props: RunGraphProps) {
@@ -71,14 +78,14 @@ export function RunGraph(props: RunGraphProps) {
   );
 }
 
-function Graph({ flow, selected, onOpen }: RunGraphProps) {
+function Graph({ flow, selected, onOpen, direction }: RunGraphProps) {
   const box = useRef<HTMLDivElement>(null);
   const { fitView, setCenter, getZoom } = useReactFlow();
   const waits = useMemo(() => flow.edges.filter((edge) => edge.type === 'blocked_by'), [flow.edges]);
   // Positions change only with the shape of the run, never with a status.
   const shape = JSON.stringify([flow.nodes.map((node) => [node.nodeId, node.depth]), waits]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the shape stands for nodes and edges
-  const positions = useMemo(() => layoutRun(flow.nodes, waits), [shape]);
+  const positions = useMemo(() => layoutRun(flow.nodes, waits, direction), [shape, direction]);
   const lit = useMemo(() => (selected === null ? null : pathTo(selected, waits)), [selected, waits]);
 
   const nodes = useMemo<GraphNode[]>(
@@ -89,13 +96,13 @@ function Graph({ flow, selected, onOpen }: RunGraphProps) {
         position: positions.get(card.nodeId) ?? { x: 0, y: 0 },
         width: nodeWidth,
         height: nodeHeight,
-        data: { card, dimmed: lit !== null && !lit.has(card.nodeId) },
+        data: { card, lit: lit?.has(card.nodeId) === true, direction },
         selected: card.nodeId === selected,
         ariaLabel: `${card.title}: ${nodeStatus[card.status].word}`,
       })),
-    [flow.nodes, positions, lit, selected],
+    [flow.nodes, positions, lit, selected, direction],
   );
-  const edges = useMemo<Edge[]>(
+  const edges = useMemo<BuiltInEdge[]>(
     () =>
       flow.edges.map((edge) => {
         const loop = edge.type === 'on_fail';
@@ -104,7 +111,11 @@ function Graph({ flow, selected, onOpen }: RunGraphProps) {
           id: `${edge.type} ${edge.from} ${edge.to}`,
           source: edge.from,
           target: edge.to,
-          type: loop ? 'default' : 'smoothstep',
+          // A loop goes around the outside, so that it never runs through a node between its ends.
+          sourceHandle: loop ? 'failed' : 'out',
+          targetHandle: loop ? 'again' : 'in',
+          type: 'smoothstep',
+          pathOptions: { borderRadius: 8, offset: loop ? 28 : 20 },
           className: `${loop ? 'loop' : ''} ${onPath ? 'lit' : ''}`,
           zIndex: onPath ? 1 : 0,
           focusable: false,
@@ -114,10 +125,15 @@ function Graph({ flow, selected, onOpen }: RunGraphProps) {
     [flow.edges, lit],
   );
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: fits again when the run is another or has another shape
+  // Fits again when the run is another, has another shape, or has another place: a step was opened beside it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the shape stands for what is fitted
   useEffect(() => {
-    void fitView({ padding: 0.12, maxZoom: 1 });
-  }, [fitView, shape, flow.dagId]);
+    const element = box.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => void fitView(fit));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [fitView, shape, flow.dagId, direction]);
 
   function open(nodeId: string): void {
     const card = flow.nodes.find((node) => node.nodeId === nodeId);
@@ -177,7 +193,7 @@ function Graph({ flow, selected, onOpen }: RunGraphProps) {
         minZoom={0.1}
         maxZoom={1.5}
         fitView
-        fitViewOptions={{ padding: 0.12, maxZoom: 1 }}
+        fitViewOptions={fit}
         ariaLabelConfig={spoken}
         aria-label={`Graph of ${flow.title}`}
       >

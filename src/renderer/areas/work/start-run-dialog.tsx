@@ -1,6 +1,6 @@
 /** Starting a run: a template, its params as a form, where it belongs; then the server's plan; then the start. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import type { RunPlan, RunStarted, Template } from '../../../contracts/factory/workflow.ts';
 import { useServices } from '../../app/services.tsx';
 import { keys } from '../../data/queries.ts';
@@ -298,8 +298,13 @@ function RunForm({
 }
 
 function Plan({ plan, opens }: { plan: RunPlan['plan']; opens: string | null }) {
+  const shown = useRef<HTMLElement>(null);
+  // It comes below a form that may be longer than the dialog.
+  useEffect(() => {
+    shown.current?.scrollIntoView({ block: 'start' });
+  }, []);
   return (
-    <section aria-label="Plan" className="border-t border-line pt-3">
+    <section ref={shown} aria-label="Plan" className="border-t border-line pt-3">
       <h3 className="pb-1 font-semibold">This is what will happen</h3>
       {opens !== null && <p className="text-muted">The campaign “{opens}” is opened.</p>}
       <ol className="flex flex-col gap-1 pt-1">

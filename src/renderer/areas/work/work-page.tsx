@@ -147,7 +147,7 @@ export function WorkPage() {
           </>
         ) : (
           <>
-            <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3">
+            <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
               {narrow && campaignId !== null && (
                 <IconButton label="Back to the campaigns" onClick={leaveCampaign}>
                   <ArrowLeft aria-hidden="true" />
@@ -204,7 +204,12 @@ export function WorkPage() {
                     >
                       {(data) => (
                         <Suspense fallback={<SkeletonRows count={5} height={72} />}>
-                          <RunGraph flow={data} selected={nodeId} onOpen={openNode} />
+                          <RunGraph
+                            flow={data}
+                            selected={nodeId}
+                            onOpen={openNode}
+                            direction={narrow ? 'down' : 'right'}
+                          />
                         </Suspense>
                       )}
                     </ListStates>
