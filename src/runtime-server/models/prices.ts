@@ -19,10 +19,7 @@ export const pricesAsOf = '2025-11';
 
 export const prices: Readonly<Record<string, Price>> = {
   'claude-opus-4-5': { input: 5, output: 25, cachedInput: 0.5, cacheWrite: 6.25 },
-  'claude-opus-4-1': { input: 15, output: 75, cachedInput: 1.5, cacheWrite: 18.75 },
-  'claude-opus-4': { input: 15, output: 75, cachedInput: 1.5, cacheWrite: 18.75 },
   'claude-sonnet-4-5': { input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75, upToInput: 200_000 },
-  'claude-sonnet-4': { input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75, upToInput: 200_000 },
   'claude-haiku-4-5': { input: 1, output: 5, cachedInput: 0.1, cacheWrite: 1.25 },
   'gpt-5': { input: 1.25, output: 10, cachedInput: 0.125 },
   'gpt-5-mini': { input: 0.25, output: 2, cachedInput: 0.025 },

@@ -30,6 +30,8 @@ export interface Hosted {
 
 const interruptedWords = 'Gantry was stopped in the middle of this turn. What was done stands; nothing was repeated.';
 const pageLines = 200;
+/** Within the 3 s that the runtime has to close. */
+const closeMs = 1500;
 
 export function createHosted(deps: HostedDeps): Hosted {
   const { store, clock } = deps;
@@ -90,7 +92,9 @@ export function createHosted(deps: HostedDeps): Hosted {
       return { text: shown, at: iso(stored.at(-1)?.at ?? clock.now()) };
     },
     async close() {
-      await Promise.all([...bots.values()].map((bot) => bot.abandon()));
+      // What does not end in time is found as interrupted, like the rest.
+      const gone = Promise.all([...bots.values()].map((bot) => bot.abandon()));
+      await Promise.race([gone, new Promise<void>((resolve) => void deps.timers.after(closeMs, resolve))]);
     },
   };
 }

@@ -103,7 +103,7 @@ function checkBot(bot: LooseBot): { field: string; message: string }[] {
   if (binding === 'hosted' && bot.model === undefined) {
     problems.push({
       field: 'binding',
-      message: `Bot ${name} is hosted but names no model. Add model, such as anthropic/claude-sonnet-4-5.`,
+      message: `Bot ${name} is hosted but names no model. Add model, such as anthropic/claude-sonnet-5-5.`,
     });
   }
   for (const field of ['permissions', 'limits'] as const) {
