@@ -139,6 +139,7 @@ test.each(walk)('$name: what the caller does not own is not found', async ({ ser
 
 function validBody(op: string): unknown {
   if (op === 'agentSize') return { cols: 80, rows: 24 };
+  if (op === 'resolveApproval') return { decision: 'approve' };
   if (op === 'progressNode') return { text: 'x' };
   if (op === 'failNode') return { reason: 'x' };
   return {};
@@ -184,6 +185,7 @@ test('a bot can call these operations and no others', async () => {
     'progressNode',
     'doneNode',
     'failNode',
+    'checkGate',
     'listMail',
     'readMail',
     'markMailRead',
