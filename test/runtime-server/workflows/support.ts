@@ -154,7 +154,12 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
         byKey.set(dispatch.idempotencyKey, answer);
         return answer;
       }),
-    places: options.places ?? { takeUp: async () => {}, folderOf: () => null, patchOf: async () => null },
+    places: options.places ?? {
+      takeUp: async () => {},
+      has: () => false,
+      folderOf: () => null,
+      patchOf: async () => null,
+    },
     desk: options.desk ?? null,
     deliveriesOf: async () => [],
     slots: options.slots ?? 8,

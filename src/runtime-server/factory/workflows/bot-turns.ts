@@ -87,7 +87,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
     node.attempt += 1;
     node.tries += 1;
     node.proven = new Set();
-    const text = instructionFor(work.run, node, work.valueFor, folderOf(node));
+    const text = instructionFor(work.run, node, work.valueFor, deps.places.has(node.assignee));
     node.holder = address;
     node.handed = 'sending';
     work.move(node, 'ready', 'assigned', node.detail);
@@ -213,7 +213,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
         work.after(() => send(node, node.checker ?? '', text, reviewKey(node)));
         return;
       }
-      const text = instructionFor(work.run, node, work.valueFor, folderOf(node));
+      const text = instructionFor(work.run, node, work.valueFor, deps.places.has(node.assignee));
       work.after(() => send(node, node.assignee, text, `${node.dagId}:${node.nodeId}:${node.attempt}`));
     },
     delivered(delivery) {

@@ -47,6 +47,8 @@ export type DispatchTo = (address: string, text: string, dispatch: Dispatch) => 
 export interface WorkPlaces {
   /** Puts the bot on the branch of the node that it is about to get. */
   takeUp(address: string, node: { readonly stepId: string; readonly nodeId: string }): Promise<void>;
+  /** Whether the bot works in a worktree, made or not. */
+  has(address: string): boolean;
   /** Folder in which commands about the bot's work run; null: the workspace. */
   folderOf(address: string): string | null;
   /** What the bot changed, as a unified diff; null when it changed nothing or has no worktree. */

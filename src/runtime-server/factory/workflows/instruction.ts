@@ -4,8 +4,7 @@
 import { diffLine, missingLines, type Run, type RunNode } from './model.ts';
 import { fillIn, type ValueFor } from './template/references.ts';
 
-/** `folder`: of the bot's worktree; null when it has none. */
-export function instructionFor(run: Run, node: RunNode, valueFor: ValueFor, folder: string | null): string {
+export function instructionFor(run: Run, node: RunNode, valueFor: ValueFor, inWorktree: boolean): string {
   const where = `${node.dagId} ${node.nodeId}`;
   const lines = node.step.proof
     .filter((proof) => proof.line !== diffLine)
@@ -18,9 +17,9 @@ export function instructionFor(run: Run, node: RunNode, valueFor: ValueFor, fold
     lines.length === 0
       ? ''
       : `It counts as done when each of these is proven by a file:\n${lines.join('\n')}\nUpload one: gantry workspace proof ${where} --line "<line>" <file>`,
-    folder === null
-      ? ''
-      : `You work in a git worktree of your own, ${folder}, on a branch for this step. Commit there; the diff is kept as proof when you say done.`,
+    inWorktree
+      ? 'You work in a git worktree of your own, on a branch for this step. Commit there; the diff is kept as proof when you say done.'
+      : '',
     node.step.verify === undefined ? '' : `It will be checked by: ${node.step.verify.command}`,
     `Note progress: gantry workspace progress ${where} "<text>"\nWhen it is done: gantry workspace done ${where} --output "<result>"\nIf you cannot do it: gantry workspace fail ${where} "<reason>"`,
   ];

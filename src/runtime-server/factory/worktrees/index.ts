@@ -49,6 +49,8 @@ export interface WorktreeService {
   ): Promise<{ done: WorktreeEnding & { head: string } } | { dryRun: true; plan: WorktreeEnding }>;
   /** Puts the bot on the branch of the node that it is about to get. What it holds already goes along, never away. */
   takeUp(address: string, node: { readonly stepId: string; readonly nodeId: string }): Promise<void>;
+  /** Whether the bot works in a worktree, made or not. */
+  has(address: string): boolean;
   /** Where commands that concern the bot's work run: its worktree's copy of the workspace; null without a worktree. */
   folderOf(address: string): string | null;
   /** Everything that the bot changed, as a unified diff; null without a worktree or without a change. */
@@ -155,8 +157,11 @@ export function createWorktrees(deps: WorktreeDeps): Worktrees & WorktreeService
 
     async takeUp(address, node) {
       const bot = deps.findBot(address);
+      if (bot === null || bot.cwd === null) return;
+      // A bot without a pane gets its folder with its first work.
+      if (placeOf(bot) === null) await places.create(bot.cwd, bot.team, bot.slug);
       const place = placeOf(bot);
-      if (bot === null || place === null) return;
+      if (place === null) return;
       const branch = nodeBranch(bot.team, bot.slug, node);
       await alone(place, async () => {
         const look = await lookAt(git, place.root, place.top);
@@ -176,6 +181,8 @@ export function createWorktrees(deps: WorktreeDeps): Worktrees & WorktreeService
         }
       });
     },
+
+    has: (address) => deps.findBot(address)?.cwd != null,
 
     folderOf(address) {
       const place = placeOf(deps.findBot(address));

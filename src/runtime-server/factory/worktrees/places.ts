@@ -64,13 +64,7 @@ export function createPlaces(deps: { readonly home: string; readonly git: Git })
         place === null
           ? null
           : await git.try(place.top, ['rev-parse', '--verify', '--quiet', 'HEAD']).catch(() => null);
-      if (place === null || head?.exitCode !== 0) {
-        throw new AppError(
-          'usage',
-          `${cwd} is no git repository with a commit, and ${slug}@${team} asks for a worktree.`,
-          'Commit something there, or take out worktree: true.',
-        );
-      }
+      if (place === null || head?.exitCode !== 0) throw noRepository(cwd, team, slug);
       const committed =
         place.inside === '' ||
         (await git.try(place.top, ['cat-file', '-e', `HEAD:${place.inside.split(sep).join('/')}`])).exitCode === 0;
@@ -86,7 +80,7 @@ export function createPlaces(deps: { readonly home: string; readonly git: Git })
 
     async create(cwd, team, slug) {
       const place = placeFor(cwd, team, slug);
-      if (place === null) throw new Error(`${cwd} was a git repository when it was checked.`);
+      if (place === null) throw noRepository(cwd, team, slug);
       const { root, top } = place;
       if (!existsSync(join(root, '.git'))) {
         await mkdir(dirname(root), { recursive: true });
@@ -115,6 +109,14 @@ export function createPlaces(deps: { readonly home: string; readonly git: Git })
 
     leftOf: (team, slug) => (existsSync(join(folderOf(team, slug), '.git')) ? folderOf(team, slug) : null),
   };
+}
+
+function noRepository(cwd: string, team: string, slug: string): AppError {
+  return new AppError(
+    'usage',
+    `${cwd} is no git repository with a commit, and ${slug}@${team} asks for a worktree.`,
+    'Commit something there, or take out worktree: true.',
+  );
 }
 
 interface Repository {
