@@ -93,6 +93,8 @@ export interface Driver {
     payload: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
   ): Promise<Record<string, unknown>>;
+  /** A person's keys are about to be written. */
+  onInput?(): void;
   /** The judged state or its reason changed. */
   onState?(state: BotState): void;
   /** The program has ended. */

@@ -195,7 +195,10 @@ export function createBot(options: BotOptions): LiveBot {
         throw new AppError('not_found', `${bot.slug}@${bot.team} has no live pane.`, 'Start its team first.');
       const typed = paste && text !== '' ? pasteBytes(text, facts?.bracketedPaste === true) : text;
       const bytes = typed + keys.map((key) => keyBytes(key, facts?.applicationCursor)).join('');
-      await typing.run(() => panes.write(paneId, bytes));
+      await typing.run(() => {
+        driver.onInput?.();
+        return panes.write(paneId, bytes);
+      });
       const now = clock.monotonic();
       if (now - person.at > personBurstMs) {
         judge.take({ source: 'person', rule: 'person.input', claim: null, seen: 'a person typed' });
