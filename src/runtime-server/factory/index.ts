@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Agent } from '../../contracts/factory/agent.ts';
+import type { Delivery, SendRequest } from '../../contracts/factory/delivery.ts';
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
 import type { TeamFile } from '../../contracts/factory/team-file.ts';
 import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
@@ -17,7 +18,7 @@ import { examine } from './doctor.ts';
 import { createDrain } from './drain.ts';
 import { composeHosted } from './hosted/compose.ts';
 import { hostedMigrations } from './hosted/index.ts';
-import type { Member } from './member.ts';
+import { kindOf, type Member } from './member.ts';
 import { factoryMigrations as agentMigrations } from './migrations.ts';
 import { laneOf, toDelivery } from './model.ts';
 import { createRegistry, type Registry } from './registry.ts';
@@ -92,7 +93,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     ids,
     deliverer,
     registry,
-    tickets: { open: () => {} },
+    tickets: { open: (tx, ticket) => void workEngine.tickets.open(tx, ticket) },
   });
   const folder = createTeamFolder({ workspace: deps.workspace, userHome: deps.userHome, timers });
   const worktrees = createWorktrees({ ...deps, findBot: (id) => worktreeBot(registry.find(id)) });
@@ -111,7 +112,11 @@ export function createFactory(deps: FactoryDeps): Factory {
     workflows: () => workflows,
     registry: () => registry,
     worktrees,
-    runs: { begin() {}, end() {} },
+    runs: {
+      begin: (tx, run) => workEngine.agentRuns.begin(tx, run),
+      end: (tx, id, end) => workEngine.agentRuns.end(tx, id, end),
+    },
+    openSecrets: (env) => workEngine.secrets.open(env),
   });
   const sizes = createSizeOwners();
   const offGate = registry.onGate((agentId) => lanes.wake(laneOf(agentId)));
@@ -128,18 +133,19 @@ export function createFactory(deps: FactoryDeps): Factory {
     }
   });
 
+  const tell = async (to: string, text: string, more: Partial<SendRequest>): Promise<Delivery> => {
+    // A plain shell would run what it is told in words: the person at it reads them as comments.
+    const runsText = registry.find(to)?.spec?.harness === 'shell';
+    const words = runsText ? text.replace(/^/gm, '# ') : text;
+    const sent = await sends.send({ to, text: words, ...more }, engineSender, undefined);
+    if ('dryRun' in sent) throw new Error('A dispatch was answered as a dry run.');
+    return sent;
+  };
   const workflows = createWorkflows({
     ...deps,
     shippedTemplates: shippedTemplates(),
     workforce: createWorkforce({ folder, registry, workspace: deps.workspace, userHome: deps.userHome }),
-    dispatch: async (to, text, dispatch) => {
-      // A plain shell would run what it is told in words: the person at it reads them as comments.
-      const runsText = registry.find(to)?.spec?.harness === 'shell';
-      const words = runsText ? text.replace(/^/gm, '# ') : text;
-      const sent = await sends.send({ to, text: words, ...dispatch }, engineSender, undefined);
-      if ('dryRun' in sent) throw new Error('A dispatch was answered as a dry run.');
-      return sent;
-    },
+    dispatch: tell,
     places: worktrees,
     desk: deps.desk,
     stopBot: (address, node) => {
@@ -159,6 +165,11 @@ export function createFactory(deps: FactoryDeps): Factory {
     ...deps,
     registry,
     sealer: deps.vaultSealer,
+    tell: async (agentId, text, idempotencyKey) => {
+      const member = registry.find(agentId);
+      // The app of a vendor's bot finds the ticket itself.
+      if (member !== null && kindOf(member) !== 'vendor') await tell(member.address, text, { idempotencyKey });
+    },
     threads,
     send: (request, sender) => sends.send(request, sender, undefined),
     directs: (team, from, to) => directs(folder.get(team)?.file ?? null, from, to),
@@ -205,7 +216,7 @@ export function createFactory(deps: FactoryDeps): Factory {
           return teams.refresh();
         },
       }),
-      examine: () => examine({ ...deps, hostChecks: deps.hostChecks ?? (() => []) }),
+      examine: () => examine({ ...deps, models: deps.hosted.models, hostChecks: deps.hostChecks ?? (() => []) }),
     }),
   ];
   const missing = factoryRoutes.filter((route) => !routes.some((bound) => bound.route.op === route.op));

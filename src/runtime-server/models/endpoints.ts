@@ -100,6 +100,31 @@ export function findEndpoint(name: string, env: Variables, endpoints: Readonly<R
   };
 }
 
+export interface EndpointFacts {
+  readonly name: string;
+  readonly where: string;
+  /** Variables that may hold its key, and those that do; empty for a server that wants none. */
+  readonly variables: readonly string[];
+  readonly set: readonly string[];
+}
+
+/** Every place that can be asked. Keys are named, never read out. */
+export function listEndpoints(env: Variables, endpoints: Readonly<Record<string, Endpoint>> = {}): EndpointFacts[] {
+  const set = (names: readonly string[]) => names.filter((name) => first(env, [name]) !== null);
+  const atVendors = vendors.map((vendor) => {
+    const address = first(env, vendor.addresses);
+    const variables = [...vendor.keys, ...vendor.bearers];
+    const where = address === null ? vendor.host : `${hostOf(address.value)} (${address.name})`;
+    return { name: vendor.name, where, variables, set: set(variables) };
+  });
+  const own = Object.entries(endpoints).map(([name, { baseUrl, keyEnv, wire }]) => {
+    const variables = keyEnv === undefined ? [] : [keyEnv];
+    const where = baseUrl === undefined ? wire : hostOf(baseUrl);
+    return { name, where, variables, set: set(variables) };
+  });
+  return [...atVendors, ...own];
+}
+
 function atVendor(vendor: Vendor, model: string, env: Variables): Found {
   const baseUrl = first(env, vendor.addresses)?.value ?? null;
   const where = baseUrl === null ? vendor.host : hostOf(baseUrl);

@@ -6,7 +6,15 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import { createAnthropic } from './anthropic.ts';
-import { type CreatePort, type Endpoint, type Found, findEndpoint, type Target } from './endpoints.ts';
+import {
+  type CreatePort,
+  type Endpoint,
+  type EndpointFacts,
+  type Found,
+  findEndpoint,
+  listEndpoints,
+  type Target,
+} from './endpoints.ts';
 import { createGoogle } from './google.ts';
 import { type LoopDeps, runTurn, type Turn, type TurnEnd, type TurnHooks, type TurnLimits } from './loop.ts';
 import type { Wire } from './model.ts';
@@ -27,6 +35,8 @@ export interface ModelSettings {
 export interface Models {
   /** Where this model is asked, or what has to be set first. */
   find(model: string): Found;
+  /** Where can be asked, for `doctor`. */
+  endpoints(): readonly EndpointFacts[];
   /** Whether its price is known. */
   priced(model: string): boolean;
   /** Writes down what a request cost, millionths of a dollar; null: the price is not known. */
@@ -68,6 +78,7 @@ export function createModels(deps: ModelsDeps): Models {
   const { dailyUsd = null, ...limits } = { ...defaults.limits, ...given } as TurnLimits & { dailyUsd?: number | null };
   return {
     find: (model) => findEndpoint(model, deps.env, settings.endpoints),
+    endpoints: () => listEndpoints(deps.env, settings.endpoints),
     priced: (model) => priceOf(model) !== null,
     record(tx, request) {
       const microUsd = costOf(request.usage, priceOf(request.model));

@@ -17,6 +17,7 @@ export interface HostedFactoryDeps extends FactoryDeps {
   readonly registry: () => Registry;
   readonly worktrees: Worktrees;
   readonly runs: AgentRuns;
+  openSecrets(env: Readonly<Record<string, string>>): Promise<Record<string, string>>;
 }
 
 export function composeHosted(deps: HostedFactoryDeps): Hosted {
@@ -40,6 +41,7 @@ export function composeHosted(deps: HostedFactoryDeps): Hosted {
     reply,
     orderOf: readDelivery,
     modeOf: (caller) => modeOf(deps.registry(), caller),
+    envOf: async ({ env }) => ({ ...env, ...(await deps.openSecrets(env)) }),
     async folderOf({ folder, worktree, team, slug }) {
       if (!worktree) return folder;
       await deps.worktrees.create(folder, team, slug);

@@ -74,6 +74,8 @@ export interface HostedDeps {
   modeOf(caller: string): HostedMode;
   /** Puts the bot's words into a thread. The same key writes once. */
   reply(spec: Pick<HostedSpec, 'agentId' | 'address'>, threadId: string, text: string, key: string): Promise<void>;
+  /** What its commands see: the variables of its team file, with what the vault puts into them. */
+  envOf(spec: HostedSpec): Promise<Readonly<Record<string, string>>>;
   /** The folder that the bot works in, made if need be. */
   folderOf(spec: HostedSpec): Promise<string>;
 }

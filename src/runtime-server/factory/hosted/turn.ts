@@ -81,6 +81,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
   let accepted = false;
   let abandoned = false;
   let stopReason: string | null = null;
+  let env: Readonly<Record<string, string>> = {};
   let reported = false;
   let lastTool: ToolOutcome | null = null;
   let asked: string | null = null;
@@ -162,7 +163,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
       mode: order.mode,
       root: folder,
       workspace: deps.workspace,
-      env: spec.env,
+      env,
       signal,
       runId: record.id,
       dagId: node?.dagId,
@@ -312,6 +313,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
     let folder: string;
     try {
       folder = await deps.folderOf(spec);
+      env = await deps.envOf(spec);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       return { how: 'not_taken', fault: { kind: 'invalid', message: `${error.fact} ${error.action}`, retryAt: null } };
