@@ -11,37 +11,39 @@ export function Asker({ approval, showNode = true }: { approval: Approval; showN
   const agents = useQuery(queries.agents).data?.agents;
   const agent = agents?.find((one) => one.id === approval.agentId);
   const { dagId, nodeId } = approval;
+  const bot =
+    agent === undefined ? (
+      approval.agentId
+    ) : (
+      <button
+        type="button"
+        className={link}
+        onClick={() =>
+          dispatchWindowEvent('platform:factory-attach-pane', {
+            paneId: agent.pane?.id ?? agent.id,
+            botId: agent.id,
+            originView: 'inbox',
+          })
+        }
+      >
+        {agent.address}
+      </button>
+    );
+  const step =
+    !showNode || dagId === undefined || nodeId === undefined ? null : (
+      <button
+        type="button"
+        className={link}
+        onClick={() => dispatchWindowEvent('platform:factory-open-node', { dagId, nodeId })}
+      >
+        {bot === null ? 'A step of a run' : 'its step'}
+      </button>
+    );
   return (
     <>
-      {agent === undefined ? (
-        (approval.agentId ?? 'Gantry')
-      ) : (
-        <button
-          type="button"
-          className={link}
-          onClick={() =>
-            dispatchWindowEvent('platform:factory-attach-pane', {
-              paneId: agent.pane?.id ?? agent.id,
-              botId: agent.id,
-              originView: 'inbox',
-            })
-          }
-        >
-          {agent.address}
-        </button>
-      )}
-      {showNode && dagId !== undefined && nodeId !== undefined && (
-        <>
-          {' · '}
-          <button
-            type="button"
-            className={link}
-            onClick={() => dispatchWindowEvent('platform:factory-open-node', { dagId, nodeId })}
-          >
-            its step
-          </button>
-        </>
-      )}
+      {bot ?? (step === null ? 'A step of a run' : null)}
+      {bot !== null && step !== null && ' · '}
+      {step}
     </>
   );
 }

@@ -14,6 +14,7 @@ function NeedDot({ count }: { count: number }) {
   return (
     <span className="absolute -top-1.5 left-3 flex min-w-3.5 items-center justify-center rounded-full bg-need px-1 text-[10px] leading-[14px] font-semibold text-window tabular-nums">
       {count}
+      <span className="sr-only"> waiting: </span>
     </span>
   );
 }
@@ -21,7 +22,7 @@ function NeedDot({ count }: { count: number }) {
 /** The number is part of the name, as it is part of what is seen. */
 function nameOf(place: Place, needs: RailProps['needs']): string {
   const count = needs[place.path] ?? 0;
-  return count === 0 ? place.name : `${place.name}, ${count} waiting`;
+  return count === 0 ? place.name : `${count} waiting: ${place.name}`;
 }
 
 export interface RailProps {
@@ -38,13 +39,7 @@ export function Rail({ needs, narrow, onPalette }: RailProps) {
         {places
           .filter((place) => place.wideOnly !== true)
           .map((place) => (
-            <Link
-              key={place.path}
-              to={place.path}
-              activeOptions={{ exact: place.path === '/' }}
-              aria-label={nameOf(place, needs)}
-              className={barItem}
-            >
+            <Link key={place.path} to={place.path} activeOptions={{ exact: place.path === '/' }} className={barItem}>
               <span className="relative">
                 <place.icon className="size-5" aria-hidden="true" />
                 <NeedDot count={needs[place.path] ?? 0} />

@@ -47,8 +47,7 @@ export function StatusBar() {
   const waiting = useWaiting();
   const need = waiting.approvals + waiting.bots + waiting.steps;
   const engine = agents.data?.engine;
-  // Before the first event of this page, the newest delivery says when something happened last.
-  const before = useQuery(queries.deliveries).data?.deliveries[0]?.at;
+  const before = useQuery(queries.lastEvent).data ?? undefined;
   const last = feed[0]?.event.at ?? before;
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-meta text-muted">

@@ -5,9 +5,6 @@
 import { createClient } from '../../client/client.ts';
 import { listApprovals, resolveApproval } from '../../contracts/approvals/routes.ts';
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
-import { whyRoutes } from '../../contracts/factory/why-routes.ts';
-import { queryLedger, verifyLedger } from '../../contracts/factory/work-engine/ledger.ts';
-import { worktreeRoutes } from '../../contracts/factory/worktree-routes.ts';
 import { identityRoutes } from '../../contracts/identity/routes.ts';
 
 export function createApi() {
@@ -26,11 +23,7 @@ export function createApi() {
     return csrf;
   }
   return {
-    factory: createClient([...factoryRoutes, ...whyRoutes, ...worktreeRoutes, queryLedger, verifyLedger], {
-      where: 'Gantry',
-      ifGone,
-      csrf: readCsrf,
-    }),
+    factory: createClient(factoryRoutes, { where: 'Gantry', ifGone, csrf: readCsrf }),
     approvals: createClient([listApprovals, resolveApproval], { where: 'Gantry', ifGone, csrf: readCsrf }),
     identity,
     /** Forgets the CSRF value, so that the next write reads the session anew. */

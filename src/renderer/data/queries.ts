@@ -28,6 +28,7 @@ export const keys = {
   why: (id: string, dagId: string | null) => ['why', id, dagId],
   diffs: ['diff'],
   diff: (agentId: string) => ['diff', agentId],
+  lastEvent: ['last-event'],
   ledgers: ['ledger'],
   ledger: (filter: LedgerFilter) => ['ledger', filter],
 } as const;
@@ -113,6 +114,12 @@ export function queriesOf(api: Api) {
         queryKey: keys.diff(agentId),
         queryFn: ({ signal }) => factory.agentDiff({ params: { id: agentId } }, { signal }),
       }),
+    /** When something happened last before this page was opened; after that its events say it. */
+    lastEvent: queryOptions({
+      queryKey: keys.lastEvent,
+      queryFn: async ({ signal }) =>
+        (await factory.queryLedger({ query: { limit: 1 } }, { signal })).rows[0]?.at ?? null,
+    }),
     messagesOf: (threadId: string) =>
       queryOptions({
         queryKey: keys.messagesOf(threadId),

@@ -33,6 +33,11 @@ function Risk({ risk }: { risk: ApprovalRisk }) {
   );
 }
 
+function Source({ approval: { source } }: { approval: Approval }) {
+  const words = sourceWords[source];
+  return words === null ? null : <span title={source}>· {words} </span>;
+}
+
 function TimeLeft({ until }: { until: string }) {
   const left = Date.parse(until) - useNow();
   return (
@@ -122,8 +127,7 @@ function PendingCard({
           {approval.title}
         </h3>
         <p className="break-words text-muted">
-          {who} <span title={approval.source}>· {sourceWords[approval.source]}</span> ·{' '}
-          <Ago at={approval.requestedAt} />
+          {who} <Source approval={approval} />· <Ago at={approval.requestedAt} />
         </p>
       </div>
       <TextView
@@ -200,7 +204,10 @@ function AnsweredLine({
           className="flex min-h-7 list-none flex-wrap items-center gap-x-2 rounded-control px-2 py-0.5 hover:bg-raised pointer-coarse:min-h-10"
         >
           <ChevronRight className="size-3.5 shrink-0 text-faint group-open:rotate-90" aria-hidden="true" />
-          <span className="min-w-0 flex-1 basis-40 truncate">{approval.title}</span>
+          <span className="min-w-0 flex-1 basis-40 truncate">
+            {approval.title}{' '}
+            <span className="font-mono text-code text-muted">{approval.summary.split('\n', 1)[0]}</span>
+          </span>
           <span className="shrink-0 text-muted" title={approval.decision ?? approval.state}>
             {answered}
           </span>
@@ -210,7 +217,7 @@ function AnsweredLine({
         </summary>
         <div className="flex flex-col gap-2 px-2 pt-1 pb-3">
           <p className="break-words text-muted">
-            {who} · {sourceWords[approval.source]}
+            {who} <Source approval={approval} />
             {approval.note !== null && <> · note: “{approval.note}”</>}
           </p>
           <TextView

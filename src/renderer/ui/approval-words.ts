@@ -1,8 +1,9 @@
 /** An approval in a person's words. Pure. */
 import type { Approval, ApprovalSource } from '../../contracts/approvals/approval.ts';
 
-export const sourceWords: Readonly<Record<ApprovalSource, string>> = {
-  workflow: 'a step of a run',
+/** What kind of question it is; null where the asker says it already. */
+export const sourceWords: Readonly<Record<ApprovalSource, string | null>> = {
+  workflow: null,
   gate: 'asked before acting',
   executor: 'an action on a computer',
   run: 'a computer-use run',

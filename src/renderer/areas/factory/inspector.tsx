@@ -10,6 +10,8 @@ import { Fact } from '../../ui/fact.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago, Elapsed } from '../../ui/now.tsx';
 import { agentStatus, Status } from '../../ui/status.tsx';
+import { WhyLine } from '../../ui/why-line.tsx';
+import { BotChanges } from './bot-changes.tsx';
 import { EventFeed } from './event-feed.tsx';
 
 const tab =
@@ -25,12 +27,22 @@ export function Inspector({ agent, agents }: { agent: Agent | null; agents: read
         <Tabs.Trigger value="bot" className={tab}>
           {agent?.name ?? 'Bot'}
         </Tabs.Trigger>
+        <Tabs.Trigger value="changes" className={tab}>
+          Changes
+        </Tabs.Trigger>
       </Tabs.List>
       <Tabs.Content value="events" className="flex min-h-0 flex-1 flex-col">
         <EventFeed agents={agents} />
       </Tabs.Content>
       <Tabs.Content value="bot" className="min-h-0 flex-1 overflow-y-auto">
         {agent === null ? <Empty>Choose a bot to see why it is in its state.</Empty> : <BotDetails agent={agent} />}
+      </Tabs.Content>
+      <Tabs.Content value="changes" className="flex min-h-0 flex-1 flex-col">
+        {agent === null ? (
+          <Empty>Choose a bot to see what it changed on its branch.</Empty>
+        ) : (
+          <BotChanges key={agent.id} agent={agent} />
+        )}
       </Tabs.Content>
     </Tabs.Root>
   );
@@ -39,6 +51,7 @@ export function Inspector({ agent, agents }: { agent: Agent | null; agents: read
 function BotDetails({ agent }: { agent: Agent }) {
   const { queries } = useServices();
   const explain = useQuery({ ...queries.explain(agent.id), staleTime: 0 });
+  const why = useQuery(queries.why(agent.id));
   const deliveries = useQuery(queries.deliveriesOf(agent.id));
   const textOf = useDeliveryText(deliveries.data?.deliveries);
   return (
@@ -47,6 +60,7 @@ function BotDetails({ agent }: { agent: Agent }) {
         <Fact name="State">
           <Status look={agentStatus[agent.state]} wire={agent.state} />
           {agent.stateReason !== null && <p className="text-muted">{agent.stateReason}</p>}
+          {why.data !== undefined && <WhyLine sentence={why.data.sentence} />}
         </Fact>
         <Fact name="For">
           <Elapsed since={agent.since} />

@@ -103,7 +103,11 @@ export function InboxPage() {
             <div className="flex flex-col gap-4">
               {data.waits !== undefined && <p className="text-muted">{data.waits}</p>}
               <section aria-label="Waiting for you" className="flex flex-col gap-3">
-                {open.length === 0 ? <p className="text-muted">Nothing waits for you now.</p> : open.map(cardOf)}
+                <h2 className="flex gap-2 px-2 font-semibold">
+                  Waiting for you
+                  <span className="font-normal text-muted tabular-nums">{pending.length}</span>
+                </h2>
+                {open.length === 0 ? <p className="px-2 text-muted">Nothing waits for you now.</p> : open.map(cardOf)}
               </section>
               {earlier.length > 0 && (
                 <section aria-label="Earlier">
