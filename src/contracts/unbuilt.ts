@@ -38,13 +38,7 @@ function table(
   }));
 }
 
-const factory = table('factory', 'factory', 'both', [
-  ['GET', '/api/factory/tickets', 'workspace tickets'],
-  ['POST', '/api/factory/tickets/:id/close', 'workspace tickets'],
-  ['GET', '/api/factory/triggers', 'workspace triggers'],
-  ['POST', '/api/factory/triggers', 'workspace triggers'],
-  ['DELETE', '/api/factory/triggers/:id', 'workspace triggers'],
-]);
+const factory = table('factory', 'factory', 'both', []);
 
 const queueLines: Line[] = [
   ['POST', '', 'create a task'],
@@ -153,10 +147,7 @@ const connectorEvents = [
     'connector-events',
     'plain',
     'cloud',
-    [
-      ['POST', '/mcp/events/callback/:key', 'the event callback'],
-      ['POST', '/webhooks/triggers/:key', 'a trigger'],
-    ],
+    [['POST', '/mcp/events/callback/:key', 'the event callback']],
     'public',
   ),
 ];

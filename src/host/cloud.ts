@@ -11,6 +11,7 @@ import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
 import { createDevices, deviceMigrations } from '../cloud-api/link/devices.ts';
 import type { Link } from '../cloud-api/link/link.ts';
 import { createPages } from '../cloud-api/pages/index.ts';
+import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import type { Route } from '../contracts/common/route.ts';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
@@ -124,6 +125,23 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         }),
     });
     closing.add('approvals', () => approvals.close());
+    const triggers = createTriggerDoor({
+      store,
+      clock,
+      ids,
+      log,
+      knows: async (computerId) => (await devices.find(computerId)) !== null,
+      call: (computerId, request) => runtimes.call(computerId, request),
+      openLanes: (send) =>
+        createLanes({
+          store,
+          clock,
+          name: 'triggers',
+          send,
+          onFault: (fault) => log.error('What was posted to a trigger could not be brought.', { fault: String(fault) }),
+        }),
+    });
+    closing.add('triggers', () => triggers.close());
     const proxy = createFactoryProxy({
       link: options.link,
       computerId: computer.id,
@@ -143,6 +161,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...identity.routes,
         ...approvals.routes,
         ...proxy.routes,
+        ...triggers.routes,
         ...unbuiltRoutes.filter((route) => route.server !== 'engine').map(bindUnbuilt),
       ],
       owners: approvals.owners,
@@ -172,6 +191,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
 
     options.door.serve(app);
     await approvals.start();
+    await triggers.start();
     closing.add('web requests', async () => {
       dispatcher.close(stopReason);
       await options.door.close();

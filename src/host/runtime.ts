@@ -214,6 +214,10 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     computerId: computer.id,
     ownerId: localUserId,
     botTokens,
+    webOrigin: () => {
+      const { host, port } = options.homeCloud();
+      return `http://${host}:${port}`;
+    },
     vaultSealer: createSealer({ masterKey: folder.masterKey, purpose: 'vault' }),
     urlFile: places.url,
     gantry: programCommand('cli'),

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AppError } from '../../src/contracts/common/errors.ts';
 import type { Route } from '../../src/contracts/common/route.ts';
 import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
+import { deliverTrigger } from '../../src/contracts/factory/work-engine/trigger-events.ts';
 import { type ServerTable, serverTables } from '../../src/contracts/servers.ts';
 import { unbuiltRoutes } from '../../src/contracts/unbuilt.ts';
 import type { BoundRoute } from '../../src/kit/http/types.ts';
@@ -23,7 +24,7 @@ let doors: Doors;
 const stop = keepUntilEnd();
 beforeAll(async () => {
   const reached: string[] = [];
-  const routes = factoryRoutes.map(
+  const routes = [...factoryRoutes, deliverTrigger].map(
     (route): BoundRoute => ({
       route,
       handler: () => {
@@ -141,6 +142,8 @@ function validBody(op: string): unknown {
   if (op === 'agentSize') return { cols: 80, rows: 24 };
   if (op === 'resolveApproval') return { decision: 'approve' };
   if (op === 'progressNode') return { text: 'x' };
+  if (op === 'sendToPeer') return { text: 'x' };
+  if (op === 'refinePlan') return { revision: 1, template: {} };
   if (op === 'failNode') return { reason: 'x' };
   return {};
 }
@@ -185,6 +188,8 @@ test('a bot can call these operations and no others', async () => {
     'progressNode',
     'doneNode',
     'failNode',
+    'agentDiff',
+    'explainWhy',
     'checkGate',
     'listMail',
     'readMail',
@@ -208,6 +213,11 @@ test('a bot can call these operations and no others', async () => {
     'removePeer',
     'listCheckpoints',
     'steerAgent',
+    'listTickets',
+    'getTicket',
+    'closeTicket',
+    'listAgentRuns',
+    'getAgentRun',
   ]);
 });
 

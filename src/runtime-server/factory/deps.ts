@@ -78,6 +78,8 @@ export interface FactoryDeps {
   readonly urlFile: string;
   /** argv of the `gantry` command. */
   readonly gantry: readonly string[];
+  /** Where outsiders reach the cloud of this computer, such as `http://127.0.0.1:3010`. */
+  readonly webOrigin: () => string;
   /** Seals the vault's secrets. */
   readonly vaultSealer: Sealer;
   /** The environment that `doctor` looks for programs and model keys in. */

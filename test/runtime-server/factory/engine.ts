@@ -188,6 +188,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       computerId,
       ownerId: localUserId,
       botTokens,
+      webOrigin: () => 'http://127.0.0.1:3010',
       vaultSealer: createSealer({ masterKey: 'master-key-of-tests-0123456789abcdef', purpose: 'vault' }),
       urlFile: join(home, 'run', 'url'),
       gantry: programCommand('cli'),

@@ -116,4 +116,68 @@ CREATE INDEX engine_checkpoint_agent ON engine_checkpoint (agent_id, id);
 CREATE INDEX engine_checkpoint_workspace ON engine_checkpoint (workspace, id);
 `,
   },
+  {
+    area: 'work-engine',
+    number: 7,
+    name: 'tickets',
+    sql: `
+CREATE TABLE engine_ticket (
+  id TEXT PRIMARY KEY,
+  workspace TEXT NOT NULL,
+  bot_id TEXT NOT NULL,
+  source_kind TEXT NOT NULL CHECK (source_kind IN ('connector', 'webhook', 'vendor')),
+  source_ref TEXT NOT NULL,
+  title TEXT NOT NULL,
+  data TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('open', 'closed')),
+  thread_id TEXT,
+  created_at INTEGER NOT NULL,
+  closed_at INTEGER,
+  UNIQUE (source_kind, source_ref)
+) STRICT;
+CREATE INDEX engine_ticket_recent ON engine_ticket (workspace, id);
+CREATE INDEX engine_ticket_bot ON engine_ticket (bot_id, id);
+CREATE INDEX engine_ticket_open ON engine_ticket (workspace, id) WHERE status = 'open';
+`,
+  },
+  {
+    area: 'work-engine',
+    number: 8,
+    name: 'triggers',
+    sql: `
+CREATE TABLE engine_trigger (
+  id TEXT PRIMARY KEY,
+  workspace TEXT NOT NULL,
+  key_hash TEXT NOT NULL UNIQUE,
+  bot_id TEXT NOT NULL,
+  title TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  last_used_at INTEGER,
+  tickets INTEGER NOT NULL
+) STRICT;
+`,
+  },
+  {
+    area: 'work-engine',
+    number: 9,
+    name: 'agent runs',
+    sql: `
+CREATE TABLE engine_agent_run (
+  id TEXT PRIMARY KEY,
+  workspace TEXT NOT NULL,
+  bot_id TEXT NOT NULL,
+  source_kind TEXT NOT NULL CHECK (source_kind IN ('automation', 'workflow', 'message', 'work')),
+  source_ref TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('running', 'completed', 'failed', 'cancelled', 'interrupted')),
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  usage TEXT,
+  output TEXT,
+  error TEXT
+) STRICT;
+CREATE INDEX engine_agent_run_recent ON engine_agent_run (workspace, id);
+CREATE INDEX engine_agent_run_bot ON engine_agent_run (bot_id, id);
+CREATE INDEX engine_agent_run_source ON engine_agent_run (source_kind, source_ref, id);
+`,
+  },
 ];

@@ -54,3 +54,15 @@ export function createParties({ registry }: PartiesDeps): Parties {
     name: (id) => (id === owner ? owner : (registry.find(id)?.address ?? id)),
   };
 }
+
+/** Whose rows are meant: those of the bot that is asked for, or all for the person; a bot has its own alone. */
+export function ownOrAsked(
+  parties: Parties,
+  caller: Caller,
+  asked: string | undefined,
+  what: string,
+): string | undefined {
+  const bot = asked === undefined ? caller.bot?.id : parties.bot(asked).id;
+  if (caller.bot === null || bot === caller.id) return bot;
+  throw new AppError('refused', `A bot sees its own ${what} alone.`, 'Leave the filter out.');
+}
