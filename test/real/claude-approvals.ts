@@ -19,6 +19,8 @@ export interface InboxScenes {
   killed(): Promise<string>;
   /** kill -9 while the hook waits, a new start, a key at the dialog. */
   killedThenPane(): Promise<string>;
+  /** policy.yaml allows it: no approval, no key. */
+  ruled(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -73,7 +75,8 @@ export async function openInbox(env: Readonly<Record<string, string>>, toolResul
       to: 'web@inbox',
       text: 'RUNSHELL please',
     });
-    assert.equal(sent.state, 'verified');
+    // After a person's key it is held for a moment.
+    assert.ok(['verified', 'queued'].includes(sent.state), sent.state);
     const approval = await until('an approval', async () => (await approvals('pending'))[0]);
     assert.equal((await approvals('pending')).length, 1);
     const { source, kind, summary, agentId, risk } = approval;
@@ -160,6 +163,23 @@ export async function openInbox(env: Readonly<Record<string, string>>, toolResul
       await idle();
       assert.deepEqual(await approvals('pending'), []);
       return 'withdrawn with surface pane';
+    },
+    async ruled() {
+      const rule = `{ when: { tool: shell.exec, command: "${command}", bot: web@inbox }, then: allow }`;
+      writeFileSync(join(place.workspace, '.gantry', 'policy.yaml'), `rules:\n  - ${rule}\n`);
+      const before = (await approvals('resolved')).length;
+      rmSync(made, { force: true });
+      await idle();
+      const text = 'RUNSHELL please';
+      await product.web.call('POST', '/api/factory/send', { to: 'web@inbox', text });
+      await until('the file', async () => existsSync(made));
+      await idle();
+      assert.deepEqual([(await approvals('resolved')).length, await approvals('pending')], [before, []]);
+      const { steps } = await product.web.call<{ steps: { evidence: string }[] }>(
+        'GET',
+        `/api/factory/agents/${id}/explain`,
+      );
+      return steps.findLast(({ evidence }) => evidence.includes('without asking'))?.evidence ?? assert.fail('no rule');
     },
     async close() {
       await product.stop();

@@ -29,6 +29,12 @@ const reply = (prompt: string): ModelReply => {
   const words = prompt.slice(Math.max(0, prompt.lastIndexOf('From owner')));
   if (words.includes('RUNSHELL'))
     return tools({ name: 'Bash', input: { command: 'touch made && ls', description: 'Make a file' } });
+  if (words.includes('RUNTWO')) {
+    return tools(
+      { name: 'Bash', input: { command: 'touch first', description: 'Make a file' } },
+      { name: 'Write', input: { file_path: join(work, 'second'), content: 'words\n' } },
+    );
+  }
   if (words.includes('SLOW')) return text('slow '.repeat(200), { pieces: 200, pauseMs: 100 });
   if (words.includes('ERR429')) return { kind: 'error', status: 429, message: 'Too many requests, slow down' };
   if (words.includes('LIMIT'))
@@ -290,6 +296,30 @@ for (const decision of ['approve', 'reject'] as const) {
     return `dialog gone after ${gone} ms; the model was told: ${told.slice(0, 200)}; ${history.join(' → ')}`;
   });
 }
+await scene('two questions of one turn: the first is answered in the pane, the second elsewhere', async () => {
+  await open(bot);
+  const before = people.held.length;
+  assert.equal((await bot.deliver(message('RUNTWO please'))).state, 'verified');
+  await until('a dialog', () => bot.explain().bottom.join('\n').includes('Do you want to'), bot);
+  await until('a question', () => bot.explain().approvals.length > 0, bot);
+  await settle();
+  const first = people.held[before];
+  const together = bot.explain().approvals.length;
+  await bot.input({ text: '1' });
+  await until('its end', () => first?.ended !== null, bot);
+  assert.deepEqual(first?.ended, { kind: 'withdrawn', surface: 'pane' });
+  await until('the second question', () => people.held.length === before + 2, bot);
+  const second = people.held.at(-1);
+  await until('the second dialog', () => bot.explain().bottom.join('\n').includes('second'), bot);
+  await settle();
+  assert.equal(second?.ended, null);
+  assert.equal(second?.ask.summary, `--- ${join(work, 'second')}\n+++ ${join(work, 'second')}\n+words\n+`);
+  await reason(bot, `asks to change ${join(work, 'second')}`);
+  people.answer(String(second?.id), 'approve');
+  await open(bot);
+  assert.deepEqual([existsSync(join(work, 'first')), existsSync(join(work, 'second'))], [true, true]);
+  return `${together} asked at first; ${history.join(' → ')}`;
+});
 await scene('an interrupt sends no hook: the screen brings it back to idle', async () => {
   await open(bot);
   assert.equal((await bot.deliver(message('SLOW one'))).state, 'verified');
@@ -385,6 +415,7 @@ await scene('the runtime is killed -9 while a question waits: the dialog stays, 
   inbox.killed(),
 );
 await scene('the runtime is killed -9, then the question is answered in the pane', () => inbox.killedThenPane());
+await scene('a rule of the person answers: the tool runs and nobody is asked', () => inbox.ruled());
 await inbox.close();
 
 console.log(
