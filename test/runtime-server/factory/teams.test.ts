@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Agent, InvalidTeam, Team, TeamPlanStep } from '../../../src/contracts/factory/agent.ts';
@@ -299,6 +299,15 @@ test('worktree gives a bot a branch of its own; outside a repository it is told'
   const tree = join(engine.home, 'worktrees', name, 'web');
   expect(readFileSync(join(tree, 'file.txt'), 'utf8')).toBe('x');
   expect(String(git('branch', '--list', `gantry/${name}/web`))).toContain(`gantry/${name}/web`);
+  // What it holds stays when the team goes down.
+  writeFileSync(join(tree, 'unfinished.txt'), 'mine');
+  expect(await engine.call('POST', `/teams/${name}/down`)).toMatchObject({ status: 200 });
+  expect(readFileSync(join(tree, 'unfinished.txt'), 'utf8')).toBe('mine');
+  expect((await engine.call('GET', `/agents/web@${name}/diff`)).body).toMatchObject({
+    branch: `gantry/${name}/web`,
+    uncommitted: 1,
+    files: [{ path: 'unfinished.txt', change: 'added' }],
+  });
 });
 
 test('an unknown team is not found by any of its doors', async () => {
