@@ -99,7 +99,7 @@ async function board({ quick, log }: FigureOptions): Promise<Measured> {
   const runs = 5;
   const nodes = quick ? 200 : 1000;
   const reads = quick ? 10 : 40;
-  return withProduct({ held: template(nodes, { wait_gate: { kind: 'manual' } }) }, async (product) => {
+  return withProduct({ held: template(nodes, { wait_gate: { kind: 'timer', minutes: 100_000 } }) }, async (product) => {
     let campaignId = '';
     for (let at = 0; at < runs; at += 1) {
       const body = { template: 'held', projectId: 'bench' };
