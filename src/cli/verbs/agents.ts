@@ -156,7 +156,7 @@ export const explain: Action = async (context, input) => {
       context.output.width,
     );
     const bottom = answer.bottom.map((row) => `  | ${harmless(row)}`).join('\n');
-    const waits = answer.approvals.map((id) => `Waits for an answer to ${id}: gantry workspace approvals`);
+    const waits = answer.approvals.map((id) => `Waits for an answer: gantry workspace approve ${id}, or reject`);
     return [
       head,
       ...waits,

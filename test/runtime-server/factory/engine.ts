@@ -39,7 +39,6 @@ import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-
 import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { createToolServer } from '../../../src/runtime-server/tool-server/index.ts';
-import { askAlways, createPeople } from '../harness/people.ts';
 
 export const ownerToken = 'owner-token-of-tests-0123456789abcdef';
 export const computerId = 'computer_01TEST';
@@ -137,16 +136,6 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const panes = createPaneEngine({ home, command: programCommand('pane-host'), onError: console.error });
     await panes.ready();
     const memory = await createBotMemory(store, log);
-    const harnesses = createHarnesses({
-      panes,
-      clock,
-      memory,
-      desk: createPeople(),
-      policy: askAlways,
-      processes,
-      env,
-      home: userHome,
-    });
     const botTokens = await createBotTokens({ store, clock, userId: localUserId });
     const { desk } = createHeldApprovals({
       store,
@@ -161,6 +150,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       call: async () => ({ status: 200, body: {} }),
     });
     const policy = createPolicy({ workspace, log });
+    const harnesses = createHarnesses({ panes, clock, memory, desk, policy, processes, env, home: userHome });
     const factory = createFactory({
       desk,
       policy,

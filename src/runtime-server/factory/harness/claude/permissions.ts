@@ -189,11 +189,9 @@ export function createPermissions(context: DriverContext): Permissions {
       entry.hooks += 1;
       const answer = await Promise.race([entry.answer, gone(signal)]);
       entry.hooks -= 1;
-      if (answer === 'gone') {
-        if (entry.hooks === 0 && !away.signal.aborted) later(hookReturnsMs, () => hookless(entry));
-        return {};
-      }
-      if (answer !== 'released') return decisionOf(answer);
+      if (answer !== 'gone' && answer !== 'released') return decisionOf(answer);
+      if (entry.hooks === 0 && !away.signal.aborted) later(hookReturnsMs, () => hookless(entry));
+      // Also when this server closes: a hook that is still there must come back, not take this for an answer.
       throw takenUp();
     },
     event(event, payload) {
