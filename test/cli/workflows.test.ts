@@ -306,3 +306,20 @@ test('a node’s page shows what is to be done, its proofs and its history, and 
   expect((await run(env, ['workspace', 'nodes', '--all'])).out).toMatch(/dag_1 +a +done +shell/);
   expect((await run(env, ['workspace', 'campaigns'])).out).toContain('No campaigns yet');
 });
+
+test('why prints the sentence of the engine, what it leans on and its receipts', async () => {
+  const answer = {
+    subject: { kind: 'node', id: 'node_b', dagId: 'dag_1', title: 'Prove it' },
+    sentence: '“Prove it” waits for “Fix it”, which failed: \u001b[31mits command failed.',
+    since: '2026-01-02T03:00:00.000Z',
+    because: [{ kind: 'node', id: 'node_a', dagId: 'dag_1', title: 'Fix it' }],
+    receipts: ['12', '11'],
+  };
+  const { env, seen } = await startEngine({ answers: { explainWhy: () => answer } });
+  const asked = await run(env, ['why', 'prove', '--run', 'dag_1']);
+  expect(seen.at(-1)).toMatchObject({ op: 'explainWhy', params: { id: 'prove' }, query: { run: 'dag_1' } });
+  expect(asked.out).toMatch(/^“Prove it” waits for “Fix it”, which failed: .*its command failed\.\nSince 4 min ago/);
+  expect(asked.out).toMatch(/Because of:\n {2}node node_a {2}Fix it\nLedger: 12, 11\n$/);
+  expect(asked.out).not.toContain('\u001b');
+  expect((await run(env, ['why', 'node_b', '--json'])).json()).toEqual(answer);
+});

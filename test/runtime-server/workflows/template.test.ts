@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { findCycle } from '../../../src/runtime-server/factory/workflows/template/order.ts';
@@ -212,4 +213,14 @@ test('no value becomes a command, wherever in the quotes it stands', () => {
     ),
     { numRuns: 30 },
   );
+});
+
+test('the example of the documentation is a template without problems', () => {
+  const page = readFileSync(new URL('../../../docs/workflows.md', import.meta.url), 'utf8');
+  const example = /^````markdown\n([\s\S]*?)^````$/m.exec(page)?.[1] ?? '';
+  const read = readTemplate(example, 'release-notes', 'md');
+  expect(read.ok ? [] : read.problems).toEqual([]);
+  expect(read).toMatchObject({
+    template: { steps: [{ id: 'changes' }, { id: 'write' }, { id: 'publish', in: 'write' }] },
+  });
 });
