@@ -56,7 +56,7 @@ test('a bot that asks is announced wherever the person is, and counted in the ra
   await page.keyboard.press('s');
   await ask('scribe@demo', 'npm publish --tag latest');
   await page.getByText('scribe@demo asks').waitFor();
-  await page.getByRole('link', { name: 'Inbox, 1 waiting' }).waitFor();
+  await page.getByRole('link', { name: '1 waiting: Inbox' }).waitFor();
   await page.getByRole('contentinfo').getByText('1 needs you').waitFor();
   await expect.poll(() => page.title()).toBe('(1) Gantry');
   await page.getByRole('button', { name: 'Answer' }).click();

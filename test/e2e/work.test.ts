@@ -1,5 +1,6 @@
 /** Work on the real product: a run from its form, the board and the graph as they move, proofs in place, gate and ledger. */
-import { writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { axe, type Browser, focusedName, openBrowser, type Page, type Visit, visit } from './support/browser.ts';
@@ -302,4 +303,49 @@ test('the ledger shows what happened as it happens, by kind, and its verdict nam
   await page.keyboard.press('v');
   await page.locator('[data-verdict="sound"]').getByText('The ledger holds').waitFor();
   expect(first.errors).toEqual([]);
+});
+
+test('what a bot changed on its branch is beside its pane, and is merged after its plan was shown', async () => {
+  const { page, errors } = first;
+  const git = (...words: string[]) =>
+    execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...words], {
+      cwd: gantry.workspace,
+      encoding: 'utf8',
+    });
+  git('init', '-q', '-b', 'main');
+  git('add', 'wordcount');
+  git('commit', '-q', '-m', 'The sample');
+  const team = join(gantry.workspace, '.gantry', 'teams', 'code');
+  mkdirSync(team, { recursive: true });
+  writeFileSync(join(team, 'team.yaml'), 'bots:\n  - bot: coder\n    harness: shell\n    worktree: true\n');
+  const up = await gantry.cli('teams', 'up', 'code', '--json');
+  expect([up.code, up.err]).toEqual([0, '']);
+  await page.goto(`${gantry.origin}/floor`);
+  await page.locator('[data-bot="coder@code"]', { hasText: 'Idle' }).waitFor();
+  await gantry.cli(
+    'agents',
+    'input',
+    'coder@code',
+    'echo shorter > wordcount/README.md; echo ready-$((1+1))',
+    '--key',
+    'Enter',
+  );
+  await expect.poll(async () => (await gantry.cli('agents', 'capture', 'coder@code')).out).toMatch(/^ready-2/m);
+  await page.locator('[data-bot="coder@code"]').click();
+  await page.getByRole('tab', { name: 'Changes' }).click();
+  const changes = page.getByRole('tabpanel', { name: 'Changes' });
+  await changes.locator('[data-change]', { hasText: 'README.md' }).waitFor();
+  await changes.locator('[data-line="added"]', { hasText: 'shorter' }).waitFor();
+  expect(await axe(page)).toEqual([]);
+  await changes.getByRole('button', { name: 'Merge' }).click();
+  const dialog = page.getByRole('dialog', { name: /Merge the work of coder/ });
+  await dialog.getByRole('textbox', { name: /Commit message/ }).fill('Shorten the README');
+  await dialog.getByRole('list').waitFor();
+  expect(git('log', '--oneline')).not.toContain('Shorten');
+  await page.keyboard.press('Control+Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await changes.getByText('It has changed nothing yet.').waitFor();
+  expect(git('log', '--oneline')).toContain('Shorten the README');
+  // Refused plans before the message was typed are lines of the browser; nothing else may be there.
+  expect(errors.filter((text) => !/status of (400|409)/.test(text))).toEqual([]);
 });

@@ -45,7 +45,15 @@ export function Board({
     return <Empty>No step matches “{filter}”.</Empty>;
   if (waves || narrow) {
     const shown = narrow && !waves ? groups.filter((group) => group.nodes.length > 0 || group.key === 'need') : groups;
-    return <NodeList groups={shown} headings label={waves ? 'Steps by wave' : 'Steps'} propsOf={propsOf} />;
+    return (
+      <NodeList
+        groups={shown}
+        headings
+        label={waves ? 'Steps by wave' : 'Steps'}
+        propsOf={propsOf}
+        perRow={narrow ? 1 : selected === null ? 4 : 3}
+      />
+    );
   }
   return (
     <div className="grid min-h-0 flex-1 auto-cols-[minmax(168px,1fr)] grid-flow-col overflow-x-auto">

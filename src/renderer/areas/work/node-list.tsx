@@ -8,19 +8,31 @@ import { NodeCard, type NodeCardProps } from './node-card.tsx';
 type Row =
   | { readonly kind: 'heading'; readonly key: string; readonly title: string; readonly count: number }
   | { readonly kind: 'empty'; readonly key: string; readonly text: string }
-  | { readonly kind: 'node'; readonly key: string; readonly node: Card };
+  | { readonly kind: 'nodes'; readonly key: string; readonly nodes: readonly Card[] };
 
-function rowsOf(groups: readonly NodeGroup[], headings: boolean): Row[] {
+function rowsOf(groups: readonly NodeGroup[], headings: boolean, perRow: number): Row[] {
   return groups.flatMap((group): Row[] => [
     ...(headings ? [{ kind: 'heading' as const, key: group.key, title: group.title, count: group.nodes.length }] : []),
     ...(group.nodes.length === 0 && group.empty !== ''
       ? [{ kind: 'empty' as const, key: `${group.key}-empty`, text: group.empty }]
       : []),
-    ...group.nodes.map((node) => ({ kind: 'node' as const, key: `${node.dagId} ${node.nodeId}`, node })),
+    ...inRows(group.nodes, perRow).map((nodes) => ({
+      kind: 'nodes' as const,
+      key: `${nodes[0]?.dagId} ${nodes[0]?.nodeId}`,
+      nodes,
+    })),
   ]);
 }
 
+function inRows(nodes: readonly Card[], perRow: number): (readonly Card[])[] {
+  return Array.from({ length: Math.ceil(nodes.length / perRow) }, (_, row) =>
+    nodes.slice(row * perRow, (row + 1) * perRow),
+  );
+}
+
 export interface NodeListProps {
+  /** Cards beside each other. */
+  readonly perRow?: number;
   readonly groups: readonly NodeGroup[];
   readonly headings: boolean;
   /** Names the list for a screen reader. */
@@ -28,13 +40,13 @@ export interface NodeListProps {
   readonly propsOf: (node: Card) => Omit<NodeCardProps, 'node'>;
 }
 
-export function NodeList({ groups, headings, label, propsOf }: NodeListProps) {
+export function NodeList({ groups, headings, label, propsOf, perRow = 1 }: NodeListProps) {
   const scroll = useRef<HTMLDivElement>(null);
-  const rows = rowsOf(groups, headings);
+  const rows = rowsOf(groups, headings, perRow);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroll.current,
-    estimateSize: (index) => (rows[index]?.kind === 'node' ? 84 : 36),
+    estimateSize: (index) => (rows[index]?.kind === 'nodes' ? 84 : 36),
     getItemKey: (index) => rows[index]?.key ?? index,
     overscan: 8,
   });
@@ -59,7 +71,13 @@ export function NodeList({ groups, headings, label, propsOf }: NodeListProps) {
                 </h2>
               )}
               {row.kind === 'empty' && <p className="px-0.5 text-meta text-faint">{row.text}</p>}
-              {row.kind === 'node' && <NodeCard node={row.node} {...propsOf(row.node)} />}
+              {row.kind === 'nodes' && (
+                <div className="grid gap-2" style={{ gridTemplateColumns: `repeat(${perRow}, minmax(0, 1fr))` }}>
+                  {row.nodes.map((node) => (
+                    <NodeCard key={`${node.dagId} ${node.nodeId}`} node={node} {...propsOf(node)} />
+                  ))}
+                </div>
+              )}
             </li>
           );
         })}

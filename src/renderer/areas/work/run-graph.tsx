@@ -50,8 +50,10 @@ function StepNode({ data: { card, lit, direction }, selected }: NodeProps<GraphN
     </div>
   );
 }
-/** Never larger than its text elsewhere on the page, and never so small that it cannot be read. */
-const fit = { padding: 0.1, maxZoom: 1, minZoom: 0.5 };
+/** Never larger than its text elsewhere on the page, and never so small at first that it cannot be read. */
+const smallest = 0.75;
+/** Around the whole, with room for the loops beside it; in the graph's own pixels. */
+const margin = 48;
 
 const nodeTypes = { step: StepNode };
 
@@ -80,7 +82,7 @@ export function RunGraph(props: RunGraphProps) {
 
 function Graph({ flow, selected, onOpen, direction }: RunGraphProps) {
   const box = useRef<HTMLDivElement>(null);
-  const { fitView, setCenter, getZoom } = useReactFlow();
+  const { setCenter, getZoom } = useReactFlow();
   const waits = useMemo(() => flow.edges.filter((edge) => edge.type === 'blocked_by'), [flow.edges]);
   // Positions change only with the shape of the run, never with a status.
   const shape = JSON.stringify([flow.nodes.map((node) => [node.nodeId, node.depth]), waits]);
@@ -125,15 +127,30 @@ function Graph({ flow, selected, onOpen, direction }: RunGraphProps) {
     [flow.edges, lit],
   );
 
-  // Fits again when the run is another, has another shape, or has another place: a step was opened beside it.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the shape stands for what is fitted
+  /** The whole run where it can be read, else the chosen step, or the first that is open, in the middle. */
+  function show(width: number, height: number): void {
+    const all = [...positions.values()];
+    const right = Math.max(0, ...all.map((at) => at.x)) + nodeWidth;
+    const bottom = Math.max(0, ...all.map((at) => at.y)) + nodeHeight;
+    const whole = Math.min(1, width / (right + 2 * margin), height / (bottom + 2 * margin));
+    const zoom = Math.max(whole, smallest);
+    const open = flow.nodes.find((node) => ['needs_you', 'working', 'checking', 'failed'].includes(node.status));
+    const at = whole >= smallest ? undefined : positions.get(selected ?? open?.nodeId ?? flow.nodes[0]?.nodeId ?? '');
+    const middle =
+      at === undefined ? { x: right / 2, y: bottom / 2 } : { x: at.x + nodeWidth / 2, y: at.y + nodeHeight / 2 };
+    void setCenter(middle.x, middle.y, { zoom });
+  }
+  const showNow = useRef(show);
+  showNow.current = show;
+  // Again when the run is another, has another shape, or has another place because a step was opened beside it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the shape stands for what is shown
   useEffect(() => {
     const element = box.current;
     if (element === null) return;
-    const observer = new ResizeObserver(() => void fitView(fit));
+    const observer = new ResizeObserver(() => showNow.current(element.clientWidth, element.clientHeight));
     observer.observe(element);
     return () => observer.disconnect();
-  }, [fitView, shape, flow.dagId, direction]);
+  }, [shape, flow.dagId, direction]);
 
   function open(nodeId: string): void {
     const card = flow.nodes.find((node) => node.nodeId === nodeId);
@@ -192,8 +209,6 @@ function Graph({ flow, selected, onOpen, direction }: RunGraphProps) {
         multiSelectionKeyCode={null}
         minZoom={0.1}
         maxZoom={1.5}
-        fitView
-        fitViewOptions={fit}
         ariaLabelConfig={spoken}
         aria-label={`Graph of ${flow.title}`}
       >
