@@ -296,6 +296,21 @@ for (const decision of ['approve', 'reject'] as const) {
     return `dialog gone after ${gone} ms; the model was told: ${told.slice(0, 200)}; ${history.join(' → ')}`;
   });
 }
+await scene('a question that expired stays on the screen for the person at the pane', async () => {
+  await open(bot);
+  rmSync(join(work, 'made'), { force: true });
+  assert.equal((await bot.deliver(message('RUNSHELL at last'))).state, 'verified');
+  await until('the question', () => bot.explain().approvals.length === 1, bot);
+  await until('the dialog', () => bot.explain().bottom.join('\n').includes('Do you want to proceed?'), bot);
+  people.expire(String(bot.explain().approvals[0]));
+  await settle();
+  assert.deepEqual([bot.state().state, bot.explain().approvals], ['needs_you', []]);
+  assert.ok(bot.explain().bottom.join('\n').includes('Do you want to proceed?'), 'the dialog is gone');
+  await bot.input({ text: '1' });
+  await open(bot);
+  assert.ok(existsSync(join(work, 'made')));
+  return history.join(' → ');
+});
 await scene('two questions of one turn: the first is answered in the pane, the second elsewhere', async () => {
   await open(bot);
   const before = people.held.length;
