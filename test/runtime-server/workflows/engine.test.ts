@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { factoryEvents } from '../../../src/contracts/factory/events.ts';
@@ -143,6 +143,18 @@ test('a bot in its pane is handed its step, proves it by a file with its own tok
   ).toEqual(['proven', 'proven', 'proven']);
   events.close();
   expect((await engine.ledger.verify()).ok).toBe(true);
+
+  // The receipt names the file by its hash: what was changed or taken away since proves nothing, and is said.
+  const path = `${node}/proofs/${proof.body.receiptId}`;
+  const file = join(engine.workspace, String(proof.body.path));
+  chmodSync(file, 0o600);
+  writeFileSync(file, 'a screw was fine!');
+  expect(await engine.call('GET', path)).toMatchObject({
+    status: 409,
+    body: { error: { fact: expect.stringContaining('it has been changed') } },
+  });
+  rmSync(file);
+  expect(await engine.call('GET', path)).toMatchObject({ status: 404 });
 });
 
 test('a file that is too large, cut off, or not what was asked for leaves nothing behind', async () => {

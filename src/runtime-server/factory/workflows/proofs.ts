@@ -2,6 +2,8 @@
  * Files that prove lines of nodes (gaps.md C, "Node verbs"): streamed in, kept by their hash, the receipt is the ledger's id.
  * Must not know HTTP beyond the parts of a form.
  */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { largestProof } from '../../../contracts/factory/workflow-routes.ts';
@@ -92,9 +94,37 @@ export function createProofs(deps: WorkflowDeps & { readonly scheduler: Schedule
           'See its page for the files there are.',
         );
       }
-      return { file: join(deps.workspace, found.path), name: found.name, mime: found.mime, size: found.size };
+      const { name, mime, size } = found;
+      const file = join(deps.workspace, found.path);
+      const now = await hashOf(file);
+      if (now === found.sha256) return { file, name, mime, size };
+      if (now === null) {
+        throw new AppError(
+          'not_found',
+          `The file of receipt ${receiptId} is no longer at ${file}.`,
+          'Put it back from a backup.',
+        );
+      }
+      throw new AppError(
+        'refused',
+        `${file} is not the file that receipt ${receiptId} recorded: it has been changed.`,
+        `Put back the file with the SHA-256 ${found.sha256}, or have the line proven again.`,
+        { status: 409 },
+      );
     },
   };
+}
+
+/** SHA-256 of what lies there now; null when nothing does. A file that was changed proves nothing. */
+async function hashOf(file: string): Promise<string | null> {
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+    return hash.digest('hex');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 function mayProve(node: RunNode, by: Caller): void {

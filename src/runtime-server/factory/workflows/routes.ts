@@ -1,5 +1,5 @@
 /** The edge of workflows: contract → service. Knows principals; must not know rules. */
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../../contracts/common/errors.ts';
@@ -147,19 +147,11 @@ function nodeRoutes(deps: RouteDeps): BoundRoute[] {
     }),
     bind(table.readProof, async ({ params, response }) => {
       const proof = await deps.proofs.find(params, params.receiptId);
-      const size = statSync(proof.file, { throwIfNoEntry: false })?.size;
-      if (size === undefined) {
-        throw new AppError(
-          'not_found',
-          `The file of receipt ${params.receiptId} is no longer at ${proof.file}.`,
-          'Put it back from a backup.',
-        );
-      }
       const shown = shownAs(proof.mime);
       const name = encodeURIComponent(proof.name);
       response.writeHead(200, {
         'content-type': shown ?? 'application/octet-stream',
-        'content-length': size,
+        'content-length': proof.size,
         'content-disposition': `${shown === null ? 'attachment' : 'inline'}; filename*=UTF-8''${name}`,
         // What a bot uploaded must never run as a page of ours.
         'content-security-policy': "default-src 'none'; sandbox",

@@ -44,9 +44,9 @@ export function proofFileOf(
   dagId: string,
   seq: number,
   receipt: number,
-): { path: string; name: string; mime: string; size: number } | null {
-  const row = tx.get<{ path: string; name: string; mime: string; size: number }>(
-    'SELECT path, name, mime, size FROM factory_proof WHERE dag_id = ? AND seq = ? AND receipt = ? AND path IS NOT NULL',
+): { sha256: string; path: string; name: string; mime: string; size: number } | null {
+  const row = tx.get<{ sha256: string; path: string; name: string; mime: string; size: number }>(
+    'SELECT sha256, path, name, mime, size FROM factory_proof WHERE dag_id = ? AND seq = ? AND receipt = ? AND path IS NOT NULL',
     dagId,
     seq,
     receipt,
