@@ -41,7 +41,7 @@ const ModelsFile = z.strictObject({
         .min(0.01)
         .max(24 * 60)
         .optional(),
-      usd: Dollars.nullable().optional(),
+      usd: z.number().gt(0).nullable().optional(),
       dailyUsd: Dollars.nullable().optional(),
     })
     .optional(),

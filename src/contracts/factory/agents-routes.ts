@@ -80,7 +80,8 @@ export const agentTranscript = defineRoute({
   op: 'agentTranscript',
   area,
   errors,
-  summary: 'What the pane printed, as plain text in pieces; next is null once it is gone and all is read',
+  summary:
+    'What the pane printed, or a hosted bot said and did, as plain text in pieces; next is null once it is gone and all is read',
   method: 'GET',
   path: `${base}/agents/:id/transcript`,
   auth: readers,

@@ -17,7 +17,7 @@ export const TurnLimitsFile = z.strictObject({
     .max(24 * 60)
     .optional()
     .meta({ description: 'Without waiting for a person.' }),
-  usd: z.number().min(0).optional().meta({ description: 'Dollars; needs a known price.' }),
+  usd: z.number().gt(0).optional().meta({ description: 'Dollars; needs a known price.' }),
 });
 
 export const BotSlug = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'lowercase letters, digits, "_" and "-", at most 64');
