@@ -10,7 +10,7 @@ import { toDelivery } from '../model.ts';
 import { readDelivery } from '../store/deliveries.ts';
 import type { Run, RunNode } from '../workflows/model.ts';
 import { loadRun } from '../workflows/store/runs.ts';
-import { heldNode, lastMove, nextNode, provenLines, runOfNode } from '../workflows/store/why.ts';
+import { heldNode, lastMove, lastMoveOfRun, nextNode, provenLines, runOfNode } from '../workflows/store/why.ts';
 import { type Because, type Told, type WhyFacts, whyBot, whyDelivery, whyNode, whyRun } from './sentences.ts';
 
 export interface WhyDeps {
@@ -90,9 +90,9 @@ function ofNode(tx: Read, facts: WhyFacts, { run, node }: Place): Why {
 
 function ofRun(tx: Read, facts: WhyFacts, run: Run): Why {
   const told = whyRun(facts, run);
-  const moves = [...run.nodes.values()].flatMap((node) => lastMove(tx, node.dagId, node.seq) ?? []);
-  const last = moves.length === 0 ? null : iso(Math.max(...moves.map((move) => move.at)));
-  return answerOf(tx, { kind: 'run', id: run.dagId, dagId: run.dagId, title: run.title }, told, last);
+  const last = lastMoveOfRun(tx, run.dagId);
+  const subject = { kind: 'run' as const, id: run.dagId, dagId: run.dagId, title: run.title };
+  return answerOf(tx, subject, told, last === null ? null : iso(last));
 }
 
 /** Receipts of nodes come from their moves; those of the subject follow from the ledger. */

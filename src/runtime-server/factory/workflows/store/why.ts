@@ -37,6 +37,13 @@ export function lastMove(tx: Read, dagId: string, seq: number): { at: number; re
   return tx.get<{ at: number; receipt: number }>(sql, dagId, seq) ?? null;
 }
 
+/** When anything of a run moved last; null before its first move. */
+export function lastMoveOfRun(tx: Read, dagId: string): number | null {
+  return (
+    tx.get<{ at: number | null }>('SELECT max(at) AS at FROM factory_node_move WHERE dag_id = ?', dagId)?.at ?? null
+  );
+}
+
 /** Newest first, each line once. */
 export function provenLines(tx: Read, dagId: string, seq: number, attempt: number): string[] {
   const rows = tx.all<{ line: string }>(
