@@ -1,5 +1,5 @@
 /** What a bot changed on its own branch, beside its pane: the files, the diff, and its three ends, each with its plan first. */
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { GitBranch } from 'lucide-react';
 import { useState } from 'react';
 import { AppError } from '../../../contracts/common/errors.ts';
@@ -7,6 +7,7 @@ import type { Agent } from '../../../contracts/factory/agent.ts';
 import type { WorktreeDiff, WorktreeEnd, WorktreeEnding } from '../../../contracts/factory/worktree-routes.ts';
 import { useServices } from '../../app/services.tsx';
 import type { FactoryApi } from '../../data/api.ts';
+import { keys } from '../../data/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
@@ -15,7 +16,8 @@ import { TextView } from '../../ui/text-view.tsx';
 
 export function BotChanges({ agent }: { agent: Agent }) {
   const { queries } = useServices();
-  const diff = useQuery(queries.diff(agent.id));
+  // A bot works between two events too: what it changed is read again whenever it is looked at.
+  const diff = useQuery({ ...queries.diff(agent.id), staleTime: 0 });
   const none = diff.data === undefined && diff.error instanceof AppError && diff.error.code === 'not_found';
   if (none) {
     return (
@@ -106,6 +108,7 @@ function EndDialog({
   onClose: () => void;
 }) {
   const { api } = useServices();
+  const client = useQueryClient();
   const [message, setMessage] = useState('');
   const { title, about, button } = ends[end];
   const asksCommit = end !== 'discard' && diff.uncommitted > 0;
@@ -125,6 +128,7 @@ function EndDialog({
       focusAct={!asksCommit}
       act={async () => {
         await callEnd(api.factory, end, agent.id, commit, false);
+        await client.invalidateQueries({ queryKey: keys.diff(agent.id) });
       }}
       onClose={onClose}
       fields={
