@@ -1,6 +1,6 @@
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { factoryEvents } from '../../../src/contracts/factory/events.ts';
 import type { NodeCard, NodePage } from '../../../src/contracts/factory/node.ts';
 import type { Flow, RunStarted } from '../../../src/contracts/factory/workflow.ts';
@@ -273,4 +273,39 @@ test('find, fix, prove runs to its end: the bot is asked only when something fai
   const again = await engine.call<RunStarted>('POST', '/runs', { template: 'find-fix-prove', projectId: 'p', params });
   const { body: flow } = await flowOf(engine, again.body.dagId, (one) => one.status !== 'running');
   expect([flow.status, flow.nodes.map((one) => one.status)]).toEqual(['done', ['done', 'skipped', 'skipped']]);
+});
+
+test('a manual gate stands in the inbox over a restart, and its approval opens it with the name of who approved', async () => {
+  const engine = await startEngine();
+  engine.write(
+    '.gantry/templates/gated.json',
+    JSON.stringify({
+      steps: [{ id: 'out', command: 'true', wait_gate: { kind: 'manual', description: 'Read the notes first' } }],
+    }),
+  );
+  const started = await engine.call<RunStarted>('POST', '/runs', { template: 'gated', projectId: 'p' });
+  const { dagId } = started.body;
+  const question = async () => {
+    const live = await engine.desk.live();
+    expect(live).toHaveLength(1);
+    return live[0]?.id ?? '';
+  };
+  const id = await vi.waitFor(question, { timeout: 20_000 });
+  await engine.restart();
+  expect(await vi.waitFor(question, { timeout: 20_000 })).toBe(id);
+  const page = () => engine.call<NodePage>('GET', `/nodes/${dagId}/out`);
+  expect((await page()).body.approval).toMatchObject({ id, state: 'pending', kind: 'wait_gate', source: 'workflow' });
+  const at = new Date().toISOString();
+  const resolvedBy = { user: 'user_local', surface: 'browser' };
+  expect(await engine.desk.answer({ id, decision: 'approve', note: 'read them', resolvedBy, at })).toBe('applied');
+  await flowOf(engine, dagId, (flow) => flow.status === 'done');
+  const { approval, history } = (await page()).body;
+  expect(approval).toMatchObject({ id, state: 'resolved', decision: 'approve', note: 'read them' });
+  expect(history.find((move) => move.cause === 'gate_open')).toMatchObject({
+    actor: 'user_local',
+    detail: 'read them',
+  });
+  // There is nothing left to answer or to open.
+  expect(await engine.desk.answer({ id, decision: 'reject', note: null, resolvedBy, at })).toBe('gone');
+  expect((await engine.call('POST', `/nodes/${dagId}/out/gate`, {})).status).toBe(409);
 });
