@@ -200,6 +200,16 @@ test('a question that takes more than yes or no is left to the pane, and so is o
   expect(bot.explain().steps.at(-1)?.evidence).toContain('the disk is full');
 });
 
+test('a program that asks without end fills no inbox: twenty questions wait, the rest stays in the pane', async () => {
+  const before = scratch.people.held.length;
+  const asked = Array.from({ length: 20 }, (_, index) => bot.hook('PermissionRequest', question(`make ${index}`)));
+  await eventually(() => bot.explain().approvals.length === 20);
+  expect(await bot.hook('PermissionRequest', question('one more'))).toEqual({});
+  expect(scratch.people.held).toHaveLength(before + 20);
+  await bot.hook('Stop', {});
+  expect(await Promise.all(asked)).toEqual(Array.from({ length: 20 }, () => ({})));
+});
+
 test('a hook whose connection was cut comes back to the same approval', async () => {
   const cut = new AbortController();
   const first = await ask(question(), cut.signal);

@@ -24,6 +24,8 @@ import {
 const hookReturnsMs = 5000;
 /** After a restart the waiting hooks have this long to ask again. */
 const askAgainMs = 10_000;
+/** A program asks one thing at a time, its sub-agents a few; more would only bury the person's inbox. */
+const mostOpen = 20;
 /** Ends of the main turn: none of its questions can be open any more. */
 const turnEnds: ReadonlySet<string> = new Set(['Stop', 'StopFailure', 'SessionEnd']);
 
@@ -184,6 +186,10 @@ export function createPermissions(context: DriverContext): Permissions {
       judge.event('hook', 'PermissionRequest', payload);
       context.poke();
       if (question === null) return {};
+      if (open.size >= mostOpen && !open.has(question.call)) {
+        note(`not asked as an approval: ${open.size} questions wait already`);
+        return {};
+      }
       if (away.signal.aborted) throw takenUp();
       const entry = open.get(question.call) ?? begin(question, payload);
       entry.hooks += 1;
