@@ -3,7 +3,7 @@
  * is specified and not built: it says so with exit code 2.
  */
 import type { Option, Part, Verb } from './command.ts';
-import { ledgerExport, ledgerQuery, ledgerVerify, mail } from './work-engine/catalogue.ts';
+import { ledgerExport, ledgerQuery, ledgerVerify, mail, peers, runs, steer, vault } from './work-engine/catalogue.ts';
 import { workflows, workspace } from './workflows/catalogue.ts';
 
 const unbuilt = (name: string, about: string): Verb => ({ name, about });
@@ -109,6 +109,7 @@ const agents: Part = {
       about: 'Check which harnesses are installed and signed in',
       load: () => import('./verbs/doctor.ts').then((m) => m.agentsDoctor),
     },
+    runs,
   ],
 };
 
@@ -226,8 +227,8 @@ const orchestration: Part = {
       load: () => import('./verbs/orchestration.ts').then((m) => m.threads),
     },
     mail,
-    unbuilt('steer', 'Checkpoint, consult, interrupt with a note'),
-    unbuilt('peers', 'Programs registered on this computer'),
+    steer,
+    peers,
   ],
 };
 
@@ -257,12 +258,6 @@ const gate: Part = {
       load: () => import('./approvals/gate.ts').then((m) => m.check),
     },
   ],
-};
-
-const vault: Part = {
-  name: 'vault',
-  about: 'Secrets for bots, by name, never printed',
-  verbs: [unbuilt('set', 'Keep a secret'), unbuilt('ls', 'List names'), unbuilt('rm', 'Forget a secret')],
 };
 
 const tools: Part = {

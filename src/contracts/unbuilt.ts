@@ -38,8 +38,6 @@ function table(
   }));
 }
 
-const factory = table('factory', 'factory', 'both', []);
-
 const queueLines: Line[] = [
   ['POST', '', 'create a task'],
   ['GET', '', 'list tasks'],
@@ -237,7 +235,6 @@ const computerUse = table('computer-use', 'plain', 'cloud', [
 ]);
 
 export const unbuiltRoutes: readonly UnbuiltRoute[] = [
-  ...factory,
   ...workQueue,
   ...toolServer,
   ...computers,

@@ -1,7 +1,7 @@
-/** The parts `workflows` and `workspace` of the command line, with the words of their help. A verb without `load` is not built yet. */
-import type { Option, Part, Verb } from '../command.ts';
+/** The parts `workflows` and `workspace` of the command line, with the words of their help.. */
+import type { Option, Part } from '../command.ts';
+import { leases, plans, tickets, triggers } from '../work-engine/catalogue.ts';
 
-const unbuilt = (name: string, about: string): Verb => ({ name, about });
 const node = '<run> <node>';
 const nodeHelp = '<node> is the id of a node, or of its step.';
 
@@ -205,8 +205,9 @@ export const workspace: Part = {
       mutation: true,
       load: () => import('../approvals/approvals.ts').then((m) => m.reject),
     },
-    unbuilt('tickets', 'List tickets'),
-    unbuilt('plans', 'Draft, refine and run a plan'),
-    unbuilt('leases', 'Claim a path or a name for a while'),
+    tickets,
+    triggers,
+    plans,
+    leases,
   ],
 };

@@ -209,7 +209,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const server = createHttpServer((request, response) => void dispatcher.handle(request, response));
     const port = await listenOnLoopback(server, 0, '--engine-port');
     const url = `http://127.0.0.1:${port}`;
-    writeFileSync(join(home, 'run', 'url'), `${url}\n`);
+    writeFileSync(join(home, 'run', 'url'), `${url}\n`, { mode: 0o600 });
     await desk.start();
     await factory.start();
     const close = async () => {
