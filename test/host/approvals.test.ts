@@ -1,4 +1,6 @@
 /** Approvals from the asker on the computer to the person in the cloud and back: real HTTP, signatures and stores. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { Approval } from '../../src/contracts/approvals/approval.ts';
@@ -7,7 +9,7 @@ import { bind } from '../../src/kit/http/types.ts';
 import { actionHash } from '../../src/kit/signing/action-hash.ts';
 import { signedHeaders } from '../../src/kit/signing/signature.ts';
 import type { ApprovalAnswer, ApprovalAsk } from '../../src/runtime-server/approvals/index.ts';
-import { movableClock, signIn, startPair } from './support.ts';
+import { movableClock, scratchHome, signIn, startPair } from './support.ts';
 
 type Pair = Awaited<ReturnType<typeof startPair>>;
 
@@ -339,5 +341,59 @@ test('approval events come through the cloud’s stream alone, with ids that lea
     // Passed on as it is: the engine answers `reset`.
     await expect.poll(() => heads.at(-1)).toBe(unknown);
     lost.close();
+  }
+});
+
+test('an answer given while the computer is away reaches it when both are back, and acts once', async () => {
+  const home = scratchHome();
+  const before = await startPair({ home });
+  const keyed = { ...push, dedupeKey: 'gate:dag_1:node_1:1' };
+  const asked = await before.desk.ask(keyed);
+  await pending(before);
+  await before.stopEngine();
+  expect((await resolve(before, asked.id, { decision: 'approve' })).status).toBe(200);
+  await before.close();
+  const after = await startPair({ home });
+  await expect
+    .poll(async () => (await after.desk.get(asked.id))?.approval.decision, { timeout: 10_000 })
+    .toBe('approve');
+  // Decided, but nobody has acted on it until whoever asked is back.
+  expect((await after.desk.get(asked.id))?.approval.appliedAt).toBeNull();
+  const again = await after.desk.ask(keyed);
+  expect([again.id, await again.answer]).toMatchObject([asked.id, { kind: 'approve' }]);
+  expect((await after.desk.get(asked.id))?.approval.appliedAt).toMatch(/^20/);
+  expect((await after.desk.ask(keyed)).id).not.toBe(asked.id);
+});
+
+test('what was signed for the cloud is not signed for the computer, and the other way round', async () => {
+  const pair = await startPair({});
+  const { key, runtimeId } = pair.device;
+  const sign = (method: string, path: string, body: string) =>
+    signedHeaders({ key, runtimeId, now: Date.now }, { method, path, body });
+  const path = '/api/v1/runtime/approvals/apr_00000000000000000000000000';
+  const up = sign('PUT', path, '{}');
+  const down = sign('POST', '/api/v1/runtime/approval-answers', '{}');
+  const captured = { token: null, body: {} };
+  expect((await pair.callEngine('POST', '/api/v1/runtime/approval-answers', { ...captured, headers: up })).status).toBe(
+    401,
+  );
+  expect((await pair.callWeb('PUT', path, { ...captured, headers: down })).status).toBe(401);
+  // The engine has no door for questions and the cloud none for answers.
+  expect((await pair.callEngine('PUT', path, { ...captured, headers: up })).status).toBe(404);
+  expect((await pair.callWeb('POST', '/api/v1/runtime/approval-answers', { ...captured, headers: down })).status).toBe(
+    404,
+  );
+});
+
+test('the computer’s identity lies sealed: neither its token nor its key stands in any file', async () => {
+  const home = scratchHome();
+  const pair = await startPair({ home });
+  const { token, key } = pair.device;
+  await pair.close();
+  const files = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  expect(files.length).toBeGreaterThan(3);
+  for (const file of files) {
+    const bytes = readFileSync(join(file.parentPath, file.name));
+    for (const secret of [token, key]) expect([file.name, bytes.includes(secret)]).toEqual([file.name, false]);
   }
 });
