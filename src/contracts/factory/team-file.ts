@@ -45,7 +45,10 @@ const bot = {
   machine: z.string().min(1).optional(),
   command: z.string().min(1).optional().meta({ description: 'For custom (and shell): what runs in the pane.' }),
   cwd: z.string().min(1).optional().meta({ description: 'Absolute, ~/…, or relative to the workspace.' }),
-  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string()).optional(),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())
+    .optional()
+    .meta({ description: '`vault:<NAME>` puts that secret of the vault in.' }),
   worktree: z.boolean().optional(),
 };
 
