@@ -10,12 +10,13 @@ import type { Store } from '../../kit/store/store.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import type { FactoryLog } from './deps.ts';
 import type { BotSpec, HarnessBot, Harnesses } from './harness/harness.ts';
-import { type HostedBot, type HostedSpec, hostedSpec } from './hosted/index.ts';
+import type { HostedBot, HostedSpec } from './hosted/index.ts';
+import { createHosting, type HostingEntry } from './hosting.ts';
 import { type Member, paneOf, showAgent } from './member.ts';
 import { type AgentRecord, addressOf, type Shown, shownAfterExit } from './model.ts';
 import { labelsOf, specFromLabels } from './pane-labels.ts';
 import { addPane, endPane, ensureAgent, readAgents, removePane, saveShown, saveSpec } from './store/agents.ts';
-import type { ResolvedBot, ResolvedTeam } from './team-file/resolve.ts';
+import type { ResolvedTeam } from './team-file/resolve.ts';
 
 /** Closed panes whose journals are kept for one agent, beside the newest. */
 const keptPanes = 2;
@@ -68,20 +69,10 @@ export interface RegistryDeps {
   readonly workOf: (address: string) => Pick<Agent, 'currentNode' | 'proof'>;
 }
 
-interface Entry {
-  id: string;
+interface Entry extends HostingEntry {
   team: string;
   slug: string;
-  address: string;
-  definition: ResolvedBot | null;
   spec: BotSpec | null;
-  panes: string[];
-  live: boolean;
-  shown: Shown;
-  hosted: boolean;
-  bot: HarnessBot | null;
-  hostedBot: HostedBot | null;
-  release: () => void;
 }
 
 export function createRegistry(deps: RegistryDeps): Registry {
@@ -168,37 +159,14 @@ export function createRegistry(deps: RegistryDeps): Registry {
     openGate(entry);
   };
 
-  /** Hosted bots live while their team is up; what their file says holds from their next turn on. */
-  const host = (entry: Entry, team: ResolvedTeam, bot: ResolvedBot) => {
-    const spec = hostedSpec(entry.id, entry.address, team, bot);
-    if (entry.hostedBot !== null) {
-      entry.hostedBot.update(spec);
-      return;
-    }
-    const hosted = deps.attachHosted(spec);
-    entry.live = true;
-    entry.hosted = true;
-    entry.bot = hosted;
-    entry.hostedBot = hosted;
-    const offState = hosted.onState((state) => show(entry, state));
-    const offGate = hosted.onGate(() => openGate(entry));
-    entry.release = () => {
-      offState();
-      offGate();
-      hosted.close();
-      entry.bot = null;
-      entry.hostedBot = null;
-      entry.release = () => {};
-    };
-    show(entry, hosted.state());
-    openGate(entry);
-  };
-  const unhost = (entry: Entry, reason: string) => {
-    entry.release();
-    entry.live = false;
-    entry.hosted = false;
-    show(entry, { state: 'offline', reason, since: deps.clock.now() });
-  };
+  const hosting = createHosting<Entry>({
+    attach: deps.attachHosted,
+    find: (address) => byAddress.get(address) ?? null,
+    all: () => entries.values(),
+    show: (entry, shown) => show(entry, shown),
+    openGate,
+    now: () => deps.clock.now(),
+  });
 
   const ended = (entry: Entry, paneId: string, shown: Shown) => {
     stopping.delete(paneId);
@@ -337,23 +305,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
         entry.definition = bot;
         positions.set(entry.address, index);
       });
-      for (const team of teams) {
-        for (const bot of team.bots) {
-          const entry = byAddress.get(addressOf(bot.slug, team.name));
-          if (entry === undefined || bot.binding.type !== 'hosted') continue;
-          if (entry.hosted || !entry.live) {
-            if (isUp(team.name)) host(entry, team, bot);
-            else if (entry.hosted) unhost(entry, 'its team was stopped');
-          }
-        }
-      }
-      for (const entry of entries.values()) {
-        if (entry.hosted && entry.definition?.binding.type !== 'hosted') unhost(entry, 'its team file has it no more');
-        // A bot that was hosted when Gantry ended has no pane that would tell of its end.
-        else if (!entry.live && entry.shown.state !== 'offline' && entry.panes.length === 0) {
-          unhost(entry, 'its team is not up');
-        }
-      }
+      hosting.follow(teams, isUp);
     },
 
     agents: (team) => sorted(team).map(toAgent),
@@ -390,7 +342,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     async stop(agentId) {
       const entry = entries.get(agentId);
       if (entry?.hosted === true) {
-        unhost(entry, 'stopped');
+        hosting.end(entry, 'stopped');
         return;
       }
       const paneId = entry?.panes.at(-1);

@@ -223,6 +223,20 @@ test.each(vendors.flatMap((vendor) => garbage.map(([what, body, type]) => [vendo
   },
 );
 
+const unended: Record<Vendor, string> = {
+  anthropic: `event: message_start\ndata: ${JSON.stringify({ type: 'message_start', message: { id: 'm', type: 'message', role: 'assistant', model: 'x', content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 1, output_tokens: 1 } } })}\n\nevent: content_block_start\ndata: ${JSON.stringify({ type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 't', name: 'file_read', input: {} } })}\n\n`,
+  openai: `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'x', choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: 't', function: { name: 'file_read', arguments: '{"pa' } }] }, finish_reason: null }] })}\n\n`,
+  google: `data: ${JSON.stringify({ candidates: [{ content: { role: 'model', parts: [{ functionCall: { name: 'file_read', args: {} } }] } }] })}\n\n`,
+};
+test.each(vendors)(
+  '%s: a stream that ends in good order but without its end mark is cut: its call is not carried out',
+  async (vendor) => {
+    const seen = await run(vendor, replies({ kind: 'garbage', body: unended[vendor], type: 'text/event-stream' }));
+    expect(seen.end).toMatchObject({ how: 'fault', fault: { kind: 'cut' } });
+    expect(seen.called).toEqual([]);
+  },
+);
+
 test.each(vendors)('%s: nobody there is said with the reason', async (vendor) => {
   const gone = createServer();
   const port = await new Promise<number>((resolve) =>

@@ -193,16 +193,16 @@ test('a folder that is swapped for a link all the while never leads a read or a 
     }
   })();
   const seen = new Map<string, number>();
-  for (let round = 0; round < 1500; round += 1) {
+  const met = () => (seen.get('inside') ?? 0) > 20 && (seen.get('refused') ?? 0) > 20;
+  // Until both sides of the race were met often enough, however slow the machine is.
+  for (let round = 0; round < 400 || (!met() && round < 20_000); round += 1) {
     const what = await read('swap/secret.txt').catch((error: AppError) => error.code);
     seen.set(what, (seen.get(what) ?? 0) + 1);
-    await write('swap/other.txt', 'inside').catch(() => {});
+    if (round % 20 === 0) await write('swap/other.txt', 'inside').catch(() => {});
   }
   going = false;
   await swapping;
   untouched();
   expect([...seen.keys()]).not.toContain('SECRET');
-  // Both sides of the race were met.
-  expect(seen.get('inside')).toBeGreaterThan(0);
-  expect(seen.get('refused') ?? 0).toBeGreaterThan(0);
+  expect(met()).toBe(true);
 });
