@@ -3,9 +3,15 @@
  * is specified and not built: it says so with exit code 2.
  */
 import type { Option, Part, Verb } from './command.ts';
+import { ledgerExport, ledgerQuery, ledgerVerify, mail, peers, runs, steer, vault } from './work-engine/catalogue.ts';
+import { workflows, workspace } from './workflows/catalogue.ts';
 
 const unbuilt = (name: string, about: string): Verb => ({ name, about });
 const agentOption: Option = { flags: '--agent <bot>', about: 'only this bot (id, address or name)' };
+const commitOption: Option = {
+  flags: '--commit <message>',
+  about: 'commit what is uncommitted under this message first',
+};
 const paging: readonly Option[] = [
   { flags: '--limit <n>', about: 'at most this many, 1 to 200 (default 50)' },
   { flags: '--cursor <cursor>', about: 'go on where the last page ended' },
@@ -63,6 +69,36 @@ const agents: Part = {
       load: () => import('./verbs/attach.ts').then((m) => m.attach),
     },
     {
+      name: 'diff',
+      args: '<bot>',
+      about: 'Show what a bot changed in its worktree, committed or not',
+      options: [{ flags: '--stat', about: 'only the files, without the diff itself' }],
+      load: () => import('./verbs/worktrees.ts').then((m) => m.diff),
+    },
+    {
+      name: 'merge',
+      args: '<bot>',
+      about: 'Merge a bot’s branch into the checkout it came from',
+      options: [commitOption],
+      mutation: true,
+      load: () => import('./verbs/worktrees.ts').then((m) => m.merge),
+    },
+    {
+      name: 'keep',
+      args: '<bot>',
+      about: 'Keep a bot’s branch for yourself and give the bot a fresh one',
+      options: [{ flags: '--as <branch>', about: 'name of the branch (default: the one it has)' }, commitOption],
+      mutation: true,
+      load: () => import('./verbs/worktrees.ts').then((m) => m.keep),
+    },
+    {
+      name: 'discard',
+      args: '<bot>',
+      about: 'Give a bot a fresh branch; what was not merged is set aside, never deleted',
+      mutation: true,
+      load: () => import('./verbs/worktrees.ts').then((m) => m.discard),
+    },
+    {
       name: 'explain',
       args: '<bot>',
       about: 'Say why a bot is in its state: the rules and the evidence they saw',
@@ -73,6 +109,7 @@ const agents: Part = {
       about: 'Check which harnesses are installed and signed in',
       load: () => import('./verbs/doctor.ts').then((m) => m.agentsDoctor),
     },
+    runs,
   ],
 };
 
@@ -189,67 +226,38 @@ const orchestration: Part = {
       mutation: true,
       load: () => import('./verbs/orchestration.ts').then((m) => m.threads),
     },
-    unbuilt('mail', 'A bot’s inbox'),
-    unbuilt('steer', 'Checkpoint, consult, interrupt with a note'),
-    unbuilt('peers', 'Programs registered on this computer'),
-  ],
-};
-
-const workflows: Part = {
-  name: 'workflows',
-  about: 'Templates and runs',
-  verbs: [
-    unbuilt('templates', 'List templates'),
-    unbuilt('show', 'Show a template'),
-    unbuilt('check', 'Check a template'),
-    unbuilt('save', 'Save a run as a template'),
-    unbuilt('run', 'Start a run'),
-    unbuilt('watch', 'Watch a run'),
-    unbuilt('cancel', 'Cancel a run'),
-    unbuilt('gate', 'Open a wait gate'),
-  ],
-};
-
-const workspace: Part = {
-  name: 'workspace',
-  about: 'Campaigns, steps, proofs and approvals',
-  verbs: [
-    unbuilt('campaigns', 'List campaigns'),
-    unbuilt('board', 'Show a campaign’s board'),
-    unbuilt('nodes', 'List steps'),
-    unbuilt('node', 'Show a step'),
-    unbuilt('claim', 'Take a step'),
-    unbuilt('progress', 'Note progress on a step'),
-    unbuilt('done', 'Finish a step'),
-    unbuilt('fail', 'Give a step up'),
-    unbuilt('retry', 'Try a step again'),
-    unbuilt('skip', 'Skip a step'),
-    unbuilt('proof', 'Upload a proof'),
-    unbuilt('approvals', 'List approvals'),
-    unbuilt('approve', 'Approve'),
-    unbuilt('reject', 'Reject'),
-    unbuilt('tickets', 'List tickets'),
-    unbuilt('plans', 'Draft, refine and run a plan'),
-    unbuilt('leases', 'Claim a path or a name for a while'),
+    mail,
+    steer,
+    peers,
   ],
 };
 
 const ledger: Part = {
   name: 'ledger',
   about: 'The record of what happened',
-  verbs: [
-    unbuilt('query', 'Search the record'),
-    unbuilt('verify', 'Check the chain of hashes'),
-    unbuilt('export', 'Write the record to a file'),
-  ],
+  verbs: [ledgerQuery, ledgerVerify, ledgerExport],
 };
 
-const gate: Part = { name: 'gate', about: 'Policy', verbs: [unbuilt('check', 'May I do this?')] };
-
-const vault: Part = {
-  name: 'vault',
-  about: 'Secrets for bots, by name, never printed',
-  verbs: [unbuilt('set', 'Keep a secret'), unbuilt('ls', 'List names'), unbuilt('rm', 'Forget a secret')],
+const gate: Part = {
+  name: 'gate',
+  about: 'What may be done',
+  verbs: [
+    {
+      name: 'check',
+      args: '<tool>',
+      about: 'May I do this? The policy answers, or a person',
+      more: '<tool> is shell.exec, file.write, or a name of your own. Exit code: 0 yes, 1 no, 5 nobody has answered yet.\nA yes is for this one action, once.',
+      options: [
+        { flags: '--command <command>', about: 'the exact command' },
+        { flags: '--path <path>', about: 'the file or folder, relative to the workspace' },
+        { flags: '--host <host>', about: 'the host that is called' },
+        { flags: '--reason <text>', about: 'why; shown to the person who is asked' },
+        { flags: '--wait <seconds>', about: 'how long to wait for a person (default 50, 0: not at all)' },
+      ],
+      mutation: true,
+      load: () => import('./approvals/gate.ts').then((m) => m.check),
+    },
+  ],
 };
 
 const tools: Part = {
@@ -336,7 +344,14 @@ export const commands: readonly Verb[] = [
   unbuilt('worker', 'Work on tasks of the work queue'),
   unbuilt('admin', 'Plans, flags and keys'),
   unbuilt('pair', 'Pair this computer with a cloud'),
-  unbuilt('why', 'Say why something was refused'),
+  {
+    name: 'why',
+    args: '<what>',
+    about: 'Say in one sentence why a bot, a step, a delivery or a run is as it is',
+    more: '<what> is the name of a bot, or the id of a node, a delivery or a run; with --run also the id of a step.',
+    options: [{ flags: '--run <run>', about: 'the run that the step is of' }],
+    load: () => import('./verbs/why.ts').then((m) => m.why),
+  },
   unbuilt('install', 'Start Gantry with this computer'),
   unbuilt('backup', 'Write a backup'),
   unbuilt('restore', 'Restore a backup'),

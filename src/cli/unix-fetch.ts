@@ -7,7 +7,8 @@ export function createSocketFetch(socketPath: string): Fetch {
   return (input, init = {}) =>
     new Promise((resolve, reject) => {
       const url = new URL(input);
-      const body = typeof init.body === 'string' ? Buffer.from(init.body) : null;
+      const given = init.body;
+      const body = typeof given === 'string' ? Buffer.from(given) : given instanceof Uint8Array ? given : null;
       const headers: Record<string, string> = { host: 'localhost' };
       new Headers(init.headers).forEach((value, name) => {
         headers[name] = value;

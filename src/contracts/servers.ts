@@ -1,6 +1,8 @@
 /** Which server serves which table: the one list behind OpenAPI and the walk over every route. */
+import { approvalRoutes, heldApprovalRoutes } from './approvals/routes.ts';
 import type { Route } from './common/route.ts';
 import { factoryRoutes } from './factory/routes.ts';
+import { deliverTrigger, postTrigger } from './factory/work-engine/trigger-events.ts';
 import { identityRoutes } from './identity/routes.ts';
 
 export interface ServerTable {
@@ -15,12 +17,12 @@ export const serverTables: readonly ServerTable[] = [
     name: 'cloud',
     url: 'http://127.0.0.1:3010',
     description: 'Cloud API and web interface. Factory routes are passed on to the engine.',
-    routes: [...identityRoutes, ...factoryRoutes],
+    routes: [...identityRoutes, ...approvalRoutes, ...factoryRoutes, postTrigger],
   },
   {
     name: 'engine',
     url: 'http://127.0.0.1:3011',
     description: 'Factory engine, also on the Unix socket run/engine.sock in the data folder.',
-    routes: factoryRoutes,
+    routes: [...factoryRoutes, ...heldApprovalRoutes, deliverTrigger],
   },
 ];

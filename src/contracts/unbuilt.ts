@@ -38,54 +38,6 @@ function table(
   }));
 }
 
-const factory = table('factory', 'factory', 'both', [
-  ['GET', '/api/factory/templates', 'workflows templates'],
-  ['GET', '/api/factory/templates/:id', 'workflows show'],
-  ['POST', '/api/factory/templates', 'workflows save'],
-  ['POST', '/api/factory/runs', 'workflows run'],
-  ['GET', '/api/factory/dags/:dagId', 'workflows watch'],
-  ['POST', '/api/factory/dags/:dagId/cancel', 'workflows cancel'],
-  ['GET', '/api/factory/campaigns', 'workspace campaigns'],
-  ['POST', '/api/factory/campaigns', 'workspace campaigns'],
-  ['GET', '/api/factory/campaigns/:id/board', 'workspace board'],
-  ['GET', '/api/factory/projects', 'workspace projects'],
-  ['POST', '/api/factory/projects', 'workspace projects'],
-  ['GET', '/api/factory/nodes', 'workspace nodes'],
-  ['GET', '/api/factory/nodes/:dagId/:nodeId', 'workspace node'],
-  ['POST', '/api/factory/nodes/:dagId/:nodeId/proof', 'workspace proof'],
-  ['POST', '/api/factory/nodes/:dagId/:nodeId/claim', 'workspace claim'],
-  ['POST', '/api/factory/nodes/:dagId/:nodeId/progress', 'workspace progress'],
-  ['POST', '/api/factory/nodes/:dagId/:nodeId/done', 'workspace done'],
-  ['POST', '/api/factory/nodes/:dagId/:nodeId/fail', 'workspace fail'],
-  ['POST', '/api/factory/nodes/:dagId/:nodeId/retry', 'workspace retry'],
-  ['POST', '/api/factory/nodes/:dagId/:nodeId/skip', 'workspace skip'],
-  ['POST', '/api/factory/nodes/:dagId/:nodeId/gate', 'workflows gate'],
-  ['GET', '/api/factory/approvals', 'workspace approvals'],
-  ['POST', '/api/factory/approvals/:id/resolve', 'workspace approve'],
-  ['GET', '/api/factory/tickets', 'workspace tickets'],
-  ['POST', '/api/factory/tickets/:id/close', 'workspace tickets'],
-  ['GET', '/api/factory/triggers', 'workspace triggers'],
-  ['POST', '/api/factory/triggers', 'workspace triggers'],
-  ['DELETE', '/api/factory/triggers/:id', 'workspace triggers'],
-  ['GET', '/api/factory/mail', 'orchestration mail'],
-  ['POST', '/api/factory/mail', 'orchestration mail'],
-  ['GET', '/api/factory/peers', 'orchestration peers'],
-  ['POST', '/api/factory/peers', 'orchestration peers'],
-  ['POST', '/api/factory/steer', 'orchestration steer'],
-  ['POST', '/api/factory/gate', 'gate check'],
-  ['GET', '/api/factory/ledger', 'ledger query'],
-  ['GET', '/api/factory/ledger/verify', 'ledger verify'],
-  ['GET', '/api/factory/ledger/export', 'ledger export'],
-  ['GET', '/api/factory/plans', 'workspace plans'],
-  ['POST', '/api/factory/plans', 'workspace plans'],
-  ['GET', '/api/factory/leases', 'workspace leases'],
-  ['POST', '/api/factory/leases', 'workspace leases'],
-  ['DELETE', '/api/factory/leases/:id', 'workspace leases'],
-  ['GET', '/api/factory/vault', 'vault ls'],
-  ['PUT', '/api/factory/vault/:name', 'vault set'],
-  ['DELETE', '/api/factory/vault/:name', 'vault rm'],
-]);
-
 const queueLines: Line[] = [
   ['POST', '', 'create a task'],
   ['GET', '', 'list tasks'],
@@ -193,10 +145,7 @@ const connectorEvents = [
     'connector-events',
     'plain',
     'cloud',
-    [
-      ['POST', '/mcp/events/callback/:key', 'the event callback'],
-      ['POST', '/webhooks/triggers/:key', 'a trigger'],
-    ],
+    [['POST', '/mcp/events/callback/:key', 'the event callback']],
     'public',
   ),
 ];
@@ -251,17 +200,13 @@ const notifications = table('notifications', 'plain', 'cloud', [
 
 const backbone = [
   ...table('link', 'plain', 'cloud', [
-    ['PUT', '/api/v1/runtime/approvals/:id', 'ask for an approval'],
     ['POST', '/api/v1/runtime/events', 'forward events'],
     ['POST', '/api/v1/runtime/usage', 'report usage'],
     ['GET', '/api/v1/usage', 'usage of a month'],
     ['GET', '/api/v1/usage/budget', 'the budget'],
     ['PUT', '/api/v1/usage/budget', 'the budget'],
   ]),
-  ...table('link', 'plain', 'engine', [
-    ['POST', '/api/v1/runtime/approval-answers', 'answer an approval'],
-    ['POST', '/api/v1/runtime/resync', 'resynchronise'],
-  ]),
+  ...table('link', 'plain', 'engine', [['POST', '/api/v1/runtime/resync', 'resynchronise']]),
   ...table('hosted-computers', 'computers', 'engine', [
     ['POST', '/api/v1/computers/this-device/toolset', 'a toolset call'],
   ]),
@@ -290,7 +235,6 @@ const computerUse = table('computer-use', 'plain', 'cloud', [
 ]);
 
 export const unbuiltRoutes: readonly UnbuiltRoute[] = [
-  ...factory,
   ...workQueue,
   ...toolServer,
   ...computers,

@@ -4,10 +4,14 @@
  */
 import { join } from 'node:path';
 import express from 'express';
+import { approvalMigrations, createApprovals } from '../cloud-api/approvals/index.ts';
 import { createFactoryProxy } from '../cloud-api/factory/index.ts';
 import { createIdentity, identityMigrations } from '../cloud-api/identity/index.ts';
+import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
+import { createDevices, deviceMigrations } from '../cloud-api/link/devices.ts';
 import type { Link } from '../cloud-api/link/link.ts';
 import { createPages } from '../cloud-api/pages/index.ts';
+import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import type { Route } from '../contracts/common/route.ts';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
@@ -17,6 +21,10 @@ import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotenc
 import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
 import { bindUnbuilt } from '../kit/http/unbuilt.ts';
 import type { Ids } from '../kit/ids/ids.ts';
+import { createLanes } from '../kit/lane/create-lanes.ts';
+import { laneMigrations } from '../kit/lane/migrations.ts';
+import { createSealer } from '../kit/secrets/sealer.ts';
+import { createDeviceAuthenticator, signingMigrations } from '../kit/signing/authenticator.ts';
 import { openStore } from '../kit/store/open-store.ts';
 import { createClosing } from './closing.ts';
 import type { OpenDoor } from './doors.ts';
@@ -30,6 +38,10 @@ export interface CloudOptions {
   readonly link: Link;
   readonly linkToken: string;
   readonly ownerToken: string;
+  /** Seals what signs for the computers. */
+  readonly masterKey: string;
+  /** The computer of the same process: it needs no pairing. */
+  readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
   readonly computer: { readonly id: string; readonly name: string };
   readonly userName: string;
   readonly clock: Clock;
@@ -54,6 +66,8 @@ export interface Cloud {
 }
 
 const closeLimitMs = 2_000;
+/** A bot waits for the answer, and the engine of the same process is up within a second. */
+const answerBackoffMs = [200, 500, 1000, 1000, 2000, 5000, 10_000, 30_000];
 
 export async function createCloud(options: CloudOptions): Promise<Cloud> {
   const { clock, ids, log, computer, gantry } = options;
@@ -64,7 +78,14 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
   try {
     const store = await openStore({
       file: options.databaseFile,
-      migrations: [...identityMigrations, ...idempotencyMigrations],
+      migrations: [
+        ...identityMigrations,
+        ...idempotencyMigrations,
+        ...laneMigrations,
+        ...signingMigrations,
+        ...deviceMigrations,
+        ...approvalMigrations,
+      ],
       clock,
     });
     closing.add('cloud.db', () => store.close());
@@ -80,22 +101,70 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       origin,
       openCommand: `${gantry} open`,
     });
+    const devices = createDevices({
+      store,
+      sealer: createSealer({ masterKey: options.masterKey, purpose: 'device' }),
+      clock,
+    });
+    await devices.know(options.device);
+    const runtimes = createRuntimeCalls({ link: options.link, devices, clock });
+    closing.add('calls to computers', () => runtimes.close());
+    const approvals = createApprovals({
+      store,
+      clock,
+      log,
+      call: (computerId, request) => runtimes.call(computerId, request),
+      openLanes: (send) =>
+        createLanes({
+          store,
+          clock,
+          name: 'answers',
+          send,
+          backoffMs: answerBackoffMs,
+          onFault: (fault) => log.error('An answer to an approval could not be sent.', { fault: String(fault) }),
+        }),
+    });
+    closing.add('approvals', () => approvals.close());
+    const triggers = createTriggerDoor({
+      store,
+      clock,
+      ids,
+      log,
+      knows: async (computerId) => (await devices.find(computerId)) !== null,
+      call: (computerId, request) => runtimes.call(computerId, request),
+      openLanes: (send) =>
+        createLanes({
+          store,
+          clock,
+          name: 'triggers',
+          send,
+          onFault: (fault) => log.error('What was posted to a trigger could not be brought.', { fault: String(fault) }),
+        }),
+    });
+    closing.add('triggers', () => triggers.close());
     const proxy = createFactoryProxy({
       link: options.link,
       computerId: computer.id,
       linkToken: options.linkToken,
       startCommand: `${gantry} start`,
+      approvals: approvals.service,
     });
     closing.add('link', () => proxy.close());
     const dispatcher = createDispatcher({
       door: { kind: 'tcp', origins: 'own' },
-      authenticators: [createOwnerAuthenticator(options.ownerToken), identity.authenticator],
+      authenticators: [
+        createOwnerAuthenticator(options.ownerToken),
+        identity.authenticator,
+        createDeviceAuthenticator({ store, clock, find: (id) => devices.find(id) }),
+      ],
       routes: [
         ...identity.routes,
+        ...approvals.routes,
         ...proxy.routes,
+        ...triggers.routes,
         ...unbuiltRoutes.filter((route) => route.server !== 'engine').map(bindUnbuilt),
       ],
-      owners: {},
+      owners: approvals.owners,
       ids,
       log,
       idempotency: createIdempotency(store, clock),
@@ -121,6 +190,8 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     }) satisfies express.ErrorRequestHandler);
 
     options.door.serve(app);
+    await approvals.start();
+    await triggers.start();
     closing.add('web requests', async () => {
       dispatcher.close(stopReason);
       await options.door.close();

@@ -89,6 +89,8 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
       log,
       limits,
       answers: options.answers,
+      models: settings.models,
+      homeCloud: () => ({ host: '127.0.0.1', port: door.port }),
       hostChecks: () => [listening('Web interface', origin), listening('Factory engine', runtime.url)],
     });
     closing.add('runtime', () => runtime.close({ stopBots }));
@@ -98,6 +100,8 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
       link: runtime.link,
       linkToken: runtime.linkToken,
       ownerToken: folder.ownerToken,
+      masterKey: folder.masterKey,
+      device: runtime.device,
       computer: folder.computer,
       userName: userName(),
       clock,

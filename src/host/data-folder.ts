@@ -26,6 +26,8 @@ export interface Identified {
 export interface DataFolder {
   readonly places: Places;
   readonly ownerToken: string;
+  /** Seals every secret at rest (security.md 3). */
+  readonly masterKey: string;
   readonly computer: Identified;
   /** Tells a second instance where this one is. */
   announce(address: string): void;
@@ -54,6 +56,7 @@ export function openDataFolder({ places, clock, ids, gantry }: DataFolderDeps): 
     return {
       places,
       ownerToken: ensureTokenFile(places.token),
+      masterKey: ensureTokenFile(places.masterKey),
       computer: ensureComputer(places.computer, clock, ids),
       announce,
       release() {

@@ -31,6 +31,7 @@ export function placesIn(home: string) {
     runtimeDb: join(home, 'runtime.db'),
     cloudDb: join(home, 'cloud.db'),
     token: join(home, 'token'),
+    masterKey: join(home, 'master.key'),
     computer: join(home, 'computer.json'),
     settings: join(home, 'settings.json'),
     lastWorkspace: join(home, 'last-workspace'),

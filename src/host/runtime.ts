@@ -20,8 +20,13 @@ import { ledgerMigrations } from '../kit/ledger/migrations.ts';
 import type { Log } from '../kit/log/log.ts';
 import { programCommand } from '../kit/process/programs.ts';
 import { runProcess } from '../kit/process/run-process.ts';
+import { createSealer } from '../kit/secrets/sealer.ts';
 import { newToken } from '../kit/secrets/token-file.ts';
+import { createDeviceAuthenticator, signingMigrations } from '../kit/signing/authenticator.ts';
+import { signingKey } from '../kit/signing/signature.ts';
+import { createSignedCaller } from '../kit/signing/signed-call.ts';
 import { openStore } from '../kit/store/open-store.ts';
+import { createHeldApprovals, holdMigrations } from '../runtime-server/approvals/index.ts';
 import { createHarnesses } from '../runtime-server/factory/harness/index.ts';
 import {
   createBotMemory,
@@ -30,8 +35,12 @@ import {
   factoryMigrations,
   type PreparedWorkspace,
 } from '../runtime-server/factory/index.ts';
+import { deviceMigrations, ensureDeviceToken } from '../runtime-server/link/device.ts';
+import { createModels, type ModelSettings, modelMigrations } from '../runtime-server/models/index.ts';
 import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
+import { createPolicy } from '../runtime-server/policy/index.ts';
+import { createToolServer } from '../runtime-server/tool-server/index.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type EngineServer, openEngineDoors, stopReason } from './engine-server.ts';
@@ -42,6 +51,8 @@ export interface RuntimeOptions {
   readonly port: number;
   /** Prepares the workspace. Called once both doors are taken: a start that cannot be must leave nothing behind. */
   readonly workspace: () => Promise<PreparedWorkspace>;
+  /** Where the home cloud listens; here it is the one of the same process. */
+  readonly homeCloud: () => { readonly host: string; readonly port: number };
   /** The person's environment; bots inherit from it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -49,6 +60,8 @@ export interface RuntimeOptions {
   readonly log: Log;
   readonly limits?: DispatcherOptions['limits'];
   readonly answers?: DispatcherOptions['answers'];
+  /** `models` of settings.json. */
+  readonly models?: ModelSettings | undefined;
   readonly hostChecks?: () => readonly DoctorCheck[];
 }
 
@@ -60,6 +73,8 @@ export interface Runtime {
   /** How an embedded cloud API reaches this runtime, and with which credential. New at each start, in memory alone. */
   readonly link: Link;
   readonly linkToken: string;
+  /** Signs between this computer and its home cloud, in both directions. */
+  readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
   /** Takes up what runs and answers from now on. Call once everything else is up. */
   start(): Promise<void>;
   liveBots(): number;
@@ -73,6 +88,8 @@ export interface Runtime {
 const closeLimitMs = 3_000;
 /** A pane host is up in 0.1–0.3 s; nobody waits longer than this for one that is not. */
 const paneHostMs = 3_000;
+/** A person waits for what goes to the cloud; the embedded one is back within a second. */
+const cloudBackoffMs = [500, 1000, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 
 /** Fails with `transport` when the port is taken, and with what the store says of a damaged or foreign database. */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
@@ -102,6 +119,10 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       ...laneMigrations,
       ...idempotencyMigrations,
       ...botTokenMigrations,
+      ...signingMigrations,
+      ...deviceMigrations,
+      ...holdMigrations,
+      ...modelMigrations,
       ...factoryMigrations,
     ],
     clock,
@@ -109,7 +130,30 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   });
   closing.add('runtime.db', () => store.close());
   const ledger = await createLedger({ store, clock, ids });
+  const laneFault = (fault: unknown) => log.error('What waits for the cloud could not be sent.', { fault });
   const botTokens = await createBotTokens({ store, clock, userId: localUserId, random: randomBytes });
+
+  const deviceToken = await ensureDeviceToken({
+    store,
+    sealer: createSealer({ masterKey: folder.masterKey, purpose: 'device' }),
+    clock,
+    computerId: computer.id,
+    log,
+  });
+  const deviceKey = signingKey(deviceToken);
+  const approvals = createHeldApprovals({
+    store,
+    ledger,
+    clock,
+    timers: systemTimers,
+    ids,
+    log,
+    ownerId: localUserId,
+    openLanes: (send) =>
+      createLanes({ store, clock, name: 'cloud', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
+    call: createSignedCaller({ runtimeId: computer.id, key: deviceKey, clock, target: options.homeCloud }),
+  });
+  closing.add('approvals', () => approvals.desk.close());
 
   const panes = createPaneEngine({
     home: places.home,
@@ -128,10 +172,13 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     await panes.close();
   });
 
+  const policy = createPolicy({ workspace: workspace.path, log });
   const harnesses = createHarnesses({
     panes,
     clock,
     memory: await createBotMemory(store, log),
+    desk: approvals.desk,
+    policy,
     processes: {
       async run(command, { cwd, env: given, input, timeoutMs }) {
         const ran = await runProcess({
@@ -170,10 +217,22 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     computerId: computer.id,
     ownerId: localUserId,
     botTokens,
+    webOrigin: () => {
+      const { host, port } = options.homeCloud();
+      return `http://${host}:${port}`;
+    },
+    vaultSealer: createSealer({ masterKey: folder.masterKey, purpose: 'vault' }),
     urlFile: places.url,
     gantry: programCommand('cli'),
     env,
     prove: (challenge) => proofOf(ownerToken, challenge),
+    policy,
+    desk: approvals.desk,
+    hosted: {
+      models: createModels({ settings: options.models, env, clock, timers: systemTimers, random: Math.random }),
+      tools: (more) =>
+        createToolServer({ policy, approvals: approvals.desk, env, freshName: () => ids.next('tmp'), more }),
+    },
     hostChecks: options.hostChecks,
   });
   closing.add('factory', () => factory.close());
@@ -186,16 +245,27 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     workspace,
     notices: store.notices,
     linkToken,
+    device: { computerId: computer.id, userId: localUserId, token: deviceToken },
     link: { open: () => openEngine(places.engineSocket) },
     async start() {
       // Bots that run already are taken up at once; a host that does not come is told by the factory itself.
       await readable(panes);
       started = true;
+      // Before whoever asks: what nobody can ask again for is ended first.
+      await approvals.desk.start();
       await factory.start();
       serving = doors.serve({
-        routes: factory.routes,
+        routes: [...factory.routes, ...approvals.routes],
         owners: factory.owners,
-        authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator],
+        authenticators: [
+          createOwnerAuthenticator(ownerToken),
+          botTokens.authenticator,
+          createDeviceAuthenticator({
+            store,
+            clock,
+            find: (id) => (id === computer.id ? { userId: localUserId, keys: [deviceKey] } : null),
+          }),
+        ],
         linkAuthenticator: createLinkAuthenticator(linkToken),
         ids,
         log,

@@ -14,12 +14,52 @@ const ranges = {
 } as const;
 const within = ({ from, to }: { readonly from: number; readonly to: number }) =>
   z.number().int().min(from).max(to).optional();
+const Dollars = z.number().min(0);
+const Price = z.strictObject({
+  input: Dollars,
+  output: Dollars,
+  cachedInput: Dollars.optional(),
+  cacheWrite: Dollars.optional(),
+  upToInput: z.number().int().min(1).optional(),
+});
+/** `models`: servers of one's own, prices, limits. Keys never stand here: an endpoint names the variable that holds its key. */
+const ModelsFile = z.strictObject({
+  endpoints: z
+    .record(
+      z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/),
+      z.strictObject({
+        wire: z.enum(['anthropic', 'openai', 'google']),
+        baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+        keyEnv: z
+          .string()
+          .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+          .optional(),
+      }),
+    )
+    .optional(),
+  prices: z.record(z.string().min(1).max(200), Price).optional(),
+  limits: z
+    .strictObject({
+      steps: z.number().int().min(1).max(1000).optional(),
+      tokens: z.number().int().min(1000).optional(),
+      minutes: z
+        .number()
+        .min(0.01)
+        .max(24 * 60)
+        .optional(),
+      usd: z.number().gt(0).nullable().optional(),
+      dailyUsd: Dollars.nullable().optional(),
+    })
+    .optional(),
+  maxOutputTokens: z.number().int().min(256).optional(),
+});
 const SettingsFile = z.strictObject({
   port: within(ranges.port),
   enginePort: within(ranges.enginePort),
   eventStreams: within(ranges.eventStreams),
+  models: ModelsFile.optional(),
 });
-type SettingName = keyof z.infer<typeof SettingsFile>;
+type SettingName = 'port' | 'enginePort' | 'eventStreams';
 
 export type Source = 'flag' | 'environment' | 'settings.json' | 'default';
 export interface Setting<T> {
@@ -34,6 +74,8 @@ export interface Settings {
   readonly enginePort: Setting<number>;
   /** Open event streams a principal. */
   readonly eventStreams: Setting<number>;
+  /** As settings.json has them. */
+  readonly models: z.infer<typeof ModelsFile>;
 }
 
 export type SettingFlags = Readonly<Partial<Record<SettingName, string | number | undefined>>>;
@@ -59,7 +101,13 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
     const stored = file[name];
     return stored === undefined ? { value: fallback, source: 'default' } : { value: stored, source: 'settings.json' };
   };
-  return { home, port: pick('port'), enginePort: pick('enginePort'), eventStreams: pick('eventStreams') };
+  return {
+    home,
+    port: pick('port'),
+    enginePort: pick('enginePort'),
+    eventStreams: pick('eventStreams'),
+    models: file.models ?? {},
+  };
 }
 
 function number(name: SettingName, given: string | number, where: string): number {

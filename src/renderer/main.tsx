@@ -37,11 +37,21 @@ const services: Services = {
   events: createEvents({ api, client: queryClient, slots: createStreamSlots(navigator.locks, eventSlots) }),
   settings: createSettingsStore(localStorage),
   slots: createStreamSlots(navigator.locks, screenSlots),
-  sentTexts: createSentTexts(),
+  sentTexts: createSentTexts(sessionStorage),
   paneRequests: createPaneRequests(),
   actions: createActionStore(),
 };
 services.events.start();
+
+// Gantry was updated under an open page: parts that it has not loaded yet are gone under their old names. At most once a minute,
+// so that a part that is really missing shows its error instead of loading for ever.
+window.addEventListener('vite:preloadError', (event) => {
+  const last = Number(sessionStorage.getItem('gantry.reloaded'));
+  if (Date.now() - last < 60_000) return;
+  event.preventDefault();
+  sessionStorage.setItem('gantry.reloaded', String(Date.now()));
+  window.location.reload();
+});
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no element "root".');

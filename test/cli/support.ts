@@ -19,6 +19,7 @@ import {
 } from '../../src/kit/http/principals.ts';
 import type { Authenticator, BoundRoute, Context, Principal, SseSink } from '../../src/kit/http/types.ts';
 import { createTokenFile, newToken } from '../../src/kit/secrets/token-file.ts';
+import { ownersOf } from '../support/owner-lookups.ts';
 
 export const now = Date.parse('2026-01-02T03:04:05.000Z');
 export const at = '2026-01-02T03:00:00.000Z';
@@ -96,6 +97,7 @@ export async function startEngine(
       }
       const answer = answers[route.op];
       if (answer === undefined) throw new Error(`The test gives no answer for ${route.op}.`);
+      if (route.kind === 'raw') return answerRaw(context, call, answer);
       return route.kind === 'sse'
         ? answer(call, sink)
         : Promise.resolve(answer(call)).then((body) => ({ status: statusOf(route, body), body }));
@@ -106,7 +108,7 @@ export async function startEngine(
   const doors = await openEngineDoors(places, 0, closing);
   doors.serve({
     routes: factoryRoutes.map(bindOne),
-    owners: { agent: () => true, team: () => true, thread: () => true },
+    owners: ownersOf(factoryRoutes, true),
     authenticators: [createOwnerAuthenticator(token), botAuthenticator(given.botToken)],
     linkAuthenticator: createLinkAuthenticator(newToken()),
     ids: { next: (prefix) => `${prefix}_1` },
@@ -116,6 +118,15 @@ export async function startEngine(
     idempotency: { once: (_request, work) => work() },
   });
   return { places, token, seen, url: doors.url, env: { GANTRY_HOME: places.home, PATH: process.env.PATH ?? '' } };
+}
+
+/** A raw route is given the bytes of its body, and answers JSON. */
+async function answerRaw(context: Context<Route>, call: Seen, answer: (seen: Seen) => unknown): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of context.request) chunks.push(chunk as Buffer);
+  Object.assign(call, { body: Buffer.concat(chunks) });
+  context.response.writeHead(200, { 'content-type': 'application/json' });
+  context.response.end(JSON.stringify(answer(call)));
 }
 
 /** The declared status whose schema takes this body; none: the dispatcher finds the fault. */

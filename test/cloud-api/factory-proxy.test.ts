@@ -126,14 +126,16 @@ test('this computer can be named, another is unknown', async () => {
   expect((await pair.callWeb('GET', '/api/factory/agents?computer=computer_other')).status).toBe(404);
 });
 
-test('approvals and other routes of later parts say that they are not built, after authentication', async () => {
+test('approvals are the cloud’s own: the engine is not asked, also while it is away', async () => {
+  const { seen, ...served } = probe();
+  const pair = await startPair(served);
+  await pair.stopEngine();
+  expect((await pair.callWeb('GET', '/api/factory/approvals')).json).toEqual({ approvals: [] });
+  expect(seen).toEqual([]);
+});
+
+test('routes of later parts say that they are not built, after authentication', async () => {
   const pair = await startPair(probe());
-  for (const call of [pair.callWeb, pair.callEngine]) {
-    expect((await call('GET', '/api/factory/approvals', { token: null })).status).toBe(401);
-    const reply = await call('GET', '/api/factory/approvals');
-    expect([reply.status, reply.json.error.code]).toEqual([404, 'not_found']);
-    expect(reply.json.error.fact).toBe('workspace approvals is not built yet.');
-  }
   expect((await pair.callWeb('GET', '/beta/work', { token: null })).status).toBe(401);
   const work = await pair.callWeb('GET', '/beta/work');
   expect([work.status, work.json.error]).toEqual([501, 'not_built']);

@@ -7,6 +7,7 @@ import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
 import type { BoundRoute } from '../../src/kit/http/types.ts';
 import { startPair } from '../host/support.ts';
 import { type Call, keepUntilEnd } from '../kit/http/support.ts';
+import { ownersOf } from '../support/owner-lookups.ts';
 
 let call: Call;
 const stop = keepUntilEnd();
@@ -19,8 +20,7 @@ beforeAll(async () => {
       },
     }),
   );
-  const everything = () => true;
-  const pair = await startPair({ routes, owners: { agent: everything, team: everything, thread: everything } });
+  const pair = await startPair({ routes, owners: ownersOf(factoryRoutes, true) });
   call = pair.callEngine;
 });
 afterAll(stop);

@@ -3,11 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AppError } from '../../src/contracts/common/errors.ts';
 import type { Route } from '../../src/contracts/common/route.ts';
 import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
+import { deliverTrigger } from '../../src/contracts/factory/work-engine/trigger-events.ts';
 import { type ServerTable, serverTables } from '../../src/contracts/servers.ts';
 import { unbuiltRoutes } from '../../src/contracts/unbuilt.ts';
 import type { BoundRoute } from '../../src/kit/http/types.ts';
 import { startPair } from '../host/support.ts';
 import { type Call, keepUntilEnd, rawRequest } from '../kit/http/support.ts';
+import { ownersOf } from '../support/owner-lookups.ts';
 
 type Server = ServerTable['name'];
 interface Doors {
@@ -22,7 +24,7 @@ let doors: Doors;
 const stop = keepUntilEnd();
 beforeAll(async () => {
   const reached: string[] = [];
-  const routes = factoryRoutes.map(
+  const routes = [...factoryRoutes, deliverTrigger].map(
     (route): BoundRoute => ({
       route,
       handler: () => {
@@ -32,8 +34,7 @@ beforeAll(async () => {
     }),
   );
   // Nothing belongs to anybody here: every id is unknown or foreign.
-  const nobody = () => false;
-  const pair = await startPair({ routes, owners: { agent: nobody, team: nobody, thread: nobody } });
+  const pair = await startPair({ routes, owners: ownersOf(factoryRoutes, false) });
   doors = {
     pair,
     reached,
@@ -139,6 +140,11 @@ test.each(walk)('$name: what the caller does not own is not found', async ({ ser
 
 function validBody(op: string): unknown {
   if (op === 'agentSize') return { cols: 80, rows: 24 };
+  if (op === 'resolveApproval') return { decision: 'approve' };
+  if (op === 'progressNode') return { text: 'x' };
+  if (op === 'sendToPeer') return { text: 'x' };
+  if (op === 'refinePlan') return { revision: 1, template: {} };
+  if (op === 'failNode') return { reason: 'x' };
   return {};
 }
 
@@ -167,6 +173,51 @@ test('a bot can call these operations and no others', async () => {
     'createThread',
     'listMessages',
     'getWorkspace',
+    'listTemplates',
+    'getTemplate',
+    'checkTemplate',
+    'getFlow',
+    'listCampaigns',
+    'getBoard',
+    'listProjects',
+    'listNodes',
+    'getNode',
+    'uploadProof',
+    'readProof',
+    'claimNode',
+    'progressNode',
+    'doneNode',
+    'failNode',
+    'agentDiff',
+    'explainWhy',
+    'checkGate',
+    'listMail',
+    'readMail',
+    'markMailRead',
+    'sendMail',
+    'queryLedger',
+    'verifyLedger',
+    'listLeases',
+    'claimLease',
+    'renewLease',
+    'releaseLease',
+    'listPlans',
+    'getPlan',
+    'draftPlan',
+    'refinePlan',
+    'discardPlan',
+    'listPeers',
+    'registerPeer',
+    'beatPeer',
+    'sendToPeer',
+    'removePeer',
+    'listCheckpoints',
+    'steerAgent',
+    'listTickets',
+    'getTicket',
+    'closeTicket',
+    'listAgentRuns',
+    'getAgentRun',
   ]);
 });
 

@@ -2,8 +2,6 @@
  * How the pages look: axe finds nothing on any of them in dark, light and narrow, and the pictures of the documentation are
  * taken here. Pictures are written only when GANTRY_PICTURES=1, so that a test run does not change the tree.
  */
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   axe,
@@ -11,17 +9,12 @@ import {
   drawPlainly,
   focusedName,
   openBrowser,
-  type Page,
   seeInPane,
   type Visit,
   visit,
 } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
-import { root } from './support/renderer.ts';
-
-/** Those that the documentation shows; the others are for looking at. */
-const shown = new Set(['floor-dark', 'floor-light', 'floor-390', 'home-dark']);
-const write = process.env.GANTRY_PICTURES === '1';
+import { looks, picture, tooWide } from './support/looks.ts';
 
 let gantry: Gantry;
 let browser: Browser;
@@ -50,20 +43,6 @@ afterAll(async () => {
   await browser?.close();
   await gantry?.remove();
 });
-
-async function picture(page: Page, name: string): Promise<void> {
-  if (!write) return;
-  const folder = shown.has(name) ? join(root, 'docs', 'images') : join(root, 'test-output');
-  mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), animations: 'disabled' });
-}
-
-const looks = [
-  { name: 'dark', scheme: 'dark', width: 1440, height: 900 },
-  { name: 'light', scheme: 'light', width: 1440, height: 900 },
-  { name: '390', scheme: 'dark', width: 390, height: 844 },
-  { name: '390-light', scheme: 'light', width: 390, height: 844, short: true },
-] as const;
 
 describe.each(looks)('in $name', (look) => {
   /** Not where only colours differ from another look. */
@@ -157,8 +136,7 @@ describe.each(looks)('in $name', (look) => {
     for (const path of ['/', '/floor', '/settings']) {
       await page.goto(`${gantry.origin}${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      expect(wide, path).toBeLessThanOrEqual(0);
+      expect(await tooWide(page), path).toEqual([]);
     }
   });
 });
@@ -197,7 +175,7 @@ test('the first script of the page stays small, and terminal and dock come with 
       .map((entry) => new URL(entry.name).pathname)
       .filter((path) => path.endsWith('.js')),
   );
-  expect(scripts.filter((path) => /dock|pane/.test(path))).toEqual([]);
+  expect(scripts.filter((path) => /dock|pane|graph|markdown|work-page/.test(path))).toEqual([]);
   const sizes = await Promise.all(
     scripts.map(async (path) => (await (await seen.page.request.get(gantry.origin + path)).body()).length),
   );

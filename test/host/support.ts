@@ -10,13 +10,22 @@ import { openPort } from '../../src/host/doors.ts';
 import { openEngineDoors } from '../../src/host/engine-server.ts';
 import { placesIn } from '../../src/host/places.ts';
 import { type Clock, systemClock } from '../../src/kit/clock/clock.ts';
+import { systemTimers } from '../../src/kit/clock/timers.ts';
 import { botTokenMigrations, createBotTokens } from '../../src/kit/http/bot-tokens.ts';
 import { createIdempotency, idempotencyMigrations } from '../../src/kit/http/idempotency.ts';
 import { createLinkAuthenticator, createOwnerAuthenticator, localUserId } from '../../src/kit/http/principals.ts';
 import type { BoundRoute, OwnerLookups } from '../../src/kit/http/types.ts';
 import { createIds } from '../../src/kit/ids/ids.ts';
+import { createLanes } from '../../src/kit/lane/create-lanes.ts';
+import { laneMigrations } from '../../src/kit/lane/migrations.ts';
+import { createLedger } from '../../src/kit/ledger/create-ledger.ts';
+import { ledgerMigrations } from '../../src/kit/ledger/migrations.ts';
 import { newToken } from '../../src/kit/secrets/token-file.ts';
+import { createDeviceAuthenticator, signingMigrations } from '../../src/kit/signing/authenticator.ts';
+import { signingKey } from '../../src/kit/signing/signature.ts';
+import { createSignedCaller } from '../../src/kit/signing/signed-call.ts';
 import { openStore } from '../../src/kit/store/open-store.ts';
+import { createHeldApprovals, holdMigrations } from '../../src/runtime-server/approvals/index.ts';
 import { caller, type LogLine, onEnd } from '../kit/http/support.ts';
 
 export function scratchHome(): string {
@@ -65,17 +74,54 @@ export async function startPair({
   closing.add('folder', () => folder.release());
   const store = await openStore({
     file: places.runtimeDb,
-    migrations: [...idempotencyMigrations, ...botTokenMigrations],
+    migrations: [
+      ...idempotencyMigrations,
+      ...botTokenMigrations,
+      ...laneMigrations,
+      ...ledgerMigrations,
+      ...signingMigrations,
+      ...holdMigrations,
+    ],
     clock,
   });
   closing.add('store', () => store.close());
   const bots = await createBotTokens({ store, clock, userId: localUserId });
   const linkToken = newToken();
+  const deviceToken = newToken();
   const doors = await openEngineDoors(places, 0, closing);
+  const deviceKey = signingKey(deviceToken);
+  const ledger = await createLedger({ store, clock, ids });
+  const homeCloud = { host: '127.0.0.1', port: 0 };
+  const call = createSignedCaller({
+    runtimeId: folder.computer.id,
+    key: deviceKey,
+    clock,
+    target: () => homeCloud,
+  });
+  const { desk, routes: heldRoutes } = createHeldApprovals({
+    store,
+    ledger,
+    clock,
+    timers: systemTimers,
+    ids,
+    log,
+    ownerId: localUserId,
+    openLanes: (send) => createLanes({ store, clock, name: 'cloud', send, backoffMs: [100] }),
+    call,
+  });
+  closing.add('desk', () => desk.close());
   const engine = doors.serve({
-    routes,
+    routes: [...routes, ...heldRoutes.filter(({ route }) => !routes.some((given) => given.route.op === route.op))],
     owners,
-    authenticators: [createOwnerAuthenticator(folder.ownerToken), bots.authenticator],
+    authenticators: [
+      createOwnerAuthenticator(folder.ownerToken),
+      bots.authenticator,
+      createDeviceAuthenticator({
+        store,
+        clock,
+        find: (id) => (id === folder.computer.id ? { userId: localUserId, keys: [deviceKey] } : null),
+      }),
+    ],
     linkAuthenticator: createLinkAuthenticator(linkToken),
     ids,
     log,
@@ -83,6 +129,7 @@ export async function startPair({
     answers: 'throw',
   });
   const door = await openPort(0, '--port');
+  homeCloud.port = door.port;
   const web = await createCloud({
     databaseFile: places.cloudDb,
     door,
@@ -95,6 +142,8 @@ export async function startPair({
     },
     linkToken,
     ownerToken: folder.ownerToken,
+    masterKey: folder.masterKey,
+    device: { computerId: folder.computer.id, userId: localUserId, token: deviceToken },
     computer: folder.computer,
     userName: 'Ada',
     clock,
@@ -104,6 +153,7 @@ export async function startPair({
     answers: 'throw',
     ...cloud,
   });
+  await desk.start();
   let closed = false;
   const stopEngine = () => closing.close();
   const close = async () => {
@@ -118,6 +168,12 @@ export async function startPair({
     places,
     lines,
     bots,
+    desk,
+    ledger,
+    /** Where the computer looks for its cloud. */
+    homeCloud,
+    store,
+    device: { runtimeId: folder.computer.id, key: deviceKey, token: deviceToken },
     engine,
     web,
     webPort: door.port,

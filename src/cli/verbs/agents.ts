@@ -161,9 +161,13 @@ export const explain: Action = async (context, input) => {
       context.output.width,
     );
     const bottom = answer.bottom.map((row) => `  | ${harmless(row)}`).join('\n');
-    return [head, answer.steps.length === 0 ? 'No evidence yet.' : steps, `Bottom of the screen\n${bottom}`].join(
-      '\n\n',
-    );
+    const waits = answer.approvals.map((id) => `Waits for an answer: gantry workspace approve ${id}, or reject`);
+    return [
+      head,
+      ...waits,
+      answer.steps.length === 0 ? 'No evidence yet.' : steps,
+      `Bottom of the screen\n${bottom}`,
+    ].join('\n\n');
   });
   return undefined;
 };

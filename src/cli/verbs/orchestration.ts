@@ -1,19 +1,10 @@
 /** `gantry orchestration …`: messages, deliveries, queues and threads. */
-import { AppError, exitCode } from '../../contracts/common/errors.ts';
+import { exitCode } from '../../contracts/common/errors.ts';
 import { agentStates } from '../../contracts/factory/agent.ts';
 import type { Delivery, DeliveryEvidence, DeliveryState, Message, Thread } from '../../contracts/factory/delivery.ts';
-import {
-  type Action,
-  type Context,
-  flag,
-  type Input,
-  integer,
-  optionalFlag,
-  optionalText,
-  text,
-  words,
-} from '../command.ts';
+import { type Action, type Context, flag, type Input, integer, optionalFlag, optionalText, text } from '../command.ts';
 import { table } from '../table.ts';
+import { textOrStdin } from '../text.ts';
 import { ago, count, harmless, oneLine, spoken } from '../words.ts';
 
 /** gaps.md C, Send: "CLI exit: unconfirmed 4, failed 3, else 0". */
@@ -56,7 +47,7 @@ export const reply: Action = async (context, input) => {
 };
 
 async function deliver(context: Context, input: Input, to: string): Promise<number> {
-  const message = await messageText(context, input);
+  const message = await textOrStdin(context, input);
   const { factory } = await context.connect();
   const threadId = to.startsWith('channel:') ? undefined : optionalText(input, 'thread');
   const answer = await factory.sendMessage({
@@ -89,21 +80,6 @@ async function deliver(context: Context, input: Input, to: string): Promise<numb
     return `${answer.to}: ${inWords(answer)} (${answer.id})${hint}`;
   });
   return exitOf[answer.state];
-}
-
-async function messageText(context: Context, input: Input): Promise<string> {
-  const given = words(input, 'text').join(' ');
-  if (given !== '' && given !== '-') return given;
-  const { stdin } = context.terminal;
-  if (given === '' && stdin.isTTY === true) {
-    throw new AppError('usage', 'There is no text to send.', 'Give the text after the address, or pipe it in.');
-  }
-  const pieces: Buffer[] = [];
-  for await (const piece of stdin) pieces.push(Buffer.from(piece as Uint8Array));
-  const read = Buffer.concat(pieces).toString('utf8').replace(/\n+$/, '');
-  if (read === '')
-    throw new AppError('usage', 'The text to send is empty.', 'Give the text after the address, or pipe it in.');
-  return read;
 }
 
 export const deliveries: Action = async (context, input) => {

@@ -4,13 +4,23 @@
  * Must not know what the routes mean, and has no table.
  */
 import { type Agent, type IncomingMessage, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
-import { pipeline } from 'node:stream';
+import { pipeline, type Transform } from 'node:stream';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
-import { factoryRoutes } from '../../contracts/factory/routes.ts';
+import { factoryEventStream, factoryRoutes } from '../../contracts/factory/routes.ts';
 import { linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bindPassThrough, type Context } from '../../kit/http/types.ts';
 import { createLinkAgent, type Link } from '../link/link.ts';
+import { createMergedStream } from './merge-events.ts';
+
+/** Approvals, as far as their events go into the engine's stream. */
+export interface ApprovalEvents {
+  onEvent(
+    listener: (event: { readonly userId: string; readonly id: string; readonly data: unknown }) => void,
+  ): () => void;
+  /** Where the ledger stood before the approval of this event id; null when it is no such id, or unknown to the user. */
+  ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
+}
 
 export interface FactoryProxyDeps {
   readonly link: Link;
@@ -19,6 +29,7 @@ export interface FactoryProxyDeps {
   readonly linkToken: string;
   /** How a person starts the engine from where they read this, such as `npx gantry start`. */
   readonly startCommand: string;
+  readonly approvals: ApprovalEvents;
 }
 
 export interface FactoryProxy {
@@ -51,15 +62,52 @@ const computerHeader = 'x-gantry-computer';
 export function createFactoryProxy(deps: FactoryProxyDeps): FactoryProxy {
   const agent = createLinkAgent(deps.link, deps.computerId);
   const forward = (context: Context<Route>) => pass(context, agent, deps);
+  const forwardEvents = (context: Context<Route>) => passEvents(context, agent, deps);
   return {
-    routes: factoryRoutes.map((route) => bindPassThrough(route, forward)),
+    routes: factoryRoutes.map((route) =>
+      bindPassThrough(route, route === factoryEventStream ? forwardEvents : forward),
+    ),
     close: () => agent.destroy(),
   };
 }
 
 async function pass(context: Context<Route>, agent: Agent, deps: FactoryProxyDeps): Promise<void> {
-  const { request, principal } = context;
-  const { path, computer } = target(request);
+  const { path, computer } = target(context.request);
+  const headers = headersOf(context, computer, deps);
+  await deliver(await send(context, agent, path, headers, deps), context);
+}
+
+/** The engine's stream, with the caller's own approval events between the engine's. */
+async function passEvents(context: Context<Route>, agent: Agent, deps: FactoryProxyDeps): Promise<void> {
+  const { principal, response } = context;
+  const { path, computer } = target(context.request);
+  const headers = headersOf(context, computer, deps);
+  const ledgerId = (cursor: string) => deps.approvals.ledgerIdOf(cursor, principal.userId);
+  const lastEventId = headers['last-event-id'];
+  if (lastEventId !== undefined) headers['last-event-id'] = (await ledgerId(String(lastEventId))) ?? lastEventId;
+  const [route = path, search = ''] = path.split('?', 2);
+  const query = new URLSearchParams(search);
+  const after = query.get('after');
+  if (after !== null) query.set('after', (await ledgerId(after)) ?? after);
+  const merged = createMergedStream();
+  // From before the engine is asked: nothing may fall between its answer and our listening.
+  const stop = deps.approvals.onEvent((event) => {
+    if (event.userId === principal.userId) merged.inject(event);
+  });
+  response.once('close', stop);
+  try {
+    const answer = await send(context, agent, query.size === 0 ? route : `${route}?${query}`, headers, deps);
+    await deliver(answer, context, answer.statusCode === 200 ? merged.stream : undefined);
+  } finally {
+    stop();
+  }
+}
+
+function headersOf(
+  { request, principal }: Context<Route>,
+  computer: string | null,
+  deps: FactoryProxyDeps,
+): OutgoingHttpHeaders {
   if (computer !== null && computer !== deps.computerId) {
     throw new AppError('not_found', `There is no computer ${JSON.stringify(computer)}.`, 'Leave it out for this one.');
   }
@@ -73,9 +121,7 @@ async function pass(context: Context<Route>, agent: Agent, deps: FactoryProxyDep
     headers[linkHeaders.user] = principal.userId;
     headers[linkHeaders.surface] = surfaceOf(principal);
   }
-  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-  const answer = await send(context, agent, path, headers, hasBody, deps);
-  await deliver(answer, context);
+  return headers;
 }
 
 function send(
@@ -83,10 +129,10 @@ function send(
   agent: Agent,
   path: string,
   headers: OutgoingHttpHeaders,
-  hasBody: boolean,
   deps: FactoryProxyDeps,
 ): Promise<IncomingMessage> {
   const { request, response } = context;
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   return new Promise((resolve, reject) => {
     const attempt = (again: boolean) => {
       const upstream = startRequest({ agent, method: request.method, path, headers });
@@ -114,14 +160,15 @@ function send(
 }
 
 /** Bytes as they come, for as long as they come: a stream has no end and no timeout of ours. */
-function deliver(answer: IncomingMessage, { response }: Context<Route>): Promise<void> {
+function deliver(answer: IncomingMessage, { response }: Context<Route>, through?: Transform): Promise<void> {
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(answer.headers)) if (!keptBack.has(name)) headers[name] = value;
   response.writeHead(answer.statusCode ?? 502, headers);
   response.flushHeaders();
   return new Promise((resolve) => {
     // A cut upstream cuts the reader too: it must see that something is missing.
-    pipeline(answer, response, () => resolve());
+    if (through === undefined) pipeline(answer, response, () => resolve());
+    else pipeline(answer, through, response, () => resolve());
   });
 }
 

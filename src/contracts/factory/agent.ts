@@ -30,6 +30,7 @@ export const AgentBinding = z.strictObject({
   vendor: z.string().optional(),
   lane: z.enum(lanes).optional(),
   mode: z.enum(bindingModes).optional(),
+  model: z.string().optional().meta({ description: 'Of a hosted bot.' }),
 });
 export type AgentBinding = z.infer<typeof AgentBinding>;
 

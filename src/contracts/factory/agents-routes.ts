@@ -80,7 +80,8 @@ export const agentTranscript = defineRoute({
   op: 'agentTranscript',
   area,
   errors,
-  summary: 'What the pane printed, as plain text in pieces; next is null once it is gone and all is read',
+  summary:
+    'What the pane printed, or a hosted bot said and did, as plain text in pieces; next is null once it is gone and all is read',
   method: 'GET',
   path: `${base}/agents/:id/transcript`,
   auth: readers,
@@ -201,6 +202,9 @@ export const explainAgent = defineRoute({
       stateReason: z.string().nullable(),
       steps: z.array(ExplainStep),
       bottom: z.array(z.string()).meta({ description: 'The bottom rows that the screen rules see.' }),
+      approvals: z.array(z.string()).meta({
+        description: 'Ids of the approvals in which questions of its own program wait for a person.',
+      }),
     }),
   },
 });

@@ -1,8 +1,10 @@
 /** The factory event stream (interface.md "Factory event stream"). Envelope `{type, at, data}`; ids are ledger ids. */
 import { z } from 'zod';
+import { Approval } from '../approvals/approval.ts';
 import { Time } from '../common/values.ts';
 import { AgentState, PaneRef } from './agent.ts';
 import { Delivery } from './delivery.ts';
+import { NodeCauseName, NodeStatus } from './node.ts';
 
 /** Data by event type. Types of later parts are added here with the part that raises them. */
 export const factoryEvents = {
@@ -14,6 +16,15 @@ export const factoryEvents = {
     change: z.enum(['up', 'down', 'file', 'invalid']),
     agents: z.array(z.string()),
   }),
+  'node.status': z.strictObject({ dagId: z.string(), nodeId: z.string(), cause: NodeCauseName, status: NodeStatus }),
+  'proof.recorded': z.strictObject({
+    dagId: z.string(),
+    nodeId: z.string(),
+    outcome: z.enum(['proven', 'rejected']),
+  }),
+  /** Of the cloud API: in its stream alone, with ids of their own (`approvalEventId`), never replayed. */
+  'approval.requested': Approval,
+  'approval.resolved': Approval,
 } as const;
 
 export type FactoryEventType = keyof typeof factoryEvents;

@@ -1,4 +1,6 @@
 /** Route table of the factory engine, as far as it is built (interface.md C). Served under `/api/factory`. */
+
+import { checkGate } from '../approvals/gate.ts';
 import {
   agentHook,
   agentInput,
@@ -23,12 +25,20 @@ import {
   sendMessage,
 } from './orchestration-routes.ts';
 import { checkTeam, listTeams, teamDown, teamUp } from './teams-routes.ts';
+import { whyRoutes } from './why-routes.ts';
+import { workEngineRoutes } from './work-engine/routes.ts';
+import { workflowRoutes } from './workflow-routes.ts';
 import { addDemo, doctor, getWorkspace } from './workspace-routes.ts';
+import { worktreeRoutes } from './worktree-routes.ts';
 
+export * from '../approvals/gate.ts';
 export * from './agents-routes.ts';
 export * from './orchestration-routes.ts';
 export * from './teams-routes.ts';
+export * from './why-routes.ts';
+export * from './workflow-routes.ts';
 export * from './workspace-routes.ts';
+export * from './worktree-routes.ts';
 
 export const factoryRoutes = [
   health,
@@ -57,4 +67,9 @@ export const factoryRoutes = [
   doctor,
   getWorkspace,
   addDemo,
+  ...workflowRoutes,
+  ...worktreeRoutes,
+  ...whyRoutes,
+  checkGate,
+  ...workEngineRoutes,
 ] as const;

@@ -3,6 +3,23 @@ import { z } from 'zod';
 import { bindingModes, bindingTypes, harnesses, lanes } from './agent.ts';
 
 export const TeamName = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'lowercase letters, digits, "_" and "-", at most 64');
+/** What a hosted bot may do without being asked: look only; ask before each act; change files, and ask before all else. */
+export const hostedModes = ['REQUIRE_APPROVAL', 'PLAN_ONLY', 'ACCEPT_EDITS'] as const;
+export type HostedMode = (typeof hostedModes)[number];
+
+/** Limits of one turn of a hosted bot. */
+export const TurnLimitsFile = z.strictObject({
+  steps: z.number().int().min(1).max(1000).optional().meta({ description: 'Times that its model is asked.' }),
+  tokens: z.number().int().min(1000).optional().meta({ description: 'Input and output together.' }),
+  minutes: z
+    .number()
+    .min(0.01)
+    .max(24 * 60)
+    .optional()
+    .meta({ description: 'Without waiting for a person.' }),
+  usd: z.number().gt(0).optional().meta({ description: 'Dollars; needs a known price.' }),
+});
+
 export const BotSlug = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'lowercase letters, digits, "_" and "-", at most 64');
 
 /** Ways a bot may call its person. `sms`, `push` and `phone` act; the others are a problem of the file. */
@@ -22,11 +39,16 @@ const bot = {
   lane: z.enum(lanes).optional(),
   mode: z.enum(bindingModes).optional(),
   directed_by: BotSlug.optional(),
-  model: z.string().min(1).optional(),
+  model: z.string().min(1).max(200).optional().meta({ description: 'Hosted: <vendor>/<model>, or its name alone.' }),
+  permissions: z.enum(hostedModes).optional().meta({ description: 'Hosted only; default REQUIRE_APPROVAL.' }),
+  limits: TurnLimitsFile.optional().meta({ description: 'Hosted only; of one turn.' }),
   machine: z.string().min(1).optional(),
   command: z.string().min(1).optional().meta({ description: 'For custom (and shell): what runs in the pane.' }),
   cwd: z.string().min(1).optional().meta({ description: 'Absolute, ~/…, or relative to the workspace.' }),
-  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string()).optional(),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())
+    .optional()
+    .meta({ description: '`vault:<NAME>` puts that secret of the vault in.' }),
   worktree: z.boolean().optional(),
 };
 

@@ -50,7 +50,34 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
   return value;
 }
 
-async function readText(request: IncomingMessage, limit: number): Promise<string> {
+/** A body that an authenticator has read already, because what it checks is signed as raw bytes. */
+const rawBody = Symbol('raw body');
+interface ReadRequest extends IncomingMessage {
+  [rawBody]?: Buffer;
+}
+
+/** The bytes of the body as they came; read once, and kept with the request for whoever parses them. */
+export async function readRaw(request: ReadRequest, limit: number): Promise<Buffer> {
+  const kept = request[rawBody];
+  if (kept !== undefined) return kept;
+  const announced = request.headers['content-length'];
+  if (announced !== undefined && Number(announced) > limit) throw tooLarge(limit);
+  const body = await readBytes(request, limit);
+  request[rawBody] = body;
+  return body;
+}
+
+async function readText(request: ReadRequest, limit: number): Promise<string> {
+  const bytes = request[rawBody] ?? (await readBytes(request, limit));
+  if (bytes.length > limit) throw tooLarge(limit);
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new AppError('usage', 'The body is not UTF-8.', 'Send JSON in UTF-8.', { wireCode: 'bad_request' });
+  }
+}
+
+async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   await new Promise<void>((resolve, reject) => {
@@ -68,11 +95,7 @@ async function readText(request: IncomingMessage, limit: number): Promise<string
     request.once('error', () => reject(cutOff()));
     request.once('close', () => reject(cutOff()));
   });
-  try {
-    return utf8.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
-  } catch {
-    throw new AppError('usage', 'The body is not UTF-8.', 'Send JSON in UTF-8.', { wireCode: 'bad_request' });
-  }
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
 function inspect(value: unknown, depth: number): void {

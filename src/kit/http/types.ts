@@ -24,6 +24,8 @@ export interface Principal {
   readonly agentId?: string;
   /** For cookie sessions: the session id. */
   readonly sessionId?: string;
+  /** For `device`: the computer that signed. */
+  readonly computerId?: string;
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Ids } from '../ids/ids.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { canonicalJson } from './canonical.ts';
 import { findBreak, noHash, plain, rowHash, type StoredRow } from './chain.ts';
-import type { Ledger, LedgerEntry, LedgerRow, LedgerVerdict } from './ledger.ts';
+import type { FoundRow, Ledger, LedgerEntry, LedgerQuery, LedgerRow, LedgerVerdict } from './ledger.ts';
 
 export interface LedgerDeps {
   readonly store: Store;
@@ -19,6 +19,11 @@ export interface LedgerDeps {
 
 /** Rows checked before the loop gets a turn: about 5 ms. */
 const verifyBatch = 2000;
+
+/** Before any row, also one that was put before the first. */
+const beforeAll = Number.MIN_SAFE_INTEGER;
+/** Beyond this, there is no date. */
+const lastMoment = 8.64e15;
 
 const columns = 'seq, at, actor, surface, type, subject, idem_key, body, prev_hash, hash';
 const insert = `INSERT INTO ledger (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
@@ -75,17 +80,26 @@ export async function createLedger(deps: LedgerDeps): Promise<Ledger> {
   }
 
   async function read(after: string, limit: number, types?: readonly string[]): Promise<LedgerRow[]> {
-    const from = parseId(after);
-    if (types === undefined) {
-      const sql = `SELECT ${columns} FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?`;
-      return store.read((tx) => tx.all<StoredRow>(sql, from, limit).map(toRow));
+    const readable: LedgerRow[] = [];
+    let from = after;
+    while (readable.length < limit) {
+      const wanted = limit - readable.length;
+      const rows = await query({ types, after: from, order: 'ascending', limit: wanted });
+      for (const row of rows) if (row.body !== null) readable.push(row as LedgerRow);
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < wanted) break;
+      from = last.id;
     }
-    if (types.length === 0) return [];
-    // A merge of one index walk a type: costs what it returns, however many other rows lie between.
-    const parts = types.map(() => `SELECT ${columns} FROM ledger WHERE type = ? AND seq > ?`);
-    const sql = `${parts.join(' UNION ALL ')} ORDER BY seq LIMIT ?`;
-    const values = types.flatMap((type) => [type, from]);
-    return store.read((tx) => tx.all<StoredRow>(sql, ...values, limit).map(toRow));
+    return readable;
+  }
+
+  async function query(wanted: LedgerQuery): Promise<FoundRow[]> {
+    const bounds = [
+      wanted.after === undefined ? beforeAll : parseId(wanted.after),
+      wanted.before === undefined ? Number.MAX_SAFE_INTEGER : parseId(wanted.before),
+    ];
+    const { sql, values } = searchOf(wanted, bounds);
+    return sql === '' ? [] : store.read((tx) => tx.all<StoredRow>(sql, ...values, wanted.limit).map(toRow));
   }
 
   async function headRow(): Promise<Head> {
@@ -104,7 +118,7 @@ export async function createLedger(deps: LedgerDeps): Promise<Ledger> {
     const sql = `SELECT ${columns} FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?`;
     let previous: Head | null = null;
     let rows = 0;
-    let from = Number.MIN_SAFE_INTEGER;
+    let from = beforeAll;
     while (true) {
       // One row more than is checked, so that every checked row but the last of all has its successor at hand.
       const batch: StoredRow[] = await store.read((tx) => tx.all<StoredRow>(sql, from, verifyBatch + 1));
@@ -128,6 +142,15 @@ export async function createLedger(deps: LedgerDeps): Promise<Ledger> {
     engineId,
     append,
     read,
+    query,
+    stored: (after, limit) => {
+      const sql = `SELECT ${columns} FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?`;
+      return store.read((tx) => tx.all<StoredRow>(sql, after ?? beforeAll, limit));
+    },
+    async hashOf(id) {
+      const sql = 'SELECT hash FROM ledger WHERE seq = ?';
+      return (await store.read((tx) => tx.get<{ hash: string }>(sql, parseId(id))))?.hash ?? null;
+    },
     head: async () => String((await headRow()).seq),
     knows,
     onAppend: (listener) => {
@@ -177,15 +200,45 @@ function insertRow(tx: Tx, head: Head, at: number, entry: LedgerEntry): number {
   return row.seq;
 }
 
-function toRow(row: StoredRow): LedgerRow {
+/** The narrowest index decides; a `+` keeps SQLite from taking another. */
+function searchOf(wanted: LedgerQuery, bounds: readonly number[]): { sql: string; values: (string | number)[] } {
+  const { types, subject, actor } = wanted;
+  const end = `ORDER BY seq ${wanted.order === 'ascending' ? 'ASC' : 'DESC'} LIMIT ?`;
+  const select = (where: string) => `SELECT ${columns} FROM ledger WHERE ${where} seq > ? AND seq < ?`;
+  if (types !== undefined && subject === undefined && actor === undefined) {
+    // A merge of one index walk a type: costs what it returns, however many other rows lie between.
+    const parts = types.map(() => select('type = ? AND'));
+    return types.length === 0
+      ? { sql: '', values: [] }
+      : { sql: `${parts.join(' UNION ALL ')} ${end}`, values: types.flatMap((type) => [type, ...bounds]) };
+  }
+  const where = [
+    ...(subject === undefined ? [] : ['subject = ? AND']),
+    ...(actor === undefined ? [] : [`${subject === undefined ? '' : '+'}actor = ? AND`]),
+    ...(types === undefined ? [] : [`+type IN (${types.map(() => '?').join(', ')}) AND`]),
+  ].join(' ');
+  const values = [...(subject === undefined ? [] : [subject]), ...(actor === undefined ? [] : [actor])];
+  return { sql: `${select(where)} ${end}`, values: [...values, ...(types ?? []), ...bounds] };
+}
+
+function bodyOf(text: string): FoundRow['body'] {
+  try {
+    const body: unknown = JSON.parse(text);
+    return typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as FoundRow['body']) : null;
+  } catch {
+    return null;
+  }
+}
+
+function toRow(row: StoredRow): FoundRow {
   return {
     id: String(row.seq),
-    at: iso(row.at),
+    at: iso(Math.abs(row.at) <= lastMoment ? row.at : 0),
     type: row.type,
     actor: row.actor,
     surface: row.surface,
     subject: row.subject,
-    body: JSON.parse(row.body) as Record<string, unknown>,
+    body: bodyOf(row.body),
     ...(row.idem_key === null ? {} : { idemKey: row.idem_key }),
     hash: row.hash,
   };

@@ -3,6 +3,7 @@
  * First user: the factory (deliveries, teams); second: approvals and proofs of part 2.
  */
 import type { Tx } from '../store/store.ts';
+import type { StoredRow } from './chain.ts';
 
 export interface LedgerEntry {
   /** Factory event type or an internal one such as `delivery.accepted`. */
@@ -26,6 +27,20 @@ export interface LedgerRow extends LedgerEntry {
   readonly hash: string;
 }
 
+/** A row as somebody who looks for it gets it. `body` is null where what stands there is no JSON: verify names the row. */
+export type FoundRow = Omit<LedgerRow, 'body'> & { readonly body: LedgerRow['body'] | null };
+
+export interface LedgerQuery {
+  readonly types?: readonly string[] | undefined;
+  readonly subject?: string | undefined;
+  readonly actor?: string | undefined;
+  /** Ids, both exclusive. */
+  readonly after?: string | undefined;
+  readonly before?: string | undefined;
+  readonly order: 'ascending' | 'descending';
+  readonly limit: number;
+}
+
 export type LedgerVerdict =
   | { readonly ok: true; readonly rows: number; readonly head: { readonly id: string; readonly hash: string } }
   | {
@@ -41,8 +56,14 @@ export interface Ledger {
   readonly engineId: string;
   /** Appends inside the operation whose state it describes. */
   append(tx: Tx, entry: LedgerEntry): { id: string; at: string };
-  /** Rows with id > `after`, ascending, at most `limit`; `types` filters. */
+  /** Rows with id > `after`, ascending, at most `limit`; `types` filters. Rows whose body is not readable are left out. */
   read(after: string, limit: number, types?: readonly string[]): Promise<LedgerRow[]>;
+  /** Rows that fit; costs what it returns, as long as one filter alone is narrow. */
+  query(query: LedgerQuery): Promise<FoundRow[]>;
+  /** Rows as they are hashed, from this `seq` (exclusive) on; null: from the first. */
+  stored(after: number | null, limit: number): Promise<StoredRow[]>;
+  /** Hash of a row, or null without one. */
+  hashOf(id: string): Promise<string | null>;
   /** Newest id, `"0"` before the first row after genesis. */
   head(): Promise<string>;
   /** Whether `id` can be replayed from: known here, not from another engine or pruned. */

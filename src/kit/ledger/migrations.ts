@@ -34,4 +34,13 @@ export const ledgerMigrations: readonly Migration[] = [
         BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
     `,
   },
+  {
+    area: 'ledger',
+    number: 2,
+    name: 'found by subject and by actor',
+    sql: `
+      CREATE INDEX ledger_subject ON ledger (subject, seq);
+      CREATE INDEX ledger_actor ON ledger (actor, seq);
+    `,
+  },
 ];

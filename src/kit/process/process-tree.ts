@@ -1,7 +1,7 @@
 /**
  * Who descends from a process, and ending all of it. A program can leave its process group (setsid) or its parent (double
  * fork), so descendants are found by parent, group and session together, again and again while it is being ended. One that
- * left all three before anybody looked is not found.
+ * left all three before anybody looked is found by the mark in its environment, where that can be read (Linux) and was kept.
  * First user: run-process; second: commands of bots. POSIX reads /proc or ps; Windows has taskkill.
  */
 import { execFile } from 'node:child_process';
@@ -28,9 +28,14 @@ const giveUpMs = 5000;
  * Processes that belong to the tree of `root`, which leads its own group and session: itself, whoever shares either, and the
  * descendants of them all. Not asked by pid: once `root` has ended, its number may be given to a stranger.
  */
-export async function treeOf(root: number, known: ReadonlySet<number> = new Set()): Promise<Set<number>> {
+export async function treeOf(
+  root: number,
+  known: ReadonlySet<number> = new Set(),
+  mark: string | null = null,
+): Promise<Set<number>> {
   const rows = await listProcesses();
   const tree = new Set(rows.filter((row) => row.group === root || row.session === root).map((row) => row.pid));
+  if (mark !== null) for (const row of rows) if (carries(row.pid, mark)) tree.add(row.pid);
   for (const pid of known) tree.add(pid);
   // Parents have been seen before their children only by luck: repeat until nothing is added.
   for (let size = -1; size !== tree.size; ) {
@@ -73,23 +78,36 @@ function linuxProcesses(): ProcessRow[] {
   return rows;
 }
 
-/** Ends the tree of `root`, started as leader of its own group: TERM, then KILL until nobody is left. Idempotent. */
-export async function endTree(root: number): Promise<void> {
+/** Whether the environment that the process was started with has this `NAME=value`. Nobody else's can be read. */
+function carries(pid: number, mark: string): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(mark);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Ends the tree of `root`, started as leader of its own group: TERM, then KILL until nobody is left. Idempotent. `mark`: a
+ * `NAME=value` that only this tree has in its environment.
+ */
+export async function endTree(root: number, mark: string | null = null): Promise<void> {
   if (process.platform === 'win32') {
     await run('taskkill', ['/pid', String(root), '/T', '/F']).catch(() => {});
     return;
   }
-  let tree = await treeOf(root);
+  let tree = await treeOf(root, new Set(), mark);
   for (const pid of tree) signal(pid, 'SIGTERM');
   const end = performance.now() + graceMs;
   while (tree.size > 0 && performance.now() < end) {
     await delay(lookEveryMs);
-    tree = await treeOf(root, tree);
+    tree = await treeOf(root, tree, mark);
   }
   while (tree.size > 0 && performance.now() < end + giveUpMs) {
     for (const pid of tree) signal(pid, 'SIGKILL');
     await delay(lookEveryMs);
-    tree = await treeOf(root, tree);
+    tree = await treeOf(root, tree, mark);
   }
 }
 

@@ -3,6 +3,8 @@
  * First users: version checks of harnesses and git; second: commands that prove a step. Never a shell string.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';
 import { endTree } from './process-tree.ts';
 
@@ -33,6 +35,10 @@ export interface RunResult {
 }
 
 const defaultCap = 1024 * 1024;
+/** Marks what a run started, so that what left its tree is found when it is ended. */
+const markName = 'GANTRY_PROCESS_RECORD';
+/** Pipes close with the last process that holds them. */
+const pipesMs = 2000;
 
 /** The few variables that any program may see (security.md 1.4, 11: the rest of our environment is not a child's business). */
 export function plainEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
@@ -46,7 +52,9 @@ export function plainEnvironment(from: NodeJS.ProcessEnv = process.env): Record<
  */
 export async function runProcess(options: RunOptions): Promise<RunResult> {
   options.signal?.throwIfAborted();
-  const child = await start(options);
+  const id = randomUUID();
+  const mark = `${markName}=${id}`;
+  const child = await start(options, id);
   const stdout = collect(child.stdout, options.outputCap ?? defaultCap);
   const stderr = collect(child.stderr, options.outputCap ?? defaultCap);
   feed(child, options.input);
@@ -57,7 +65,7 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   });
   const stop = (why: 'deadline' | 'aborted') => {
     ended ??= why;
-    void endTree(child.pid as number);
+    void endTree(child.pid as number, mark);
   };
   const timer = setTimeout(stop, options.deadlineMs, 'deadline');
   const abort = () => stop('aborted');
@@ -67,8 +75,11 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   options.signal?.removeEventListener('abort', abort);
 
   // What it left in the background would live on, and would keep our pipes open.
-  await endTree(child.pid as number);
-  await Promise.all([stdout.end(), stderr.end()]);
+  await endTree(child.pid as number, mark);
+  // One that got away all the same must not hold us by the pipes that it inherited.
+  await Promise.race([Promise.all([stdout.end(), stderr.end()]), delay(pipesMs, undefined, { ref: false })]);
+  child.stdout?.destroy();
+  child.stderr?.destroy();
   return {
     exitCode: code,
     exitSignal: signal,
@@ -79,9 +90,9 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   };
 }
 
-function start(options: RunOptions): Promise<ChildProcess> {
+function start(options: RunOptions, id: string): Promise<ChildProcess> {
   const [program, ...argv] = options.command;
-  const env = options.env ?? plainEnvironment();
+  const env = { ...(options.env ?? plainEnvironment()), [markName]: id };
   // `detached`: leader of its own group and session, so that all of it can be found and ended.
   const child = spawn(program, argv, {
     cwd: options.cwd,

@@ -1,17 +1,31 @@
-/** Says at once when a bot begins to need a person: in a toast with the way to it, and in the window's title. */
+/**
+ * Says at once when a person begins to be needed, by a bot or by a question in the inbox: in a toast with the way to it, and in the
+ * window's title.
+ */
 import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { Hand } from 'lucide-react';
-import { useEffect, useRef } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import { toast } from 'sonner';
 import type { Agent } from '../../contracts/factory/agent.ts';
+import { isPending } from '../ui/approval-words.ts';
+import { usePendingApprovals } from './approvals.ts';
+import { needsPerson } from './needs-person.ts';
 import { useServices } from './services.tsx';
+import { useWaiting } from './use-waiting.ts';
 import { dispatchWindowEvent } from './window-events.ts';
-
-export const needsPerson = (agent: Agent): boolean => agent.state === 'needs_you' || agent.state === 'blocked';
 
 export function AnnounceNeeds() {
   const { queries } = useServices();
   const agents = useQuery(queries.agents).data?.agents;
+  const waiting = useWaiting();
+  const count = waiting.approvals + waiting.steps + waiting.bots;
+  useEffect(() => {
+    document.title = count === 0 ? 'Gantry' : `(${count}) Gantry`;
+  }, [count]);
+  useAnnounceApprovals(agents);
+  const pending = usePendingApprovals();
+  const asking = useMemo(() => new Set(pending.map((one) => one.agentId)), [pending]);
   /** What each bot was told to need; null before the first list, which is no news. */
   const told = useRef<Map<string, string> | null>(null);
   useEffect(() => {
@@ -20,11 +34,10 @@ export function AnnounceNeeds() {
     // The reason comes a moment after the state: until then there is nothing to say.
     const now = agents.filter((agent) => needsPerson(agent) && agent.stateReason !== null);
     told.current = new Map(now.map((agent) => [agent.id, agent.stateReason ?? '']));
-    const count = agents.filter(needsPerson).length;
-    document.title = count === 0 ? 'Gantry' : `(${count}) Gantry`;
     if (before === null) return;
     for (const agent of now) {
-      if (before.get(agent.id) === agent.stateReason) continue;
+      // Its question is in the inbox and is announced from there.
+      if (before.get(agent.id) === agent.stateReason || asking.has(agent.id)) continue;
       toast(`${agent.address} ${agent.state === 'blocked' ? 'is blocked' : 'needs you'}`, {
         id: `need ${agent.id}`,
         description: agent.stateReason,
@@ -40,6 +53,32 @@ export function AnnounceNeeds() {
         },
       });
     }
-  }, [agents]);
+  }, [agents, asking]);
   return null;
+}
+
+/** A toast for each question that comes while the page is open; it goes when the question is answered, from wherever. */
+function useAnnounceApprovals(agents: readonly Agent[] | undefined): void {
+  const { queries } = useServices();
+  const navigate = useNavigate();
+  const approvals = useQuery(queries.approvals).data?.approvals;
+  const told = useRef<Set<string> | null>(null);
+  useEffect(() => {
+    if (approvals === undefined) return;
+    const before = told.current;
+    const pending = approvals.filter((one) => isPending(one, Date.now()));
+    told.current = new Set(pending.map((one) => one.id));
+    for (const id of before ?? []) if (!told.current.has(id)) toast.dismiss(`approval ${id}`);
+    if (before === null || window.location.pathname === '/inbox') return;
+    for (const approval of pending) {
+      if (before.has(approval.id)) continue;
+      const who = agents?.find((one) => one.id === approval.agentId)?.address;
+      toast(who === undefined ? 'A question waits for you' : `${who} asks`, {
+        id: `approval ${approval.id}`,
+        description: approval.title,
+        icon: <Hand className="size-4 text-need" aria-hidden="true" />,
+        action: { label: 'Answer', onClick: () => void navigate({ to: '/inbox' }) },
+      });
+    }
+  }, [approvals, agents, navigate]);
 }

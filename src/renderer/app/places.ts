@@ -1,19 +1,24 @@
 /** The places of the rail. A place comes here with the part that builds it; none is shown before. */
-import { House, LayoutGrid, type LucideIcon, Settings } from 'lucide-react';
+import { House, Inbox, LayoutGrid, ListChecks, type LucideIcon, ScrollText, Settings } from 'lucide-react';
 
 export interface Place {
-  readonly path: '/' | '/floor' | '/settings';
+  readonly path: '/' | '/floor' | '/work' | '/inbox' | '/ledger' | '/settings';
   readonly name: string;
   readonly icon: LucideIcon;
   /** After `g`. */
   readonly letter: string;
   readonly foot: boolean;
+  /** Reached through the commands where there is only a bar for five. */
+  readonly wideOnly?: boolean;
 }
 
 export const places: readonly Place[] = [
   { path: '/', name: 'Home', icon: House, letter: 'h', foot: false },
   { path: '/floor', name: 'Floor', icon: LayoutGrid, letter: 'f', foot: false },
-  { path: '/settings', name: 'Settings', icon: Settings, letter: 's', foot: true },
+  { path: '/work', name: 'Work', icon: ListChecks, letter: 'w', foot: false },
+  { path: '/inbox', name: 'Inbox', icon: Inbox, letter: 'i', foot: false },
+  { path: '/ledger', name: 'Ledger', icon: ScrollText, letter: 'l', foot: false, wideOnly: true },
+  { path: '/settings', name: 'Settings', icon: Settings, letter: 's', foot: true, wideOnly: true },
 ];
 
 /** `originView` of a window event → a path: a path itself, or a place's name. Unknown: null. */

@@ -1,7 +1,7 @@
 /** The places: a rail at the left, a bar below where it is narrow. */
 import { Link } from '@tanstack/react-router';
 import { Command } from 'lucide-react';
-import { places } from './places.ts';
+import { type Place, places } from './places.ts';
 
 const item =
   'relative flex size-9 items-center justify-center rounded-control text-muted hover:bg-raised hover:text-ink data-[status=active]:bg-selected data-[status=active]:text-ink';
@@ -14,27 +14,42 @@ function NeedDot({ count }: { count: number }) {
   return (
     <span className="absolute -top-1.5 left-3 flex min-w-3.5 items-center justify-center rounded-full bg-need px-1 text-[10px] leading-[14px] font-semibold text-window tabular-nums">
       {count}
-      <span className="sr-only"> need you</span>
+      <span className="sr-only"> waiting: </span>
     </span>
   );
 }
 
-export function Rail({ needCount, narrow, onPalette }: { needCount: number; narrow: boolean; onPalette: () => void }) {
+/** The number is part of the name, as it is part of what is seen. */
+function nameOf(place: Place, needs: RailProps['needs']): string {
+  const count = needs[place.path] ?? 0;
+  return count === 0 ? place.name : `${count} waiting: ${place.name}`;
+}
+
+export interface RailProps {
+  /** How many wait for a person, by the place where they are answered. */
+  readonly needs: Partial<Record<Place['path'], number>>;
+  readonly narrow: boolean;
+  readonly onPalette: () => void;
+}
+
+export function Rail({ needs, narrow, onPalette }: RailProps) {
   if (narrow) {
     return (
       <nav aria-label="Places" className="flex h-14 border-t border-line bg-panel pb-[env(safe-area-inset-bottom)]">
-        {places.map((place) => (
-          <Link key={place.path} to={place.path} activeOptions={{ exact: place.path === '/' }} className={barItem}>
-            <span className="relative">
-              <place.icon className="size-5" aria-hidden="true" />
-              {place.path === '/' && <NeedDot count={needCount} />}
-            </span>
-            {place.name}
-          </Link>
-        ))}
+        {places
+          .filter((place) => place.wideOnly !== true)
+          .map((place) => (
+            <Link key={place.path} to={place.path} activeOptions={{ exact: place.path === '/' }} className={barItem}>
+              <span className="relative">
+                <place.icon className="size-5" aria-hidden="true" />
+                <NeedDot count={needs[place.path] ?? 0} />
+              </span>
+              {place.name}
+            </Link>
+          ))}
         <button type="button" onClick={onPalette} className={barItem}>
           <Command className="size-5" aria-hidden="true" />
-          Commands
+          More
         </button>
       </nav>
     );
@@ -49,13 +64,13 @@ export function Rail({ needCount, narrow, onPalette }: { needCount: number; narr
           key={place.path}
           to={place.path}
           activeOptions={{ exact: place.path === '/' }}
-          aria-label={place.name}
+          aria-label={nameOf(place, needs)}
           title={`${place.name} (g ${place.letter})`}
           className={`${item} ${place.foot ? 'mt-auto' : ''}`}
         >
           <span className="relative">
             <place.icon className="size-[18px]" aria-hidden="true" />
-            {place.path === '/' && <NeedDot count={needCount} />}
+            <NeedDot count={needs[place.path] ?? 0} />
           </span>
         </Link>
       ))}

@@ -5,7 +5,7 @@ import { lazy, Suspense, useMemo, useState } from 'react';
 import { Toaster } from 'sonner';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Action, useAddActions, useAllActions } from './actions.ts';
-import { AnnounceNeeds, needsPerson } from './announce-needs.tsx';
+import { AnnounceNeeds } from './announce-needs.tsx';
 import { SignedOutPage } from './broken-page.tsx';
 import { ObeyWindowEvents } from './obey-window-events.tsx';
 import { places } from './places.ts';
@@ -15,6 +15,7 @@ import { useShortcuts } from './shortcuts.ts';
 import { LinkNotice, StatusBar } from './status-bar.tsx';
 import { useNarrow } from './use-narrow.ts';
 import { useTheme } from './use-theme.ts';
+import { useWaiting } from './use-waiting.ts';
 import { dispatchWindowEvent } from './window-events.ts';
 
 const Palette = lazy(() => import('./palette.tsx').then((module) => ({ default: module.Palette })));
@@ -30,6 +31,7 @@ export function Shell() {
   const session = useQuery(queries.session);
   const link = useLink();
   const agents = useQuery(queries.agents);
+  const waiting = useWaiting();
   const [overlay, setOverlay] = useState<'palette' | 'shortcuts' | null>(null);
 
   const actions = useMemo<readonly Action[]>(() => {
@@ -87,8 +89,8 @@ export function Shell() {
 
   const refused = [link.error, session.error].some((error) => error instanceof AppError && error.status === 401);
   if (refused) return <SignedOutPage />;
-  const needCount = (bots ?? []).filter(needsPerson).length;
-  const rail = <Rail needCount={needCount} narrow={narrow} onPalette={() => setOverlay('palette')} />;
+  const needs = { '/': waiting.bots, '/work': waiting.steps, '/inbox': waiting.approvals };
+  const rail = <Rail needs={needs} narrow={narrow} onPalette={() => setOverlay('palette')} />;
   return (
     <div className="flex h-dvh flex-col bg-window text-ui">
       <ObeyWindowEvents />

@@ -50,7 +50,8 @@ export function useShortcuts(actions: readonly Action[]): void {
   useEffect(() => {
     let first: { key: string; at: number } | null = null;
     function onKeyDown(event: KeyboardEvent): void {
-      if (event.defaultPrevented || event.isComposing) return;
+      // A key held down is one press: it must not answer two questions.
+      if (event.defaultPrevented || event.isComposing || event.repeat) return;
       const field = fieldOf(event.target);
       const written = writePress(event);
       const pair = first !== null && event.timeStamp - first.at < sequenceWait ? `${first.key} ${written}` : null;

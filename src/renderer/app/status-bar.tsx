@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Hand, Monitor, TerminalSquare } from 'lucide-react';
 import { Ago, useNow } from '../ui/now.tsx';
 import { connectionStatus, Status } from '../ui/status.tsx';
-import { needsPerson } from './announce-needs.tsx';
 import { useFeed, useLink, useServices } from './services.tsx';
+import { useWaiting } from './use-waiting.ts';
 
 /** Where there is no status bar: one line, and only while something is wrong. */
 export function LinkNotice() {
@@ -44,8 +44,11 @@ export function StatusBar() {
   const feed = useFeed();
   const list = agents.data?.agents ?? [];
   const live = list.filter((agent) => agent.pane !== null).length;
-  const need = list.filter(needsPerson).length;
+  const waiting = useWaiting();
+  const need = waiting.approvals + waiting.bots + waiting.steps;
   const engine = agents.data?.engine;
+  const before = useQuery(queries.lastEvent).data ?? undefined;
+  const last = feed[0]?.event.at ?? before;
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-meta text-muted">
       <span className="inline-flex items-center gap-1.5 whitespace-nowrap" title={session.data?.computer.id}>
@@ -66,11 +69,11 @@ export function StatusBar() {
         </span>
       )}
       <span className="ml-auto hidden whitespace-nowrap sm:inline">
-        {feed[0] === undefined ? (
+        {last === undefined ? (
           'No event yet'
         ) : (
           <>
-            Last event <Ago at={feed[0].event.at} />
+            Last event <Ago at={last} />
           </>
         )}
       </span>

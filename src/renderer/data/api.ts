@@ -3,6 +3,7 @@
  * session gives. Must not know React.
  */
 import { createClient } from '../../client/client.ts';
+import { listApprovals, resolveApproval } from '../../contracts/approvals/routes.ts';
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
 import { identityRoutes } from '../../contracts/identity/routes.ts';
 
@@ -23,6 +24,7 @@ export function createApi() {
   }
   return {
     factory: createClient(factoryRoutes, { where: 'Gantry', ifGone, csrf: readCsrf }),
+    approvals: createClient([listApprovals, resolveApproval], { where: 'Gantry', ifGone, csrf: readCsrf }),
     identity,
     /** Forgets the CSRF value, so that the next write reads the session anew. */
     renewSession(): void {

@@ -4,20 +4,27 @@
  */
 import type { QueryClient } from '@tanstack/react-query';
 import type { z } from 'zod';
+import type { Approval } from '../../contracts/approvals/approval.ts';
+import type { listApprovals } from '../../contracts/approvals/routes.ts';
 import type { Agent, Team } from '../../contracts/factory/agent.ts';
 import type { Delivery } from '../../contracts/factory/delivery.ts';
-import { EventEnvelope, type FactoryEventData, factoryEvents } from '../../contracts/factory/events.ts';
+import {
+  EventEnvelope,
+  type FactoryEventData,
+  type FactoryEventType,
+  factoryEvents,
+} from '../../contracts/factory/events.ts';
 import type { listAgents, listDeliveries, listTeams } from '../../contracts/factory/routes.ts';
 import { keys } from './queries.ts';
 
 type AgentsAnswer = z.output<(typeof listAgents)['answers'][200]>;
 type TeamsAnswer = z.output<(typeof listTeams)['answers'][200]>;
+type ApprovalsAnswer = z.output<(typeof listApprovals)['answers'][200]>;
 type DeliveriesAnswer = z.output<(typeof listDeliveries)['answers'][200]>;
 
-export type KnownEvent =
-  | { readonly type: 'agent.state'; readonly at: string; readonly data: FactoryEventData<'agent.state'> }
-  | { readonly type: 'delivery'; readonly at: string; readonly data: FactoryEventData<'delivery'> }
-  | { readonly type: 'team.changed'; readonly at: string; readonly data: FactoryEventData<'team.changed'> };
+export type KnownEvent = {
+  readonly [T in FactoryEventType]: { readonly type: T; readonly at: string; readonly data: FactoryEventData<T> };
+}[FactoryEventType];
 
 export function parseFactoryEvent(value: unknown): KnownEvent | null {
   const envelope = EventEnvelope.safeParse(value);
@@ -40,15 +47,27 @@ export interface EventCache {
 
 export function createEventCache(client: QueryClient): EventCache {
   let timer: ReturnType<typeof setTimeout> | null = null;
-  const stale = new Set<readonly unknown[]>();
+  let reading = false;
+  let closed = false;
+  const stale = new Map<string, readonly unknown[]>();
 
   function voidSoon(...queryKeys: (readonly unknown[])[]): void {
-    for (const key of queryKeys) stale.add(key);
+    for (const key of queryKeys) stale.set(JSON.stringify(key), key);
+    if (closed || reading || stale.size === 0) return;
     timer ??= setTimeout(() => {
       timer = null;
-      for (const key of stale) void client.invalidateQueries({ queryKey: key, exact: key !== keys.deliveries });
-      stale.clear();
+      void readAgain();
     }, gatherFor);
+  }
+
+  /** One reading at a time: a run of a thousand steps sends events faster than its board can be read. */
+  async function readAgain(): Promise<void> {
+    reading = true;
+    const queryKeys = [...stale.values()];
+    stale.clear();
+    await Promise.allSettled(queryKeys.map((queryKey) => client.invalidateQueries({ queryKey })));
+    reading = false;
+    voidSoon();
   }
 
   function patchAgent(data: FactoryEventData<'agent.state'>, at: string): void {
@@ -84,23 +103,57 @@ export function createEventCache(client: QueryClient): EventCache {
     }
   }
 
+  /** A new one stands first, as in the list; an answered one keeps its place. */
+  function patchApproval(approval: Approval): void {
+    client.setQueryData<ApprovalsAnswer>(keys.approvals, (old) => {
+      if (old === undefined) return old;
+      const known = old.approvals.some((one) => one.id === approval.id);
+      const approvals = known
+        ? old.approvals.map((one) => (one.id === approval.id ? approval : one))
+        : [approval, ...old.approvals];
+      return { ...old, approvals };
+    });
+  }
+
   return {
     apply(event) {
-      if (event.type === 'agent.state') {
-        patchAgent(event.data, event.at);
-        voidSoon(keys.agents);
-      } else if (event.type === 'delivery') {
-        patchDelivery(event.data);
-        voidSoon(keys.agents);
-        if (event.data.threadId !== undefined) voidSoon(keys.threads);
-      } else {
-        voidSoon(keys.agents, keys.teams);
+      // Every kind of event stands in the ledger or follows from a row of it, save states, which are live only.
+      if (event.type !== 'agent.state') voidSoon(keys.ledgers);
+      switch (event.type) {
+        case 'agent.state':
+          patchAgent(event.data, event.at);
+          return voidSoon(keys.agents, keys.whys, keys.diffs);
+        case 'delivery': {
+          const { threadId, dagId, nodeId } = event.data;
+          patchDelivery(event.data);
+          voidSoon(keys.agents, keys.whys);
+          if (threadId !== undefined) voidSoon(keys.threads, keys.messagesOf(threadId));
+          if (dagId !== undefined && nodeId !== undefined) voidSoon(keys.node(dagId, nodeId));
+          return;
+        }
+        case 'node.status':
+        case 'proof.recorded': {
+          const { dagId, nodeId } = event.data;
+          voidSoon(keys.campaigns, keys.boards, keys.flow(dagId), keys.node(dagId, nodeId));
+          return voidSoon(keys.agents, keys.whys, keys.diffs);
+        }
+        case 'approval.requested':
+        case 'approval.resolved': {
+          const { dagId, nodeId } = event.data;
+          patchApproval(event.data);
+          voidSoon(keys.agents, keys.whys);
+          if (dagId !== undefined && nodeId !== undefined) voidSoon(keys.node(dagId, nodeId));
+          return;
+        }
+        case 'team.changed':
+          return voidSoon(keys.agents, keys.teams);
       }
     },
     voidAll() {
       void client.invalidateQueries();
     },
     close() {
+      closed = true;
       if (timer !== null) clearTimeout(timer);
     },
   };

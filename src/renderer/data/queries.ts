@@ -15,13 +15,38 @@ export const keys = {
   threads: ['threads'],
   doctor: ['doctor'],
   explain: (agentId: string) => ['explain', agentId],
+  campaigns: ['campaigns'],
+  boards: ['board'],
+  board: (campaignId: string) => ['board', campaignId],
+  flow: (dagId: string) => ['flow', dagId],
+  node: (dagId: string, nodeId: string) => ['node', dagId, nodeId],
+  templates: ['templates'],
+  template: (id: string) => ['template', id],
+  approvals: ['approvals'],
+  messagesOf: (threadId: string) => ['messages', threadId],
+  whys: ['why'],
+  why: (id: string, dagId: string | null) => ['why', id, dagId],
+  diffs: ['diff'],
+  diff: (agentId: string) => ['diff', agentId],
+  lastEvent: ['last-event'],
+  ledgers: ['ledger'],
+  ledger: (filter: LedgerFilter) => ['ledger', filter],
 } as const;
+
+export interface LedgerFilter {
+  readonly type?: string;
+  readonly subject?: string;
+  readonly actor?: string;
+}
+
+/** Approvals kept: all that wait, and what was answered last. */
+export const approvalPage = 100;
 
 /** Deliveries shown of one bot and in the feed at first. */
 export const deliveryPage = 50;
 
 export function queriesOf(api: Api) {
-  const { factory, identity } = api;
+  const { approvals, factory, identity } = api;
   return {
     session: queryOptions({ queryKey: keys.session, queryFn: ({ signal }) => identity.getSession({}, { signal }) }),
     workspace: queryOptions({
@@ -45,6 +70,61 @@ export function queriesOf(api: Api) {
       queryOptions({
         queryKey: keys.explain(agentId),
         queryFn: ({ signal }) => factory.explainAgent({ params: { id: agentId } }, { signal }),
+      }),
+    campaigns: queryOptions({
+      queryKey: keys.campaigns,
+      queryFn: ({ signal }) => factory.listCampaigns({}, { signal }),
+    }),
+    board: (campaignId: string) =>
+      queryOptions({
+        queryKey: keys.board(campaignId),
+        queryFn: ({ signal }) => factory.getBoard({ params: { id: campaignId } }, { signal }),
+      }),
+    flow: (dagId: string) =>
+      queryOptions({
+        queryKey: keys.flow(dagId),
+        queryFn: ({ signal }) => factory.getFlow({ params: { dagId } }, { signal }),
+      }),
+    node: (dagId: string, nodeId: string) =>
+      queryOptions({
+        queryKey: keys.node(dagId, nodeId),
+        queryFn: ({ signal }) => factory.getNode({ params: { dagId, nodeId } }, { signal }),
+      }),
+    templates: queryOptions({
+      queryKey: keys.templates,
+      queryFn: ({ signal }) => factory.listTemplates({}, { signal }),
+    }),
+    template: (id: string) =>
+      queryOptions({
+        queryKey: keys.template(id),
+        queryFn: ({ signal }) => factory.getTemplate({ params: { id } }, { signal }),
+      }),
+    approvals: queryOptions({
+      queryKey: keys.approvals,
+      queryFn: ({ signal }) => approvals.listApprovals({ query: { limit: approvalPage } }, { signal }),
+    }),
+    why: (id: string, dagId: string | null = null) =>
+      queryOptions({
+        queryKey: keys.why(id, dagId),
+        queryFn: ({ signal }) =>
+          factory.explainWhy({ params: { id }, query: dagId === null ? {} : { run: dagId } }, { signal }),
+      }),
+    diff: (agentId: string) =>
+      queryOptions({
+        queryKey: keys.diff(agentId),
+        queryFn: ({ signal }) => factory.agentDiff({ params: { id: agentId } }, { signal }),
+      }),
+    /** When something happened last before this page was opened; after that its events say it. */
+    lastEvent: queryOptions({
+      queryKey: keys.lastEvent,
+      queryFn: async ({ signal }) =>
+        (await factory.queryLedger({ query: { limit: 1 } }, { signal })).rows[0]?.at ?? null,
+    }),
+    messagesOf: (threadId: string) =>
+      queryOptions({
+        queryKey: keys.messagesOf(threadId),
+        queryFn: ({ signal }) =>
+          factory.listMessages({ params: { id: threadId }, query: { limit: deliveryPage } }, { signal }),
       }),
   };
 }

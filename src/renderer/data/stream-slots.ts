@@ -10,8 +10,7 @@ export const eventSlots = { name: 'gantry-events', count: 2 } as const;
 export interface Slot {
   /** Called once when the slot must be given to a pane that matters more. */
   onTaken: () => void;
-  /** Resolves when somebody else may take it. */
-  release(): Promise<void>;
+  release(): void;
 }
 
 export interface StreamSlots {
@@ -27,23 +26,19 @@ export function createStreamSlots(
 ): StreamSlots {
   /** Slots of this window, oldest first. */
   const held: Slot[] = [];
+  const unlocks = new WeakMap<Slot, () => void>();
 
-  /** Holds the lock until the returned function is called, which resolves once it is let go; null when somebody else holds it. */
-  function lock(one: string): Promise<(() => Promise<void>) | null> {
+  /** Holds the lock until the returned function is called; null when somebody else holds it. */
+  function lock(one: string): Promise<(() => void) | null> {
     return new Promise((resolve) => {
       if (locks === undefined) return resolve(null);
-      const request = locks
+      void locks
         .request(one, { ifAvailable: true }, (granted) => {
           if (granted === null) {
             resolve(null);
             return undefined;
           }
-          return new Promise<void>((free) =>
-            resolve(async () => {
-              free();
-              await request;
-            }),
-          );
+          return new Promise<void>((release) => resolve(release));
         })
         .catch(() => resolve(null));
     });
@@ -51,7 +46,7 @@ export function createStreamSlots(
 
   async function takeFree(onTaken: () => void): Promise<Slot | null> {
     // Without Web Locks (an old or insecure page) the window counts for itself.
-    if (locks === undefined) return held.length < count ? add(async () => {}, onTaken) : null;
+    if (locks === undefined) return held.length < count ? add(() => {}, onTaken) : null;
     for (let index = 0; index < count; index += 1) {
       const release = await lock(`${name}-${index}`);
       if (release !== null) return add(release, onTaken);
@@ -59,18 +54,24 @@ export function createStreamSlots(
     return null;
   }
 
-  function add(unlock: () => Promise<void>, onTaken: () => void): Slot {
+  function add(unlock: () => void, onTaken: () => void): Slot {
     const slot: Slot = {
       onTaken,
-      async release() {
-        const at = held.indexOf(slot);
-        if (at === -1) return;
-        held.splice(at, 1);
-        await unlock();
+      release() {
+        if (give(slot)) unlock();
       },
     };
     held.push(slot);
+    unlocks.set(slot, unlock);
     return slot;
+  }
+
+  /** The slot is its holder's no longer; its lock is kept. False when it was given up before. */
+  function give(slot: Slot): boolean {
+    const at = held.indexOf(slot);
+    if (at === -1) return false;
+    held.splice(at, 1);
+    return true;
   }
 
   return {
@@ -79,10 +80,11 @@ export function createStreamSlots(
       if (free !== null || !urgent) return free;
       const oldest = held[0];
       if (oldest === undefined) return null;
-      const released = oldest.release();
+      // The lock passes on as it is: let go, it would be free only later, and perhaps another window's by then.
+      const unlock = unlocks.get(oldest) ?? (() => {});
+      give(oldest);
       oldest.onTaken();
-      await released;
-      return takeFree(onTaken);
+      return add(unlock, onTaken);
     },
   };
 }

@@ -40,12 +40,15 @@ export function ListStates<T>({
   isEmpty,
   empty,
   children,
+  fill = false,
 }: {
   source: ListSource<T>;
   skeleton: ReactNode;
   isEmpty: (data: T) => boolean;
   empty: ReactNode;
   children: (data: T) => ReactNode;
+  /** The list takes the height of its place and scrolls by itself. */
+  fill?: boolean;
 }) {
   const failed = source.error !== null && source.error !== undefined;
   const problem = failed && (
@@ -55,7 +58,12 @@ export function ListStates<T>({
   return (
     <>
       {problem}
-      <div className={failed ? 'opacity-60' : undefined}>{isEmpty(source.data) ? empty : children(source.data)}</div>
+      <div
+        data-stale={failed ? 'true' : undefined}
+        className={`${failed ? 'opacity-60' : ''} ${fill ? 'flex min-h-0 min-w-0 flex-1 flex-col' : ''}`}
+      >
+        {isEmpty(source.data) ? empty : children(source.data)}
+      </div>
     </>
   );
 }

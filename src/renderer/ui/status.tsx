@@ -3,15 +3,21 @@
  * from here. Must not know where a status is shown.
  */
 import {
+  BadgeCheck,
+  Ban,
   Check,
   CheckCheck,
   Circle,
+  CircleDashed,
+  CircleDot,
   CircleHelp,
   CircleX,
   Clock,
+  CornerDownRight,
   Hand,
   Link,
   Loader,
+  Lock,
   type LucideIcon,
   OctagonPause,
   PowerOff,
@@ -19,8 +25,11 @@ import {
   ScanEye,
   Send,
 } from 'lucide-react';
+import type { Approval } from '../../contracts/approvals/approval.ts';
 import type { AgentState } from '../../contracts/factory/agent.ts';
 import type { DeliveryState } from '../../contracts/factory/delivery.ts';
+import type { NodeStatus } from '../../contracts/factory/node.ts';
+import type { RunStatus } from '../../contracts/factory/workflow.ts';
 
 export type Tone = 'faint' | 'muted' | 'accent' | 'need' | 'fail' | 'proven';
 
@@ -53,6 +62,40 @@ export const deliveryStatus: Readonly<Record<DeliveryState, StatusLook>> = {
   best_effort: { word: 'Best effort', icon: Send, tone: 'muted' },
   failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
 };
+
+export const nodeStatus: Readonly<Record<NodeStatus, StatusLook>> = {
+  new: { word: 'New', icon: CircleDashed, tone: 'faint' },
+  ready: { word: 'Ready', icon: CircleDashed, tone: 'muted' },
+  working: { word: 'Working', icon: 'ring', tone: 'accent' },
+  checking: { word: 'Checking', icon: ScanEye, tone: 'accent' },
+  needs_you: { word: 'Needs you', icon: Hand, tone: 'need' },
+  done: { word: 'Done', icon: BadgeCheck, tone: 'proven' },
+  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
+  blocked: { word: 'Blocked', icon: Lock, tone: 'muted' },
+  skipped: { word: 'Skipped', icon: CornerDownRight, tone: 'faint' },
+  cancelled: { word: 'Cancelled', icon: Ban, tone: 'faint' },
+};
+
+export const runStatus: Readonly<Record<RunStatus, StatusLook>> = {
+  running: { word: 'Running', icon: 'ring', tone: 'accent' },
+  needs_you: { word: 'Needs you', icon: Hand, tone: 'need' },
+  done: { word: 'Done', icon: BadgeCheck, tone: 'proven' },
+  degraded: { word: 'Done in part', icon: CircleDot, tone: 'muted' },
+  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
+  cancelled: { word: 'Cancelled', icon: Ban, tone: 'faint' },
+};
+
+/** `pending` past its time is expired; `resolved` without a decision was withdrawn or answered where it was asked. */
+export function approvalStatus(approval: Approval, now: number): StatusLook {
+  if (approval.state === 'pending') {
+    return Date.parse(approval.expiresAt) > now
+      ? { word: 'Waits for you', icon: Hand, tone: 'need' }
+      : { word: 'Expired', icon: Clock, tone: 'faint' };
+  }
+  if (approval.decision === 'approve') return { word: 'Approved', icon: Check, tone: 'muted' };
+  if (approval.decision === 'reject') return { word: 'Rejected', icon: Ban, tone: 'muted' };
+  return { word: 'Withdrawn', icon: CornerDownRight, tone: 'faint' };
+}
 
 export const connectionStatus: Readonly<Record<ConnectionState, StatusLook>> = {
   linking: { word: 'Connecting', icon: Loader, tone: 'muted' },

@@ -2,6 +2,7 @@
  * Takes queued sends out of a bot's lane, one at a time, and settles each by what was witnessed (factory.md 2.4, 3–9).
  * Never types unless the bot's gate is open; never types again what may have arrived. Must not know who sent it or HTTP.
  */
+import type { DeliveryVia } from '../../contracts/factory/delivery.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { LaneItem, LaneOutcome } from '../../kit/lane/lane.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
@@ -9,6 +10,7 @@ import type { Store, Tx } from '../../kit/store/store.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { LaneWorker } from './deps.ts';
 import type { DeliverResult, HarnessBot, Outgoing } from './harness/harness.ts';
+import { kindOf } from './member.ts';
 import { agentOfLane, type DeliveryRecord, type QueuedSend } from './model.ts';
 import { unreadable } from './readable.ts';
 import { recordMove } from './records.ts';
@@ -62,8 +64,14 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     return record;
   };
 
+  /** Where a send waits: before a pane, or before the loop. */
+  const queueVia = (agentId: string): DeliveryVia => {
+    const member = deps.registry.find(agentId);
+    return member !== null && kindOf(member) === 'hosted' ? 'hosted' : 'pane_queue';
+  };
+
   const obstacle = (agentId: string): string | null => {
-    const away = unreadable(deps.panes);
+    const away = deps.registry.find(agentId)?.hosted === true ? null : unreadable(deps.panes);
     if (away !== null) return `the panes cannot be read: ${away}`;
     const bot = deps.registry.bot(agentId);
     if (bot === null) {
@@ -86,7 +94,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     await deps.store.write((tx) => {
       const now = readDelivery(tx, item.id);
       if (now === null || (now.state === 'queued' && now.detail === why)) return;
-      move(tx, item.id, { state: 'queued', via: 'pane_queue', evidence: null, detail: why });
+      move(tx, item.id, { state: 'queued', via: queueVia(queued.agentId), evidence: null, detail: why });
     });
     return { to: 'hold', reason: why };
   };
@@ -117,7 +125,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 
   /** An earlier runtime ended while it typed this. Only a harness that can tell how far it came may go on with it. */
   const goOn = async (item: LaneItem, queued: QueuedSend): Promise<LaneOutcome> => {
-    const away = unreadable(deps.panes);
+    const away = deps.registry.find(queued.agentId)?.hosted === true ? null : unreadable(deps.panes);
     if (away !== null) return hold(item, queued, `the panes cannot be read: ${away}`);
     const bot = deps.registry.bot(queued.agentId);
     const result = bot === null ? null : await type(queued, (message) => bot.resume(message));
@@ -169,7 +177,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     onExpired(tx, item) {
       const hours = Math.round(((item.deadline ?? item.at) - item.at) / 3_600_000);
       const detail = `it waited ${hours} h, and the bot could not take it`;
-      move(tx, item.id, { state: 'failed', via: 'pane_queue', evidence: null, detail });
+      move(tx, item.id, { state: 'failed', via: queueVia(agentOfLane(item.lane)), evidence: null, detail });
     },
     accepted: (agentId) => {
       fresh.set(agentId, (fresh.get(agentId) ?? 0) + 1);

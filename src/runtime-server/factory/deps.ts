@@ -7,8 +7,13 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
+import type { ApprovalDesk } from '../approvals/index.ts';
+import type { Models } from '../models/index.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
+import type { Policy } from '../policy/index.ts';
+import type { Tool, ToolRegistry } from '../tool-server/index.ts';
 import type { Harnesses } from './harness/harness.ts';
 
 /** Tells what went wrong where nobody waits for an answer. */
@@ -42,6 +47,13 @@ export interface LaneWorker {
 /** Makes the lanes that hold queued sends. */
 export type OpenLanes = (worker: LaneWorker) => Lanes;
 
+/** What hosted bots run on. */
+export interface HostedParts {
+  readonly models: Models;
+  /** The native tools and these. */
+  tools(more: readonly Tool[]): ToolRegistry;
+}
+
 export interface FactoryDeps {
   readonly store: Store;
   readonly ledger: Ledger;
@@ -66,9 +78,17 @@ export interface FactoryDeps {
   readonly urlFile: string;
   /** argv of the `gantry` command. */
   readonly gantry: readonly string[];
+  /** Where outsiders reach the cloud of this computer, such as `http://127.0.0.1:3010`. */
+  readonly webOrigin: () => string;
+  /** Seals the vault's secrets. */
+  readonly vaultSealer: Sealer;
   /** The environment that `doctor` looks for programs and model keys in. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** hex HMAC-SHA256 of the challenge under the owner's token (security.md 1.4, 6). */
   readonly prove: (challenge: string) => string;
+  /** Where a person is asked: gates of runs, the gate “may I?”. */
+  readonly desk: ApprovalDesk;
+  readonly policy: Policy;
+  readonly hosted: HostedParts;
   readonly hostChecks?: () => Promise<readonly DoctorCheck[]> | readonly DoctorCheck[];
 }

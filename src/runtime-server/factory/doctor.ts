@@ -4,6 +4,7 @@
  */
 import { statfs } from 'node:fs/promises';
 import { plainEnvironment, runProcess } from '../../kit/process/run-process.ts';
+import type { Models } from '../models/index.ts';
 import type { DoctorCheck } from './deps.ts';
 import type { Harnesses } from './harness/harness.ts';
 import { isWritable } from './prepare-workspace.ts';
@@ -14,18 +15,12 @@ const littleSpace = 1024 ** 3;
 
 const browsers = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'microsoft-edge', 'firefox'];
 
-/** Variables that hold a model vendor's key. Only whether they are set is looked at. */
-const modelKeys: readonly { name: string; variables: readonly string[] }[] = [
-  { name: 'Anthropic', variables: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'] },
-  { name: 'OpenAI', variables: ['OPENAI_API_KEY'] },
-  { name: 'Google', variables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'] },
-];
-
 type Variables = Readonly<Record<string, string | undefined>>;
 
 export interface DoctorDeps {
   readonly harnesses: Pick<Harnesses, 'found'>;
   readonly env: Variables;
+  readonly models: Pick<Models, 'endpoints'>;
   readonly home: string;
   readonly workspace: string;
   readonly hostChecks: () => Promise<readonly DoctorCheck[]> | readonly DoctorCheck[];
@@ -38,7 +33,7 @@ export async function examine(deps: DoctorDeps): Promise<DoctorCheck[]> {
     checkDisk(deps.home),
     deps.hostChecks(),
   ]);
-  return [...programs, ...harnesses, ...checkKeys(deps.env), disk, checkWorkspace(deps.workspace), ...host];
+  return [...programs, ...harnesses, ...checkKeys(deps.models), disk, checkWorkspace(deps.workspace), ...host];
 }
 
 function checkNode(): DoctorCheck {
@@ -111,19 +106,19 @@ async function checkHarnesses(harnesses: Pick<Harnesses, 'found'>): Promise<Doct
   });
 }
 
-function checkKeys(env: Variables): DoctorCheck[] {
-  return modelKeys.map(({ name, variables }) => {
-    const set = variables.filter((variable) => (env[variable] ?? '') !== '');
+/** Keys by their names alone. A bot in a terminal may have a sign-in of its own; a hosted one needs the key. */
+function checkKeys(models: DoctorDeps['models']): DoctorCheck[] {
+  return models.endpoints().map(({ name, where, variables, set }) => {
+    const ok = set.length > 0 || variables.length === 0;
+    const key = variables.length === 0 ? 'It wants no key.' : `${set.join(', ')} is set.`;
+    const missing = `${variables.join(', ')}: not set. Hosted bots need it; a harness may have its own sign-in.`;
     return {
-      name: `${name} key`,
+      name: `Models of ${name}`,
       group: 'model',
-      state: set.length > 0 ? 'ok' : 'unknown',
+      state: ok ? 'ok' : 'unknown',
       version: null,
-      detail:
-        set.length > 0
-          ? `${set.join(', ')} is set.`
-          : `${variables.join(', ')}: not set. A harness may have its own sign-in.`,
-      fix: set.length > 0 ? null : `Set ${variables[0]} before Gantry starts, or sign in within the harness.`,
+      detail: `${ok ? key : missing} Asked at ${where}.`,
+      fix: ok ? null : `Set ${variables[0]} before Gantry starts.`,
     };
   });
 }

@@ -2,32 +2,63 @@
  * The factory of one computer: agents, teams, sends, deliveries, threads, events (interface.md, area C).
  * Owns the composition of its parts; the host gives it store, panes, harnesses and time.
  */
+import { availableParallelism } from 'node:os';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Agent } from '../../contracts/factory/agent.ts';
+import type { Delivery, SendRequest } from '../../contracts/factory/delivery.ts';
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
-import type { BoundRoute, OwnerLookups, Principal } from '../../kit/http/types.ts';
+import type { TeamFile } from '../../contracts/factory/team-file.ts';
+import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
+import { gateRoutes } from '../approvals/gate.ts';
 import { createBotHomes } from './bot-homes.ts';
 import { createDeliverer } from './deliverer.ts';
 import { createDemo } from './demo.ts';
 import type { FactoryDeps } from './deps.ts';
 import { examine } from './doctor.ts';
 import { createDrain } from './drain.ts';
-import { laneOf } from './model.ts';
-import { createRegistry } from './registry.ts';
+import { composeHosted } from './hosted/compose.ts';
+import { hostedMigrations } from './hosted/index.ts';
+import { kindOf, type Member } from './member.ts';
+import { factoryMigrations as agentMigrations } from './migrations.ts';
+import { laneOf, toDelivery } from './model.ts';
+import { createRegistry, type Registry } from './registry.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { orchestrationRoutes } from './routes/orchestration.ts';
 import { teamRoutes } from './routes/teams.ts';
 import { workspaceRoutes } from './routes/workspace.ts';
+import { worktreeRoutes } from './routes/worktrees.ts';
 import { createSendService } from './send.ts';
 import { createSizeOwners } from './size-owners.ts';
+import { listDeliveries } from './store/deliveries.ts';
 import { readThread, threadConcerns } from './store/threads.ts';
 import { createTeamFolder } from './team-file/folder.ts';
 import { createTeamService } from './team-service.ts';
 import { createThreadService } from './thread-service.ts';
-import { createWorktrees } from './worktrees.ts';
+import { whyRoutes } from './why/index.ts';
+import { createWorkEngine } from './work-engine/index.ts';
+import { workEngineMigrations } from './work-engine/migrations.ts';
+import { createWorkflows } from './workflows/index.ts';
+import { workflowMigrations } from './workflows/migrations.ts';
+import { shippedTemplates } from './workflows/shipped.ts';
+import { readTemplate } from './workflows/template/read.ts';
+import { createWorkforce } from './workflows/workforce.ts';
+import { createGit } from './worktrees/git.ts';
+import { createWorktrees, type WorktreeBot } from './worktrees/index.ts';
 
 export { createBotMemory } from './bot-memory.ts';
 export type { BotTokens, DoctorCheck, FactoryDeps, FactoryLog, LaneWorker, OpenLanes } from './deps.ts';
-export { factoryMigrations } from './migrations.ts';
+export const factoryMigrations = [
+  ...agentMigrations,
+  ...workflowMigrations,
+  ...workEngineMigrations,
+  ...hostedMigrations,
+];
 export { type PreparedWorkspace, prepareWorkspace, type WorkspaceOptions } from './prepare-workspace.ts';
+
+/** Who hands nodes to bots, as the bot reads it. */
+const engineSender = { caller: 'engine', surface: 'engine', name: 'Gantry', agentId: null, inPerson: false };
+/** Deliveries that a node's page shows, newest first. */
+const deliveriesOfPage = 200;
 
 export interface Factory {
   readonly routes: readonly BoundRoute[];
@@ -44,18 +75,48 @@ export interface Factory {
 
 export function createFactory(deps: FactoryDeps): Factory {
   const { store, ledger, panes, clock, timers, ids, log } = deps;
-  const registry = createRegistry({ ...deps, queueDepth: (agentId) => lanes.depth(laneOf(agentId)) });
+  const registry = createRegistry({
+    ...deps,
+    queueDepth: (agentId) => lanes.depth(laneOf(agentId)),
+    workOf: (address) => workflows.workOf(address),
+    attachHosted: (spec) => hosted.attach(spec),
+  });
   const deliverer = createDeliverer({ store, ledger, panes, clock, registry });
   const lanes = deps.openLanes(deliverer);
-  const sends = createSendService({ store, ledger, lanes, panes, clock, timers, ids, deliverer, registry });
+  const sends = createSendService({
+    store,
+    ledger,
+    lanes,
+    panes,
+    clock,
+    timers,
+    ids,
+    deliverer,
+    registry,
+    tickets: { open: (tx, ticket) => void workEngine.tickets.open(tx, ticket) },
+  });
   const folder = createTeamFolder({ workspace: deps.workspace, userHome: deps.userHome, timers });
+  const worktrees = createWorktrees({ ...deps, findBot: (id) => worktreeBot(registry.find(id)) });
   const teams = createTeamService({
     ...deps,
     registry,
     folder,
     tokens: deps.botTokens,
     homes: createBotHomes(deps),
-    worktrees: createWorktrees(deps),
+    worktrees,
+    secrets: { open: (env) => workEngine.secrets.open(env) },
+  });
+  const hosted = composeHosted({
+    ...deps,
+    sends: () => sends,
+    workflows: () => workflows,
+    registry: () => registry,
+    worktrees,
+    runs: {
+      begin: (tx, run) => workEngine.agentRuns.begin(tx, run),
+      end: (tx, id, end) => workEngine.agentRuns.end(tx, id, end),
+    },
+    openSecrets: (env) => workEngine.secrets.open(env),
   });
   const sizes = createSizeOwners();
   const offGate = registry.onGate((agentId) => lanes.wake(laneOf(agentId)));
@@ -72,15 +133,77 @@ export function createFactory(deps: FactoryDeps): Factory {
     }
   });
 
+  const tell = async (to: string, text: string, more: Partial<SendRequest>): Promise<Delivery> => {
+    // A plain shell would run what it is told in words: the person at it reads them as comments.
+    const runsText = registry.find(to)?.spec?.harness === 'shell';
+    const words = runsText ? text.replace(/^/gm, '# ') : text;
+    const sent = await sends.send({ to, text: words, ...more }, engineSender, undefined);
+    if ('dryRun' in sent) throw new Error('A dispatch was answered as a dry run.');
+    return sent;
+  };
+  const workflows = createWorkflows({
+    ...deps,
+    shippedTemplates: shippedTemplates(),
+    workforce: createWorkforce({ folder, registry, workspace: deps.workspace, userHome: deps.userHome }),
+    dispatch: tell,
+    places: worktrees,
+    desk: deps.desk,
+    stopBot: (address, node) => {
+      const member = registry.find(address);
+      return member !== null && registry.hosted(member.id)?.interrupt('The run was cancelled.', node) === true;
+    },
+    deliveriesOf: (nodeId) =>
+      store.read((tx) => listDeliveries(tx, { nodeId, limit: deliveriesOfPage }).map(toDelivery)),
+    slots: Math.max(4, 2 * availableParallelism()),
+  });
+  const offMoved = deliverer.onMoved((record) => {
+    if (record.nodeId !== null) workflows.delivered(toDelivery(record));
+  });
+
+  const threads = createThreadService({ store, ledger, clock, ids, registry });
+  const workEngine = createWorkEngine({
+    ...deps,
+    registry,
+    sealer: deps.vaultSealer,
+    tell: async (agentId, text, idempotencyKey) => {
+      const member = registry.find(agentId);
+      // The app of a vendor's bot finds the ticket itself.
+      if (member !== null && kindOf(member) !== 'vendor') await tell(member.address, text, { idempotencyKey });
+    },
+    threads,
+    send: (request, sender) => sends.send(request, sender, undefined),
+    directs: (team, from, to) => directs(folder.get(team)?.file ?? null, from, to),
+    git: createGit(),
+    runner: {
+      read: (text, id) => {
+        const read = readTemplate(text, id, 'json');
+        if (read.ok) return read.template;
+        const said = read.problems.slice(0, 5).map((one) => `${one.path === '' ? 'It' : one.path}: ${one.message}`);
+        throw new AppError('usage', `The template has problems: ${said.join(' ')}`, 'Mend it, then send it again.');
+      },
+      start: (request, by, template) => workflows.runs.start(request, by, template),
+    },
+  });
+
   const routes = [
-    ...agentRoutes({ registry, panes, sizes, prove: deps.prove }),
+    ...workflows.routes,
+    ...workEngine.routes,
+    ...gateRoutes({
+      desk: deps.desk,
+      policy: deps.policy,
+      timers,
+      addressOf: (agentId) => registry.find(agentId)?.address ?? null,
+    }),
+    ...agentRoutes({ registry, panes, sizes, prove: deps.prove, conversations: hosted }),
     ...teamRoutes({ teams }),
+    ...worktreeRoutes({ worktrees }),
+    ...whyRoutes({ store, ledger, workspace: deps.workspace, findAgent: (name) => namedAgent(registry, name) }),
     ...orchestrationRoutes({
       store,
       registry,
       sends,
       drain: createDrain({ lanes, timers, store, deliverer, registry }),
-      threads: createThreadService({ store, ledger, clock, ids, registry }),
+      threads,
       events: { ledger, clock, onState: registry.onState },
     }),
     ...workspaceRoutes({
@@ -93,7 +216,7 @@ export function createFactory(deps: FactoryDeps): Factory {
           return teams.refresh();
         },
       }),
-      examine: () => examine({ ...deps, hostChecks: deps.hostChecks ?? (() => []) }),
+      examine: () => examine({ ...deps, models: deps.hosted.models, hostChecks: deps.hostChecks ?? (() => []) }),
     }),
   ];
   const missing = factoryRoutes.filter((route) => !routes.some((bound) => bound.route.op === route.op));
@@ -101,6 +224,12 @@ export function createFactory(deps: FactoryDeps): Factory {
 
   const mine = (principal: Principal) => principal.userId === deps.ownerId;
   const owners: OwnerLookups = {
+    ...Object.fromEntries(
+      Object.entries({ ...workflows.owners, ...workEngine.owners }).map(([noun, owns]): [string, OwnerLookup] => [
+        noun,
+        (principal, id) => mine(principal) && owns(principal, id),
+      ]),
+    ),
     agent: (principal, id) => mine(principal) && registry.find(id) !== null,
     team: (principal, name) => mine(principal) && teams.exists(name),
     thread: (principal, id) =>
@@ -115,9 +244,12 @@ export function createFactory(deps: FactoryDeps): Factory {
     routes,
     owners,
     async start() {
+      await hosted.recover();
       await registry.start();
       await teams.start();
       await lanes.start();
+      await workflows.start();
+      await hosted.tellInterrupted();
     },
     liveBots: () => livePanes().length,
     async stopAll() {
@@ -126,6 +258,9 @@ export function createFactory(deps: FactoryDeps): Factory {
       await Promise.all(livePanes().map((pane) => panes.kill(pane.id)));
     },
     async close() {
+      offMoved();
+      await workflows.close();
+      await hosted.close();
       offGate();
       teams.close();
       await lanes.close();
@@ -133,4 +268,25 @@ export function createFactory(deps: FactoryDeps): Factory {
       offState();
     },
   };
+}
+
+/** By id, address, or a short name that only one bot has. */
+function namedAgent(registry: Registry, name: string): Agent | null {
+  const named = registry.members().filter((member) => member.slug === name);
+  const member = registry.find(name) ?? (named.length === 1 ? named[0] : undefined);
+  return member === undefined ? null : registry.show(member);
+}
+
+/** A bot as its worktree sees it: anything between two turns may be changed under it, nothing else. */
+function worktreeBot(member: Member | null): WorktreeBot | null {
+  if (member === null) return null;
+  const { id, address, team, slug, definition } = member;
+  const still = ['offline', 'idle', 'done', 'failed', 'blocked'].includes(member.shown.state);
+  return { id, address, team, slug, cwd: definition?.worktree === true ? definition.cwd : null, busy: !still };
+}
+
+/** Whether a team file lets one of its bots direct another. */
+function directs(file: TeamFile | null, from: string, to: string): boolean {
+  const edge = file?.edges?.some((one) => one.kind === 'directs' && one.from === from && one.to === to) ?? false;
+  return edge || (file?.bots.some((bot) => bot.bot === to && bot.directed_by === from) ?? false);
 }

@@ -15,12 +15,20 @@ export interface Member {
   /** Of its panes, oldest first; the last is the live one while {@link Member.live}. */
   readonly panes: readonly string[];
   readonly live: boolean;
+  /** It is live in Gantry's own loop: without a pane. */
+  readonly hosted: boolean;
   readonly shown: Shown;
 }
 
-export function paneOf(member: Pick<Member, 'live' | 'panes'>): PaneRef | null {
+export function paneOf(member: Pick<Member, 'live' | 'hosted' | 'panes'>): PaneRef | null {
   const id = member.panes.at(-1);
-  return member.live && id !== undefined ? { id, attachable: true } : null;
+  return member.live && !member.hosted && id !== undefined ? { id, attachable: true } : null;
+}
+
+/** How it is reached now: what it runs as, else what its team file says. */
+export function kindOf(member: Pick<Member, 'live' | 'hosted' | 'definition'>): AgentBinding['type'] {
+  if (member.live) return member.hosted ? 'hosted' : 'terminal';
+  return member.definition?.binding.type ?? 'terminal';
 }
 
 export interface AgentFacts {
@@ -28,10 +36,13 @@ export interface AgentFacts {
   readonly stale: boolean;
   readonly computerId: string;
   readonly queueDepth: number;
+  /** The node that it holds now. */
+  readonly work: Pick<Agent, 'currentNode' | 'proof'>;
 }
 
 export function showAgent(member: Member, facts: AgentFacts): Agent {
   const bot = member.definition;
+  const vendor = kindOf(member) === 'vendor';
   return {
     id: member.id,
     slug: member.slug,
@@ -39,13 +50,12 @@ export function showAgent(member: Member, facts: AgentFacts): Agent {
     address: member.address,
     team: member.team,
     role: bot?.role ?? null,
-    binding: bindingOf(bot, member.live ? (member.spec?.harness ?? null) : null),
-    state: member.shown.state,
-    stateReason: member.shown.reason,
-    stale: facts.stale,
-    // Nodes and proof come with workflows; until then nobody has any.
-    currentNode: null,
-    proof: { proven: 0, total: 0 },
+    binding: bindingOf(bot, member.live && !member.hosted ? (member.spec?.harness ?? null) : null),
+    state: vendor ? 'idle' : member.shown.state,
+    stateReason: vendor ? 'it takes tickets; its app is not seen from here' : member.shown.reason,
+    // Only what lives in a pane is not known while panes cannot be read.
+    stale: facts.stale && kindOf(member) === 'terminal',
+    ...facts.work,
     pane: paneOf(member),
     machine: facts.computerId,
     runner: 'local',

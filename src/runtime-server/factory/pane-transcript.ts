@@ -15,6 +15,23 @@ export interface TranscriptPage {
   readonly next: string | null;
 }
 
+/** What hosted bots said, which have no pane. */
+export interface Conversations {
+  transcript(agentId: string, after: number): Promise<{ chunks: { at: string; text: string }[]; last: number }>;
+  capture(agentId: string, lines: number): Promise<{ text: string; at: string }>;
+}
+
+export async function readConversation(
+  conversations: Conversations,
+  agent: { readonly id: string; readonly live: boolean },
+  cursor: string | undefined,
+): Promise<TranscriptPage> {
+  const match = /^said\.(\d{1,15})$/.exec(cursor ?? 'said.0');
+  if (match === null) throw unknown(cursor ?? '');
+  const { chunks, last } = await conversations.transcript(agent.id, Number(match[1]));
+  return { chunks, next: chunks.length === 0 && !agent.live ? null : `said.${last}` };
+}
+
 /** `known`: the agent's panes whose cursors are taken. Without a cursor from the begin of `newest`. */
 export async function readTranscript(
   panes: Pick<PaneEngine, 'read'>,

@@ -3,8 +3,7 @@
  * one operation (architecture.md 3). Texts never enter the ledger, only their hash: it cannot forget. Must not know HTTP.
  */
 import { createHash } from 'node:crypto';
-import type { Delivery } from '../../contracts/factory/delivery.ts';
-import type { FactoryEventData } from '../../contracts/factory/events.ts';
+import type { FactoryEventData, FactoryEventType } from '../../contracts/factory/events.ts';
 import type { Ledger, LedgerRow } from '../../kit/ledger/ledger.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import { type DeliveryRecord, toDelivery } from './model.ts';
@@ -20,11 +19,22 @@ export const engineActor: Actor = { actor: 'engine', surface: 'engine' };
 
 export type TeamChange = FactoryEventData<'team.changed'>;
 
-/** Ledger types that become events, and the event they become. */
-const eventOf: Readonly<Record<string, 'delivery' | 'team.changed'>> = {
-  'delivery.accepted': 'delivery',
-  delivery: 'delivery',
-  'team.changed': 'team.changed',
+export type FactoryEvent = {
+  readonly [T in LedgerEventType]: { readonly type: T; readonly at: string; readonly data: FactoryEventData<T> };
+}[LedgerEventType];
+/** States are live only, and approvals belong to the cloud API. */
+type LedgerEventType = Exclude<FactoryEventType, 'agent.state' | 'approval.requested' | 'approval.resolved'>;
+
+/** Ledger types that become events: the event they become, and its data in the row's body. */
+const eventOf: Readonly<Record<string, { type: LedgerEventType; data: (body: LedgerRow['body']) => unknown }>> = {
+  'delivery.accepted': { type: 'delivery', data: (body) => body.delivery },
+  delivery: { type: 'delivery', data: (body) => body.delivery },
+  'team.changed': { type: 'team.changed', data: (body) => body.change },
+  'node.status': {
+    type: 'node.status',
+    data: ({ dagId, nodeId, cause, status }) => ({ dagId, nodeId, cause, status }),
+  },
+  'proof.recorded': { type: 'proof.recorded', data: ({ dagId, nodeId, outcome }) => ({ dagId, nodeId, outcome }) },
 };
 export const eventRowTypes: readonly string[] = Object.keys(eventOf);
 
@@ -85,16 +95,8 @@ export function recordTeamChange(
   });
 }
 
-export interface FactoryEvent {
-  readonly type: 'delivery' | 'team.changed';
-  readonly at: string;
-  readonly data: Delivery | TeamChange;
-}
-
-/** The event of a ledger row, or null for a row that is none. */
+/** The event of a ledger row, or null for a row that is none. The row was written by this program: its body is as it must be. */
 export function eventOfRow(row: LedgerRow): FactoryEvent | null {
-  const type = eventOf[row.type];
-  if (type === undefined) return null;
-  const data = type === 'delivery' ? row.body.delivery : row.body.change;
-  return { type, at: row.at, data: data as Delivery | TeamChange };
+  const event = eventOf[row.type];
+  return event === undefined ? null : ({ type: event.type, at: row.at, data: event.data(row.body) } as FactoryEvent);
 }

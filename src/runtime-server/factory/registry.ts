@@ -10,11 +10,13 @@ import type { Store } from '../../kit/store/store.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import type { FactoryLog } from './deps.ts';
 import type { BotSpec, HarnessBot, Harnesses } from './harness/harness.ts';
+import type { HostedBot, HostedSpec } from './hosted/index.ts';
+import { createHosting, type HostingEntry } from './hosting.ts';
 import { type Member, paneOf, showAgent } from './member.ts';
 import { type AgentRecord, addressOf, type Shown, shownAfterExit } from './model.ts';
 import { labelsOf, specFromLabels } from './pane-labels.ts';
 import { addPane, endPane, ensureAgent, readAgents, removePane, saveShown, saveSpec } from './store/agents.ts';
-import type { ResolvedBot, ResolvedTeam } from './team-file/resolve.ts';
+import type { ResolvedTeam } from './team-file/resolve.ts';
 
 /** Closed panes whose journals are kept for one agent, beside the newest. */
 const keptPanes = 2;
@@ -30,7 +32,7 @@ export interface AgentStateChange {
 export interface Registry {
   start(): Promise<void>;
   /** Takes what the team files say now. */
-  define(teams: readonly ResolvedTeam[]): Promise<void>;
+  define(teams: readonly ResolvedTeam[], isUp: (team: string) => boolean): Promise<void>;
   /** Agents that exist: named by a file, or with a live pane. */
   agents(team?: string): Agent[];
   members(team?: string): Member[];
@@ -39,6 +41,8 @@ export interface Registry {
   show(member: Member): Agent;
   /** The live bot of an agent, or null. */
   bot(agentId: string): HarnessBot | null;
+  /** A live bot without a pane, or null. */
+  hosted(agentId: string): HostedBot | null;
   /** A pane was started for the agent with this spec. */
   started(agentId: string, spec: BotSpec, pane: PaneInfo): Promise<void>;
   /** Ends the agent's whole process tree. */
@@ -60,20 +64,15 @@ export interface RegistryDeps {
   readonly computerId: string;
   /** How many sends wait for the agent. */
   readonly queueDepth: (agentId: string) => number;
+  /** The node that a bot holds now, by its address. */
+  readonly attachHosted: (spec: HostedSpec) => HostedBot;
+  readonly workOf: (address: string) => Pick<Agent, 'currentNode' | 'proof'>;
 }
 
-interface Entry {
-  id: string;
+interface Entry extends HostingEntry {
   team: string;
   slug: string;
-  address: string;
-  definition: ResolvedBot | null;
   spec: BotSpec | null;
-  panes: string[];
-  live: boolean;
-  shown: Shown;
-  bot: HarnessBot | null;
-  release: () => void;
 }
 
 export function createRegistry(deps: RegistryDeps): Registry {
@@ -95,8 +94,10 @@ export function createRegistry(deps: RegistryDeps): Registry {
       spec: record.spec,
       panes: record.panes.map((pane) => pane.id),
       live: record.panes.at(-1)?.endedAt === null,
+      hosted: false,
       shown: record.shown,
       bot: null,
+      hostedBot: null,
       release: () => {},
     };
     entries.set(entry.id, entry);
@@ -158,9 +159,18 @@ export function createRegistry(deps: RegistryDeps): Registry {
     openGate(entry);
   };
 
+  const hosting = createHosting<Entry>({
+    attach: deps.attachHosted,
+    find: (address) => byAddress.get(address) ?? null,
+    all: () => entries.values(),
+    show: (entry, shown) => show(entry, shown),
+    openGate,
+    now: () => deps.clock.now(),
+  });
+
   const ended = (entry: Entry, paneId: string, shown: Shown) => {
     stopping.delete(paneId);
-    if (!entry.live || entry.panes.at(-1) !== paneId) return;
+    if (!entry.live || entry.hosted || entry.panes.at(-1) !== paneId) return;
     entry.release();
     entry.live = false;
     behind(
@@ -218,14 +228,14 @@ export function createRegistry(deps: RegistryDeps): Registry {
     for (const info of listed.values()) {
       if (!info.alive) continue;
       const entry = byPane.get(info.id) ?? adopt(info);
-      if (entry === null || entry.bot !== null || entry.panes.at(-1) !== info.id) continue;
+      if (entry === null || entry.bot !== null || entry.hosted || entry.panes.at(-1) !== info.id) continue;
       const labels = labelsOf(info.labels);
       const spec = entry.spec ?? (labels === null ? null : specFromLabels(labels));
       if (spec !== null) attach(entry, spec, info.id);
     }
     for (const entry of entries.values()) {
       const paneId = entry.panes.at(-1);
-      if (!entry.live || paneId === undefined) continue;
+      if (!entry.live || entry.hosted || paneId === undefined) continue;
       const info = listed.get(paneId);
       if (info === undefined) {
         ended(entry, paneId, {
@@ -243,6 +253,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       stale: !deps.panes.engine().running,
       computerId: deps.computerId,
       queueDepth: deps.queueDepth(entry.id),
+      work: deps.workOf(entry.address),
     });
   const sorted = (team?: string) =>
     [...entries.values()]
@@ -268,7 +279,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       reconcile();
     },
 
-    async define(teams) {
+    async define(teams, isUp) {
       const wanted = teams.flatMap((team) => team.bots.map((bot) => ({ team: team.name, bot })));
       const missing = wanted.filter(({ team, bot }) => !byAddress.has(addressOf(bot.slug, team)));
       if (missing.length > 0) {
@@ -294,6 +305,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
         entry.definition = bot;
         positions.set(entry.address, index);
       });
+      hosting.follow(teams, isUp);
     },
 
     agents: (team) => sorted(team).map(toAgent),
@@ -304,6 +316,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     },
     show: (member) => toAgent(member as Entry),
     bot: (agentId) => entries.get(agentId)?.bot ?? null,
+    hosted: (agentId) => entries.get(agentId)?.hostedBot ?? null,
 
     async started(agentId, spec, pane) {
       const entry = entries.get(agentId);
@@ -328,6 +341,10 @@ export function createRegistry(deps: RegistryDeps): Registry {
 
     async stop(agentId) {
       const entry = entries.get(agentId);
+      if (entry?.hosted === true) {
+        hosting.end(entry, 'stopped');
+        return;
+      }
       const paneId = entry?.panes.at(-1);
       if (entry === undefined || paneId === undefined || !entry.live) return;
       stopping.add(paneId);

@@ -8,6 +8,7 @@ import type { Lanes } from '../../kit/lane/lane.ts';
 import type { Store } from '../../kit/store/store.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Deliverer } from './deliverer.ts';
+import { kindOf } from './member.ts';
 import { laneOf, queueLimit } from './model.ts';
 import type { Member } from './registry.ts';
 import { readThread, threadConcerns } from './store/threads.ts';
@@ -64,7 +65,7 @@ export function createFindRoute(deps: SendRouteDeps): FindRoute {
     }
     const member = deps.registry.find(request.to);
     if (member === null) throw unknownRecipient(request.to, deps.registry.members());
-    refuseUnbuilt(member, request);
+    if (kindOf(member) === 'vendor') return vendorRoute(member, thread);
     return { to: member.address, thread, member, ...place(member, request) };
   };
 
@@ -94,10 +95,12 @@ export function createFindRoute(deps: SendRouteDeps): FindRoute {
     // Sends that are being typed settle in moments: one that comes meanwhile takes its turn instead of being put off.
     const behind = depth > 0 && deliverer.typing(member.id) === null ? `${depth} wait before it` : null;
     const why = obstacle ?? behind;
-    if (request.queue === true) return { via: 'pane_queue', waits: why ?? 'it was asked to wait in the queue' };
-    if (why === null) return { via: 'pane', waits: null };
+    const hosted = kindOf(member) === 'hosted';
+    const queued: DeliveryVia = hosted ? 'hosted' : 'pane_queue';
+    if (request.queue === true) return { via: queued, waits: why ?? 'it was asked to wait in the queue' };
+    if (why === null) return { via: hosted ? 'hosted' : 'pane', waits: null };
     if (request.queue === false) throw cannotTake(member, why, deps.panes);
-    return { via: 'pane_queue', waits: why };
+    return { via: queued, waits: why };
   };
 
   return resolve;
@@ -112,27 +115,21 @@ function unknownRecipient(to: string, members: readonly Member[]): AppError {
   return new AppError('not_found', `Nobody has the address "${to}".`, action);
 }
 
-/** Kinds of bots that come later say so, before anything is written. */
-function refuseUnbuilt(member: Member, request: SendRequest): void {
-  const type = member.live ? 'terminal' : (member.definition?.binding.type ?? 'terminal');
-  if (type === 'vendor' && request.threadId === undefined) {
+/** An outside app works on what is sent to its bot: it becomes a ticket in a thread. */
+function vendorRoute(member: Member, thread: Thread | null): SendRoute {
+  if (thread === null) {
     throw new AppError(
       'usage',
       `${member.address} is a vendor's bot, and no thread was named.`,
       'Name one with threadId.',
     );
   }
-  if (type !== 'terminal') {
-    throw new AppError(
-      'not_found',
-      `${member.address} is a ${type} bot; sending to those is not built yet.`,
-      'Give it a terminal binding.',
-    );
-  }
+  return { to: member.address, via: 'vendor', member, thread, waits: null };
 }
 
 export function cannotTake(member: Member, why: string, panes: Pick<PaneEngine, 'engine'>): AppError {
   const action = 'Leave out queue: false, and it waits its turn.';
-  if (!panes.engine().running) return new AppError('transport', `${member.address} cannot be reached: ${why}.`, action);
+  if (!panes.engine().running && kindOf(member) === 'terminal')
+    return new AppError('transport', `${member.address} cannot be reached: ${why}.`, action);
   return new AppError('refused', `${member.address} cannot take a message now: ${why}.`, action, { status: 409 });
 }

@@ -13,6 +13,7 @@ import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Deliverer } from './deliverer.ts';
+import { kindOf } from './member.ts';
 import { type DeliveryRecord, isSettled, laneOf, type QueuedSend, queueLifeMs, toDelivery } from './model.ts';
 import { type Actor, recordAccepted, recordMessage } from './records.ts';
 import type { Member } from './registry.ts';
@@ -37,6 +38,23 @@ export interface SendDeps {
   readonly ids: Ids;
   readonly deliverer: Deliverer;
   readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
+  readonly tickets: Tickets;
+}
+
+/** Work for bots of vendors. */
+export interface Tickets {
+  open(
+    tx: Tx,
+    ticket: {
+      id: string;
+      botId: string;
+      source: { kind: 'vendor'; ref: string };
+      title: string;
+      data: unknown;
+      threadId: string | null;
+      at: number;
+    },
+  ): void;
 }
 
 export function createSendService(deps: SendDeps): SendService {
@@ -58,7 +76,7 @@ export function createSendService(deps: SendDeps): SendService {
       state: 'accepted',
       evidence: null,
       detail: null,
-      ticket: null,
+      ticket: route.via === 'vendor' ? deps.ids.next('ticket') : null,
       messageId,
       threadId: route.thread?.id ?? null,
       dagId: request.dagId ?? null,
@@ -75,6 +93,7 @@ export function createSendService(deps: SendDeps): SendService {
       recordAccepted(tx, ledger, accepted, request.text, by);
       if (messageId !== null) writeMessage(tx, route, request, sender, accepted, by);
       if (route.member === null) return { record: keepInThread(tx, accepted), repeated: false };
+      if (route.via === 'vendor') return { record: openTicket(tx, route, request, accepted, by), repeated: false };
       lanes.append(tx, {
         lane: laneOf(route.member.id),
         id,
@@ -84,7 +103,7 @@ export function createSendService(deps: SendDeps): SendService {
       if (route.waits === null) return { record: accepted, repeated: false };
       const queued = deliverer.move(tx, id, {
         state: 'queued',
-        via: 'pane_queue',
+        via: route.via,
         evidence: null,
         detail: route.waits,
       });
@@ -128,6 +147,30 @@ export function createSendService(deps: SendDeps): SendService {
     return kept ?? accepted;
   };
 
+  /** What a vendor's bot is sent is work for an app outside: whether it is there, nobody here can see. */
+  const openTicket = (tx: Tx, route: SendRoute, request: SendRequest, accepted: DeliveryRecord, by: Actor) => {
+    const { member } = route;
+    if (member !== null && accepted.ticket !== null) {
+      deps.tickets.open(tx, {
+        id: accepted.ticket,
+        botId: member.id,
+        source: { kind: 'vendor', ref: accepted.id },
+        title: titleOf(request.text),
+        data: { text: request.text, from: by.actor },
+        threadId: accepted.threadId,
+        at: accepted.at,
+      });
+      ledger.append(tx, {
+        type: 'vendor.ticket.created',
+        ...by,
+        subject: `ticket:${accepted.ticket}`,
+        body: { v: 1, ticketId: accepted.ticket, botId: member.id, threadId: accepted.threadId },
+      });
+    }
+    const detail = 'it is a ticket now; whether the app of the vendor works on it cannot be seen from here';
+    return deliverer.move(tx, accepted.id, { state: 'best_effort', via: 'vendor', evidence: null, detail }) ?? accepted;
+  };
+
   /** Resolves once the delivery is queued or settled, or when the time for an answer is over. */
   const outcome = async (accepted: DeliveryRecord): Promise<DeliveryRecord> => {
     if (accepted.state !== 'accepted') return accepted;
@@ -155,6 +198,10 @@ export function createSendService(deps: SendDeps): SendService {
     return store.write((tx) => {
       const now = readDelivery(tx, accepted.id) ?? accepted;
       if (isSettled(now.state) || now.state === 'queued') return now;
+      if (now.via === 'hosted') {
+        const detail = 'its model has not begun to answer yet';
+        return deliverer.move(tx, accepted.id, { state: 'queued', via: 'hosted', evidence: null, detail }) ?? now;
+      }
       const change = typing
         ? {
             state: 'unconfirmed' as const,
@@ -168,7 +215,10 @@ export function createSendService(deps: SendDeps): SendService {
 
   /** From acceptance to the answer the lane is tried at once, whatever it waited for before. */
   const acceptAndWait = async (route: SendRoute, request: SendRequest, sender: Sender, key: string | null) => {
-    const end = route.waits === null && route.member !== null ? deliverer.accepted(route.member.id) : () => {};
+    const end =
+      route.waits === null && route.member !== null && route.via !== 'vendor'
+        ? deliverer.accepted(route.member.id)
+        : () => {};
     try {
       const { record, repeated } = await accept(route, request, sender, key);
       return { result: await outcome(record), repeated };
@@ -207,6 +257,12 @@ export function createSendService(deps: SendDeps): SendService {
   };
 }
 
+/** The first line of a text, as a title. */
+function titleOf(text: string): string {
+  const line = text.trim().split('\n', 1)[0] ?? '';
+  return line.length > 200 ? `${line.slice(0, 199)}…` : line || 'A message';
+}
+
 function checkedHeader(key: string | undefined): string | null {
   if (key === undefined) return null;
   if (/^[\x21-\x7e]{1,255}$/.test(key)) return key;
@@ -229,7 +285,11 @@ function queuedSend(
     agentId: member.id,
     senderLine: `From ${sender.name}`,
     text: request.text,
-    replyLine: thread === null ? null : `Reply with: gantry orchestration reply ${thread.id} "your text"`,
+    // A hosted bot's last text goes into the thread by itself.
+    replyLine:
+      thread === null || kindOf(member) === 'hosted'
+        ? null
+        : `Reply with: gantry orchestration reply ${thread.id} "your text"`,
     raw: request.raw === true,
     mayQueue: request.queue !== false,
   };
@@ -243,6 +303,10 @@ function plan(route: SendRoute, request: SendRequest): SendPlan {
     threadId: route.thread?.id ?? null,
     records: ['delivery.accepted', ...message, 'delivery'],
   };
+  if (route.via === 'vendor') {
+    const records = ['delivery.accepted', ...message, 'vendor.ticket.created', 'delivery'];
+    return { dryRun: true, plan: { ...body, records } };
+  }
   const mayQueue = route.member !== null && request.queue !== false;
   return { dryRun: true, plan: mayQueue ? { ...body, ifQueued: ['delivery'] } : body };
 }

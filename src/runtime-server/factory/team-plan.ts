@@ -41,10 +41,14 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
   for (const bot of team.bots) {
     const address = addressOf(bot.slug, team.name);
     const live = facts.members.find((member) => member.slug === bot.slug && member.live);
-    if (live !== undefined) steps.push(bindStep(live, bot, facts.computerId));
-    else if (bot.binding.type !== 'terminal') {
-      const reason = `${bot.binding.type} bots are not built yet`;
-      steps.push({ action: 'skip', agent: address, reason });
+    if (live?.hosted === true) steps.push({ action: 'bind', agent: address, reason: 'it runs already' });
+    else if (live !== undefined) steps.push(bindStep(live, bot, facts.computerId));
+    else if (bot.binding.type === 'hosted') {
+      const reason = `hosted: it answers through ${bot.model ?? 'its model'}, without a terminal`;
+      steps.push({ action: 'bind', agent: address, machine: facts.computerId, reason });
+    } else if (bot.binding.type === 'vendor') {
+      const reason = `an app of ${bot.binding.vendor ?? 'its vendor'}: what is sent to it becomes a ticket`;
+      steps.push({ action: 'bind', agent: address, reason });
     } else if (bot.machine !== null && bot.machine !== facts.computerId && bot.machine !== 'local') {
       steps.push({ action: 'skip', agent: address, machine: bot.machine, reason: notPaired(bot.machine) });
     } else {

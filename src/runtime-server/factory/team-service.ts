@@ -14,6 +14,7 @@ import type { PaneEngine } from '../panes/pane-engine.ts';
 import { type BotHomes, doorsFor } from './bot-homes.ts';
 import type { BotTokens, FactoryLog } from './deps.ts';
 import type { BotDoors, BotSpec, Harnesses, Launch } from './harness/harness.ts';
+import { kindOf } from './member.ts';
 import { addressOf } from './model.ts';
 import { labelsFor } from './pane-labels.ts';
 import { refuseUnreadable } from './readable.ts';
@@ -23,7 +24,8 @@ import { readTeams, saveTeamFile, saveTeamUp, type TeamRecord } from './store/te
 import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
 import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
 import { type Hindrance, hindered, notPaired, planUp, type Start, specOf } from './team-plan.ts';
-import type { Worktrees } from './worktrees.ts';
+import type { BotSecrets } from './work-engine/index.ts';
+import type { Worktrees } from './worktrees/index.ts';
 
 export interface UpRequest {
   readonly preset?: string | undefined;
@@ -54,6 +56,7 @@ export interface TeamServiceDeps {
   readonly tokens: BotTokens;
   readonly homes: BotHomes;
   readonly worktrees: Worktrees;
+  readonly secrets: BotSecrets;
   readonly ids: Ids;
   readonly log: FactoryLog;
   readonly workspace: string;
@@ -95,7 +98,11 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
   /** Agents follow the files; what changed since the last look becomes an event. */
   const takeFiles = async () => {
     const teams = folder.all();
-    await registry.define(teams.map(current).filter((team) => team !== null));
+    const isUp = (name: string) => rows.get(name)?.up === true;
+    await registry.define(
+      teams.map(current).filter((team) => team !== null),
+      isUp,
+    );
     const seen = teams.map((team) => {
       const file = team.file === null ? ('invalid' as const) : ('valid' as const);
       return { name: team.name, file, hash: team.hash };
@@ -162,6 +169,8 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
         const { cwd } = start.bot;
         const inside = start.bot.worktree ? await deps.worktrees.check(cwd, team.name, start.bot.slug) : cwd;
         const spec = specOf(member.id, team, start, scratch === null ? inside : cwd);
+        // A secret that is not there must be known before anything starts.
+        await deps.secrets.open(spec.env);
         const doors = await openDoors(member.id, scratch);
         prepared.push({ spec, launch: await deps.harnesses.prepare(spec, doors) });
       } catch (error) {
@@ -187,7 +196,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
           id,
           command: launch.command,
           cwd: launch.cwd,
-          env: { ...launch.env, GANTRY_PANE: id },
+          env: { ...launch.env, ...(await deps.secrets.open(spec.env)), GANTRY_PANE: id },
           cols: launch.cols,
           rows: launch.rows,
           labels: labelsFor(spec, deps.workspace),
@@ -224,10 +233,10 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
         await withScratch((scratch) => prepareAll(team, plan.starts, scratch));
         return { plan: steps, applied: false };
       }
-      refuseUnreadable(deps.panes);
+      if (plan.starts.length > 0) refuseUnreadable(deps.panes);
       const prepared = await prepareAll(team, plan.starts, null);
       await startAll(team, prepared);
-      const agents = registry.members(name).filter((member) => member.live);
+      const agents = registry.members(name).filter((member) => member.live || kindOf(member) === 'hosted');
       await store.write((tx) => {
         saveTeamUp(tx, deps.workspace, name, true, team.preset);
         const state = { workspace: deps.workspace, up: true, preset: team.preset };
@@ -242,7 +251,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
     alone(name, async () => {
       const live = registry.members(name).filter((member) => member.live);
       if (live.length === 0 && rows.get(name)?.up !== true) return { stopped: [] };
-      if (live.length > 0) refuseUnreadable(deps.panes);
+      if (live.some((member) => !member.hosted)) refuseUnreadable(deps.panes);
       await Promise.all(live.map((member) => registry.stop(member.id)));
       await Promise.all(live.map((member) => deps.tokens.revoke(member.id)));
       await store.write((tx) => {

@@ -22,8 +22,10 @@ import type { Ledger } from '../../../src/kit/ledger/ledger.ts';
 import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { programCommand } from '../../../src/kit/process/programs.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
+import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import type { Store } from '../../../src/kit/store/store.ts';
+import { createHeldApprovals, holdMigrations } from '../../../src/runtime-server/approvals/index.ts';
 import type { ProcessRunner } from '../../../src/runtime-server/factory/harness/adapter.ts';
 import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
 import {
@@ -32,8 +34,11 @@ import {
   type Factory,
   factoryMigrations,
 } from '../../../src/runtime-server/factory/index.ts';
+import { createModels, type ModelSettings, modelMigrations } from '../../../src/runtime-server/models/index.ts';
 import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
+import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
+import { createToolServer } from '../../../src/runtime-server/tool-server/index.ts';
 
 export const ownerToken = 'owner-token-of-tests-0123456789abcdef';
 export const computerId = 'computer_01TEST';
@@ -64,6 +69,8 @@ export interface Engine {
   readonly ledger: Ledger;
   readonly panes: PaneEngine;
   readonly factory: Factory;
+  /** Where people answer in these tests. */
+  readonly desk: ReturnType<typeof createHeldApprovals>['desk'];
   call<T = Record<string, never>>(
     method: string,
     path: string,
@@ -88,6 +95,9 @@ export interface EngineOptions {
   readonly onEnd?: (end: () => Promise<void>) => void;
   readonly timers?: Timers;
   readonly recheckMs?: number;
+  readonly models?: ModelSettings;
+  /** For pauses between tries of a model; by default those of the engine. */
+  readonly modelTimers?: Timers;
   /** Beside PATH, HOME and LANG. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -116,7 +126,9 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
         ...laneMigrations,
         ...botTokenMigrations,
         ...idempotencyMigrations,
+        ...modelMigrations,
         ...factoryMigrations,
+        ...holdMigrations,
       ],
       clock,
     });
@@ -124,9 +136,34 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const panes = createPaneEngine({ home, command: programCommand('pane-host'), onError: console.error });
     await panes.ready();
     const memory = await createBotMemory(store, log);
-    const harnesses = createHarnesses({ panes, clock, memory, processes, env, home: userHome });
     const botTokens = await createBotTokens({ store, clock, userId: localUserId });
+    const { desk } = createHeldApprovals({
+      store,
+      ledger,
+      clock,
+      timers,
+      ids,
+      log,
+      ownerId: localUserId,
+      openLanes: (send) => createLanes({ store, clock, name: 'cloud', send }),
+      // A cloud that takes everything; people answer at the desk itself.
+      call: async () => ({ status: 200, body: {} }),
+    });
+    const policy = createPolicy({ workspace, log });
+    const harnesses = createHarnesses({ panes, clock, memory, desk, policy, processes, env, home: userHome });
     const factory = createFactory({
+      desk,
+      policy,
+      hosted: {
+        models: createModels({
+          settings: options.models,
+          env,
+          clock,
+          timers: options.modelTimers ?? timers,
+          random: () => 0,
+        }),
+        tools: (more) => createToolServer({ policy, approvals: desk, env, freshName: () => ids.next('tmp'), more }),
+      },
       store,
       ledger,
       panes,
@@ -141,6 +178,8 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       computerId,
       ownerId: localUserId,
       botTokens,
+      webOrigin: () => 'http://127.0.0.1:3010',
+      vaultSealer: createSealer({ masterKey: 'master-key-of-tests-0123456789abcdef', purpose: 'vault' }),
       urlFile: join(home, 'run', 'url'),
       gantry: programCommand('cli'),
       env,
@@ -170,16 +209,18 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const server = createHttpServer((request, response) => void dispatcher.handle(request, response));
     const port = await listenOnLoopback(server, 0, '--engine-port');
     const url = `http://127.0.0.1:${port}`;
-    writeFileSync(join(home, 'run', 'url'), `${url}\n`);
+    writeFileSync(join(home, 'run', 'url'), `${url}\n`, { mode: 0o600 });
+    await desk.start();
     await factory.start();
     const close = async () => {
       dispatcher.close('Gantry stops.');
       await closeServer(server);
       await factory.close();
+      await desk.close();
       await panes.close();
       await store.close();
     };
-    return { url, store, ledger, panes, factory, close };
+    return { url, store, ledger, panes, desk, factory, close };
   };
 
   let now = await run();
@@ -200,6 +241,9 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     },
     get store() {
       return now.store;
+    },
+    get desk() {
+      return now.desk;
     },
     get ledger() {
       return now.ledger;

@@ -154,3 +154,8 @@ test('the published JSON Schema is the one that is checked (else run: node scrip
   const published = readFileSync(join(import.meta.dirname, '../../../docs/team.schema.json'), 'utf8');
   expect(published).toBe(teamSchemaText());
 });
+
+test('the example of hosted bots in the documentation is a sound team', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../../docs/examples/hosted-team.yaml'), 'utf8');
+  expect(read(text, 'crew').problems).toEqual([]);
+});

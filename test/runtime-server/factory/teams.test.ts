@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Agent, InvalidTeam, Team, TeamPlanStep } from '../../../src/contracts/factory/agent.ts';
@@ -118,24 +118,31 @@ test('the first harness of the list that is installed is taken', async () => {
   expect(body.plan).toMatchObject([{ action: 'spawn', harness: 'shell', reason: expect.stringContaining('codex') }]);
 });
 
-test('hosted and vendor bots say that they are not built yet, and take no message', async () => {
+test('hosted and vendor bots are bound, not spawned; a hosted one without a model is a problem of the file', async () => {
   const engine = shared.current;
   const name = fileTeam(
     engine,
-    'bots:\n  - {bot: web, harness: shell}\n  - {bot: h, binding: hosted}\n  - {bot: v, vendor: acme}\n',
+    'bots:\n  - {bot: web, harness: shell}\n  - {bot: h, binding: hosted, model: claude-x}\n  - {bot: v, vendor: acme}\n',
   );
   expect((await up(engine, name)).body.plan).toMatchObject([
     { action: 'spawn' },
-    { action: 'skip', reason: 'hosted bots are not built yet' },
-    { action: 'skip', reason: 'vendor bots are not built yet' },
+    { action: 'bind', reason: expect.stringContaining('claude-x') },
+    { action: 'bind', reason: expect.stringContaining('ticket') },
   ]);
-  const hosted = await engine.call('POST', '/send', { to: `h@${name}`, text: 'x' });
-  expect(hosted).toMatchObject({ status: 404, body: { error: { fact: expect.stringContaining('not built yet') } } });
-  const vendor = await engine.call('POST', '/send', { to: `v@${name}`, text: 'x' });
-  expect(vendor).toMatchObject({
-    status: 400,
-    body: { error: { code: 'usage', action: expect.stringContaining('threadId') } },
-  });
+  expect(await engine.agent(`h@${name}`)).toMatchObject({ state: 'idle', pane: null });
+  const screen = await engine.call('GET', `/agents/h@${name}/screen`);
+  expect(screen).toMatchObject({ status: 404, body: { error: { fact: expect.stringContaining('hosted') } } });
+  await engine.call('POST', `/teams/${name}/down`, {});
+  expect(await engine.agent(`h@${name}`)).toMatchObject({ state: 'offline', stateReason: 'stopped' });
+  const other = fileTeam(
+    engine,
+    'bots:\n  - {bot: h, binding: hosted}\n  - {bot: s, harness: shell, permissions: PLAN_ONLY}\n',
+  );
+  const problems = await engine.call<{ problems: { message: string }[] }>('GET', `/teams/${other}/check`);
+  expect(problems.body.problems?.map((one) => one.message)).toEqual([
+    expect.stringContaining('names no model'),
+    expect.stringContaining('acts only for hosted bots'),
+  ]);
 });
 
 test('on this computer is fine, on another is not paired', async () => {
@@ -292,6 +299,15 @@ test('worktree gives a bot a branch of its own; outside a repository it is told'
   const tree = join(engine.home, 'worktrees', name, 'web');
   expect(readFileSync(join(tree, 'file.txt'), 'utf8')).toBe('x');
   expect(String(git('branch', '--list', `gantry/${name}/web`))).toContain(`gantry/${name}/web`);
+  // What it holds stays when the team goes down.
+  writeFileSync(join(tree, 'unfinished.txt'), 'mine');
+  expect(await engine.call('POST', `/teams/${name}/down`)).toMatchObject({ status: 200 });
+  expect(readFileSync(join(tree, 'unfinished.txt'), 'utf8')).toBe('mine');
+  expect((await engine.call('GET', `/agents/web@${name}/diff`)).body).toMatchObject({
+    branch: `gantry/${name}/web`,
+    uncommitted: 1,
+    files: [{ path: 'unfinished.txt', change: 'added' }],
+  });
 });
 
 test('an unknown team is not found by any of its doors', async () => {

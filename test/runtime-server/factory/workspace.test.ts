@@ -110,8 +110,8 @@ test('the doctor names programs, harnesses, keys, disk and workspace, and no key
   );
   const groups = new Set(body.checks.map(({ group }) => group));
   for (const group of ['program', 'harness', 'model', 'disk', 'workspace']) expect(groups).toContain(group);
-  expect(body.checks.find(({ name }) => name === 'Anthropic key')).toMatchObject({ state: 'ok' });
-  expect(body.checks.find(({ name }) => name === 'OpenAI key')).toMatchObject({
+  expect(body.checks.find(({ name }) => name === 'Models of anthropic')).toMatchObject({ state: 'ok' });
+  expect(body.checks.find(({ name }) => name === 'Models of openai')).toMatchObject({
     state: 'unknown',
     fix: expect.any(String),
   });

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
 import type { ProcessRunner } from '../../../src/runtime-server/factory/harness/adapter.ts';
 import type {
@@ -13,6 +14,8 @@ import type {
   Outgoing,
 } from '../../../src/runtime-server/factory/harness/harness.ts';
 import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
+import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
+import { createPeople, type People } from './people.ts';
 import { createPtyPanes, type PtyPanes } from './pty-panes.ts';
 
 export const processes: ProcessRunner = {
@@ -26,11 +29,12 @@ export interface Scratch {
   readonly home: string;
   readonly work: string;
   readonly panes: PtyPanes;
+  readonly people: People;
   readonly harnesses: Harnesses;
   readonly facts: Map<string, Readonly<Record<string, unknown>>>;
   readonly env: Record<string, string>;
   /** A second set of harnesses over the same panes and memory: the runtime after a restart. */
-  restarted(): Harnesses;
+  restarted(timers?: Timers): Harnesses;
   doors(agentId: string): BotDoors;
   /** Prepares, starts and attaches. */
   up(spec: Partial<BotSpec>, folder?: string): Promise<HarnessBot>;
@@ -51,7 +55,10 @@ export function createScratch(env: Record<string, string> = {}): Scratch {
       facts.set(id, structuredClone(value));
     },
   };
-  const create = () => createHarnesses({ panes, clock: systemClock, memory, processes, env: whole, home });
+  const people = createPeople();
+  const policy = createPolicy({ workspace: work, log: console });
+  const create = (timers = systemTimers) =>
+    createHarnesses({ panes, clock: systemClock, timers, memory, desk: people, policy, processes, env: whole, home });
   const harnesses = create();
   let count = 0;
 
@@ -71,6 +78,7 @@ export function createScratch(env: Record<string, string> = {}): Scratch {
     home,
     work,
     panes,
+    people,
     harnesses,
     facts,
     env: whole,

@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -202,8 +203,28 @@ test('the start has hooks by a settings file of its own, an id of ours, and asks
     expect.arrayContaining(['UserPromptSubmit', 'PermissionRequest', 'Stop', 'StopFailure']),
   );
   expect(hooks.Stop[0].hooks[0].command).toBe(`'${process.execPath}' '${doors.gantry[1]}' 'hook' 'Stop'`);
+  // A question waits as long as a person may take; all else is over in seconds.
+  expect(hooks.PermissionRequest[0].hooks[0].timeout).toBeGreaterThan(24 * 60 * 60);
+  expect(hooks.Stop[0].hooks[0].timeout).toBe(10);
   expect(launch.env).toMatchObject({ TERM_PROGRAM: 'ghostty', GANTRY_AGENT: 'agent_x', GANTRY_TEAM: 'dev' });
-  const again = await scratch.harnesses.prepare({ ...bot, resume: true }, doors);
-  expect(again.command.slice(3, 5)).toEqual(['--resume', id]);
   expect((await scratch.harnesses.prepare(bot, doors)).command[4]).not.toBe(id);
+});
+
+test('that a tool has run is reported only while a question waits: otherwise no program of ours starts', async () => {
+  const doors = {
+    ...scratch.doors('agent_y'),
+    gantry: [process.execPath, '-e', 'console.log(process.argv.slice(1).join())'],
+  };
+  const none = { model: null, command: null, culture: null, env: {} };
+  const bot = { agentId: 'agent_y', slug: 'web', team: 'dev', harness: 'claude', cwd: scratch.work, ...none } as const;
+  await scratch.harnesses.prepare(bot, doors);
+  const { hooks } = JSON.parse(readFileSync(join(doors.folder, 'claude-settings.json'), 'utf8'));
+  for (const event of ['PostToolUse', 'PostToolUseFailure']) {
+    const { command } = hooks[event][0].hooks[0];
+    const run = () => spawnSync('sh', ['-c', command], { input: '{}', encoding: 'utf8' });
+    expect(run()).toMatchObject({ status: 0, stdout: '' });
+    writeFileSync(join(doors.folder, 'asking'), '');
+    expect(run()).toMatchObject({ status: 0, stdout: `hook,${event}\n` });
+    rmSync(join(doors.folder, 'asking'));
+  }
 });

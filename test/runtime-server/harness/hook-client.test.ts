@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runHook } from '../../../src/runtime-server/factory/harness/hook-client.ts';
+import { eventually } from './bench-of-one.ts';
 
 let folder: string;
 let server: Server;
@@ -85,4 +86,44 @@ test('a harness that leaves stdin open does not keep the hook', async () => {
 test('a word that is no event name is not put into a path', async () => {
   expect(await hook('../send', '{}')).toEqual({ code: 0, printed: '' });
   expect(seen).toEqual([]);
+});
+
+test('a question waits over the end of the engine and finds it again on another port', async () => {
+  answer.body = null;
+  const asked = hook('PermissionRequest', '{"q":1}');
+  await eventually(() => seen.length === 1);
+  const next = createServer((request, response) => {
+    seen.push({ path: request.url, token: request.headers.authorization, body: 'again' });
+    // At first the engine has not taken the bot up yet.
+    if (seen.length < 4) response.writeHead(seen.length === 2 ? 404 : 502).end('{}');
+    else response.end('{"decision":"allow"}');
+  });
+  server.closeAllConnections();
+  await new Promise<void>((resolve) => next.listen(0, '127.0.0.1', resolve));
+  writeFileSync(join(folder, 'url'), `http://127.0.0.1:${(next.address() as AddressInfo).port}\n`);
+  expect(await asked).toEqual({ code: 0, printed: '{"decision":"allow"}\n' });
+  expect(seen).toHaveLength(4);
+  next.close();
+}, 15_000);
+
+test('a question waits longer than any other event; without a decision it ends quietly', async () => {
+  answer.body = null;
+  const asked = hook('PermissionRequest', '{}');
+  const other = hook('Stop', '{}');
+  expect(await other).toEqual({ code: 0, printed: '' });
+  let over = false;
+  asked.then(() => {
+    over = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(over).toBe(false);
+  answer.body = '{}';
+  server.closeAllConnections();
+  expect(await asked).toEqual({ code: 0, printed: '' });
+}, 15_000);
+
+test('a stopped bot, whose token is void, asks no more', async () => {
+  answer = { status: 401, body: '{"error":{}}' };
+  expect(await hook('PermissionRequest', '{}')).toEqual({ code: 0, printed: '' });
+  expect(seen).toHaveLength(1);
 });

@@ -118,6 +118,56 @@ test('a draft of a person closes the gate and is never mixed with a message', as
   expect(existsSync(join(scratch.work, 'third'))).toBe(true);
 });
 
+test('what a background job prints behind the prompt is no draft; a draft beside it still is', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  const late = (words: string) => `(until [ -e go-${words} ]; do sleep 0.02; done; printf ${words}) & disown`;
+  for (const words of ['one', 'two']) {
+    expect(await bot.deliver(outgoing(late(words)))).toMatchObject({ state: 'verified' });
+    await gateOpen(bot);
+  }
+  writeFileSync(join(scratch.work, 'go-one'), '');
+  await eventually(() => / \$ one$/.test(screen(bot)));
+  expect(bot.gate()).toEqual({ open: true });
+  expect(await bot.deliver(outgoing('touch made'))).toMatchObject({ state: 'verified' });
+  await gateOpen(bot);
+  expect(existsSync(join(scratch.work, 'made'))).toBe(true);
+  await bot.input({ text: 'touch half' });
+  writeFileSync(join(scratch.work, 'go-two'), '');
+  await eventually(() => screen(bot).includes('two'));
+  expect(await bot.deliver(outgoing('touch other'))).toMatchObject({ state: 'held' });
+  expect(existsSync(join(scratch.work, 'other'))).toBe(false);
+});
+
+test('after a program that was killed the prompt stands where it was, in plain colours and without its reports', async () => {
+  const bot = await scratch.up({});
+  await gateOpen(bot);
+  const left = '\\e[?1049h\\e[2J\\e[5;9Hscreen\\e[?1003h\\e[?1006h\\e[?1004h\\e[?1h\\e[3;6r\\e[?25l\\e[2m';
+  const facts = () => scratch.panes.get(bot.paneId)?.facts;
+  for (const [modes, above] of [
+    [left, 'before'],
+    ['', 'after'],
+  ]) {
+    const kill = modes === '' ? '' : `; bash -c 'printf "${modes}"; kill -9 $$'`;
+    expect(await bot.deliver(outgoing(`printf '${above}\\n'${kill}`))).toMatchObject({ state: 'verified' });
+    await gateOpen(bot);
+    expect(facts()).toMatchObject({
+      altScreen: false,
+      focusReporting: false,
+      applicationCursor: false,
+      bracketedPaste: true,
+    });
+    const rows = bot.explain().bottom;
+    expect(rows.at(-1)).toBe('web@dev work $');
+    expect(rows.slice(-3)).toContain(above);
+  }
+  expect(facts()?.dimRows).not.toContain(true);
+  // Without a newline the prompt follows what was printed: on the ordinary screen nothing moves.
+  expect(await bot.deliver(outgoing('printf words'))).toMatchObject({ state: 'verified' });
+  await eventually(() => /^wordsweb@dev work \$/m.test(screen(bot)));
+  expect(bot.explain().bottom.at(-1)).toBe('wordsweb@dev work $');
+});
+
 test('a draft that no screen has shown yet is found by the shell when the message is offered', async () => {
   const bot = await scratch.up({});
   await gateOpen(bot);

@@ -1,6 +1,6 @@
 /**
  * Draws what Claude Code draws around its composer and takes pastes and Enter as it does; calls no hooks. `STAND_IN` names
- * one misbehaviour. For delivery tests that need a certain moment; the real program has a job of its own.
+ * one misbehaviour; Ctrl-O opens a permission dialog that `1` answers, Ctrl-T begins or ends a turn. For delivery tests that need a certain moment; the real program has a job of its own.
  */
 import { appendFileSync } from 'node:fs';
 
@@ -68,6 +68,9 @@ process.stdin.on('data', (data) => {
       if (key === '\r') submit();
       else if (key === '\x15') composer = '';
       else if (key === '\x03') process.exit(0);
+      else if (key === '\x0f') dialog = true;
+      else if (key === '\x14') working = !working;
+      else if (dialog && key === '1') dialog = false;
       else if (key === '\x04') process.exit(7);
       else composer += key;
     }

@@ -29,7 +29,13 @@ function blocks(reply: SpokenReply, id: string): Json[] {
 }
 
 const stopReason = (reply: SpokenReply) =>
-  reply.kind === 'tools' ? 'tool_use' : reply.kind === 'refusal' ? 'refusal' : 'end_turn';
+  reply.kind === 'tools'
+    ? 'tool_use'
+    : reply.kind === 'refusal'
+      ? 'refusal'
+      : reply.kind === 'length'
+        ? 'max_tokens'
+        : 'end_turn';
 
 export const anthropic: Wire = {
   name: 'anthropic',

@@ -21,7 +21,8 @@ function callParts(reply: SpokenReply, id: string): Json[] {
   }));
 }
 
-const finish = (reply: SpokenReply) => (reply.kind === 'refusal' ? 'SAFETY' : 'STOP');
+const finish = (reply: SpokenReply) =>
+  reply.kind === 'refusal' ? 'SAFETY' : reply.kind === 'length' ? 'MAX_TOKENS' : 'STOP';
 const statusNames: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
@@ -67,7 +68,7 @@ export const gemini: Wire = {
     const { words, pieces, pauseMs } = spoken(reply);
     const parts = [
       ...(words === '' ? [] : inPieces(words, pieces).map((piece): Json[] => [{ text: piece }])),
-      ...(reply.kind === 'tools' ? [callParts(reply, id)] : []),
+      ...(spoken(reply).calls.length > 0 ? [callParts(reply, id)] : []),
     ];
     return parts.map(
       (part, index): StreamEvent => ({
@@ -77,8 +78,10 @@ export const gemini: Wire = {
       }),
     );
   },
-  error(status, message) {
+  error(status, message, retryAfter) {
     const code = status === 529 ? 503 : status;
-    return { status: code, body: { error: { code, message, status: statusNames[code] ?? 'UNKNOWN' } } };
+    const info = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfter}s` };
+    const details = retryAfter === undefined ? {} : { details: [info] };
+    return { status: code, body: { error: { code, message, status: statusNames[code] ?? 'UNKNOWN', ...details } } };
   },
 };

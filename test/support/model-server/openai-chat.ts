@@ -2,7 +2,8 @@
 import { inPieces } from './script.ts';
 import { contentText, isJson, type Json, list, type SpokenReply, type StreamEvent, spoken, type Wire } from './wire.ts';
 
-const finish = (reply: SpokenReply) => (reply.kind === 'tools' ? 'tool_calls' : 'stop');
+const finish = (reply: SpokenReply) =>
+  reply.kind === 'tools' ? 'tool_calls' : reply.kind === 'length' ? 'length' : 'stop';
 const usage = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
 const created = 1_800_000_000;
 

@@ -58,11 +58,11 @@ export const openaiResponses: Wire = {
     id: `resp_${id}`,
     object: 'response',
     created_at: 1_800_000_000,
-    status: 'completed',
+    status: reply.kind === 'length' ? 'incomplete' : 'completed',
     model,
     output: items(reply, id),
     error: null,
-    incomplete_details: null,
+    incomplete_details: reply.kind === 'length' ? { reason: 'max_output_tokens' } : null,
     parallel_tool_calls: true,
     usage: {
       input_tokens: 10,
@@ -113,7 +113,7 @@ export const openaiResponses: Wire = {
       }
       push('response.output_item.done', { output_index: index, item });
     }
-    push('response.completed', { response: whole });
+    push(reply.kind === 'length' ? 'response.incomplete' : 'response.completed', { response: whole });
     return events;
   },
   error: (status, message) => ({

@@ -30,6 +30,10 @@ export type ModelReply =
   | { readonly kind: 'text'; readonly text: string; readonly pieces?: number; readonly pauseMs?: number }
   | { readonly kind: 'tools'; readonly text?: string; readonly calls: readonly ToolCall[] }
   | { readonly kind: 'refusal'; readonly text: string }
+  /** Cut off at the greatest length, also in the middle of a call. */
+  | { readonly kind: 'length'; readonly text: string; readonly calls?: readonly ToolCall[] }
+  /** Status 200 with something that is no answer of this wire. */
+  | { readonly kind: 'garbage'; readonly body: string; readonly type?: string }
   /** 429 rate limit, 529 overloaded (503 where a wire has no 529), or any other status. */
   | { readonly kind: 'error'; readonly status: number; readonly message?: string; readonly retryAfter?: number }
   /** The connection ends after the first pieces of a stream, without an end mark. */

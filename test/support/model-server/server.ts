@@ -49,9 +49,17 @@ export async function startModelServer(first: Script = () => text('ok')): Promis
       requests.push(request);
       const reply = await script(request);
       if (reply.kind === 'error') {
-        const { status, body: error } = wire.error(reply.status, reply.message ?? `scripted ${reply.status}`);
+        const { status, body: error } = wire.error(
+          reply.status,
+          reply.message ?? `scripted ${reply.status}`,
+          reply.retryAfter,
+        );
         if (reply.retryAfter !== undefined) answer.setHeader('retry-after', String(reply.retryAfter));
         return sendJson(answer, status, error);
+      }
+      if (reply.kind === 'garbage') {
+        answer.writeHead(200, { 'content-type': reply.type ?? 'text/html' }).end(reply.body);
+        return;
       }
       const id = String(count).padStart(6, '0');
       if (asked.stream) return sendEvents(answer, wire.events(reply, asked.model, id), reply.kind === 'cut');

@@ -2,7 +2,7 @@
 import type { ModelReply, ModelRequest, WireName } from './script.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
-export type SpokenReply = Exclude<ModelReply, { kind: 'error' }>;
+export type SpokenReply = Exclude<ModelReply, { kind: 'error' | 'garbage' }>;
 
 export interface StreamEvent {
   /** Name of the SSE event; absent where the wire has none. */
@@ -21,7 +21,8 @@ export interface Wire {
   read(body: Json): Pick<ModelRequest, 'system' | 'lastUser' | 'tools' | 'toolResults' | 'depth'>;
   whole(reply: SpokenReply, model: string, id: string): Json;
   events(reply: SpokenReply, model: string, id: string): StreamEvent[];
-  error(status: number, message: string): { readonly status: number; readonly body: Json };
+  /** `retryAfter`: seconds, where a wire says it in its body. */
+  error(status: number, message: string, retryAfter?: number): { readonly status: number; readonly body: Json };
 }
 
 /** Text of a content that is a string or a list of blocks with `text`. */
@@ -51,7 +52,7 @@ export function spoken(reply: SpokenReply): {
 } {
   return {
     words: reply.text ?? '',
-    calls: reply.kind === 'tools' ? reply.calls : [],
+    calls: reply.kind === 'tools' || reply.kind === 'length' ? (reply.calls ?? []) : [],
     pieces: reply.kind === 'text' ? (reply.pieces ?? 4) : 4,
     pauseMs: reply.kind === 'text' ? (reply.pauseMs ?? 0) : 0,
   };

@@ -6,10 +6,10 @@ import type { Agent } from '../../../contracts/factory/agent.ts';
 import { useFeed, useServices } from '../../app/services.tsx';
 import type { KnownEvent } from '../../data/event-cache.ts';
 import type { FeedEntry } from '../../data/events.ts';
+import { detailWords, witnessWords } from '../../ui/delivery-row.tsx';
 import { Empty } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
-import { agentStatus, deliveryStatus, Status } from '../../ui/status.tsx';
-import { detailWords, witnessWords } from './deliveries.tsx';
+import { agentStatus, approvalStatus, deliveryStatus, nodeStatus, Status } from '../../ui/status.tsx';
 
 type TeamChange = Extract<KnownEvent, { type: 'team.changed' }>['data']['change'];
 const teamWords: Readonly<Record<TeamChange, string>> = {
@@ -103,12 +103,37 @@ function EventRow({ event, agents }: { event: KnownEvent; agents: readonly Agent
       </>
     );
   }
+  if (event.type === 'team.changed') {
+    return (
+      <Line who={event.data.team} at={event.at}>
+        <span className="inline-flex items-center gap-1.5 text-muted" title={event.data.change}>
+          <Users className="size-3.5" aria-hidden="true" />
+          {teamWords[event.data.change]}
+        </span>
+      </Line>
+    );
+  }
+  if (event.type === 'node.status') {
+    return (
+      <Line who={event.data.nodeId} at={event.at}>
+        <Status look={nodeStatus[event.data.status]} wire={event.data.status} />
+      </Line>
+    );
+  }
+  if (event.type === 'proof.recorded') {
+    const look = event.data.outcome === 'proven' ? nodeStatus.done : nodeStatus.failed;
+    return (
+      <Line who={event.data.nodeId} at={event.at}>
+        <Status
+          look={{ ...look, word: event.data.outcome === 'proven' ? 'Proof' : 'Rejected' }}
+          wire={event.data.outcome}
+        />
+      </Line>
+    );
+  }
   return (
-    <Line who={event.data.team} at={event.at}>
-      <span className="inline-flex items-center gap-1.5 text-muted" title={event.data.change}>
-        <Users className="size-3.5" aria-hidden="true" />
-        {teamWords[event.data.change]}
-      </span>
+    <Line who={event.data.title} at={event.at}>
+      <Status look={approvalStatus(event.data, Date.parse(event.at))} wire={event.data.state} />
     </Line>
   );
 }

@@ -5,6 +5,7 @@ import { CircleStop, CircleX, Play, Plus } from 'lucide-react';
 import { useRef } from 'react';
 import type { Agent, InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
 import { useServices } from '../../app/services.tsx';
+import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Elapsed } from '../../ui/now.tsx';
@@ -83,19 +84,7 @@ function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }
   if (rows.length === 0) return <Empty>No bot matches “{props.filter}”.</Empty>;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the buttons inside
-    <div
-      ref={scroll}
-      className="h-full min-h-0 flex-1 overflow-y-auto"
-      onKeyDown={(event) => {
-        if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
-        const all = [...event.currentTarget.querySelectorAll<HTMLElement>('[data-row]')];
-        const at = all.indexOf(document.activeElement as HTMLElement);
-        const next = all[at + (event.key === 'ArrowDown' ? 1 : -1)];
-        if (next === undefined) return;
-        event.preventDefault();
-        next.focus();
-      }}
-    >
+    <div ref={scroll} className="h-full min-h-0 flex-1 overflow-y-auto" onKeyDown={moveByArrows}>
       <ul className="relative" style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map((item) => {
           const row = rows[item.index]!;

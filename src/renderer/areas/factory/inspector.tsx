@@ -1,14 +1,17 @@
 /** Beside the panes: the bot in focus and why it is in its state, its deliveries, and what happens on the whole floor. */
 import { useQuery } from '@tanstack/react-query';
 import { Tabs } from 'radix-ui';
-import type { ReactNode } from 'react';
 import type { Agent } from '../../../contracts/factory/agent.ts';
 import { useServices } from '../../app/services.tsx';
+import { useDeliveryText } from '../../app/use-delivery-text.ts';
 import { ShortId } from '../../ui/copy.tsx';
+import { DeliveryRow } from '../../ui/delivery-row.tsx';
+import { Fact } from '../../ui/fact.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago, Elapsed } from '../../ui/now.tsx';
 import { agentStatus, Status } from '../../ui/status.tsx';
-import { DeliveryRow } from './deliveries.tsx';
+import { WhyLine } from '../../ui/why-line.tsx';
+import { BotChanges } from './bot-changes.tsx';
 import { EventFeed } from './event-feed.tsx';
 
 const tab =
@@ -24,6 +27,9 @@ export function Inspector({ agent, agents }: { agent: Agent | null; agents: read
         <Tabs.Trigger value="bot" className={tab}>
           {agent?.name ?? 'Bot'}
         </Tabs.Trigger>
+        <Tabs.Trigger value="changes" className={tab}>
+          Changes
+        </Tabs.Trigger>
       </Tabs.List>
       <Tabs.Content value="events" className="flex min-h-0 flex-1 flex-col">
         <EventFeed agents={agents} />
@@ -31,29 +37,30 @@ export function Inspector({ agent, agents }: { agent: Agent | null; agents: read
       <Tabs.Content value="bot" className="min-h-0 flex-1 overflow-y-auto">
         {agent === null ? <Empty>Choose a bot to see why it is in its state.</Empty> : <BotDetails agent={agent} />}
       </Tabs.Content>
+      <Tabs.Content value="changes" className="flex min-h-0 flex-1 flex-col">
+        {agent === null ? (
+          <Empty>Choose a bot to see what it changed on its branch.</Empty>
+        ) : (
+          <BotChanges key={agent.id} agent={agent} />
+        )}
+      </Tabs.Content>
     </Tabs.Root>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div className="grid grid-cols-[76px_1fr] gap-2">
-      <dt className="text-muted">{name}</dt>
-      <dd className="min-w-0 break-words">{children}</dd>
-    </div>
   );
 }
 
 function BotDetails({ agent }: { agent: Agent }) {
   const { queries } = useServices();
   const explain = useQuery({ ...queries.explain(agent.id), staleTime: 0 });
+  const why = useQuery(queries.why(agent.id));
   const deliveries = useQuery(queries.deliveriesOf(agent.id));
+  const textOf = useDeliveryText(deliveries.data?.deliveries);
   return (
     <div className="flex flex-col gap-4 py-3">
       <dl className="flex flex-col gap-1 px-3">
         <Fact name="State">
           <Status look={agentStatus[agent.state]} wire={agent.state} />
           {agent.stateReason !== null && <p className="text-muted">{agent.stateReason}</p>}
+          {why.data !== undefined && <WhyLine sentence={why.data.sentence} />}
         </Fact>
         <Fact name="For">
           <Elapsed since={agent.since} />
@@ -87,7 +94,12 @@ function BotDetails({ agent }: { agent: Agent }) {
           {(data) => (
             <ul>
               {data.deliveries.map((delivery) => (
-                <DeliveryRow key={delivery.id} delivery={delivery} harness={agent.binding.harness} />
+                <DeliveryRow
+                  key={delivery.id}
+                  delivery={delivery}
+                  harness={agent.binding.harness}
+                  text={textOf(delivery)}
+                />
               ))}
             </ul>
           )}

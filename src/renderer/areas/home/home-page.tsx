@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Agent, Team } from '../../../contracts/factory/agent.ts';
+import { usePendingApprovals } from '../../app/approvals.ts';
 import { ObeyLink } from '../../app/obey-link.tsx';
 import { useServices } from '../../app/services.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -17,6 +18,8 @@ import { type TeamAsk, TeamDialog } from '../factory/team-dialog.tsx';
 import { useOpenBot } from '../factory/use-open-bot.ts';
 import { FirstSteps } from './first-steps.tsx';
 import { HarnessCard } from './harness-card.tsx';
+import { QuestionRows } from './question-rows.tsx';
+import { WorkCard } from './work-card.tsx';
 
 const needs = (agent: Agent): boolean =>
   agent.state === 'needs_you' || agent.state === 'blocked' || agent.state === 'failed';
@@ -34,6 +37,10 @@ export function HomePage() {
   const workspace = useQuery(queries.workspace);
   const demoTeam =
     workspace.data?.demo === true ? (teams.data?.teams.find((team) => team.name === 'demo')?.name ?? null) : null;
+  const questions = usePendingApprovals();
+  const asking = new Set(questions.map((one) => one.agentId));
+  /** A bot whose question is in the inbox stands here once: as its question. */
+  const waits = (agent: Agent): boolean => needs(agent) && !asking.has(agent.id);
   const live = agents.data?.agents.filter((agent) => agent.pane !== null) ?? [];
 
   // Before the first bot ran there is nothing to report, so the page says how to begin.
@@ -57,7 +64,7 @@ export function HomePage() {
                 <ListStates
                   source={agents}
                   skeleton={<SkeletonRows count={2} height={48} />}
-                  isEmpty={(data) => !data.agents.some(needs)}
+                  isEmpty={(data) => questions.length === 0 && !data.agents.some(waits)}
                   empty={
                     <Empty>
                       Nobody waits for you. A bot that asks something will be here, the longest waiting first.
@@ -66,8 +73,9 @@ export function HomePage() {
                 >
                   {(data) => (
                     <ul className="flex flex-col">
+                      <QuestionRows approvals={questions} />
                       {data.agents
-                        .filter(needs)
+                        .filter(waits)
                         .sort(oldestFirst)
                         .map((agent) => (
                           <NeedRow key={agent.id} agent={agent} onOpen={openBot} />
@@ -98,6 +106,7 @@ export function HomePage() {
             </div>
           )}
           <div className="flex min-w-0 flex-col gap-4">
+            {!fresh && <WorkCard />}
             {!none && (
               <Card title="Teams">
                 <ListStates

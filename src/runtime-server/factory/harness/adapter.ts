@@ -6,7 +6,17 @@ import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { PaneEngine, PaneFacts, PaneOsc } from '../../panes/pane-engine.ts';
 import type { Environment } from './environment.ts';
-import type { BotDoors, BotSpec, DeliverResult, ExecOptions, ExecResult, Gate, Launch, Outgoing } from './harness.ts';
+import type {
+  BotDoors,
+  BotSpec,
+  BotState,
+  DeliverResult,
+  Gate,
+  Launch,
+  Outgoing,
+  PermissionDesk,
+  PermissionPolicy,
+} from './harness.ts';
 import type { Judge } from './judge/judge.ts';
 import type { Ruleset } from './judge/rules.ts';
 
@@ -55,6 +65,8 @@ export interface DriverContext {
   readonly timers: Timers;
   readonly judge: Judge;
   readonly home: string;
+  readonly desk: PermissionDesk;
+  readonly policy: PermissionPolicy;
   /** Held from the first byte to the submitting key, so that no person's key falls between; also by a person's input. */
   readonly typing: Mutex;
   gate(): Gate;
@@ -76,20 +88,32 @@ export interface Driver {
   resume?(message: Outgoing): Promise<DeliverResult | null>;
   onFacts?(facts: PaneFacts): void;
   onOsc?(osc: PaneOsc): void;
-  onHook?(event: string, payload: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>>;
+  onHook?(
+    event: string,
+    payload: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<Record<string, unknown>>;
+  /** A person's keys are about to be written. */
+  onInput?(): void;
+  /** The judged state or its reason changed. */
+  onState?(state: BotState): void;
+  /** The program has ended. */
+  onExit?(): void;
+  /** The bot is let go of; its program may live on. */
+  close?(): void;
+  /** Approvals in which the program's own questions wait. */
+  approvals?(): readonly string[];
   /** The pane engine can be read again, or no longer. */
   onEngine?(): void;
 }
 
 export interface Adapter {
   readonly ruleset: Ruleset;
-  /** `memory`: facts of the bot's last start. `facts` are kept for the driver of this one. */
+  /** `facts` are kept for the driver of this start. */
   prepare(
     bot: BotSpec,
     doors: BotDoors,
-    memory: Readonly<Record<string, unknown>>,
   ): Promise<{ readonly launch: Launch; readonly facts: Readonly<Record<string, unknown>> }>;
-  exec?(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
   drive(context: DriverContext): Driver;
 }
 

@@ -7,7 +7,7 @@ import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { PaneFacts, PaneInfo, PaneOsc } from '../../panes/pane-engine.ts';
 import { type Adapter, createMutex, type DriverContext, type HarnessPanes } from './adapter.ts';
-import type { BotMemory, BotSpec, BotState, Gate, HarnessBot } from './harness.ts';
+import type { BotMemory, BotSpec, BotState, Gate, HarnessBot, PermissionDesk, PermissionPolicy } from './harness.ts';
 import type { Claim } from './judge/evidence.ts';
 import { createJudge } from './judge/judge.ts';
 import type { Matcher } from './judge/rules.ts';
@@ -29,6 +29,8 @@ export interface BotOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly memory: BotMemory;
+  readonly desk: PermissionDesk;
+  readonly policy: PermissionPolicy;
   readonly home: string;
   readonly onClose: () => void;
 }
@@ -96,6 +98,7 @@ export function createBot(options: BotOptions): LiveBot {
     if (now.state !== told.state || now.reason !== told.reason) {
       told = now;
       remember({ last: now });
+      driver.onState?.(now);
       for (const listener of stateListeners) listener(now);
     }
     for (const look of waiting) look();
@@ -121,6 +124,8 @@ export function createBot(options: BotOptions): LiveBot {
     timers,
     judge,
     home: options.home,
+    desk: options.desk,
+    policy: options.policy,
     typing,
     gate,
     facts: () => facts,
@@ -154,6 +159,7 @@ export function createBot(options: BotOptions): LiveBot {
 
   function takeExit(info: PaneInfo): void {
     judge.take({ source: 'process', rule: 'process.exit', claim: exitClaim(info), seen: exitWords(info) });
+    driver.onExit?.();
     poke();
   }
 
@@ -189,7 +195,10 @@ export function createBot(options: BotOptions): LiveBot {
         throw new AppError('not_found', `${bot.slug}@${bot.team} has no live pane.`, 'Start its team first.');
       const typed = paste && text !== '' ? pasteBytes(text, facts?.bracketedPaste === true) : text;
       const bytes = typed + keys.map((key) => keyBytes(key, facts?.applicationCursor)).join('');
-      await typing.run(() => panes.write(paneId, bytes));
+      await typing.run(() => {
+        driver.onInput?.();
+        return panes.write(paneId, bytes);
+      });
       const now = clock.monotonic();
       if (now - person.at > personBurstMs) {
         judge.take({ source: 'person', rule: 'person.input', claim: null, seen: 'a person typed' });
@@ -197,8 +206,8 @@ export function createBot(options: BotOptions): LiveBot {
       person = { at: now, until: now + (/[\r\n]$/.test(bytes) ? personEnterGraceMs : personGraceMs) };
       poke();
     },
-    async hook(event, payload) {
-      const answer = (await driver.onHook?.(event, payload)) ?? {};
+    async hook(event, payload, signal = new AbortController().signal) {
+      const answer = (await driver.onHook?.(event, payload, signal)) ?? {};
       poke();
       return answer;
     },
@@ -207,10 +216,12 @@ export function createBot(options: BotOptions): LiveBot {
       ruleset: adapter.ruleset.version,
       steps: judge.steps(),
       bottom: facts?.bottom ?? [],
+      approvals: driver.approvals?.() ?? [],
     }),
     close() {
       closed = true;
       cancelTimer?.();
+      driver.close?.();
       stateListeners.clear();
       gateListeners.clear();
       options.onClose();

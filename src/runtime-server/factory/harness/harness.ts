@@ -19,8 +19,6 @@ export interface BotSpec {
   readonly env: Readonly<Record<string, string>>;
   /** The team's CULTURE.md, for harnesses that can take a system prompt. */
   readonly culture: string | null;
-  /** Take up the last conversation that was seen, where the harness can; without one, or when false, a new one. */
-  readonly resume?: boolean;
 }
 
 /** What the runtime gives to each bot's program (gaps.md: `GANTRY_*` variables; files are 0600). */
@@ -109,36 +107,24 @@ export interface HarnessBot {
   resume(message: Outgoing): Promise<DeliverResult | null>;
   /** A person's keystrokes: text first, then keys. `usage` for an unknown key or when both are empty. */
   input(input: PaneInput): Promise<void>;
-  /** A hook of the harness's own process; the answer is what the hook prints. Unknown events change nothing. */
-  hook(event: string, payload: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>>;
+  /**
+   * A hook of the harness's own process; the answer is what the hook prints. Unknown events change nothing. A question of the
+   * harness is answered when a person has answered it, wherever; `signal` aborts when the hook's process is gone.
+   */
+  hook(
+    event: string,
+    payload: Readonly<Record<string, unknown>>,
+    signal?: AbortSignal,
+  ): Promise<Record<string, unknown>>;
   explain(): {
     readonly harness: string;
     readonly ruleset: string;
     readonly steps: readonly ExplainStep[];
     readonly bottom: readonly string[];
+    /** Approvals in which its program's own questions wait for a person. */
+    readonly approvals: readonly string[];
   };
   close(): void;
-}
-
-/** What exec mode may do: look and plan; act where no permission is needed; also change files. */
-export type ExecMode = 'plan' | 'ask' | 'accept_edits';
-
-export interface ExecOptions {
-  readonly mode: ExecMode;
-  /** Session to go on with. */
-  readonly resume?: string | null;
-  /** Then its whole process group is ended; default 10 minutes. */
-  readonly timeoutMs?: number;
-}
-
-export interface ExecResult {
-  readonly state: 'done' | 'failed' | 'timeout';
-  /** The final answer. */
-  readonly text: string;
-  readonly sessionId: string | null;
-  /** How many tool calls were refused: `done` with refusals may mean that nothing was done. */
-  readonly refused: number;
-  readonly detail: string;
 }
 
 export interface Harnesses {
@@ -149,10 +135,57 @@ export interface Harnesses {
    * `usage`: harness not installed or command missing, with the install command as the action.
    */
   prepare(bot: BotSpec, doors: BotDoors): Promise<Launch>;
-  /** One text to a new process without a pane, to its end. `usage` where the harness has no such mode. */
-  exec(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
   /** Takes up a bot in a live pane: after `prepare` + create, or after a runtime restart. */
   attach(bot: BotSpec, paneId: string): HarnessBot;
+}
+
+/** A harness's own permission question, as it is put to a person. */
+export interface PermissionAsk {
+  readonly source: 'harness';
+  readonly kind: 'permission';
+  readonly title: string;
+  /** The exact command or change, whole. */
+  readonly summary: string;
+  readonly risk: 'low' | 'medium' | 'high';
+  readonly agentId: string;
+  readonly actionHash: string;
+  readonly expiresInMs: number;
+  /** The same question asked once more (a second hook, a restarted runtime) joins the first. */
+  readonly dedupeKey: string;
+}
+
+export type PermissionAnswer =
+  | {
+      readonly kind: 'approve' | 'reject';
+      readonly note: string | null;
+      readonly by: { readonly user: string; readonly surface: string };
+    }
+  | { readonly kind: 'expired' }
+  | { readonly kind: 'withdrawn'; readonly surface: string };
+
+/** The part of the approvals desk that harnesses need. */
+export interface PermissionDesk {
+  ask(
+    ask: PermissionAsk,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<{ readonly id: string; readonly answer: Promise<PermissionAnswer> }>;
+  /** The question is gone: `pane` where it was answered there, `engine` where nobody can take an answer any more. */
+  withdraw(id: string, surface: string): Promise<void>;
+}
+
+/** The part of the one policy that harnesses need: rules of the person answer before a person is asked. */
+export interface PermissionPolicy {
+  decide(
+    action: {
+      readonly tool: string;
+      readonly member?: string;
+      readonly bot: string;
+      readonly path?: string;
+      readonly host?: string;
+      readonly command?: string;
+    },
+    mode: null,
+  ): { readonly verdict: 'allow' | 'ask' | 'deny'; readonly rule: string };
 }
 
 /** Where a harness keeps the few facts that a restarted runtime needs (last hook, session id, transcript path). */

@@ -6,15 +6,31 @@
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { addAbortSignal, type Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** Shorter than the harness's own timeout for a hook, so that no harness ever reports a hook of ours as failed. */
 const deadlineMs = 4000;
+/**
+ * Events whose answer a person gives: the harness shows its own dialog meanwhile, so the hook waits as long as an approval can
+ * live, and over a restart of the engine.
+ */
+const waitingEvents: ReadonlySet<string> = new Set(['PermissionRequest']);
+const waitingDeadlineMs = 25 * 60 * 60_000;
+const firstRetryMs = 250;
+const longestRetryMs = 2000;
 const mostBytes = 4 * 1024 * 1024;
 
 export interface HookProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable;
   readonly stdout: { write(text: string): unknown };
+}
+
+interface Door {
+  readonly urlFile: string;
+  readonly tokenFile: string;
+  readonly event: string;
+  readonly body: string;
 }
 
 /**
@@ -26,17 +42,40 @@ export async function runHook(event: string, { env, stdin, stdout }: HookProcess
   if (!/^[A-Za-z]{1,64}$/.test(event) || !urlFile || !tokenFile) return 0;
   try {
     const signal = AbortSignal.timeout(deadlineMs);
-    const [url, token, body] = await Promise.all([
-      readFile(urlFile, 'utf8'),
-      readFile(tokenFile, 'utf8'),
-      readAll(addAbortSignal(signal, stdin)),
-    ]);
-    const answer = await post(new URL(`/api/factory/hooks/${event}`, url.trim()), token.trim(), body, signal);
+    const body = await readAll(addAbortSignal(signal, stdin));
+    const door = { urlFile, tokenFile, event, body };
+    const answer = waitingEvents.has(event) ? await waitForAnswer(door) : answerOf(await knock(door, signal));
     if (answer !== null && answer !== '{}') stdout.write(`${answer}\n`);
   } catch {
     // The engine is down, moved or slow: the harness goes on as if there were no hook.
   }
   return 0;
+}
+
+/** Knocks until the engine answers; a cut connection or an engine that is away means: once more. */
+async function waitForAnswer(door: Door): Promise<string | null> {
+  const signal = AbortSignal.timeout(waitingDeadlineMs);
+  for (let pause = firstRetryMs; ; pause = Math.min(2 * pause, longestRetryMs)) {
+    const since = performance.now();
+    const answer = await knock(door, signal).catch(() => null);
+    if (answer?.status === 200) return answer.body;
+    // A token that is void stays void: the bot was stopped.
+    if (answer?.status === 401 || answer?.status === 403) return null;
+    if (performance.now() - since > longestRetryMs) pause = firstRetryMs;
+    await delay(pause, undefined, { signal });
+  }
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly body: string;
+}
+
+const answerOf = ({ status, body }: Answer): string | null => (status === 200 ? body : null);
+
+async function knock({ urlFile, tokenFile, event, body }: Door, signal: AbortSignal): Promise<Answer> {
+  const [url, token] = await Promise.all([readFile(urlFile, 'utf8'), readFile(tokenFile, 'utf8')]);
+  return post(new URL(`/api/factory/hooks/${event}`, url.trim()), token.trim(), body, signal);
 }
 
 async function readAll(stdin: Readable): Promise<string> {
@@ -50,8 +89,7 @@ async function readAll(stdin: Readable): Promise<string> {
   return Buffer.concat(pieces).toString('utf8');
 }
 
-/** The body of a 200 answer, else null. */
-function post(url: URL, token: string, body: string, signal: AbortSignal): Promise<string | null> {
+function post(url: URL, token: string, body: string, signal: AbortSignal): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = {
       'content-type': 'application/json',
@@ -62,7 +100,7 @@ function post(url: URL, token: string, body: string, signal: AbortSignal): Promi
       const pieces: Buffer[] = [];
       answer.on('data', (piece: Buffer) => pieces.push(piece));
       answer.on('error', reject);
-      answer.on('end', () => resolve(answer.statusCode === 200 ? Buffer.concat(pieces).toString('utf8') : null));
+      answer.on('end', () => resolve({ status: answer.statusCode, body: Buffer.concat(pieces).toString('utf8') }));
     });
     call.on('error', reject);
     call.end(body);

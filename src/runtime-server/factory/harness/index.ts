@@ -14,7 +14,7 @@ import { createClaudeAdapter } from './claude/adapter.ts';
 import { createCustomAdapter } from './custom/adapter.ts';
 import type { Environment } from './environment.ts';
 import { findHarnesses } from './found.ts';
-import type { BotDoors, BotMemory, FoundHarness, Harnesses } from './harness.ts';
+import type { BotDoors, BotMemory, FoundHarness, Harnesses, PermissionDesk, PermissionPolicy } from './harness.ts';
 import { compileRules, type Matcher } from './judge/rules.ts';
 import { createShellAdapter } from './shell/adapter.ts';
 import { quote } from './shell/start-file.ts';
@@ -27,6 +27,10 @@ export interface HarnessesDeps {
   readonly clock: Clock;
   readonly timers?: Timers;
   readonly memory: BotMemory;
+  /** Where a harness's own permission question is put to a person. */
+  readonly desk: PermissionDesk;
+  /** Rules of the person that answer such a question at once. */
+  readonly policy: PermissionPolicy;
   readonly processes: ProcessRunner;
   /** The person's environment, as Gantry was started with. */
   readonly env: Environment;
@@ -82,20 +86,11 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
       return found.list;
     },
     async prepare(bot, doors) {
-      const { launch, facts } = await adapterOf(bot.harness).prepare(bot, doors, memory.recall(bot.agentId) ?? {});
+      const { launch, facts } = await adapterOf(bot.harness).prepare(bot, doors);
       const tools = await writeTools(doors);
       memory.remember(bot.agentId, facts);
       const path = [tools, launch.env.PATH].filter(Boolean).join(delimiter);
       return { ...launch, env: { ...launch.env, PATH: path } };
-    },
-    async exec(bot, doors, text, options) {
-      const { exec } = adapterOf(bot.harness);
-      if (exec) return exec(bot, doors, text, options);
-      throw new AppError(
-        'usage',
-        `The harness "${bot.harness}" has no exec mode.`,
-        'Use a bot with the harness claude.',
-      );
     },
     attach(bot, paneId) {
       const adapter = adapterOf(bot.harness);
@@ -114,6 +109,8 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
         clock,
         timers,
         memory,
+        desk: deps.desk,
+        policy: deps.policy,
         home: deps.home,
         onClose: () => {
           if (bots.get(paneId) === live) bots.delete(paneId);

@@ -17,7 +17,8 @@ import {
 import { iso } from '../../../kit/clock/clock.ts';
 import { type BoundRoute, bind, type Principal, type SseSink } from '../../../kit/http/types.ts';
 import type { PaneEngine } from '../../panes/pane-engine.ts';
-import { readTranscript } from '../pane-transcript.ts';
+import { kindOf, paneOf } from '../member.ts';
+import { type Conversations, readConversation, readTranscript } from '../pane-transcript.ts';
 import { refuseUnreadable, unreadable } from '../readable.ts';
 import type { Member, Registry } from '../registry.ts';
 import type { SizeOwners } from '../size-owners.ts';
@@ -30,6 +31,8 @@ export interface AgentRoutesDeps {
   readonly panes: PaneEngine;
   readonly sizes: SizeOwners;
   readonly prove: (challenge: string) => string;
+  /** Of hosted bots. */
+  readonly conversations: Conversations;
 }
 
 export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
@@ -42,11 +45,12 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
   };
   /** The live pane. While the engine cannot be read, nobody can say that a pane is gone. */
   const livePane = (member: Member): string => {
-    const pane = member.panes.at(-1);
-    if (member.live && pane !== undefined) {
+    const pane = paneOf(member);
+    if (pane !== null) {
       refuseUnreadable(panes);
-      return pane;
+      return pane.id;
     }
+    if (member.hosted) throw withoutPane(member);
     throw new AppError(
       'not_found',
       `${member.address} has no live pane.`,
@@ -75,11 +79,16 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
     })),
     bind(listAgents, ({ query }) => ({ body: { agents: registry.agents(query.team), engine: panes.engine() } })),
     bind(getAgent, ({ params }) => ({ body: registry.show(find(params.id)) })),
-    bind(captureAgent, async ({ params, query }) => ({
-      body: await panes.capture(anyPane(find(params.id)), query.lines ?? captureLines),
-    })),
+    bind(captureAgent, async ({ params, query }) => {
+      const member = find(params.id);
+      const lines = query.lines ?? captureLines;
+      if (kindOf(member) === 'hosted') return { body: await deps.conversations.capture(member.id, lines) };
+      return { body: await panes.capture(anyPane(member), lines) };
+    }),
     bind(agentTranscript, async ({ params, query }) => {
       const member = find(params.id);
+      if (kindOf(member) === 'hosted')
+        return { body: await readConversation(deps.conversations, member, query.cursor) };
       return { body: await readTranscript(panes, anyPane(member), member.panes, query.cursor) };
     }),
     bind(agentScreen, async ({ params }) => ({ body: await panes.screen(livePane(find(params.id))) })),
@@ -93,6 +102,10 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
     }),
     bind(agentInput, async ({ params, body, principal }) => {
       const member = find(params.id);
+      if (member.hosted) {
+        await registry.hosted(member.id)?.input(body);
+        return { body: { ok: true as const } };
+      }
       const pane = livePane(member);
       const bot = registry.bot(member.id);
       if (bot === null) throw notReady(member);
@@ -107,12 +120,12 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
       return { body: { ok: true as const, cols: now.cols, rows: now.rows } };
     }),
     bind(explainAgent, ({ params }) => ({ body: explain(find(params.id), registry) })),
-    bind(agentHook, async ({ params, body, principal }) => {
+    bind(agentHook, async ({ params, body, principal, signal }) => {
       const bot = principal.agentId === undefined ? null : registry.bot(principal.agentId);
       if (bot === null) {
         throw new AppError('not_found', 'This bot has no live pane.', 'Only a program in a pane of Gantry may report.');
       }
-      return { body: await bot.hook(params.event, body) };
+      return { body: await bot.hook(params.event, body, signal) };
     }),
   ];
 }
@@ -154,6 +167,14 @@ function viewerOf(principal: Principal): string {
   return principal.sessionId ?? `${principal.userId} ${principal.via}`;
 }
 
+function withoutPane(member: Member): AppError {
+  return new AppError(
+    'not_found',
+    `${member.address} is a hosted bot and has no live pane.`,
+    `Read what it said with \`gantry agents transcript ${member.address}\`.`,
+  );
+}
+
 function notReady(member: Member): AppError {
   return new AppError('transport', `${member.address} is being taken up again.`, 'Try again in a moment.');
 }
@@ -163,14 +184,15 @@ function explain(member: Member, registry: Registry) {
   const bot = registry.bot(member.id);
   if (bot === null) {
     const harness = member.spec?.harness ?? member.definition?.harnesses[0] ?? 'none';
-    return { ...shown, harness, ruleset: 'none: it has no live pane', steps: [], bottom: [] };
+    return { ...shown, harness, ruleset: 'none: it has no live pane', steps: [], bottom: [], approvals: [] };
   }
-  const { harness, ruleset, steps, bottom } = bot.explain();
+  const { harness, ruleset, steps, bottom, approvals } = bot.explain();
   return {
     ...shown,
     harness,
     ruleset,
     steps: steps.map((step) => ({ ...step, at: iso(step.at) })),
     bottom: [...bottom],
+    approvals: [...approvals],
   };
 }

@@ -1,5 +1,4 @@
 /** Doors of sends, deliveries, threads and events: contract → services. */
-import { AppError } from '../../../contracts/common/errors.ts';
 import {
   createThread,
   drainQueue,
@@ -9,8 +8,7 @@ import {
   listThreads,
   sendMessage,
 } from '../../../contracts/factory/routes.ts';
-import { isOwnerInPerson, surfaceOf } from '../../../kit/http/principals.ts';
-import { type BoundRoute, bind, type Principal } from '../../../kit/http/types.ts';
+import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { Store } from '../../../kit/store/store.ts';
 import type { Drain } from '../drain.ts';
 import { type EventStreamDeps, streamEvents } from '../events.ts';
@@ -18,7 +16,7 @@ import { toDelivery } from '../model.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../paging.ts';
 import type { Registry } from '../registry.ts';
 import type { SendService } from '../send.ts';
-import type { Sender } from '../send-route.ts';
+import { senderOf } from '../sender.ts';
 import * as deliveries from '../store/deliveries.ts';
 import * as threads from '../store/threads.ts';
 import type { ThreadService } from '../thread-service.ts';
@@ -39,25 +37,11 @@ export function orchestrationRoutes(deps: OrchestrationRoutesDeps): BoundRoute[]
   const agentFilter = (agent: string | undefined) =>
     agent === undefined ? undefined : (registry.find(agent)?.id ?? agent);
 
-  const senderOf = (principal: Principal): Sender => {
-    const bot = principal.agentId === undefined ? null : registry.find(principal.agentId);
-    if (principal.agentId !== undefined && bot === null) {
-      throw new AppError('refused', 'The bot that sends is in no team any more.', 'Start its team again.');
-    }
-    return {
-      caller: principal.agentId ?? principal.userId,
-      surface: surfaceOf(principal),
-      name: bot?.address ?? (isOwnerInPerson(principal) ? 'owner' : `owner (${surfaceOf(principal)})`),
-      agentId: bot?.id ?? null,
-      inPerson: isOwnerInPerson(principal),
-    };
-  };
-
   return [
     bind(sendMessage, async ({ body, principal, request }) => {
       const header = request.headers['idempotency-key'];
       const key = Array.isArray(header) ? header.join(', ') : header;
-      return { body: await deps.sends.send(body, senderOf(principal), key) };
+      return { body: await deps.sends.send(body, senderOf(registry, principal), key) };
     }),
     bind(listDeliveries, async ({ query }) => {
       const limit = query.limit ?? defaultLimit;
@@ -97,7 +81,7 @@ export function orchestrationRoutes(deps: OrchestrationRoutesDeps): BoundRoute[]
     bind(createThread, async ({ body, principal }) => {
       const plan = deps.threads.plan(body.title, body.bot, principal.agentId);
       if (body.dryRun === true) return { status: 200 as const, body: { dryRun: true as const, plan } };
-      const sender = senderOf(principal);
+      const sender = senderOf(registry, principal);
       return {
         status: 201 as const,
         body: await deps.threads.create(plan, { actor: sender.caller, surface: sender.surface }),

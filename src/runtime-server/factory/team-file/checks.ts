@@ -100,6 +100,16 @@ function checkBot(bot: LooseBot): { field: string; message: string }[] {
       message: `Bot ${name} has no harness. Add harness: claude, shell, custom or another.`,
     });
   }
+  if (binding === 'hosted' && bot.model === undefined) {
+    problems.push({
+      field: 'binding',
+      message: `Bot ${name} is hosted but names no model. Add model, such as anthropic/claude-sonnet-5-5.`,
+    });
+  }
+  for (const field of ['permissions', 'limits'] as const) {
+    if (binding === 'hosted' || bot[field] === undefined) continue;
+    problems.push({ field, message: `${field} acts only for hosted bots. Take it out of bot ${name}.` });
+  }
   const takesCommand = ['custom', 'shell'];
   if ((bot.harness === 'custom' || wished.includes('custom')) && bot.command === undefined) {
     problems.push({ field: 'harness', message: `Bot ${name} has harness custom but no command. Add command.` });

@@ -1,6 +1,6 @@
 /** A team file with one preset applied: what each bot really is. Pure; must not know what is installed or runs. */
 import type { AgentBinding, HarnessName } from '../../../contracts/factory/agent.ts';
-import type { TeamFile } from '../../../contracts/factory/team-file.ts';
+import type { HostedMode, TeamFile, TeamFileBot } from '../../../contracts/factory/team-file.ts';
 import { resolveCwd } from './read.ts';
 
 export interface ResolvedBot {
@@ -16,6 +16,9 @@ export interface ResolvedBot {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly worktree: boolean;
+  /** Of a hosted bot. */
+  readonly permissions: HostedMode;
+  readonly limits: NonNullable<TeamFileBot['limits']>;
 }
 
 export interface ResolvedTeam {
@@ -54,6 +57,7 @@ export function resolveTeam(
         ...(bot.vendor === undefined ? {} : { vendor: bot.vendor }),
         ...(bot.lane === undefined ? {} : { lane: bot.lane }),
         ...(bot.mode === undefined ? {} : { mode: bot.mode }),
+        ...(type !== 'hosted' || bot.model === undefined ? {} : { model: bot.model }),
       },
       harnesses,
       model: bot.model ?? null,
@@ -62,6 +66,8 @@ export function resolveTeam(
       cwd: resolveCwd(bot.cwd, around),
       env: bot.env,
       worktree: bot.worktree ?? false,
+      permissions: bot.permissions ?? 'REQUIRE_APPROVAL',
+      limits: bot.limits ?? {},
     };
   });
   const directed = file.bots.flatMap((bot) =>

@@ -7,8 +7,9 @@ import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts
 import type { DeliverResult, Outgoing } from '../harness.ts';
 import { composePrompt, containsText } from '../wording.ts';
 import { holdsOurs, readComposer } from './composer.ts';
-import { execClaude } from './exec.ts';
-import { launchClaude } from './launch.ts';
+import { askingMark, launchClaude } from './launch.ts';
+import { createPermissions } from './permissions.ts';
+import { toolEndEvents } from './questions.ts';
 import { claudeRules } from './rules.ts';
 import { transcriptEnd, transcriptFile, transcriptHolds } from './transcript.ts';
 
@@ -23,15 +24,17 @@ const transcriptEveryMs = 150;
 export function createClaudeAdapter(around: Surroundings): Adapter {
   return {
     ruleset: claudeRules,
-    async prepare(bot, doors, memory) {
-      const known = typeof memory.sessionId === 'string' ? memory.sessionId : null;
-      const { launch, sessionId } = await launchClaude(around, bot, doors, bot.resume === true ? known : null);
+    async prepare(bot, doors) {
+      const { launch, sessionId } = await launchClaude(around, bot, doors);
       // Known before any hook has come, so that the second witness does not depend on the first.
       const config = bot.env.CLAUDE_CONFIG_DIR ?? around.env.CLAUDE_CONFIG_DIR ?? join(around.home, '.claude');
-      return { launch, facts: { sessionId, transcript: transcriptFile(config, bot.cwd, sessionId) } };
+      const transcript = transcriptFile(config, bot.cwd, sessionId);
+      return {
+        launch,
+        facts: { transcript, askingMark: askingMark(doors.folder), workspace: doors.workspace },
+      };
     },
     drive: driveClaude,
-    exec: (bot, doors, text, options) => execClaude(around, bot, doors, text, options),
   };
 }
 
@@ -39,6 +42,7 @@ function driveClaude(context: DriverContext): Driver {
   const { judge, panes, paneId } = context;
   /** The message on its way, while it waits for its witness. */
   let pending: { text: string; submitted: boolean } | null = null;
+  const permissions = createPermissions(context);
 
   const composer = () => {
     const facts = context.facts();
@@ -127,11 +131,21 @@ function driveClaude(context: DriverContext): Driver {
       return now.kind === 'empty' ? null : now.kind === 'text' ? 'draft' : 'the composer is not shown';
     },
     deliver,
-    async onHook(event, payload) {
+    onFacts: permissions.looked,
+    onState: ({ state }) => {
+      if (state !== 'needs_you') permissions.left();
+    },
+    onExit: permissions.exited,
+    close: permissions.close,
+    approvals: permissions.ids,
+    async onHook(event, payload, signal) {
+      if (event === 'PermissionRequest') return permissions.ask(payload, signal);
+      permissions.event(event, payload);
+      if (toolEndEvents.includes(event)) return {};
       // A sub-agent's events say nothing about the main turn; a late one would revive an idle pane.
       if (typeof payload.agent_id === 'string' && payload.agent_id !== '') return {};
       if (typeof payload.transcript_path === 'string' && payload.transcript_path !== transcript()) {
-        context.remember({ transcript: payload.transcript_path, sessionId: payload.session_id });
+        context.remember({ transcript: payload.transcript_path });
       }
       if (event === 'UserPromptSubmit' && pending && typeof payload.prompt === 'string') {
         if (containsText(payload.prompt, pending.text)) pending.submitted = true;

@@ -27,6 +27,8 @@ export interface Judge {
   tick(): boolean;
   /** Milliseconds until {@link tick} could change something; null: nothing pends. */
   next(): number | null;
+  /** Id of the rule that knows the screen now; null: none does. It has decided nothing yet. */
+  sees(): string | null;
   steps(): readonly ExplainStep[];
 }
 
@@ -173,6 +175,7 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
       }
       return waits.length === 0 ? null : Math.max(0, Math.min(...waits));
     },
+    sees: () => verdict?.rule.id ?? null,
     steps: () => log.map((step) => ({ ...step })),
   };
 }

@@ -80,6 +80,8 @@ function driveShell(context: DriverContext): Driver {
   /** Counts commands that were started, prompts for more, and new prompts: it moves when Enter was taken. */
   let moves = 0;
   let draft = false;
+  /** Whether a person may have typed since the prompt came: else what stands behind it was printed by a background job. */
+  let touched = true;
   /** The message whose text the shell has put into its line and not entered yet. */
   let standing: string | null = null;
   /** How far earlier messages came by the journal, for {@link Driver.resume}; only its last stretch is known. */
@@ -110,6 +112,8 @@ function driveShell(context: DriverContext): Driver {
       prompt = { count: Number(first), text: promptText(name, directory.join(';')), offset };
       moves += 1;
       draft = false;
+      // Keys of before may still come in: the shell itself looks once more when the message is taken.
+      if (early === null) touched = false;
     }
     follow(signal, first);
     if (judged) judge.event('osc', signal, { status, id: first });
@@ -157,13 +161,16 @@ function driveShell(context: DriverContext): Driver {
       // Our own text is no person's draft. If somebody has changed it, the shell says so when the next message comes.
       if (standing !== null) return null;
       // A screen older than the prompt says nothing; the shell itself looks once more when the message is taken.
-      if (facts.offset < prompt.offset) return null;
+      if (facts.offset < prompt.offset || !touched) return null;
       return last.startsWith(prompt.text) && last.slice(prompt.text.length).trim() !== '' ? 'draft' : null;
     },
     onOsc(osc) {
       if (osc.code !== 777) return;
       if (early !== null) early.push(osc);
       else takeOsc(osc);
+    },
+    onInput() {
+      touched = true;
     },
     onEngine: () => void catchUp(),
     deliver,

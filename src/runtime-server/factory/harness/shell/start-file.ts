@@ -64,8 +64,12 @@ __gantry_prompt() {
   __gantry_status=$?
   __gantry_put=
   __gantry_count=$((__gantry_count + 1))
-  # A program that was killed may have left mouse and focus reports on; they would be typed into the line.
-  printf '\\e[?1000l\\e[?1002l\\e[?1003l\\e[?1006l\\e[?1004l\\e]133;D;%s\\a\\e]133;A\\a' "$__gantry_status"
+  # What a program that was killed left behind: reports of mouse, focus and keys would be typed into the line; the prompt would
+  # stand on the program's screen, in its colours, without a cursor. Leaving the alternate screen restores a cursor, so ours is
+  # saved first: on the ordinary screen it stays where it is. The soft reset moves nothing.
+  printf '\\e[?1000l\\e[?1002l\\e[?1003l\\e[?1006l\\e[?1016l\\e[?1004l\\e[<99u\\e[>4;0m\\e[?2026l'
+  printf '\\e7\\e[?1049l\\e[!p'
+  printf '\\e]133;D;%s\\a\\e]133;A\\a' "$__gantry_status"
   return $__gantry_status
 }
 __gantry_take() {

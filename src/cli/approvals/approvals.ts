@@ -1,0 +1,74 @@
+/** `gantry workspace approvals|approve|reject`. */
+import type { Approval, ApprovalDecision } from '../../contracts/approvals/approval.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type Action, type Context, flag, type Input, integer, optionalText, text } from '../command.ts';
+import { facts } from '../table.ts';
+import { harmless, oneLine, span } from '../words.ts';
+import { connectHome, heldHere } from './home.ts';
+
+export const list: Action = async (context, input) => {
+  const all = flag(input, 'all');
+  const limit = integer(input, 'limit', 1, 200);
+  const answer = await read(context, { state: all ? undefined : 'pending', limit });
+  context.output.result(answer, () => {
+    if (answer.approvals.length === 0) return all ? 'Nothing was ever asked.' : 'Nothing waits for you.';
+    const cards = answer.approvals.map((approval) => card(context, approval));
+    return cards.join('\n\n');
+  });
+  if (answer.waits !== undefined) context.output.note(answer.waits);
+  return undefined;
+};
+
+async function read(context: Context, query: { state: 'pending' | undefined; limit: number | undefined }) {
+  const home = await connectHome(context);
+  try {
+    return await home.listApprovals({ query });
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'transport')) throw error;
+    return heldHere(context);
+  }
+}
+
+export const approve: Action = (context, input) => resolve(context, input, 'approve');
+export const reject: Action = (context, input) => resolve(context, input, 'reject');
+
+async function resolve(context: Context, input: Input, decision: ApprovalDecision): Promise<undefined> {
+  const home = await connectHome(context);
+  const body = { decision, note: optionalText(input, 'note'), dryRun: flag(input, 'dryRun') || undefined };
+  const answer = await home.resolveApproval({ params: { id: text(input, 'approval') }, body });
+  context.output.result(answer, () =>
+    'dryRun' in answer
+      ? `Would ${decision}: ${oneLine(answer.plan.title, 200)}`
+      : `${decision === 'approve' ? 'Approved' : 'Rejected'}: ${oneLine(answer.title, 200)}`,
+  );
+  return undefined;
+}
+
+/** The whole summary: nobody approves what they have not read. */
+function card(context: Context, approval: Approval): string {
+  const { id, title, summary, risk, source, resolvedBy, resolvedAt, note, decision } = approval;
+  const by = resolvedBy === null ? '' : `${resolvedBy.user} via ${resolvedBy.surface} at ${resolvedAt}`;
+  const words = decision === null ? 'withdrawn' : { approve: 'approved', reject: 'rejected' }[decision];
+  const left = Date.parse(approval.expiresAt) - context.now();
+  const pending = left > 0 ? `waits, ${span(Math.ceil(left / 1000))} left` : `expired at ${approval.expiresAt}`;
+  return [
+    oneLine(title, 200),
+    indent(summary),
+    indent(
+      facts([
+        ['id', id],
+        ['risk', `${risk}, asked by ${source}`],
+        ['state', approval.state === 'pending' ? pending : `${words} by ${by}`],
+        ['note', note === null ? null : oneLine(note, 500)],
+      ]),
+    ),
+  ].join('\n');
+}
+
+/** Control characters of what a bot wrote must not reach the terminal. */
+function indent(lines: string): string {
+  return lines
+    .split('\n')
+    .map((line) => `  ${harmless(line)}`)
+    .join('\n');
+}

@@ -1,0 +1,35 @@
+/**
+ * The home cloud of this computer, where approvals are answered (gaps.md "Home cloud"): here the one of the same process. Must not
+ * know what is asked there.
+ */
+import { type Client, createClient } from '../../client/client.ts';
+import { approvalRoutes, heldApprovalRoutes } from '../../contracts/approvals/routes.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Context } from '../command.ts';
+import { findRunning, notRunning } from '../running.ts';
+
+export type ApprovalsClient = Client<typeof approvalRoutes>;
+
+/** `refused` for a bot: the person answers, never the one who asks. */
+export async function connectHome(context: Context): Promise<ApprovalsClient> {
+  // The engine proves itself first; the address stands in a private file that only its process writes while it holds the lock.
+  const { as, token } = await context.connect();
+  if (as === 'bot') {
+    throw new AppError(
+      'refused',
+      'A bot cannot answer approvals.',
+      'Wait: your person is asked in the inbox, and you get the answer.',
+    );
+  }
+  const running = findRunning(context.env);
+  if (running === null || running.address === null) throw notRunning(context.env, context.names);
+  const ifGone = `Start it with: ${context.names.start}`;
+  return createClient(approvalRoutes, { baseUrl: running.address, token, ifGone });
+}
+
+/** What waits on this computer, for when the home cloud cannot be reached. */
+export async function heldHere(context: Context) {
+  const { token, fetch, baseUrl, where } = await context.connect();
+  const engine = createClient(heldApprovalRoutes, { baseUrl, fetch, where, token });
+  return engine.listApprovals({ query: { state: 'pending' } });
+}

@@ -1,0 +1,179 @@
+/** The verbs of the work engine, with the words of their help; `../catalogue.ts` and its parts take them in. */
+import type { Option, Part, Verb } from '../command.ts';
+
+const paging: readonly Option[] = [
+  { flags: '--limit <n>', about: 'at most this many, 1 to 200 (default 50)' },
+  { flags: '--cursor <cursor>', about: 'go on where the last page ended' },
+];
+
+export const mail: Verb = {
+  name: 'mail',
+  args: '[text...]',
+  about: 'Your inbox (in a bot’s terminal the bot’s); read one with --read, send one with --to',
+  more: 'Nothing is typed anywhere: who is written to looks into the inbox. Without text, or with "-", a mail’s text is read from stdin.',
+  options: [
+    { flags: '--read <mail>', about: 'print this mail, and mark it as read if it is yours' },
+    { flags: '--keep-unread', about: 'with --read: do not mark it' },
+    { flags: '--unread', about: 'only what is unread' },
+    { flags: '--sent', about: 'what was sent' },
+    { flags: '--bot <bot>', about: 'the inbox of this bot' },
+    { flags: '--to <bot>', about: 'send a mail: a bot (id, bot@team), or owner' },
+    { flags: '--subject <text>', about: 'subject of the mail to send' },
+    { flags: '--in-reply-to <mail>', about: 'the mail that it answers' },
+    ...paging,
+  ],
+  mutation: true,
+  load: () => import('./mail.ts').then((m) => m.mail),
+};
+
+export const ledgerQuery: Verb = {
+  name: 'query',
+  about: 'Rows of the record, newest first; a bot sees what it did itself',
+  options: [
+    { flags: '--type <types>', about: 'only these types, with commas between' },
+    { flags: '--subject <subject>', about: 'only what is about this, such as run:<id>' },
+    { flags: '--actor <who>', about: 'only what this bot or user did; owner, engine' },
+    { flags: '--after <id>', about: 'from after this row on, in order' },
+    { flags: '--before <id>', about: 'what came before this row' },
+    ...paging,
+  ],
+  load: () => import('./ledger.ts').then((m) => m.query),
+};
+export const ledgerVerify: Verb = {
+  name: 'verify',
+  about: 'Check the chain of hashes and the exported heads; name a row that was touched',
+  more: 'Exit code: 0 whole, 5 a row was changed, removed, inserted or rewritten.',
+  load: () => import('./ledger.ts').then((m) => m.verify),
+};
+export const ledgerExport: Verb = {
+  name: 'export',
+  about: 'Write the record into .gantry/ledger/ of the workspace, and note its head for later checks',
+  options: [{ flags: '--after <id>', about: 'only what came after this row' }],
+  mutation: true,
+  load: () => import('./ledger.ts').then((m) => m.exportRows),
+};
+
+export const steer: Verb = {
+  name: 'steer',
+  args: '[bot] [action] [note...]',
+  about: 'Checkpoint, consult or interrupt a bot; without an action list checkpoints',
+  more: 'checkpoint: note where it stands. consult: ask it, the answer comes into a thread. interrupt: end its turn, then send the note.\nA bot checkpoints itself, consults any other, and interrupts those whom its team file lets it direct.',
+  options: paging,
+  mutation: true,
+  load: () => import('./steer.ts').then((m) => m.steer),
+};
+export const peers: Verb = {
+  name: 'peers',
+  args: '[text...]',
+  about: 'Programs registered on this computer: list, register, beat, write to',
+  options: [
+    { flags: '--register <name>', about: 'register a program under this name' },
+    { flags: '--about <text>', about: 'with --register: what it is' },
+    { flags: '--ttl <seconds>', about: 'with --register: how long it is live without a beat (default 60)' },
+    { flags: '--beat <peer>', about: 'say that it lives, and print what waits for it' },
+    { flags: '--ack <message>', about: 'with --beat: everything up to this message is done' },
+    { flags: '--send <peer>', about: 'leave the text for it' },
+    { flags: '--remove <peer>', about: 'take it off the list' },
+  ],
+  mutation: true,
+  load: () => import('./peers.ts').then((m) => m.peers),
+};
+export const leases: Verb = {
+  name: 'leases',
+  about: 'Who holds which path or name; claim, renew, release',
+  options: [
+    { flags: '--claim <name>', about: 'claim a name' },
+    { flags: '--claim-path <path>', about: 'claim a file, or a folder with all in it' },
+    { flags: '--ttl <seconds>', about: 'for how long, 1 to 86400 (default 600)' },
+    { flags: '--note <text>', about: 'why; shown to whoever wants it too' },
+    { flags: '--renew <lease>', about: 'hold it longer' },
+    { flags: '--release <lease>', about: 'give it back' },
+    { flags: '--holder <bot>', about: 'only what this bot, or owner, holds' },
+  ],
+  mutation: true,
+  load: () => import('./leases.ts').then((m) => m.leases),
+};
+export const plans: Verb = {
+  name: 'plans',
+  args: '[plan]',
+  about: 'List drafts or show a plan; draft, refine, run, discard',
+  options: [
+    { flags: '--draft <title>', about: 'draft a plan from --file' },
+    { flags: '--file <file>', about: 'the template, JSON; "-" for stdin' },
+    { flags: '--note <text>', about: 'what was changed, or why' },
+    { flags: '--refine', about: 'replace its template by --file' },
+    { flags: '--revision <n>', about: 'with --refine: the revision you read; another one is refused' },
+    { flags: '--run', about: 'start a run from it' },
+    { flags: '--intent <text>', about: 'with --draft: what it is for' },
+    { flags: '--param <name=value...>', about: 'with --run: values of the params' },
+    { flags: '--campaign <campaign>', about: 'with --run: the campaign' },
+    { flags: '--project <project>', about: 'with --run: the project' },
+    { flags: '--team <team>', about: 'with --run: the team whose bots take the steps' },
+    { flags: '--preset <preset>', about: 'with --run: a preset of the team' },
+    { flags: '--discard', about: 'give it up' },
+    { flags: '--all', about: 'also those that were started or discarded' },
+  ],
+  mutation: true,
+  load: () => import('./plans.ts').then((m) => m.plans),
+};
+export const tickets: Verb = {
+  name: 'tickets',
+  args: '[ticket]',
+  about: 'List open tickets, or show or close one; a bot has its own',
+  options: [
+    { flags: '--close', about: 'close it' },
+    { flags: '--note <text>', about: 'with --close: what became of it' },
+    { flags: '--bot <bot>', about: 'only those of this bot' },
+    { flags: '--all', about: 'closed ones too' },
+    ...paging,
+  ],
+  mutation: true,
+  load: () => import('./tickets.ts').then((m) => m.tickets),
+};
+export const triggers: Verb = {
+  name: 'triggers',
+  about: 'Addresses that turn what is posted to them into tickets of a bot',
+  options: [
+    { flags: '--create <title>', about: 'make one; its tickets get this title' },
+    { flags: '--bot <bot>', about: 'with --create: the bot' },
+    { flags: '--remove <trigger>', about: 'end one' },
+  ],
+  mutation: true,
+  load: () => import('./tickets.ts').then((m) => m.triggers),
+};
+export const runs: Verb = {
+  name: 'runs',
+  args: '[run]',
+  about: 'What bots were run for, or one record with its output',
+  options: [
+    { flags: '--bot <bot>', about: 'only this bot' },
+    { flags: '--status <status>', about: 'running, completed, failed, cancelled or interrupted' },
+    ...paging,
+  ],
+  load: () => import('./tickets.ts').then((m) => m.runs),
+};
+const vaultSet: Verb = {
+  name: 'set',
+  args: '<name>',
+  about: 'Keep a secret for bots; its value is typed unseen or piped in',
+  more: 'A bot gets it at its start when its team file names it: env: { NPM_TOKEN: "vault:NPM_TOKEN" }',
+  mutation: true,
+  load: () => import('./vault.ts').then((m) => m.set),
+};
+const vaultList: Verb = {
+  name: 'ls',
+  about: 'List names of secrets and who uses them, never values',
+  load: () => import('./vault.ts').then((m) => m.list),
+};
+const vaultRemove: Verb = {
+  name: 'rm',
+  args: '<name>',
+  about: 'Forget a secret; bots that run keep it until they end',
+  mutation: true,
+  load: () => import('./vault.ts').then((m) => m.remove),
+};
+export const vault: Part = {
+  name: 'vault',
+  about: 'Secrets for bots, by name, never printed',
+  verbs: [vaultSet, vaultList, vaultRemove],
+};

@@ -1,0 +1,100 @@
+/** `gantry vault set|ls|rm`. A value comes over stdin, never as an argument: arguments are shown to every user of a computer. */
+import { AppError } from '../../contracts/common/errors.ts';
+import { type Action, type Context, flag, text } from '../command.ts';
+import { table } from '../table.ts';
+import { ago } from '../words.ts';
+
+export const set: Action = async (context, input) => {
+  const name = text(input, 'name');
+  const value = await secretFrom(context, name);
+  const { factory } = await context.connect();
+  const answer = await factory.setSecret({
+    params: { name },
+    body: { value, dryRun: flag(input, 'dryRun') || undefined },
+  });
+  context.output.result(answer, () => {
+    const verb =
+      answer.dryRun === true
+        ? answer.replaces
+          ? 'Would replace'
+          : 'Would keep'
+        : answer.replaces
+          ? 'Replaced'
+          : 'Kept';
+    const used =
+      answer.usedBy.length === 0
+        ? `Name it in team.yaml: env: { ${name}: "vault:${name}" }`
+        : `Bots that start from now on get it: ${answer.usedBy.join(', ')}.`;
+    return `${verb} ${name}. ${used}`;
+  });
+  return undefined;
+};
+
+async function secretFrom(context: Context, name: string): Promise<string> {
+  const { stdin, stderr } = context.terminal;
+  const value = stdin.isTTY === true ? await typed(stdin, stderr, `Value of ${name}: `) : await piped(stdin);
+  if (value !== '') return value;
+  const { gantry } = context.names;
+  throw new AppError('usage', 'The value is empty.', `Type it, or pipe it in: ${gantry} vault set ${name} < file`);
+}
+
+async function piped(stdin: NodeJS.ReadStream): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of stdin) pieces.push(Buffer.from(piece as Uint8Array));
+  return Buffer.concat(pieces)
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
+}
+
+/** One line, without showing it. */
+function typed(stdin: NodeJS.ReadStream, stderr: NodeJS.WriteStream, question: string): Promise<string> {
+  stderr.write(question);
+  stdin.setRawMode?.(true);
+  return new Promise((resolve, reject) => {
+    let line = '';
+    const end = (settle: () => void) => {
+      stdin.off('data', onData);
+      stdin.setRawMode?.(false);
+      stdin.pause();
+      stderr.write('\n');
+      settle();
+    };
+    const onData = (chunk: Buffer) => {
+      for (const character of chunk.toString('utf8')) {
+        if (character === '\r' || character === '\n' || character === '\u0004') return end(() => resolve(line));
+        if (character === '\u0003') {
+          return end(() => reject(new AppError('refused', 'No value was given.', 'Nothing was changed.')));
+        }
+        line = character === '\u007f' || character === '\b' ? line.slice(0, -1) : line + character;
+      }
+    };
+    stdin.on('data', onData);
+    stdin.resume();
+  });
+}
+
+export const list: Action = async (context) => {
+  const { factory } = await context.connect();
+  const answer = await factory.listSecrets();
+  context.output.result(answer, () => {
+    const rows = [
+      ...answer.secrets.map((one) => [one.name, ago(one.updatedAt, context.now()), one.usedBy.join(', ') || '-']),
+      ...answer.missing.map((one) => [one.name, 'MISSING', one.usedBy.join(', ')]),
+    ];
+    if (rows.length === 0) return `The vault is empty. ${context.names.gantry} vault set <name>`;
+    return table(['name', 'set', 'used by'], rows, context.output.width);
+  });
+  return undefined;
+};
+
+export const remove: Action = async (context, input) => {
+  const name = text(input, 'name');
+  const { factory } = await context.connect();
+  const query = { dryRun: flag(input, 'dryRun') ? '1' : undefined } as const;
+  const answer = await factory.removeSecret({ params: { name }, query });
+  context.output.result(answer, () => {
+    const used = answer.usedBy.length === 0 ? '' : ` These still name it: ${answer.usedBy.join(', ')}.`;
+    return `${answer.dryRun === true ? 'Would forget' : 'Forgot'} ${answer.name}.${used}`;
+  });
+  return undefined;
+};

@@ -1,0 +1,213 @@
+/** The parts `workflows` and `workspace` of the command line, with the words of their help.. */
+import type { Option, Part } from '../command.ts';
+import { leases, plans, tickets, triggers } from '../work-engine/catalogue.ts';
+
+const node = '<run> <node>';
+const nodeHelp = '<node> is the id of a node, or of its step.';
+
+const answerHelp = 'Exit code 1 when somebody answered before, or when it has expired. A bot cannot answer.';
+const noteOption: Option = { flags: '--note <text>', about: 'shown to whoever asked' };
+
+const runOptions: readonly Option[] = [
+  { flags: '--intent <text>', about: 'what the run is for; fills the param named intent' },
+  { flags: '--param <name=value...>', about: 'values of the template’s params' },
+  { flags: '--campaign <campaign>', about: 'the campaign it belongs to' },
+  { flags: '--project <project>', about: 'the project it belongs to' },
+  { flags: '--team <team>', about: 'the team whose bots take the steps' },
+  { flags: '--preset <preset>', about: 'a preset of the team' },
+];
+
+export const workflows: Part = {
+  name: 'workflows',
+  about: 'Templates and runs',
+  verbs: [
+    { name: 'templates', about: 'List templates', load: () => import('./templates.ts').then((m) => m.list) },
+    {
+      name: 'show',
+      args: '<template>',
+      about: 'Show a template: its params and steps',
+      load: () => import('./templates.ts').then((m) => m.show),
+    },
+    {
+      name: 'check',
+      args: '[template]',
+      about: 'Check a template, or all, and print every problem with path and line',
+      load: () => import('./templates.ts').then((m) => m.check),
+    },
+    {
+      name: 'save',
+      args: '<run>',
+      about: 'Save a run as a template of the workspace',
+      options: [
+        { flags: '--id <id>', about: 'id of the template (default: the title of the run)' },
+        { flags: '--force', about: 'replace a template with this id' },
+      ],
+      mutation: true,
+      load: () => import('./templates.ts').then((m) => m.save),
+    },
+    {
+      name: 'run',
+      args: '<template>',
+      about: 'Start a run; --dry-run shows who would do what',
+      options: runOptions,
+      mutation: true,
+      load: () => import('./runs.ts').then((m) => m.run),
+    },
+    {
+      name: 'watch',
+      args: '<run>',
+      about: 'Watch a run until it ends or needs you',
+      more: 'Exit code: 0 done or degraded, 1 failed or cancelled, 5 needs you, 4 still running when --for is over.',
+      options: [{ flags: '--for <seconds>', about: 'stop after this many seconds' }],
+      load: () => import('./runs.ts').then((m) => m.watch),
+    },
+    {
+      name: 'cancel',
+      args: '<run>',
+      about: 'Cancel a run: what works is ended within 15 seconds',
+      mutation: true,
+      load: () => import('./runs.ts').then((m) => m.cancel),
+    },
+    {
+      name: 'gate',
+      args: node,
+      about: 'Open the gate that a step waits at',
+      more: nodeHelp,
+      options: [{ flags: '--note <text>', about: 'why' }],
+      mutation: true,
+      load: () => import('./nodes.ts').then((m) => m.gate),
+    },
+  ],
+};
+
+export const workspace: Part = {
+  name: 'workspace',
+  about: 'Campaigns, steps, proofs and approvals',
+  verbs: [
+    {
+      name: 'campaigns',
+      about: 'List campaigns, or open one',
+      options: [
+        { flags: '--create <title>', about: 'open a campaign' },
+        { flags: '--intent <text>', about: 'what the campaign is for' },
+      ],
+      mutation: true,
+      load: () => import('./campaigns.ts').then((m) => m.campaigns),
+    },
+    {
+      name: 'board',
+      args: '<campaign>',
+      about: 'Show a campaign’s board: what is proven, what needs you, what is done now and next',
+      load: () => import('./campaigns.ts').then((m) => m.board),
+    },
+    {
+      name: 'nodes',
+      about: 'List the open steps; in a bot’s terminal its own',
+      options: [
+        { flags: '--assignee <bot@team>', about: 'only the steps of this bot' },
+        { flags: '--all', about: 'also those that have ended' },
+      ],
+      load: () => import('./nodes.ts').then((m) => m.list),
+    },
+    {
+      name: 'node',
+      args: node,
+      about: 'Show a step: what is to be done, its proofs, its history',
+      more: nodeHelp,
+      load: () => import('./nodes.ts').then((m) => m.show),
+    },
+    {
+      name: 'claim',
+      args: node,
+      about: 'Take a step up; a person takes it over from its bot',
+      more: nodeHelp,
+      mutation: true,
+      load: () => import('./nodes.ts').then((m) => m.claim),
+    },
+    {
+      name: 'progress',
+      args: `${node} <text...>`,
+      about: 'Note progress on a step',
+      more: nodeHelp,
+      mutation: true,
+      load: () => import('./nodes.ts').then((m) => m.progress),
+    },
+    {
+      name: 'done',
+      args: node,
+      about: 'Say that a step is done; a checker or a person accepts it',
+      more: nodeHelp,
+      options: [
+        { flags: '--output <text>', about: 'what later steps get' },
+        { flags: '--note <text>', about: 'why it is accepted' },
+      ],
+      mutation: true,
+      load: () => import('./nodes.ts').then((m) => m.done),
+    },
+    {
+      name: 'fail',
+      args: `${node} <reason...>`,
+      about: 'Give a step up, or reject what was done',
+      more: nodeHelp,
+      mutation: true,
+      load: () => import('./nodes.ts').then((m) => m.fail),
+    },
+    {
+      name: 'retry',
+      args: node,
+      about: 'Try a step again that failed or waits for a person',
+      more: nodeHelp,
+      mutation: true,
+      load: () => import('./nodes.ts').then((m) => m.retry),
+    },
+    {
+      name: 'skip',
+      args: node,
+      about: 'Go on without a step',
+      more: nodeHelp,
+      options: [{ flags: '--reason <text>', about: 'why' }],
+      mutation: true,
+      load: () => import('./nodes.ts').then((m) => m.skip),
+    },
+    {
+      name: 'proof',
+      args: `${node} <file>`,
+      about: 'Upload a file that proves a line of a step, at most 25 MiB',
+      more: nodeHelp,
+      options: [{ flags: '--line <line>', about: 'the line that it proves, as the step has it' }],
+      mutation: true,
+      load: () => import('./proof.ts').then((m) => m.proof),
+    },
+    {
+      name: 'approvals',
+      about: 'List what waits for your answer, whole',
+      options: [
+        { flags: '--all', about: 'also what was answered, withdrawn or expired' },
+        { flags: '--limit <n>', about: 'at most this many, 1 to 200' },
+      ],
+      load: () => import('../approvals/approvals.ts').then((m) => m.list),
+    },
+    {
+      name: 'approve',
+      args: '<approval>',
+      about: 'Approve what was asked; the first answer holds',
+      more: answerHelp,
+      options: [noteOption],
+      mutation: true,
+      load: () => import('../approvals/approvals.ts').then((m) => m.approve),
+    },
+    {
+      name: 'reject',
+      args: '<approval>',
+      about: 'Reject what was asked; the first answer holds',
+      more: answerHelp,
+      options: [noteOption],
+      mutation: true,
+      load: () => import('../approvals/approvals.ts').then((m) => m.reject),
+    },
+    tickets,
+    triggers,
+    plans,
+    leases,
+  ],
+};

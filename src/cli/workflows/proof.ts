@@ -1,0 +1,71 @@
+/** `gantry workspace proof`: a file that proves a line of a step, as a form. */
+import { readFile, stat } from 'node:fs/promises';
+import { basename, extname, resolve } from 'node:path';
+import { openRoute } from '../../client/call.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import { largestProof, uploadProof } from '../../contracts/factory/workflow-routes.ts';
+import { type Action, flag, text } from '../command.ts';
+import { oneLine } from '../words.ts';
+
+/** What the page may show beside the file; anything else is a download. */
+const types: Readonly<Record<string, string>> = {
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.webp': 'image/webp',
+  '.json': 'application/json',
+  '.txt': 'text/plain',
+  '.log': 'text/plain',
+  '.md': 'text/markdown',
+  '.diff': 'text/x-diff',
+  '.patch': 'text/x-diff',
+};
+
+export const proof: Action = async (context, input) => {
+  const file = resolve(context.cwd, text(input, 'file'));
+  const bytes = await readProof(file);
+  const way = await context.connect();
+  const params = { dagId: text(input, 'run'), nodeId: text(input, 'node') };
+  const line = text(input, 'line');
+  const form = new FormData();
+  form.set('line', line);
+  form.set('file', new File([bytes], basename(file), { type: types[extname(file)] ?? 'application/octet-stream' }));
+  const encoded = new Request('http://form/', { method: 'POST', body: form });
+  const body = new Uint8Array(await encoded.arrayBuffer());
+  const headers = { 'content-type': encoded.headers.get('content-type') ?? '' };
+  const wire = {
+    baseUrl: way.baseUrl,
+    where: way.where,
+    ifGone: `If Gantry was stopped, start it with: ${context.names.start}`,
+    credentials: () => ({ authorization: `Bearer ${way.token}` }),
+    fetch: (url: string, init?: RequestInit) => way.fetch(url, { ...init, body }),
+  };
+  const query = { dryRun: flag(input, 'dryRun') ? '1' : undefined };
+  const response = await openRoute(wire, uploadProof, { params, query }, { headers });
+  const answer = uploadProof.answers[200].parse(await response.json());
+  context.output.result(answer, () =>
+    'dryRun' in answer
+      ? `Would prove ${JSON.stringify(oneLine(line, 200))} by ${answer.plan.path} (${answer.plan.size} bytes).`
+      : `${JSON.stringify(oneLine(line, 200))} is proven by ${answer.path}, receipt ${answer.receiptId}.`,
+  );
+  return undefined;
+};
+
+async function readProof(file: string): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    const facts = await stat(file);
+    if (!facts.isFile()) throw new AppError('usage', `${file} is not a file.`, 'Name one.');
+    if (facts.size > largestProof) {
+      throw new AppError(
+        'usage',
+        `${file} has ${facts.size} bytes: at most ${largestProof} are taken.`,
+        'Send a smaller one.',
+      );
+    }
+    return new Uint8Array(await readFile(file));
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError('not_found', `${file} cannot be read: ${(error as Error).message}.`, 'Check the path.');
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Brings answers to the computers that asked: one lane a computer, appended in the transaction of the answer (architecture.md 4).
+ * The computer says whether it acted on it or no longer waited. Must not know how a computer is reached.
+ */
+import type { AnswerOutcome, ApprovalAnswerBody } from '../../contracts/approvals/approval.ts';
+import { answerApproval } from '../../contracts/approvals/routes.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
+import type { Tx } from '../../kit/store/store.ts';
+import type { ApprovalRow } from './model.ts';
+import type { ApprovalStore } from './store.ts';
+
+/** Calls a computer's engine as the cloud, signed with its device's key. Throws when it cannot be reached. */
+export type CallRuntime = (
+  computerId: string,
+  request: { readonly method: string; readonly path: string; readonly body: unknown; readonly signal: AbortSignal },
+) => Promise<{ readonly status: number; readonly body: unknown }>;
+
+export type OpenAnswerLanes = (send: (item: LaneItem, signal: AbortSignal) => Promise<LaneOutcome>) => Lanes;
+
+export interface AnswersDeps {
+  readonly openLanes: OpenAnswerLanes;
+  readonly call: CallRuntime;
+  readonly store: Pick<ApprovalStore, 'applied'>;
+  readonly clock: Clock;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+export interface Answers {
+  /** In the transaction that resolved the row. */
+  queue(tx: Tx, row: ApprovalRow): void;
+  /** The computer can be reached again. */
+  wake(computerId: string): void;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A computer that stays away longer than this after the deadline would find its hold long gone. */
+const keptAfterExpiryMs = 24 * 60 * 60_000;
+
+export function createAnswers({ openLanes, call, store, clock, log }: AnswersDeps): Answers {
+  const lanes = openLanes(async (item, signal) => {
+    const { method, path } = answerApproval;
+    const { status, body } = await call(item.lane, { method, path, body: item.body, signal });
+    if (status === 200) {
+      const applied = (body as AnswerOutcome).state === 'applied';
+      return { to: 'done', commit: (tx) => (applied ? store.applied(tx, item.id, clock.now()) : undefined) };
+    }
+    // 401: a clock that is off, or a signature that was taken: signed anew the next time.
+    if (status === 401 || status === 408 || status === 429 || status >= 500) {
+      return { to: 'retry', reason: `the computer answered ${status}` };
+    }
+    log.warn('A computer refused an answer to its approval.', { id: item.id, computer: item.lane, status });
+    return { to: 'dead', reason: `the computer answered ${status}` };
+  });
+  return {
+    queue(tx, row) {
+      const body: ApprovalAnswerBody = {
+        id: row.id,
+        decision: row.decision!,
+        note: row.note,
+        resolvedBy: { user: row.resolvedUser!, surface: row.resolvedSurface! },
+        at: iso(row.resolvedAt!),
+      };
+      lanes.append(tx, { lane: row.computerId, id: row.id, body, deadline: row.expiresAt + keptAfterExpiryMs });
+    },
+    wake: (computerId) => lanes.wake(computerId),
+    start: () => lanes.start(),
+    close: () => lanes.close(),
+  };
+}

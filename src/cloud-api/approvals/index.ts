@@ -1,0 +1,67 @@
+/**
+ * Approvals of every area: the one table, its doors and the lane that brings answers back (gaps.md C "Approvals").
+ * Owns their composition; the host gives it the store and the way to a computer.
+ */
+import { listApprovals, putApproval, resolveApproval } from '../../contracts/approvals/routes.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import { surfaceOf } from '../../kit/http/principals.ts';
+import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
+import type { Store } from '../../kit/store/store.ts';
+import { type CallRuntime, createAnswers, type OpenAnswerLanes } from './answers.ts';
+import { type ApprovalService, createApprovalService } from './service.ts';
+import { createApprovalStore } from './store.ts';
+
+export type { CallRuntime, OpenAnswerLanes } from './answers.ts';
+export { approvalMigrations } from './migrations.ts';
+export type { ApprovalEvent, ApprovalService } from './service.ts';
+
+export interface ApprovalsDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly openLanes: OpenAnswerLanes;
+  readonly call: CallRuntime;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+export interface Approvals {
+  readonly routes: readonly BoundRoute[];
+  readonly owners: OwnerLookups;
+  readonly service: ApprovalService;
+  /** The computer answers again: what waits for it is sent at once. */
+  wake(computerId: string): void;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createApprovals(deps: ApprovalsDeps): Approvals {
+  const store = createApprovalStore(deps.store);
+  const answers = createAnswers({ ...deps, store });
+  const service = createApprovalService({ store, answers, clock: deps.clock });
+  return {
+    service,
+    owners: { approval: (principal, id) => service.owns(principal.userId, id) },
+    routes: [
+      bind(listApprovals, async ({ principal, query }) => ({
+        body: { approvals: await service.list({ userId: principal.userId, ...query }) },
+      })),
+      bind(resolveApproval, async ({ principal, params: { id }, body: { decision, note, dryRun } }) => {
+        if (dryRun === true) {
+          const { title } = await service.check(id, principal.userId);
+          return { body: { dryRun: true as const, plan: { id, title, decision } } };
+        }
+        const by = { userId: principal.userId, surface: surfaceOf(principal) };
+        return { body: await service.resolve(id, { decision, note: note ?? null, ...by }) };
+      }),
+      bind(putApproval, async ({ principal, params, body }) => ({
+        body: await service.put(params.id, body, {
+          userId: principal.userId,
+          // The authenticator of devices always names the computer that signed.
+          computerId: principal.computerId ?? '',
+        }),
+      })),
+    ],
+    wake: (computerId) => answers.wake(computerId),
+    start: () => answers.start(),
+    close: () => answers.close(),
+  };
+}

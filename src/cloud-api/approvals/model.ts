@@ -1,0 +1,104 @@
+/**
+ * Approvals as the cloud keeps them: the row, its wire shape, and the moves of "Approval (factory)" in interface.md as data.
+ * Pure. Must not know SQL or HTTP.
+ */
+import type { Approval, ApprovalDecision, ApprovalRisk, ApprovalSource } from '../../contracts/approvals/approval.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import { iso } from '../../kit/clock/clock.ts';
+
+/** Times in milliseconds since the epoch. */
+export interface ApprovalRow {
+  readonly id: string;
+  readonly userId: string;
+  readonly computerId: string;
+  readonly engineId: string;
+  readonly ledgerId: string;
+  readonly kind: string;
+  readonly title: string;
+  readonly summary: string;
+  readonly risk: ApprovalRisk;
+  readonly source: ApprovalSource;
+  readonly agentId: string | null;
+  readonly dagId: string | null;
+  readonly nodeId: string | null;
+  readonly runId: string | null;
+  readonly requestedAt: number;
+  readonly expiresAt: number;
+  readonly state: 'pending' | 'resolved';
+  readonly decision: ApprovalDecision | null;
+  readonly resolvedAt: number | null;
+  readonly resolvedUser: string | null;
+  readonly resolvedSurface: string | null;
+  readonly note: string | null;
+  readonly appliedAt: number | null;
+}
+
+/** `resolve`: a person answers. `withdraw`: the computer that asked no longer waits. */
+export type ApprovalMove = 'resolve' | 'withdraw';
+export type ApprovalPhase = 'pending' | 'expired' | 'resolved';
+
+/** What each move does in each phase: where it leads, or why it is refused. */
+export const approvalMoves: Readonly<
+  Record<ApprovalPhase, Readonly<Record<ApprovalMove, 'resolved' | 'answered' | 'expired' | 'nothing'>>>
+> = {
+  pending: { resolve: 'resolved', withdraw: 'resolved' },
+  expired: { resolve: 'expired', withdraw: 'resolved' },
+  resolved: { resolve: 'answered', withdraw: 'nothing' },
+};
+
+export function phaseOf(row: Pick<ApprovalRow, 'state' | 'expiresAt'>, now: number): ApprovalPhase {
+  if (row.state === 'resolved') return 'resolved';
+  return row.expiresAt <= now ? 'expired' : 'pending';
+}
+
+export function toApproval(row: ApprovalRow): Approval {
+  return {
+    id: row.id,
+    kind: row.kind,
+    state: row.state,
+    decision: row.decision,
+    title: row.title,
+    summary: row.summary,
+    risk: row.risk,
+    source: row.source,
+    agentId: row.agentId,
+    ...(row.dagId === null ? {} : { dagId: row.dagId }),
+    ...(row.nodeId === null ? {} : { nodeId: row.nodeId }),
+    ...(row.runId === null ? {} : { runId: row.runId }),
+    requestedAt: iso(row.requestedAt),
+    expiresAt: iso(row.expiresAt),
+    resolvedAt: row.resolvedAt === null ? null : iso(row.resolvedAt),
+    resolvedBy:
+      row.resolvedUser === null || row.resolvedSurface === null
+        ? null
+        : { user: row.resolvedUser, surface: row.resolvedSurface },
+    appliedAt: row.appliedAt === null ? null : iso(row.appliedAt),
+    note: row.note,
+  };
+}
+
+/** Why this row cannot be answered now; null when it can. Every surface says the same. */
+export function refusal(row: ApprovalRow, now: number): AppError | null {
+  const outcome = approvalMoves[phaseOf(row, now)].resolve;
+  const extra = { approval: toApproval(row) };
+  if (outcome === 'expired') {
+    return new AppError(
+      'refused',
+      `The approval ${row.id} expired at ${iso(row.expiresAt)}; nothing was done.`,
+      'Whoever asked has to ask again.',
+      { status: 410, wireCode: 'approval_expired', extra },
+    );
+  }
+  if (outcome !== 'answered') return null;
+  const at = iso(row.resolvedAt ?? now);
+  const words = { approve: 'approved', reject: 'rejected' } as const;
+  const fact =
+    row.decision === null
+      ? `The approval ${row.id} was withdrawn via ${row.resolvedSurface} at ${at}: it is no longer waited for.`
+      : `The approval ${row.id} was already ${words[row.decision]} by ${row.resolvedUser} via ${row.resolvedSurface} at ${at}.`;
+  return new AppError('refused', fact, 'Nothing is left to answer.', {
+    status: 409,
+    wireCode: 'already_resolved',
+    extra,
+  });
+}

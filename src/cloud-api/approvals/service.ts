@@ -1,0 +1,115 @@
+/**
+ * The rules of approvals behind every door (gaps.md C "Approvals"): one row, one winner, the same refusals everywhere. Tells
+ * listeners of this process what changed, once it is durable. Must not know HTTP.
+ */
+import type { Approval, ApprovalDecision, ApprovalReport } from '../../contracts/approvals/approval.ts';
+import { approvalEventId, parseApprovalEventId } from '../../contracts/approvals/approval.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import type { Answers } from './answers.ts';
+import { type ApprovalRow, refusal, toApproval } from './model.ts';
+import type { ApprovalOwner, ApprovalStore } from './store.ts';
+
+/** One approval event of the factory stream. */
+export interface ApprovalEvent {
+  readonly userId: string;
+  readonly id: string;
+  readonly data: {
+    readonly type: 'approval.requested' | 'approval.resolved';
+    readonly at: string;
+    readonly data: Approval;
+  };
+}
+
+export interface Decision {
+  readonly decision: ApprovalDecision;
+  readonly note: string | null;
+  /** By whom, and through which door. */
+  readonly userId: string;
+  readonly surface: string;
+}
+
+export interface ApprovalService {
+  put(id: string, report: ApprovalReport, owner: ApprovalOwner): Promise<Approval>;
+  /** Throws `refused` 409 when it was answered before, 410 when it expired. */
+  resolve(id: string, decision: Decision): Promise<Approval>;
+  /** The refusals of `resolve`, without answering. */
+  check(id: string, userId: string): Promise<Approval>;
+  list(listing: { userId: string; state?: 'pending' | 'resolved'; limit?: number }): Promise<Approval[]>;
+  owns(userId: string, id: string): Promise<boolean>;
+  /** Where the engine's ledger stood before the approval of this event id; null when it is not known to this user. */
+  ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
+  /** Returns the way to stop. */
+  onEvent(listener: (event: ApprovalEvent) => void): () => void;
+}
+
+export interface ApprovalServiceDeps {
+  readonly store: ApprovalStore;
+  readonly answers: Pick<Answers, 'queue'>;
+  readonly clock: Clock;
+}
+
+export function createApprovalService({ store, answers, clock }: ApprovalServiceDeps): ApprovalService {
+  const listeners = new Set<(event: ApprovalEvent) => void>();
+
+  function tell(type: ApprovalEvent['data']['type'], row: ApprovalRow): void {
+    const id = approvalEventId(row.engineId, row.id);
+    const event = { userId: row.userId, id, data: { type, at: iso(clock.now()), data: toApproval(row) } };
+    for (const listener of [...listeners]) listener(event);
+  }
+
+  async function check(id: string, userId: string): Promise<Approval> {
+    const row = await store.get(id);
+    if (row === null || row.userId !== userId) throw unknown(id);
+    const refused = refusal(row, clock.now());
+    if (refused !== null) throw refused;
+    return toApproval(row);
+  }
+
+  return {
+    check,
+    async put(id, report, owner) {
+      const put = await store.put(id, report, owner);
+      // Another computer's id reads as one that cannot be used: whose it is stays unsaid.
+      if (put === 'foreign') throw unknown(id);
+      if (put.change !== 'nothing')
+        tell(put.change === 'requested' ? 'approval.requested' : 'approval.resolved', put.row);
+      return toApproval(put.row);
+    },
+    async resolve(id, { decision, note, userId, surface }) {
+      const now = clock.now();
+      const outcome = await store.resolve({ id, userId, decision, note, surface, now }, answers.queue);
+      if (outcome === null) throw unknown(id);
+      if (!outcome.won) throw refusal(outcome.row, now) ?? new Error(`The approval ${id} was lost without a reason.`);
+      tell('approval.resolved', outcome.row);
+      return toApproval(outcome.row);
+    },
+    async list(listing) {
+      return (await store.list({ ...listing, now: clock.now() })).map(toApproval);
+    },
+    async owns(userId, id) {
+      return (await store.get(id))?.userId === userId;
+    },
+    async ledgerIdOf(eventId, userId) {
+      const named = parseApprovalEventId(eventId);
+      const row = named === null ? null : await store.get(named.approvalId);
+      return row !== null && row.userId === userId && row.engineId === named?.engineId ? row.ledgerId : null;
+    },
+    onEvent(listener) {
+      const entry = (event: ApprovalEvent) => listener(event);
+      listeners.add(entry);
+      return () => listeners.delete(entry);
+    },
+  };
+}
+
+function unknown(id: string): AppError {
+  return new AppError(
+    'not_found',
+    `There is no approval ${JSON.stringify(id.slice(0, 200))}.`,
+    'List them to find it.',
+    {
+      wireCode: 'approval_not_found',
+    },
+  );
+}

@@ -1,0 +1,113 @@
+/**
+ * The public door of triggers: what is posted goes into the lane of the computer that the key begins with, and the answer is 202
+ * once that is durable (gaps.md C, "Trigger"). Which keys are good only the computer knows. No table of its own.
+ */
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../../contracts/common/errors.ts';
+import { deliverTrigger, postTrigger, type TriggerEvent } from '../../contracts/factory/work-engine/trigger-events.ts';
+import { largestTriggerBody, triggerKey } from '../../contracts/factory/work-engine/triggers.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import { readRaw } from '../../kit/http/body.ts';
+import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
+import type { Store } from '../../kit/store/store.ts';
+
+export interface TriggerDoorDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+  readonly knows: (computerId: string) => Promise<boolean>;
+  readonly openLanes: (send: (item: LaneItem, signal: AbortSignal) => Promise<LaneOutcome>) => Lanes;
+  /** Calls a computer's engine as the cloud. Throws when it cannot be reached. */
+  readonly call: (
+    computerId: string,
+    request: { readonly method: string; readonly path: string; readonly body: unknown; readonly signal: AbortSignal },
+  ) => Promise<{ readonly status: number }>;
+}
+
+export interface TriggerDoor {
+  readonly routes: readonly BoundRoute[];
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Whoever guesses computers' ids must not be able to fill the disk. */
+const mostWaiting = 1000;
+/** A computer that stays away longer finds the rest gone, as with events of connectors. */
+const keptMs = 24 * 60 * 60_000;
+const utf8 = new TextDecoder('utf-8');
+
+export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
+  const { store, clock, ids } = deps;
+  const lanes = deps.openLanes(async (item, signal) => {
+    const { method, path } = deliverTrigger;
+    const { status } = await deps.call(item.lane, { method, path, body: item.body, signal });
+    if (status === 200) return { to: 'done' };
+    // 401: a clock that is off; it is signed anew the next time.
+    if (status === 401 || status === 408 || status === 429 || status >= 500) {
+      return { to: 'retry', reason: `the computer answered ${status}` };
+    }
+    deps.log.warn('A computer refused what was posted to a trigger.', { computer: item.lane, status });
+    return { to: 'dead', reason: `the computer answered ${status}` };
+  });
+
+  async function accept(key: string, request: IncomingMessage): Promise<string> {
+    const computerId = triggerKey.exec(key)?.[1];
+    if (computerId === undefined || !(await deps.knows(computerId))) {
+      throw new AppError('not_found', 'There is no such trigger.', 'Check the address.', {
+        wireCode: 'trigger_not_found',
+      });
+    }
+    const bytes = await readRaw(request, largestTriggerBody);
+    if (lanes.depth(computerId) >= mostWaiting) {
+      throw new AppError('refused', `${mostWaiting} events wait for this computer.`, 'Send it again later.', {
+        status: 429,
+        wireCode: 'rate_limited',
+        retryAfter: 60,
+      });
+    }
+    const eventId = eventOf(request, key) ?? ids.next('event');
+    const body: TriggerEvent = { key, eventId, receivedAt: iso(clock.now()), data: dataOf(bytes) };
+    // A repeated one that still waits is in the lane already; one that was brought, the computer knows.
+    await store.write((tx) =>
+      lanes.append(tx, { lane: computerId, id: eventId, body, deadline: clock.now() + keptMs }),
+    );
+    return eventId;
+  }
+
+  return {
+    routes: [
+      bind(postTrigger, async ({ params, request, response }) => {
+        const text = JSON.stringify({ status: 'accepted', eventId: await accept(params.key, request) });
+        response.writeHead(202, {
+          'content-type': 'application/json; charset=utf-8',
+          'content-length': Buffer.byteLength(text),
+        });
+        response.end(text);
+      }),
+    ],
+    start: () => lanes.start(),
+    close: () => lanes.close(),
+  };
+}
+
+/** The sender's own name of the event, bound to the key: two senders may count alike. */
+function eventOf(request: IncomingMessage, key: string): string | null {
+  const given = request.headers['webhook-id'] ?? request.headers['idempotency-key'];
+  return typeof given === 'string' && given !== ''
+    ? `event_${hash('sha256', `${key}\n${given}`, 'hex').slice(0, 40)}`
+    : null;
+}
+
+/** JSON as what it says, anything else as text. */
+function dataOf(bytes: Buffer): unknown {
+  const text = utf8.decode(bytes);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return { text };
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * An approval: one question to a person, answered once, whichever surface answers first (interface.md "Approval (factory)";
+ * gaps.md C "Approvals"). Must not know who asks.
+ */
+import { z } from 'zod';
+import { Time } from '../common/values.ts';
+
+export const approvalSources = ['workflow', 'gate', 'executor', 'run', 'automation', 'harness'] as const;
+export const approvalRisks = ['low', 'medium', 'high'] as const;
+export const approvalDecisions = ['approve', 'reject'] as const;
+
+export const ApprovalSource = z.enum(approvalSources);
+export type ApprovalSource = z.infer<typeof ApprovalSource>;
+export const ApprovalRisk = z.enum(approvalRisks);
+export type ApprovalRisk = z.infer<typeof ApprovalRisk>;
+export const ApprovalDecision = z.enum(approvalDecisions);
+export type ApprovalDecision = z.infer<typeof ApprovalDecision>;
+
+/** Made by the runtime: `apr_` and a ULID. */
+export const ApprovalId = z.string().regex(/^apr_[0-9A-Za-z]{8,40}$/, 'an id such as apr_01J…');
+
+export const Resolver = z.strictObject({
+  user: z.string(),
+  surface: z.string().max(40).meta({ description: 'Through which door: cli, browser, push, text, pane, …' }),
+});
+export type Resolver = z.infer<typeof Resolver>;
+
+/** A person's note: shown to whoever asked. */
+export const Note = z.string().max(2000);
+
+/** What is asked, as the runtime says it. `summary` is whole: nobody approves a command of which they saw a part. */
+export const ApprovalQuestion = z.strictObject({
+  kind: z.string().min(1).max(60).meta({ description: 'tool_call, permission, wait_gate, …' }),
+  title: z.string().min(1).max(200),
+  summary: z.string().max(200_000).meta({ description: 'The exact command or diff, whole.' }),
+  risk: ApprovalRisk,
+  source: ApprovalSource,
+  agentId: z.string().max(200).nullable(),
+  dagId: z.string().max(200).optional(),
+  nodeId: z.string().max(200).optional(),
+  runId: z.string().max(200).optional(),
+  requestedAt: Time,
+  expiresAt: Time,
+});
+export type ApprovalQuestion = z.infer<typeof ApprovalQuestion>;
+
+/**
+ * `pending` past its `expiresAt` is expired: nobody can answer it any more. `resolved` with `decision` null was withdrawn by
+ * whoever asked, or answered where they asked: `resolvedBy.surface` says where.
+ */
+export const Approval = z
+  .strictObject({
+    id: z.string(),
+    kind: z.string(),
+    state: z.enum(['pending', 'resolved']),
+    decision: ApprovalDecision.nullable(),
+    title: z.string(),
+    summary: z.string(),
+    risk: ApprovalRisk,
+    source: ApprovalSource,
+    agentId: z.string().nullable(),
+    dagId: z.string().optional(),
+    nodeId: z.string().optional(),
+    runId: z.string().optional(),
+    requestedAt: Time,
+    expiresAt: Time,
+    resolvedAt: Time.nullable(),
+    resolvedBy: Resolver.nullable(),
+    appliedAt: Time.nullable().meta({ description: 'When the computer that asked acted on the answer.' }),
+    note: z.string().nullable(),
+  })
+  .meta({ id: 'Approval' });
+export type Approval = z.infer<typeof Approval>;
+
+/** Runtime → cloud. Whole each time, so that a repeated or late one changes nothing; `withdrawn` ends it. */
+export const ApprovalReport = ApprovalQuestion.extend({
+  engineId: z.string().max(100),
+  ledgerId: z
+    .string()
+    .regex(/^\d{1,19}$/)
+    .meta({
+      description: 'The ledger id that stood before it: where a reader that comes back with its event replays from.',
+    }),
+  withdrawn: z.strictObject({ surface: z.string().max(40), at: Time }).optional(),
+});
+export type ApprovalReport = z.infer<typeof ApprovalReport>;
+
+/** Cloud → runtime. */
+export const ApprovalAnswerBody = z.strictObject({
+  id: ApprovalId,
+  decision: ApprovalDecision,
+  note: Note.nullable(),
+  resolvedBy: Resolver,
+  at: Time,
+});
+export type ApprovalAnswerBody = z.infer<typeof ApprovalAnswerBody>;
+
+/** `gone`: nobody waits for it any more (expired, withdrawn, never asked): nothing was done. */
+export const AnswerOutcome = z.strictObject({ state: z.enum(['applied', 'gone']) });
+export type AnswerOutcome = z.infer<typeof AnswerOutcome>;
+
+/** Id of an approval's event in the factory stream. */
+export const approvalEventId = (engineId: string, approvalId: string): string => `${engineId}~apr-${approvalId}`;
+
+/** The parts of such an id; null for any other. */
+export function parseApprovalEventId(id: string): { engineId: string; approvalId: string } | null {
+  const match = /^(engine_[0-9A-Za-z]+)~apr-([A-Za-z0-9_-]+)$/.exec(id);
+  return match === null ? null : { engineId: match[1]!, approvalId: match[2]! };
+}

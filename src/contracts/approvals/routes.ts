@@ -1,0 +1,92 @@
+/**
+ * Routes of approvals (interface.md C "Approvals"; gaps.md C "Approvals"). The cloud API owns them: the engine serves only the
+ * list, from what its own asks still wait for, and takes answers from the cloud by signature.
+ */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { Id } from '../common/values.ts';
+import { AnswerOutcome, Approval, ApprovalAnswerBody, ApprovalDecision, ApprovalReport, Note } from './approval.ts';
+
+const area = 'approvals';
+const base = '/api/factory/approvals';
+
+export const listApprovals = defineRoute({
+  op: 'listApprovals',
+  area,
+  errors: 'factory',
+  summary: 'Approvals, newest first; state=pending: those that can still be answered',
+  method: 'GET',
+  path: base,
+  auth: ['owner', 'user', 'key', 'link'],
+  scope: 'agents:read',
+  owner: 'collection',
+  query: z.strictObject({
+    state: z.enum(['pending', 'resolved']).optional(),
+    limit: z.coerce.number().int().min(1).max(200).optional(),
+  }),
+  answers: {
+    200: z.strictObject({
+      approvals: z.array(Approval),
+      waits: z.string().optional().meta({
+        description: 'Set by the engine alone, which lists what waits there: why they cannot be answered here.',
+      }),
+    }),
+  },
+});
+
+export const resolveApproval = defineRoute({
+  op: 'resolveApproval',
+  area,
+  errors: 'factory',
+  summary: 'Answers an approval; the first answer holds. A conflict (409) carries the approval beside the error',
+  method: 'POST',
+  path: `${base}/:id/resolve`,
+  auth: ['owner', 'user'],
+  scope: null,
+  params: z.strictObject({ id: Id }),
+  owner: { param: 'id', noun: 'approval' },
+  body: z.strictObject({ decision: ApprovalDecision, note: Note.optional(), dryRun: z.boolean().optional() }),
+  answers: {
+    200: z.union([
+      Approval,
+      z.strictObject({
+        dryRun: z.literal(true),
+        plan: z.strictObject({ id: z.string(), title: z.string(), decision: ApprovalDecision }),
+      }),
+    ]),
+  },
+});
+
+export const putApproval = defineRoute({
+  op: 'putApproval',
+  area: 'link',
+  errors: 'plain',
+  summary: 'A runtime asks for an approval, or withdraws it; signed by its device',
+  method: 'PUT',
+  path: '/api/v1/runtime/approvals/:id',
+  auth: ['device'],
+  scope: null,
+  params: z.strictObject({ id: Id }),
+  owner: { none: 'the runtime makes the id; one of another runtime answers as unknown' },
+  body: ApprovalReport,
+  answers: { 200: Approval },
+});
+
+export const answerApproval = defineRoute({
+  op: 'answerApproval',
+  area: 'link',
+  errors: 'plain',
+  summary: 'The cloud brings a person’s answer to the computer that asked; signed for its device',
+  method: 'POST',
+  path: '/api/v1/runtime/approval-answers',
+  auth: ['device'],
+  scope: null,
+  owner: { none: 'the signature is the computer’s own; an unknown id is gone' },
+  body: ApprovalAnswerBody,
+  answers: { 200: AnswerOutcome },
+});
+
+/** Served by the cloud API. */
+export const approvalRoutes = [listApprovals, resolveApproval, putApproval] as const;
+/** Served by the engine. */
+export const heldApprovalRoutes = [listApprovals, answerApproval] as const;

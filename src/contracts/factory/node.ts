@@ -1,0 +1,177 @@
+/** Nodes of a run, their pages and the verbs that move them (gaps.md C "Flow", "NodeCard", "NodePage", "Node verbs"). */
+import { z } from 'zod';
+import { Approval } from '../approvals/approval.ts';
+import { Time } from '../common/values.ts';
+import { bindingTypes } from './agent.ts';
+import { Delivery } from './delivery.ts';
+
+export const nodeStatuses = [
+  'new',
+  'ready',
+  'working',
+  'checking',
+  'needs_you',
+  'done',
+  'failed',
+  'blocked',
+  'skipped',
+  'cancelled',
+] as const;
+export const NodeStatus = z.enum(nodeStatuses);
+export type NodeStatus = z.infer<typeof NodeStatus>;
+
+/** "open" = not one of these (gaps.md, "NodePage"). */
+export const closedNodeStatuses = ['done', 'failed', 'skipped', 'cancelled'] as const;
+
+/** Why a node has its status: a closed list, so that a screen can say it in words. */
+export const nodeCauses = {
+  created: 'waits for its parents',
+  parents_done: 'its parents are done',
+  gate: 'waits at its gate',
+  gate_open: 'its gate is open',
+  gate_rejected: 'a person rejected it at its gate',
+  when_false: 'its condition is not met',
+  parent_skipped: 'a step that it needs was skipped',
+  parent_failed: 'a step that it needs failed',
+  run_stopped: 'the run was stopped by a failed step',
+  assigned: 'given to its bot',
+  queued: 'waits in the queue of its bot',
+  started: 'its command runs',
+  delivered: 'its bot has it',
+  claimed: 'taken',
+  resumed: 'its bot goes on with it',
+  verifying: 'its verify command runs',
+  reviewing: 'another bot checks it',
+  proven: 'proven',
+  accepted: 'accepted by a person',
+  proof_to_accept: 'a person has to accept its proof: nobody but its executor could check it',
+  verify_failed: 'its verify command failed',
+  rejected: 'the check rejected it',
+  exit_status: 'its command failed',
+  cannot_start: 'its command could not be started',
+  output_too_large: 'its command printed too much',
+  timed_out: 'its time was over',
+  gave_up: 'its executor gave it up',
+  delivery_failed: 'its bot could not be reached',
+  unconfirmed: 'whether its bot got it is not known',
+  retry: 'will be tried again',
+  retried: 'tried again by a person',
+  loop: 'a later step failed: once more from here',
+  rounds_used_up: 'the rounds of the template are used up',
+  ask: 'it failed, and its template asks a person',
+  interrupted: 'Gantry ended while it worked; nobody knows how far it came',
+  skipped_by_person: 'skipped by a person',
+  failed_by_person: 'given up by a person',
+  cancelling: 'is being cancelled',
+  cancelled: 'the run was cancelled',
+  cancel_deadline: 'did not end within the deadline of the cancel: look at it',
+} as const;
+export type NodeCause = keyof typeof nodeCauses;
+export const NodeCauseName = z.enum(Object.keys(nodeCauses) as [NodeCause, ...NodeCause[]]);
+
+export const gateKinds = ['manual', 'timer', 'command'] as const;
+
+export const NodeGate = z.strictObject({
+  kind: z.enum(gateKinds),
+  description: z.string(),
+  state: z.enum(['closed', 'waiting', 'open']),
+  until: Time.nullable().meta({ description: 'When it opens by itself; null unless a timer has begun.' }),
+});
+
+export const NodeCard = z
+  .strictObject({
+    dagId: z.string(),
+    nodeId: z.string(),
+    stepId: z.string(),
+    title: z.string(),
+    status: NodeStatus,
+    cause: NodeCauseName.nullable(),
+    detail: z.string().nullable().meta({ description: 'The cause with its values, in words.' }),
+    assignee: z
+      .string()
+      .nullable()
+      .meta({ description: 'Address of the bot; "shell" for a command; a person as "owner".' }),
+    bindingType: z.enum(bindingTypes).nullable(),
+    proof: z.strictObject({ proven: z.number().int(), total: z.number().int() }),
+    blockedBy: z.array(z.string()).meta({ description: 'Ids of the nodes it waits for, or waited for.' }),
+    needsYou: z.boolean(),
+    depth: z.number().int(),
+    gate: NodeGate.nullable(),
+    attempt: z.number().int().meta({ description: 'How often it was begun; 0 before the first time.' }),
+  })
+  .meta({ id: 'NodeCard' });
+export type NodeCard = z.infer<typeof NodeCard>;
+
+export const Proof = z.strictObject({
+  line: z.string(),
+  path: z
+    .string()
+    .nullable()
+    .meta({ description: 'Of the file, in the workspace; null for a verdict without a file.' }),
+  receiptId: z.string().meta({ description: 'Ledger id.' }),
+  outcome: z.enum(['proven', 'rejected']),
+  at: Time,
+});
+export type Proof = z.infer<typeof Proof>;
+
+export const NodeFile = z.strictObject({
+  receiptId: z.string(),
+  name: z.string(),
+  path: z.string(),
+  mime: z.string(),
+  size: z.number().int().meta({ description: 'Bytes.' }),
+  sha256: z.string(),
+});
+
+export const NodeMove = z.strictObject({
+  at: Time,
+  status: NodeStatus,
+  cause: NodeCauseName,
+  detail: z.string().nullable(),
+  attempt: z.number().int(),
+  actor: z.string(),
+  receiptId: z.string(),
+});
+
+export const NodePage = z
+  .strictObject({
+    card: NodeCard,
+    spec: z.string().meta({ description: 'Markdown: what is to be done, and what proves it.' }),
+    progressMd: z.string(),
+    proofMd: z.string(),
+    proofs: z.array(Proof),
+    files: z.array(NodeFile),
+    deliveries: z.array(Delivery),
+    approval: Approval.nullable().meta({ description: 'What its person is asked about it, or was asked last.' }),
+    history: z.array(NodeMove),
+    output: z.string().nullable().meta({ description: 'What later steps get as step.<id>.output.' }),
+  })
+  .meta({ id: 'NodePage' });
+export type NodePage = z.infer<typeof NodePage>;
+
+export const NodePlan = z.strictObject({
+  dryRun: z.literal(true),
+  plan: z.strictObject({
+    dagId: z.string(),
+    nodeId: z.string(),
+    from: NodeStatus,
+    to: NodeStatus,
+    cause: NodeCauseName.nullable(),
+    records: z.array(z.string()),
+  }),
+});
+export type NodePlan = z.infer<typeof NodePlan>;
+
+const dryRun = z.boolean().optional();
+const note = z.string().min(1).max(20_000);
+/** Bodies of the node verbs. `retry`, `skip` and `gate` are for people. */
+export const nodeVerbs = {
+  claim: z.strictObject({ dryRun }),
+  progress: z.strictObject({ text: note, dryRun }),
+  done: z.strictObject({ output: z.string().max(16_384).optional(), note: note.optional(), dryRun }),
+  fail: z.strictObject({ reason: note, dryRun }),
+  retry: z.strictObject({ dryRun }),
+  skip: z.strictObject({ reason: note.optional(), dryRun }),
+  gate: z.strictObject({ note: note.optional(), dryRun }),
+} as const;
+export type NodeVerb = keyof typeof nodeVerbs;

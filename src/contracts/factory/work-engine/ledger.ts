@@ -1,0 +1,122 @@
+/** The record of what happened: query, verify, export (gaps.md C, "Ledger"). For the person; a bot reads what it did itself. */
+import { z } from 'zod';
+import { defineRoute } from '../../common/route.ts';
+import { Paging, Time } from '../../common/values.ts';
+import { area, base, errors, people } from '../route-parts.ts';
+import { dryRun, look } from './parts.ts';
+
+export const LedgerRow = z
+  .strictObject({
+    id: z.string().meta({ description: 'A monotonic integer: the event id.' }),
+    at: Time,
+    type: z.string(),
+    actor: z.string(),
+    surface: z.string(),
+    subject: z.string().meta({ description: 'Such as `delivery:<id>`, `run:<id>`, `team:<name>`.' }),
+    body: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ description: 'null: what stands there is not readable; verify names the row.' }),
+    hash: z.string(),
+  })
+  .meta({ id: 'LedgerRow' });
+export type LedgerRow = z.infer<typeof LedgerRow>;
+
+export const LedgerHead = z.strictObject({ id: z.string(), hash: z.string() });
+const eventId = z.string().regex(/^(0|[1-9]\d{0,15})$/, 'the id of an event, or 0');
+
+export const queryLedger = defineRoute({
+  op: 'queryLedger',
+  area,
+  errors,
+  summary: 'Rows of the ledger, newest first; with `after` and no `before`, ascending from there',
+  ...look,
+  path: `${base}/ledger`,
+  owner: 'collection',
+  query: z.strictObject({
+    type: z.string().min(1).max(500).optional().meta({ description: 'One type, or several with commas between.' }),
+    subject: z.string().min(1).max(300).optional(),
+    actor: z.string().min(1).max(200).optional(),
+    after: eventId.optional(),
+    before: eventId.optional(),
+    ...Paging,
+  }),
+  answers: {
+    200: z.strictObject({
+      rows: z.array(LedgerRow),
+      head: z.string().meta({ description: 'Id of the newest row of all.' }),
+      nextCursor: z.string().nullable(),
+    }),
+  },
+});
+
+export const LedgerVerdict = z
+  .discriminatedUnion('ok', [
+    z.strictObject({
+      ok: z.literal(true),
+      engine: z.string(),
+      rows: z.number().int(),
+      head: LedgerHead,
+      heads: z.number().int().meta({ description: 'Exported heads that it was compared with.' }),
+    }),
+    z.strictObject({
+      ok: z.literal(false),
+      engine: z.string(),
+      rows: z.number().int().meta({ description: 'Rows that are sound, from the first on.' }),
+      id: z.string().meta({ description: 'The row in question.' }),
+      problem: z.enum(['changed', 'removed', 'inserted', 'rewritten']),
+      fact: z.string(),
+      action: z.string(),
+    }),
+  ])
+  .meta({ id: 'LedgerVerdict' });
+export type LedgerVerdict = z.infer<typeof LedgerVerdict>;
+
+export const verifyLedger = defineRoute({
+  op: 'verifyLedger',
+  area,
+  errors,
+  summary: 'Checks every row’s hash and the exported heads; names a changed, removed, inserted or rewritten row',
+  ...look,
+  path: `${base}/ledger/verify`,
+  owner: { none: 'one ledger an engine; the verdict shows no row' },
+  answers: { 200: LedgerVerdict },
+});
+
+export const downloadLedger = defineRoute({
+  op: 'downloadLedger',
+  area,
+  errors,
+  summary: 'The ledger as JSON lines: {engine, from}, each row as it is hashed, {end}',
+  method: 'GET',
+  auth: people,
+  scope: 'agents:read',
+  path: `${base}/ledger/export`,
+  owner: { none: 'one ledger an engine' },
+  query: z.strictObject({ after: eventId.optional() }),
+  kind: 'raw',
+  answers: { 200: z.unknown() },
+});
+
+export const LedgerExport = z.strictObject({
+  dryRun: z.literal(true).optional(),
+  file: z.string().meta({ description: 'In the workspace, below .gantry/ledger/.' }),
+  headsFile: z.string(),
+  rows: z.number().int(),
+  head: LedgerHead,
+});
+export type LedgerExport = z.infer<typeof LedgerExport>;
+
+export const exportLedger = defineRoute({
+  op: 'exportLedger',
+  area,
+  errors,
+  summary: 'Writes the ledger into a file of the workspace and notes its head, which verify compares with from then on',
+  method: 'POST',
+  auth: people,
+  scope: 'bots:act',
+  path: `${base}/ledger/export`,
+  owner: { none: 'one ledger an engine' },
+  body: z.strictObject({ after: eventId.optional(), dryRun }),
+  answers: { 200: LedgerExport },
+});

@@ -1,0 +1,90 @@
+/** Mail: every bot and the person have an inbox. Nothing is typed anywhere; who is written to looks (gaps.md C, "Work-engine routes"). */
+import { z } from 'zod';
+import { defineRoute } from '../../common/route.ts';
+import { Paging, QueryFlag, Time } from '../../common/values.ts';
+import { area, base, errors } from '../route-parts.ts';
+import { act, dryRun, look, oneOf, Party, planned } from './parts.ts';
+
+const head = {
+  id: z.string(),
+  from: Party,
+  to: Party.meta({ description: 'Address of a bot, or "owner".' }),
+  subject: z.string(),
+  at: Time,
+  readAt: Time.nullable(),
+  inReplyTo: z.string().nullable(),
+};
+export const Mail = z.strictObject({ ...head, text: z.string() }).meta({ id: 'Mail' });
+export type Mail = z.infer<typeof Mail>;
+export const MailSummary = z
+  .strictObject({ ...head, preview: z.string().meta({ description: 'The first 200 characters.' }) })
+  .meta({ id: 'MailSummary' });
+export type MailSummary = z.infer<typeof MailSummary>;
+
+export const MailRequest = z.strictObject({
+  to: Party,
+  subject: z.string().min(1).max(200),
+  text: z.string().min(1).max(65_536),
+  inReplyTo: z.string().max(200).optional(),
+  dryRun,
+});
+export type MailRequest = z.infer<typeof MailRequest>;
+
+export const listMail = defineRoute({
+  op: 'listMail',
+  area,
+  errors,
+  summary: 'An inbox, newest first: the caller’s own; the person may look into any bot’s',
+  ...look,
+  path: `${base}/mail`,
+  owner: 'collection',
+  query: z.strictObject({
+    bot: z.string().max(200).optional(),
+    box: z.enum(['in', 'out']).optional(),
+    unread: QueryFlag,
+    ...Paging,
+  }),
+  answers: {
+    200: z.strictObject({
+      mail: z.array(MailSummary),
+      unread: z.number().int().meta({ description: 'Unread mail of this inbox in all.' }),
+      nextCursor: z.string().nullable(),
+    }),
+  },
+});
+
+export const readMail = defineRoute({
+  op: 'readMail',
+  area,
+  errors,
+  summary: 'One mail, whole',
+  ...look,
+  path: `${base}/mail/:id`,
+  ...oneOf('mail'),
+  answers: { 200: Mail },
+});
+
+export const markMailRead = defineRoute({
+  op: 'markMailRead',
+  area,
+  errors,
+  summary: 'Says that its recipient has read a mail',
+  ...act,
+  path: `${base}/mail/:id/read`,
+  ...oneOf('mail'),
+  body: z.strictObject({ dryRun }),
+  answers: { 200: z.union([Mail, planned({ id: z.string() })]) },
+});
+
+export const sendMail = defineRoute({
+  op: 'sendMail',
+  area,
+  errors,
+  summary: 'Puts a mail into an inbox',
+  ...act,
+  path: `${base}/mail`,
+  owner: { none: 'the address is resolved among the caller’s own bots' },
+  idempotent: true,
+  body: MailRequest,
+  answers: { 201: Mail, 200: planned({ from: Party, to: Party, subject: z.string() }) },
+});

@@ -1,0 +1,22 @@
+/** What the work-engine's route tables share beside `../route-parts.ts`. */
+import { z } from 'zod';
+import { Id } from '../../common/values.ts';
+import { readers } from '../route-parts.ts';
+
+/** Looks. */
+export const look = { method: 'GET', auth: readers, scope: 'agents:read' } as const;
+/** Changes what is the caller's own; a bot may, too. */
+export const act = { method: 'POST', auth: readers, scope: 'bots:act' } as const;
+/** Only the person: no key, no bot. */
+export const inPerson = { auth: ['owner', 'link'], scope: null } as const;
+
+export const oneOf = <const N extends string>(noun: N) =>
+  ({ params: z.strictObject({ id: Id }), owner: { param: 'id', noun } }) as const;
+
+export const dryRun = z.boolean().optional();
+/** A dry run's answer: what would be, and the ledger rows that would tell of it. */
+export const planned = <T extends z.ZodRawShape>(plan: T) =>
+  z.strictObject({ dryRun: z.literal(true), plan: z.strictObject({ ...plan, records: z.array(z.string()) }) });
+
+/** A bot's address, or `owner` for the person. */
+export const Party = z.string().min(1).max(200);

@@ -1,0 +1,51 @@
+/**
+ * What outsiders post to a trigger: the public door of the cloud API, and how the cloud brings it to the computer whose key it is
+ * (gaps.md C, "Trigger").
+ */
+import { z } from 'zod';
+import { defineRoute } from '../../common/route.ts';
+import { Id, Time } from '../../common/values.ts';
+import { largestTriggerBody } from './triggers.ts';
+
+export const postTrigger = defineRoute({
+  op: 'postTrigger',
+  area: 'factory',
+  errors: 'plain',
+  summary:
+    'Anything up to 256 KiB, JSON or text, becomes a ticket of the trigger’s bot; a repeated webhook-id makes one',
+  method: 'POST',
+  path: '/webhooks/triggers/:key',
+  auth: ['public'],
+  scope: null,
+  params: z.strictObject({ key: Id }),
+  owner: { none: 'the key is the credential; the computer alone knows which are good' },
+  kind: 'raw',
+  answers: { 202: z.strictObject({ status: z.literal('accepted'), eventId: z.string() }) },
+});
+
+export const TriggerEvent = z.strictObject({
+  key: z.string().max(200),
+  eventId: z.string().min(1).max(100),
+  receivedAt: Time,
+  data: z.unknown(),
+});
+export type TriggerEvent = z.infer<typeof TriggerEvent>;
+
+export const TriggerOutcome = z.strictObject({ status: z.enum(['triggered', 'duplicate']), ticketId: z.string() });
+export type TriggerOutcome = z.infer<typeof TriggerOutcome>;
+
+export const deliverTrigger = defineRoute({
+  op: 'deliverTrigger',
+  area: 'link',
+  errors: 'plain',
+  summary: 'The cloud brings what was posted to a trigger of this computer; signed for its device',
+  method: 'POST',
+  path: '/api/v1/runtime/trigger-events',
+  auth: ['device'],
+  scope: null,
+  owner: { none: 'the signature is the computer’s own; an unknown key is 404' },
+  body: TriggerEvent,
+  // Escaped as JSON, a body may take several times its size.
+  bodyLimit: 8 * largestTriggerBody,
+  answers: { 200: TriggerOutcome },
+});

@@ -1,0 +1,65 @@
+/** The vault: secrets by name, put into the environment of bots that name them, never shown again (gaps.md C, "vault"). */
+import { z } from 'zod';
+import { defineRoute } from '../../common/route.ts';
+import { QueryFlag, Time } from '../../common/values.ts';
+import { area, base, errors } from '../route-parts.ts';
+import { dryRun, inPerson } from './parts.ts';
+
+export const SecretName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'letters, digits and "_", at most 64, not beginning with a digit');
+/** In team.yaml: `env: { NPM_TOKEN: "vault:NPM_TOKEN" }`. */
+export const secretReference = /^vault:(.*)$/s;
+
+const bots = z.array(z.string()).meta({ description: 'Addresses of bots whose team file names it.' });
+export const Secret = z.strictObject({ name: z.string(), updatedAt: Time, usedBy: bots }).meta({ id: 'Secret' });
+export type Secret = z.infer<typeof Secret>;
+
+export const listSecrets = defineRoute({
+  op: 'listSecrets',
+  area,
+  errors,
+  summary: 'Names of secrets and who uses them; values are never shown',
+  method: 'GET',
+  ...inPerson,
+  path: `${base}/vault`,
+  owner: 'collection',
+  answers: {
+    200: z.strictObject({
+      secrets: z.array(Secret),
+      missing: z
+        .array(z.strictObject({ name: z.string(), usedBy: bots }))
+        .meta({ description: 'Names that team files ask for and the vault does not have.' }),
+    }),
+  },
+});
+
+export const setSecret = defineRoute({
+  op: 'setSecret',
+  area,
+  errors,
+  summary: 'Keeps a secret, sealed; bots that run already have the old one until they start again',
+  method: 'PUT',
+  ...inPerson,
+  path: `${base}/vault/:name`,
+  params: z.strictObject({ name: SecretName }),
+  owner: { none: 'a name of the caller’s own vault, made by this' },
+  body: z.strictObject({ value: z.string().min(1).max(65_536), dryRun }),
+  answers: {
+    200: z.strictObject({ dryRun: z.literal(true).optional(), name: z.string(), replaces: z.boolean(), usedBy: bots }),
+  },
+});
+
+export const removeSecret = defineRoute({
+  op: 'removeSecret',
+  area,
+  errors,
+  summary: 'Forgets a secret',
+  method: 'DELETE',
+  ...inPerson,
+  path: `${base}/vault/:name`,
+  params: z.strictObject({ name: SecretName }),
+  owner: { param: 'name', noun: 'secret' },
+  query: z.strictObject({ dryRun: QueryFlag }),
+  answers: { 200: z.strictObject({ dryRun: z.literal(true).optional(), name: z.string(), usedBy: bots }) },
+});

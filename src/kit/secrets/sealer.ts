@@ -1,0 +1,62 @@
+/**
+ * Seals what must be read again: device keys, secrets of bots (security.md 3; gaps.md "Secrets"). AES-256-GCM under a key of its
+ * own for each purpose, derived from the master key; the place of a value is part of the seal, so that a ciphertext moved to
+ * another row does not open. First user: device identities; second: the vault. Must not know tables.
+ */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { AppError } from '../../contracts/common/errors.ts';
+
+export interface Sealer {
+  /** `place` names table, column, row and owner: `device|token|computer_1|user_local`. */
+  seal(place: string, text: string): string;
+  /** Throws `refused` when it was sealed for another place, under another key, or changed since. */
+  open(place: string, sealed: string): string;
+}
+
+export interface SealerOptions {
+  /** At least 32 random bytes, from a private file. */
+  readonly masterKey: string;
+  /** What these seals are for: `device`, `vault`. */
+  readonly purpose: string;
+  readonly random?: (bytes: number) => Buffer;
+}
+
+const version = 'v1';
+/** Which master key sealed it; a second one comes with rotation. */
+const keyId = 'm1';
+const cipherName = 'aes-256-gcm';
+/** Always given: without it Node opens tags of four bytes (security.md 3). */
+const tagBytes = 16;
+const ivBytes = 12;
+
+export function createSealer({ masterKey, purpose, random = randomBytes }: SealerOptions): Sealer {
+  const key = Buffer.from(hkdfSync('sha256', masterKey, keyId, `gantry ${purpose}`, 32));
+  return {
+    seal(place, text) {
+      const iv = random(ivBytes);
+      const cipher = createCipheriv(cipherName, key, iv, { authTagLength: tagBytes });
+      cipher.setAAD(Buffer.from(`${place}|${version}`));
+      const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      const parts = [iv, cipher.getAuthTag(), sealed].map((part) => part.toString('base64url'));
+      return [version, keyId, ...parts].join(':');
+    },
+    open(place, sealed) {
+      const [its, id, iv = '', tag = '', text = ''] = sealed.split(':');
+      try {
+        if (its !== version || id !== keyId) throw new Error(`sealed as ${its}:${id}`);
+        const decipher = createDecipheriv(cipherName, key, Buffer.from(iv, 'base64url'), { authTagLength: tagBytes });
+        decipher.setAAD(Buffer.from(`${place}|${version}`));
+        decipher.setAuthTag(Buffer.from(tag, 'base64url'));
+        const opened = Buffer.concat([decipher.update(Buffer.from(text, 'base64url')), decipher.final()]);
+        return opened.toString('utf8');
+      } catch (cause) {
+        throw new AppError(
+          'refused',
+          `The secret at ${place.split('|')[0]} cannot be opened.`,
+          'Put the master key file back that sealed it, or set the secret again.',
+          { cause },
+        );
+      }
+    },
+  };
+}

@@ -1,0 +1,112 @@
+/**
+ * Who signed a request: the device as a principal (security.md 2.1). The raw body is read here, before anything parses it, and
+ * kept for the dispatcher. A signature is taken once: it is noted durably before its request has any effect, so that a crash
+ * opens no window; whoever did not hear the answer signs anew. First user: the cloud API; second: the engine.
+ * Must not know routes.
+ */
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Clock } from '../clock/clock.ts';
+import { defaultBodyLimit, readRaw } from '../http/body.ts';
+import type { Authenticator } from '../http/types.ts';
+import type { Migration, Store } from '../store/store.ts';
+import { checkSignedPath, signatureHeaders, signatureMatches, signatureWindowS, signingKey } from './signature.ts';
+
+export interface KnownDevice {
+  readonly userId: string;
+  /** The key it signs with, and during a rotation the one before. */
+  readonly keys: readonly string[];
+}
+
+export interface DeviceAuthenticatorDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** null: nobody signs by this id. */
+  readonly find: (runtimeId: string) => Promise<KnownDevice | null> | KnownDevice | null;
+}
+
+export const signingMigrations: readonly Migration[] = [
+  {
+    area: 'signing',
+    number: 1,
+    name: 'signatures that were taken',
+    sql: `
+      CREATE TABLE signature_seen (
+        runtime_id TEXT NOT NULL,
+        signature TEXT NOT NULL,
+        until INTEGER NOT NULL,
+        PRIMARY KEY (runtime_id, signature)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX signature_seen_until ON signature_seen (until);
+    `,
+  },
+];
+
+/** After the window on both sides nothing can come back (seconds beyond the signature's own time). */
+const keptS = 2 * signatureWindowS;
+/** Signs for nobody, so that an unknown id takes as long as a known one. */
+const nobody: KnownDevice = { userId: '', keys: [signingKey('nobody')] };
+const noScopes: ReadonlySet<never> = new Set<never>();
+
+export function createDeviceAuthenticator({ store, clock, find }: DeviceAuthenticatorDeps): Authenticator {
+  return {
+    name: 'device',
+    async authenticate(request) {
+      const { id, ts, sig } = headersOf(request);
+      if (id === undefined && ts === undefined && sig === undefined) return null;
+      if (id === undefined || sig === undefined || ts === undefined || !/^\d{1,12}$/.test(ts)) {
+        throw unsigned('The request is not signed whole.', 'Send id, time in seconds and signature.');
+      }
+      const path = request.url ?? '/';
+      checkSignedPath(path);
+      if (request.headers['content-encoding'] !== undefined) {
+        throw new AppError('usage', 'A signed body may not be encoded.', 'Send it as it is.', {
+          wireCode: 'unsupported_media_type',
+        });
+      }
+      const now = Math.floor(clock.now() / 1000);
+      if (Math.abs(now - Number(ts)) > signatureWindowS) throw outsideWindow(Number(ts), now);
+      const body = await readRaw(request, defaultBodyLimit);
+      const known = await find(id);
+      const signed = { ts, method: request.method ?? '', path, body };
+      const matches = (known ?? nobody).keys.map((key) => signatureMatches(key, signed, sig)).includes(true);
+      if (known === null || !matches) throw unsigned('The signature is not valid here.', 'Sign with the device’s key.');
+      if (!(await take(store, id, sig, Number(ts) + keptS, now))) {
+        throw unsigned('The signature has been used already.', 'Sign each request anew.');
+      }
+      return { kind: 'device', userId: known.userId, scopes: noScopes, via: 'device', computerId: id };
+    },
+  };
+}
+
+function headersOf({ headers }: IncomingMessage): Record<'id' | 'ts' | 'sig', string | undefined> {
+  const one = (name: string) => {
+    const value = headers[name];
+    return value === undefined ? undefined : String(value);
+  };
+  return { id: one(signatureHeaders.id), ts: one(signatureHeaders.ts), sig: one(signatureHeaders.sig) };
+}
+
+/** False: it was there already. */
+function take(store: Store, id: string, sig: string, until: number, now: number): Promise<boolean> {
+  return store.write((tx) => {
+    tx.run('DELETE FROM signature_seen WHERE until < ?', now);
+    const sql =
+      'INSERT INTO signature_seen (runtime_id, signature, until) VALUES (?, ?, ?) ON CONFLICT (runtime_id, signature) DO NOTHING';
+    return tx.run(sql, id, sig, until).changes === 1;
+  });
+}
+
+function unsigned(fact: string, action: string): AppError {
+  return new AppError('refused', fact, action, { status: 401, wireCode: 'unauthorized' });
+}
+
+/** With our time, so that a device whose clock is wrong can sign by the difference. */
+function outsideWindow(ts: number, now: number): AppError {
+  return new AppError(
+    'refused',
+    `The signature is of ${new Date(ts * 1000).toISOString()}, ${Math.abs(now - ts)} s away from now.`,
+    'Set the clock, or sign by the server’s time.',
+    { status: 401, wireCode: 'clock_skew', extra: { serverTime: now } },
+  );
+}

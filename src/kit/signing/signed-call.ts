@@ -1,0 +1,91 @@
+/**
+ * A JSON call that is signed (security.md 2.1), over whatever carries HTTP. Learns from a refusal how far its clock is off.
+ * First user: the runtime towards its cloud; second: the cloud towards a runtime. Must not know routes.
+ */
+import { type Agent, type RequestOptions, request as startRequest } from 'node:http';
+import type { Clock } from '../clock/clock.ts';
+import { signedHeaders } from './signature.ts';
+
+export interface SignedCallerDeps {
+  readonly runtimeId: string;
+  readonly key: string;
+  readonly clock: Clock;
+  /** Where to: asked for each call, because ports move. Throws when there is nowhere. */
+  readonly target: () => { readonly agent?: Agent; readonly host: string; readonly port?: number };
+}
+
+export interface SignedCall {
+  readonly method: string;
+  readonly path: string;
+  readonly body: unknown;
+  readonly signal: AbortSignal;
+}
+
+export interface SignedAnswer {
+  readonly status: number;
+  /** Parsed JSON; null when it is none. */
+  readonly body: unknown;
+}
+
+/** The other side writes once and answers; longer than this it does not. */
+const timeoutMs = 15_000;
+const largestAnswer = 4 * 1024 * 1024;
+/** A clock further off than this is not worked around (security.md 2.1). */
+const largestOffsetMs = 24 * 60 * 60_000;
+
+export function createSignedCaller({ runtimeId, key, clock, target }: SignedCallerDeps) {
+  let offsetMs = 0;
+  const signer = { runtimeId, key, now: () => clock.now() + offsetMs };
+
+  async function call({ method, path, body, signal }: SignedCall): Promise<SignedAnswer> {
+    const text = JSON.stringify(body);
+    const { agent, host, port } = target();
+    const headers = {
+      ...signedHeaders(signer, { method, path, body: text }),
+      host: port === undefined ? host : `${host}:${port}`,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+    };
+    const answer = await send({ agent, host, port, method, path, headers, signal, timeout: timeoutMs }, text);
+    learn(answer);
+    return answer;
+  }
+
+  function learn({ status, body }: SignedAnswer): void {
+    const time = (body as { serverTime?: unknown } | null)?.serverTime;
+    if (status !== 401 || typeof time !== 'number') return;
+    const off = time * 1000 - clock.now();
+    if (Math.abs(off) <= largestOffsetMs) offsetMs = off;
+  }
+
+  return call;
+}
+
+function send(options: RequestOptions, text: string): Promise<SignedAnswer> {
+  return new Promise((resolve, reject) => {
+    const upstream = startRequest(options, (response) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      response.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > largestAnswer) response.destroy(new Error('The answer is too large.'));
+        else chunks.push(chunk);
+      });
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 502, body: parse(Buffer.concat(chunks).toString('utf8')) }),
+      );
+    });
+    upstream.on('timeout', () => upstream.destroy(new Error('It does not answer.')));
+    upstream.on('error', reject);
+    upstream.end(text);
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}

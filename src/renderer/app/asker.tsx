@@ -1,0 +1,49 @@
+/** Who asks for an approval, with the way there: the bot that asks, and the step it asks for. */
+import { useQuery } from '@tanstack/react-query';
+import type { Approval } from '../../contracts/approvals/approval.ts';
+import { useServices } from './services.tsx';
+import { dispatchWindowEvent } from './window-events.ts';
+
+const link = 'rounded-control text-left break-words text-ink underline decoration-line-strong hover:decoration-current';
+
+export function Asker({ approval, showNode = true }: { approval: Approval; showNode?: boolean }) {
+  const { queries } = useServices();
+  const agents = useQuery(queries.agents).data?.agents;
+  const agent = agents?.find((one) => one.id === approval.agentId);
+  const { dagId, nodeId } = approval;
+  const bot =
+    agent === undefined ? (
+      approval.agentId
+    ) : (
+      <button
+        type="button"
+        className={link}
+        onClick={() =>
+          dispatchWindowEvent('platform:factory-attach-pane', {
+            paneId: agent.pane?.id ?? agent.id,
+            botId: agent.id,
+            originView: 'inbox',
+          })
+        }
+      >
+        {agent.address}
+      </button>
+    );
+  const step =
+    !showNode || dagId === undefined || nodeId === undefined ? null : (
+      <button
+        type="button"
+        className={link}
+        onClick={() => dispatchWindowEvent('platform:factory-open-node', { dagId, nodeId })}
+      >
+        {bot === null ? 'A step of a run' : 'its step'}
+      </button>
+    );
+  return (
+    <>
+      {bot ?? (step === null ? 'A step of a run' : null)}
+      {bot !== null && step !== null && ' · '}
+      {step}
+    </>
+  );
+}

@@ -1,0 +1,29 @@
+/**
+ * How many wait for a person, by the place where each is answered; nothing is counted twice. A bot or a step whose question is in
+ * the inbox is counted there.
+ */
+import { useQuery } from '@tanstack/react-query';
+import { usePendingApprovals } from './approvals.ts';
+import { needsPerson } from './needs-person.ts';
+import { useServices } from './services.tsx';
+
+export interface Waiting {
+  readonly approvals: number;
+  readonly steps: number;
+  readonly bots: number;
+}
+
+export function useWaiting(): Waiting {
+  const { queries } = useServices();
+  const approvals = usePendingApprovals();
+  const agents = useQuery(queries.agents).data?.agents ?? [];
+  const campaigns = useQuery(queries.campaigns).data?.campaigns ?? [];
+  const askingBots = new Set(approvals.map((one) => one.agentId));
+  const askingSteps = new Set(approvals.flatMap((one) => one.nodeId ?? [])).size;
+  const steps = campaigns.reduce((sum, campaign) => sum + campaign.needsYou, 0);
+  return {
+    approvals: approvals.length,
+    steps: Math.max(0, steps - askingSteps),
+    bots: agents.filter((agent) => needsPerson(agent) && !askingBots.has(agent.id)).length,
+  };
+}

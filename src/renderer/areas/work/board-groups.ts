@@ -1,0 +1,84 @@
+/** A board's nodes in the groups a person looks for. Pure. */
+import type { Board } from '../../../contracts/factory/board.ts';
+import { type NodeCard, type NodeStatus, nodeCauses } from '../../../contracts/factory/node.ts';
+
+export interface NodeGroup {
+  readonly key: string;
+  readonly title: string;
+  /** What it says while nothing is in it. */
+  readonly empty: string;
+  readonly nodes: readonly NodeCard[];
+}
+
+const groupOf: Readonly<Record<NodeStatus, 'need' | 'now' | 'next' | 'proven' | 'ended'>> = {
+  needs_you: 'need',
+  working: 'now',
+  checking: 'now',
+  ready: 'next',
+  blocked: 'next',
+  new: 'next',
+  done: 'proven',
+  failed: 'ended',
+  skipped: 'ended',
+  cancelled: 'ended',
+};
+
+/** What is nearest to its turn stands first among the next: ready, at a gate, then by depth. */
+const nextOrder: Partial<Record<NodeStatus, number>> = { ready: 0, blocked: 1, new: 2 };
+
+/** Needs you, now, next, proven; and what ended without proof, only where there is any. */
+export function groupsByNeed(board: Board): readonly NodeGroup[] {
+  const nodes = board.waves.flatMap((wave) => wave.nodes);
+  const inGroup = (key: string): NodeCard[] => nodes.filter((node) => groupOf[node.status] === key);
+  const next = inGroup('next').sort(
+    (a, b) => (nextOrder[a.status] ?? 3) - (nextOrder[b.status] ?? 3) || a.depth - b.depth,
+  );
+  const ended = inGroup('ended').sort((a, b) => Number(b.status === 'failed') - Number(a.status === 'failed'));
+  return [
+    { key: 'need', title: 'Needs you', empty: 'Nothing waits for you.', nodes: inGroup('need') },
+    { key: 'now', title: 'Now', empty: 'Nothing is worked on.', nodes: inGroup('now') },
+    { key: 'next', title: 'Next', empty: 'Nothing is left to do.', nodes: next },
+    { key: 'proven', title: 'Proven', empty: 'Nothing is proven yet.', nodes: inGroup('proven') },
+    ...(ended.length === 0 ? [] : [{ key: 'ended', title: 'Ended without proof', empty: '', nodes: ended }]),
+  ];
+}
+
+/** By depth: what can only begin when the wave before is through. */
+export function groupsByWave(board: Board): readonly NodeGroup[] {
+  return board.waves.map((wave) => {
+    const proven = wave.nodes.filter((node) => node.status === 'done').length;
+    return {
+      key: `wave-${wave.depth}`,
+      title: `Wave ${wave.depth + 1} · proven ${proven} of ${wave.nodes.length}`,
+      empty: '',
+      nodes: wave.nodes,
+    };
+  });
+}
+
+export function filterGroups(groups: readonly NodeGroup[], filter: string): readonly NodeGroup[] {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return groups;
+  return groups.map((group) => ({
+    ...group,
+    nodes: group.nodes.filter((node) => {
+      const text = `${node.title} ${node.stepId} ${node.assignee ?? ''} ${node.status}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    }),
+  }));
+}
+
+/** Why a node is as it is, in words: the values where there are any, else what the cause means. */
+export function causeWords(node: Pick<NodeCard, 'cause' | 'detail'>): string | null {
+  return node.detail ?? (node.cause === null ? null : nodeCauses[node.cause]);
+}
+
+/** What a card says below its title: what the node waits for, else why it is as it is. */
+export function cardSentence(node: NodeCard, titleOf: (nodeId: string) => string | undefined): string | null {
+  if (node.status === 'done' || node.status === 'working') return node.detail;
+  if (node.status === 'new') {
+    const waited = node.blockedBy.map((id) => titleOf(id) ?? id);
+    if (waited.length > 0) return `after: ${waited.slice(0, 2).join(', ')}${waited.length > 2 ? ', …' : ''}`;
+  }
+  return causeWords(node);
+}

@@ -1,0 +1,112 @@
+/** Below the title of a campaign: what is proven and what waits, the ways to look at it, its runs. */
+import { Hand } from 'lucide-react';
+import type { Board } from '../../../contracts/factory/board.ts';
+import type { Flow } from '../../../contracts/factory/workflow.ts';
+import { Button } from '../../ui/button.tsx';
+import { ProvenBar } from '../../ui/proven-bar.tsx';
+import { runStatus, Status } from '../../ui/status.tsx';
+
+export type BoardView = 'board' | 'waves' | 'graph';
+
+const views: readonly { view: BoardView; name: string; letter: string }[] = [
+  { view: 'board', name: 'Board', letter: 'b' },
+  { view: 'waves', name: 'Waves', letter: 'w' },
+  { view: 'graph', name: 'Graph', letter: 'd' },
+];
+
+export function BoardHeader({
+  board,
+  flow,
+  view,
+  dagId,
+  filter,
+  onView,
+  onFilter,
+  onCancel,
+}: {
+  board: Board | undefined;
+  /** The run on screen; only in the graph. */
+  flow: Flow | undefined;
+  view: BoardView;
+  dagId: string | null;
+  filter: string;
+  onView: (view: BoardView, dagId?: string) => void;
+  onFilter: (filter: string) => void;
+  onCancel: () => void;
+}) {
+  const runs = board?.runs ?? [];
+  const shownRun = runs.find((run) => run.dagId === dagId) ?? runs.at(-1);
+  const working = board?.summary.now.length ?? 0;
+  const need = board?.campaign.needsYou ?? 0;
+  return (
+    <div className="flex min-h-10 shrink-0 flex-wrap items-center gap-x-4 gap-y-1 border-b border-line bg-panel px-3 py-1">
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would bring its own border and legend */}
+      <div role="group" aria-label="View" className="inline-flex rounded-control border border-line">
+        {views.map((one) => (
+          <button
+            key={one.view}
+            type="button"
+            aria-pressed={view === one.view}
+            disabled={one.view === 'graph' && shownRun === undefined}
+            title={`${one.name} (${one.letter})`}
+            onClick={() => onView(one.view, one.view === 'graph' ? shownRun?.dagId : undefined)}
+            className="h-[26px] px-2.5 text-muted first:rounded-l-control last:rounded-r-control hover:text-ink disabled:opacity-50 aria-pressed:bg-selected aria-pressed:text-ink pointer-coarse:h-[38px]"
+          >
+            {one.name}
+          </button>
+        ))}
+      </div>
+      {board !== undefined && (
+        <p className="flex flex-wrap items-center gap-x-4">
+          <ProvenBar proven={board.summary.proven.k} total={board.summary.proven.n} wide />
+          {need > 0 && view !== 'graph' && (
+            <span className="inline-flex items-center gap-1.5 text-need tabular-nums">
+              <Hand className="size-3.5" aria-hidden="true" />
+              {need} {need === 1 ? 'needs' : 'need'} you
+            </span>
+          )}
+          {working > 0 && <span className="text-muted tabular-nums">{working} working</span>}
+        </p>
+      )}
+      <span className="ml-auto flex min-w-0 flex-wrap items-center gap-2 max-sm:ml-0 max-sm:w-full">
+        {view === 'graph' && runs.length > 0 && (
+          <>
+            {shownRun !== undefined && (
+              <Status look={runStatus[flow?.status ?? shownRun.status]} wire={flow?.status ?? shownRun.status} />
+            )}
+            {runs.length > 1 && (
+              <select
+                aria-label="Run"
+                value={shownRun?.dagId ?? ''}
+                onChange={(event) => onView('graph', event.target.value)}
+                className="h-7 max-w-52 min-w-0 rounded-control border border-line bg-raised px-1.5 pointer-coarse:h-10"
+              >
+                {runs.map((run, index) => (
+                  <option key={run.dagId} value={run.dagId}>
+                    {index + 1}. {run.title}
+                  </option>
+                ))}
+              </select>
+            )}
+            {(flow?.status === 'running' || flow?.status === 'needs_you') && (
+              <Button kind="quiet" onClick={onCancel}>
+                Cancel the run
+              </Button>
+            )}
+          </>
+        )}
+        {view !== 'graph' && (
+          <input
+            type="search"
+            data-filter="true"
+            value={filter}
+            onChange={(event) => onFilter(event.target.value)}
+            aria-label="Filter steps"
+            placeholder="Filter ( / )"
+            className="h-7 w-40 min-w-0 rounded-control border border-line bg-window px-2 max-sm:w-full pointer-coarse:h-10"
+          />
+        )}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,268 @@
+/** Work: campaigns at the left, the board or a run's graph in the middle, a step at the right; one stack where it is narrow. */
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { ArrowLeft, Play } from 'lucide-react';
+import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react';
+import type { NodeCard } from '../../../contracts/factory/node.ts';
+import { type Action, useAddActions } from '../../app/actions.ts';
+import { useServices } from '../../app/services.tsx';
+import { useNarrow, useTight } from '../../app/use-narrow.ts';
+import { moveByArrows } from '../../ui/arrow-rows.ts';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Board } from './board.tsx';
+import { BoardHeader } from './board-header.tsx';
+import { CampaignList } from './campaign-list.tsx';
+import { CancelRunDialog } from './cancel-run-dialog.tsx';
+import { NodePage } from './node-page.tsx';
+import { StartRunDialog } from './start-run-dialog.tsx';
+
+const RunGraph = lazy(() => import('./run-graph.tsx').then((module) => ({ default: module.RunGraph })));
+
+export function WorkPage() {
+  const { queries } = useServices();
+  const search = useSearch({ from: '/work' });
+  const navigate = useNavigate();
+  const narrow = useNarrow();
+  const tight = useTight();
+  const page = useRef<HTMLDivElement>(null);
+  const [cancelling, setCancelling] = useState(false);
+  const campaigns = useQuery(queries.campaigns);
+  const dagId = search.dag ?? null;
+  const graph = search.view === 'graph' && dagId !== null;
+  const flow = useQuery({ ...queries.flow(dagId ?? ''), enabled: graph });
+  // A link may name a run alone; its campaign is then the run's. Else the newest one is shown, where there is room for it.
+  const campaignId =
+    search.campaign ?? flow.data?.campaignId ?? (narrow ? null : (campaigns.data?.campaigns[0]?.id ?? null));
+  const board = useQuery({ ...queries.board(campaignId ?? ''), enabled: campaignId !== null });
+  const nodeId = search.node ?? null;
+  const full = nodeId !== null && (search.full === '1' || tight);
+
+  const go = useCallback(
+    (change: Partial<typeof search>) => void navigate({ to: '/work', search: (old) => ({ ...old, ...change }) }),
+    [navigate],
+  );
+  const openNode = (node: NodeCard): void => go({ dag: node.dagId, node: node.nodeId });
+  const closeNode = useCallback(() => {
+    go({ node: undefined, full: undefined });
+    // The card that was open gets the focus back, where it is still drawn.
+    requestAnimationFrame(() =>
+      page.current?.querySelector<HTMLElement>(`[data-id="${nodeId}"], [data-row][aria-current]`)?.focus(),
+    );
+  }, [go, nodeId]);
+  const leaveCampaign = useCallback(
+    () => go({ campaign: undefined, dag: undefined, view: undefined, filter: undefined }),
+    [go],
+  );
+
+  const firstRun = board.data?.runs.at(-1)?.dagId;
+  const actions = useMemo<readonly Action[]>(() => {
+    const field = (...selectors: string[]): void => {
+      const found = selectors.map((one) => page.current?.querySelector<HTMLElement>(one)).find((one) => one != null);
+      found?.focus();
+    };
+    const list: Action[] = [
+      { id: 'start-run', title: 'Start a run', group: 'Work', keys: 's', run: () => go({ start: '' }) },
+      {
+        id: 'back',
+        title: 'Close the step, or back to the list',
+        group: 'View',
+        keys: 'Esc',
+        hidden: true,
+        run: () => {
+          if (nodeId !== null) closeNode();
+          else if (narrow && campaignId !== null) leaveCampaign();
+          else field('[data-campaign][aria-current]', '[data-campaign]');
+        },
+      },
+    ];
+    if (campaignId === null) return list;
+    list.push(
+      { id: 'filter', title: 'Filter steps', group: 'View', keys: '/', run: () => field('[data-filter]') },
+      {
+        id: 'board',
+        title: 'Board by what matters',
+        group: 'Work',
+        keys: 'b',
+        run: () => go({ view: undefined }),
+      },
+      { id: 'waves', title: 'Board by waves', group: 'Work', keys: 'w', run: () => go({ view: 'waves' }) },
+      {
+        id: 'to-steps',
+        title: 'Into the steps',
+        group: 'View',
+        keys: 'e',
+        hidden: true,
+        run: () => field('[data-node][aria-current]', 'main [data-row][data-node]', '.react-flow__node'),
+      },
+    );
+    const graphOf = dagId ?? firstRun;
+    if (graphOf !== undefined) {
+      list.push({
+        id: 'graph',
+        title: 'Graph of the run',
+        group: 'Work',
+        keys: 'd',
+        run: () => go({ view: 'graph', dag: graphOf }),
+      });
+    }
+    return list;
+  }, [campaignId, closeNode, dagId, firstRun, go, leaveCampaign, narrow, nodeId]);
+  useAddActions(actions);
+
+  const step =
+    nodeId !== null && dagId !== null ? (
+      <NodePage
+        key={`${dagId} ${nodeId}`}
+        dagId={dagId}
+        nodeId={nodeId}
+        full={full}
+        onFull={tight ? null : (large) => go({ full: large ? '1' : undefined })}
+        onClose={closeNode}
+      />
+    ) : null;
+  const list = (
+    <CampaignList
+      selected={campaignId}
+      onOpen={(campaign) =>
+        go({ campaign: campaign.id, dag: undefined, node: undefined, view: undefined, full: undefined })
+      }
+      onStart={() => go({ start: '' })}
+    />
+  );
+  const titled = board.data?.campaign.title ?? 'Work';
+
+  return (
+    <div ref={page} className="flex min-w-0 flex-1">
+      {!narrow && (
+        <aside aria-label="Campaigns of this workspace" className="flex w-60 shrink-0 flex-col border-r border-line">
+          {list}
+        </aside>
+      )}
+      <main className="flex min-h-0 min-w-0 flex-1 flex-col">
+        {full ? (
+          <>
+            <h1 className="sr-only">{titled}</h1>
+            {step}
+          </>
+        ) : (
+          <>
+            <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
+              {narrow && campaignId !== null && (
+                <IconButton label="Back to the campaigns" onClick={leaveCampaign}>
+                  <ArrowLeft aria-hidden="true" />
+                </IconButton>
+              )}
+              <h1 className="min-w-0 flex-1 truncate text-title font-semibold" title={board.data?.campaign.intent}>
+                {narrow && campaignId === null ? 'Work' : titled}
+              </h1>
+              <Button kind="primary" onClick={() => go({ start: '' })} aria-keyshortcuts="s">
+                <Play className="size-3.5" aria-hidden="true" />
+                Start a run
+              </Button>
+            </header>
+            {campaignId === null ? (
+              narrow ? (
+                list
+              ) : (
+                <ListStates
+                  source={campaigns}
+                  skeleton={<SkeletonRows count={6} height={84} />}
+                  isEmpty={() => true}
+                  empty={<Empty>Choose a campaign to see its board, or start a run.</Empty>}
+                >
+                  {() => null}
+                </ListStates>
+              )
+            ) : (
+              <>
+                <BoardHeader
+                  board={board.data}
+                  flow={graph ? flow.data : undefined}
+                  view={graph ? 'graph' : search.view === 'waves' ? 'waves' : 'board'}
+                  dagId={dagId}
+                  filter={search.filter ?? ''}
+                  onView={(view, dag) => go({ view: view === 'board' ? undefined : view, dag: dag ?? search.dag })}
+                  onFilter={(filter) =>
+                    void navigate({
+                      to: '/work',
+                      search: (old) => ({ ...old, filter: filter === '' ? undefined : filter }),
+                      replace: true,
+                    })
+                  }
+                  onCancel={() => setCancelling(true)}
+                />
+                {/* biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the cards inside */}
+                <div className="flex min-h-0 min-w-0 flex-1 flex-col" onKeyDown={moveByArrows}>
+                  {graph ? (
+                    <ListStates
+                      source={flow}
+                      skeleton={<SkeletonRows count={5} height={72} />}
+                      isEmpty={(data) => data.nodes.length === 0}
+                      empty={<Empty>This run has no steps.</Empty>}
+                      fill
+                    >
+                      {(data) => (
+                        <Suspense fallback={<SkeletonRows count={5} height={72} />}>
+                          <RunGraph
+                            flow={data}
+                            selected={nodeId}
+                            onOpen={openNode}
+                            direction={narrow ? 'down' : 'right'}
+                          />
+                        </Suspense>
+                      )}
+                    </ListStates>
+                  ) : (
+                    <ListStates
+                      source={board}
+                      skeleton={<SkeletonRows count={6} height={84} />}
+                      isEmpty={() => false}
+                      empty={null}
+                      fill
+                    >
+                      {(data) => (
+                        <Board
+                          board={data}
+                          waves={search.view === 'waves'}
+                          filter={search.filter ?? ''}
+                          selected={nodeId}
+                          onOpen={openNode}
+                        />
+                      )}
+                    </ListStates>
+                  )}
+                </div>
+              </>
+            )}
+          </>
+        )}
+      </main>
+      {!full && step !== null && (
+        <aside aria-label="Inspector" className="flex w-[380px] shrink-0 flex-col border-l border-line">
+          {step}
+        </aside>
+      )}
+      {search.start !== undefined && (
+        <StartRunDialog
+          template={search.start === '' ? null : search.start}
+          campaignId={search.campaign ?? null}
+          onClose={() => go({ start: undefined })}
+          onStarted={(run) =>
+            go({
+              start: undefined,
+              campaign: run.campaignId,
+              dag: run.dagId,
+              node: undefined,
+              view: undefined,
+              full: undefined,
+            })
+          }
+        />
+      )}
+      {cancelling && flow.data !== undefined && (
+        <CancelRunDialog flow={flow.data} onClose={() => setCancelling(false)} />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,232 @@
+/**
+ * A question to a person: who asks, the exact command or diff, the risk, how long it can be answered, the two answers. Once it
+ * is answered, by whomever, it is one line that says so. Must not know how an answer travels.
+ */
+import { ChevronRight, Triangle } from 'lucide-react';
+import { type ReactNode, type Ref, useId, useState } from 'react';
+import type { Approval, ApprovalRisk } from '../../contracts/approvals/approval.ts';
+import { answeredWords, isPending, sourceWords } from './approval-words.ts';
+import { Button } from './button.tsx';
+import { Kbd } from './kbd.tsx';
+import { Ago, formatElapsed, useNow } from './now.tsx';
+import { Problem } from './problem.tsx';
+import { approvalStatus, Status } from './status.tsx';
+import { looksLikeDiff } from './text-lines.ts';
+import { TextView } from './text-view.tsx';
+
+export type Decision = 'approve' | 'reject';
+
+const riskWords: Readonly<Record<ApprovalRisk, string>> = { low: 'low risk', medium: 'medium risk', high: 'high risk' };
+
+/** Filled by degree and said in a word: risk has no colour of its own, because amber and red mean something else. */
+function Risk({ risk }: { risk: ApprovalRisk }) {
+  const filled = risk === 'low' ? 1 : risk === 'medium' ? 2 : 3;
+  return (
+    <span className={`inline-flex items-center gap-1 whitespace-nowrap ${risk === 'high' ? 'text-ink' : 'text-muted'}`}>
+      <span className="inline-flex" aria-hidden="true">
+        {[1, 2, 3].map((step) => (
+          <Triangle key={step} className="size-2.5" fill={step <= filled ? 'currentColor' : 'none'} />
+        ))}
+      </span>
+      {riskWords[risk]}
+    </span>
+  );
+}
+
+function Source({ approval: { source } }: { approval: Approval }) {
+  const words = sourceWords[source];
+  return words === null ? null : <span title={source}>· {words} </span>;
+}
+
+function TimeLeft({ until }: { until: string }) {
+  const left = Date.parse(until) - useNow();
+  return (
+    <span className="whitespace-nowrap text-muted tabular-nums" title={`Until ${new Date(until).toLocaleString()}`}>
+      {formatElapsed(left)} left
+    </span>
+  );
+}
+
+export interface ApprovalCardProps {
+  readonly approval: Approval;
+  /** Who asks: a bot's address, a step. */
+  readonly who: ReactNode;
+  /** This session's user, so that an own answer reads "by you". */
+  readonly me: string | undefined;
+  readonly onAnswer: (decision: Decision, note: string) => Promise<void>;
+  /** The card that `a` and `r` answer. */
+  readonly selected?: boolean;
+  readonly ref?: Ref<HTMLElement>;
+  readonly onFocus?: () => void;
+}
+
+export function ApprovalCard(props: ApprovalCardProps) {
+  const { approval, me, onAnswer } = props;
+  const now = useNow();
+  const [failure, setFailure] = useState<unknown>(null);
+  const [busy, setBusy] = useState<Decision | null>(null);
+  const answered = answeredWords(approval, me, now);
+
+  async function answer(decision: Decision, note: string): Promise<void> {
+    if (busy !== null || !isPending(approval, Date.now())) return;
+    setBusy(decision);
+    setFailure(null);
+    try {
+      await onAnswer(decision, note);
+    } catch (error) {
+      setFailure(error);
+    } finally {
+      setBusy(null);
+    }
+  }
+
+  const problem = failure !== null && <Problem error={failure} />;
+  return answered === null ? (
+    <PendingCard {...props} busy={busy} onDecide={(decision, note) => void answer(decision, note)} problem={problem} />
+  ) : (
+    <AnsweredLine {...props} answered={answered} problem={problem} />
+  );
+}
+
+function PendingCard({
+  approval,
+  who,
+  selected = false,
+  ref,
+  onFocus,
+  busy,
+  onDecide,
+  problem,
+}: ApprovalCardProps & {
+  busy: Decision | null;
+  onDecide: (decision: Decision, note: string) => void;
+  problem: ReactNode;
+}) {
+  const id = useId();
+  const [note, setNote] = useState('');
+  return (
+    <article
+      ref={ref}
+      tabIndex={-1}
+      aria-labelledby={id}
+      aria-current={selected ? 'true' : undefined}
+      data-approval={approval.id}
+      data-row="true"
+      onFocus={onFocus}
+      className="flex min-w-0 flex-col gap-2 rounded-panel border border-line bg-panel p-3 aria-[current]:border-accent"
+    >
+      <header className="flex flex-wrap items-center gap-x-3 gap-y-1 text-meta">
+        <Status look={approvalStatus(approval, 0)} wire={approval.state} />
+        <Risk risk={approval.risk} />
+        <span className="ml-auto">
+          <TimeLeft until={approval.expiresAt} />
+        </span>
+      </header>
+      <div className="min-w-0">
+        <h3 id={id} className="text-title font-semibold break-words">
+          {approval.title}
+        </h3>
+        <p className="break-words text-muted">
+          {who} <Source approval={approval} />· <Ago at={approval.requestedAt} />
+        </p>
+      </div>
+      <TextView
+        text={approval.summary}
+        label={`What ${approval.title} would do`}
+        diff={looksLikeDiff(approval.summary)}
+        maxLines={14}
+      />
+      {problem}
+      <form
+        className="flex flex-wrap items-center gap-2"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onDecide('approve', note);
+        }}
+        onKeyDown={(event) => {
+          // Enter in the note must not answer by accident.
+          if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
+          event.preventDefault();
+          if (event.ctrlKey || event.metaKey) onDecide('approve', note);
+        }}
+      >
+        <input
+          value={note}
+          data-note="true"
+          onChange={(event) => setNote(event.target.value)}
+          aria-label={`Note to the answer to ${approval.title}`}
+          placeholder="Note (optional)"
+          maxLength={2000}
+          className="h-7 min-w-40 flex-1 rounded-control border border-line bg-window px-2 pointer-coarse:h-10"
+        />
+        <span className="flex gap-2 max-sm:w-full max-sm:[&>*]:flex-1">
+          <Button
+            data-decide="reject"
+            disabled={busy !== null}
+            aria-keyshortcuts="r"
+            onClick={() => onDecide('reject', note)}
+          >
+            {busy === 'reject' ? 'Rejecting' : 'Reject'}
+            <span className="max-sm:hidden">
+              <Kbd keys="r" />
+            </span>
+          </Button>
+          <Button
+            kind={selected ? 'primary' : 'plain'}
+            data-decide="approve"
+            disabled={busy !== null}
+            aria-keyshortcuts="a"
+            onClick={() => onDecide('approve', note)}
+          >
+            {busy === 'approve' ? 'Approving' : 'Approve'}
+            <span className="max-sm:hidden">
+              <Kbd keys="a" />
+            </span>
+          </Button>
+        </span>
+      </form>
+    </article>
+  );
+}
+
+function AnsweredLine({
+  approval,
+  who,
+  answered,
+  problem,
+}: ApprovalCardProps & { answered: string; problem: ReactNode }) {
+  return (
+    <article data-approval={approval.id} data-answered="true" className="min-w-0">
+      {problem}
+      <details className="group rounded-control">
+        <summary
+          data-row="true"
+          className="flex min-h-7 list-none flex-wrap items-center gap-x-2 rounded-control px-2 py-0.5 hover:bg-raised pointer-coarse:min-h-10"
+        >
+          <ChevronRight className="size-3.5 shrink-0 text-faint group-open:rotate-90" aria-hidden="true" />
+          <span className="min-w-0 flex-1 basis-40 truncate">
+            {approval.title}{' '}
+            <span className="font-mono text-code text-muted">{approval.summary.split('\n', 1)[0]}</span>
+          </span>
+          <span className="shrink-0 text-muted" title={approval.decision ?? approval.state}>
+            {answered}
+          </span>
+          <span className="shrink-0 text-meta text-faint">
+            <Ago at={approval.resolvedAt ?? approval.expiresAt} />
+          </span>
+        </summary>
+        <div className="flex flex-col gap-2 px-2 pt-1 pb-3">
+          <p className="break-words text-muted">
+            {who} <Source approval={approval} />
+            {approval.note !== null && <> · note: “{approval.note}”</>}
+          </p>
+          <TextView
+            text={approval.summary}
+            label={`What ${approval.title} was about`}
+            diff={looksLikeDiff(approval.summary)}
+          />
+        </div>
+      </details>
+    </article>
+  );
+}

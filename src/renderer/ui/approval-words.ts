@@ -1,0 +1,40 @@
+/** An approval in a person's words. Pure. */
+import type { Approval, ApprovalSource } from '../../contracts/approvals/approval.ts';
+
+/** What kind of question it is; null where the asker says it already. */
+export const sourceWords: Readonly<Record<ApprovalSource, string | null>> = {
+  workflow: null,
+  gate: 'asked before acting',
+  executor: 'an action on a computer',
+  run: 'a computer-use run',
+  automation: 'an automation',
+  harness: 'a question of its own program',
+};
+
+const surfaces: Readonly<Record<string, string>> = {
+  browser: 'in the browser',
+  cli: 'on the command line',
+  push: 'from a notification',
+  text: 'by text message',
+  pane: 'in its pane',
+  desktop: 'in the app',
+};
+
+export const surfaceWords = (surface: string): string => surfaces[surface] ?? `via ${surface}`;
+
+export function isPending(approval: Approval, now: number): boolean {
+  return approval.state === 'pending' && Date.parse(approval.expiresAt) > now;
+}
+
+/** `Approved by you in the browser`; without the time, which stands beside it. */
+export function answeredWords(approval: Approval, me: string | undefined, now: number): string | null {
+  if (approval.state === 'pending') return Date.parse(approval.expiresAt) > now ? null : 'Expired without an answer';
+  const { decision, resolvedBy } = approval;
+  if (decision === null) {
+    if (resolvedBy === null) return 'Withdrawn';
+    return resolvedBy.surface === 'pane' ? 'Answered in its pane' : `Withdrawn ${surfaceWords(resolvedBy.surface)}`;
+  }
+  const verb = decision === 'approve' ? 'Approved' : 'Rejected';
+  if (resolvedBy === null) return verb;
+  return `${verb} by ${resolvedBy.user === me ? 'you' : resolvedBy.user} ${surfaceWords(resolvedBy.surface)}`;
+}

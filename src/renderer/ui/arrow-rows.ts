@@ -1,0 +1,21 @@
+/** Arrow keys between the rows of a list: everything inside that carries `data-row`. Home and End go to its ends. */
+import type { KeyboardEvent } from 'react';
+
+export function moveByArrows(event: KeyboardEvent<HTMLElement>): void {
+  const { key } = event;
+  if (!['ArrowDown', 'ArrowUp', 'Home', 'End'].includes(key)) return;
+  if (event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLInputElement) return;
+  const all = [...event.currentTarget.querySelectorAll<HTMLElement>('[data-row]')];
+  const at = all.indexOf(document.activeElement as HTMLElement);
+  const next =
+    key === 'Home'
+      ? all[0]
+      : key === 'End'
+        ? all.at(-1)
+        : at === -1
+          ? all[0]
+          : all[at + (key === 'ArrowDown' ? 1 : -1)];
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
+}

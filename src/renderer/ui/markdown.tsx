@@ -1,0 +1,44 @@
+/**
+ * Markdown of templates and bots, as elements. Raw HTML in it stays text, pictures are not fetched from anywhere, and links open
+ * outside: whoever wrote it may not be trusted. Loaded with the first text that needs it.
+ */
+import { lazy, Suspense } from 'react';
+import type { Components } from 'react-markdown';
+
+const ReactMarkdown = lazy(() => import('react-markdown'));
+
+const components: Components = {
+  // The page has a first and a second heading above; those of a text stand below them.
+  h1: ({ children }) => <h3 className="mt-4 mb-1 font-semibold first:mt-0">{children}</h3>,
+  h2: ({ children }) => <h3 className="mt-4 mb-1 font-semibold first:mt-0">{children}</h3>,
+  h3: ({ children }) => <h4 className="mt-2 mb-1 font-medium first:mt-0">{children}</h4>,
+  h4: ({ children }) => <h4 className="mt-2 mb-1 font-medium first:mt-0">{children}</h4>,
+  p: ({ children }) => <p className="my-1.5 break-words first:mt-0 last:mb-0">{children}</p>,
+  ul: ({ children }) => <ul className="my-1.5 list-disc pl-5">{children}</ul>,
+  ol: ({ children }) => <ol className="my-1.5 list-decimal pl-5">{children}</ol>,
+  a: ({ href, children }) => (
+    <a href={href} target="_blank" rel="noreferrer noopener" className="break-all text-accent underline">
+      {children}
+    </a>
+  ),
+  pre: ({ children }) => (
+    <pre className="my-1.5 rounded-control border border-line bg-terminal px-2 py-1.5 font-mono text-code break-words whitespace-pre-wrap">
+      {children}
+    </pre>
+  ),
+  code: ({ children }) => <code className="font-mono text-code break-words">{children}</code>,
+  blockquote: ({ children }) => (
+    <blockquote className="my-1.5 border-l-2 border-line-strong pl-3 text-muted">{children}</blockquote>
+  ),
+};
+const disallowed = ['img', 'hr'];
+
+export function Markdown({ text }: { text: string }) {
+  return (
+    <Suspense fallback={<p className="break-words whitespace-pre-wrap">{text}</p>}>
+      <ReactMarkdown components={components} disallowedElements={disallowed}>
+        {text}
+      </ReactMarkdown>
+    </Suspense>
+  );
+}

@@ -1,0 +1,81 @@
+/**
+ * A text as it is: a log, a file, a command or a diff, with line numbers on request. Only the lines in view are drawn, so that
+ * a log of a million lines scrolls. A diff is told by sign and ground, not by green and red: those mean proven and failed.
+ */
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useMemo, useRef } from 'react';
+import { type DiffLineKind, diffKinds, linesOf } from './text-lines.ts';
+
+const lineHeight = 18;
+const padding = 6;
+
+const kindClass: Readonly<Record<DiffLineKind, string>> = {
+  file: 'text-muted',
+  hunk: 'text-faint',
+  added: 'bg-selected',
+  removed: 'bg-raised text-muted',
+  same: '',
+};
+
+export function TextView({
+  text,
+  label,
+  diff = false,
+  maxLines = 18,
+  fill = false,
+}: {
+  text: string;
+  /** Names the region for a screen reader. */
+  label: string;
+  diff?: boolean;
+  /** Lines shown before it scrolls. */
+  maxLines?: number;
+  /** Takes the height of its place instead. */
+  fill?: boolean;
+}) {
+  const scroll = useRef<HTMLElement>(null);
+  const lines = useMemo(() => linesOf(text), [text]);
+  const kinds = useMemo(() => (diff ? diffKinds(lines) : null), [diff, lines]);
+  const widest = useMemo(() => lines.reduce((most, line) => Math.max(most, line.length), 0), [lines]);
+  const virtual = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => scroll.current,
+    estimateSize: () => lineHeight,
+    overscan: 20,
+  });
+  const height = Math.min(Math.max(lines.length, 1), maxLines) * lineHeight + 2 * padding + 2;
+  return (
+    <section
+      ref={scroll}
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+      tabIndex={0}
+      className={`min-w-0 overflow-auto rounded-control border border-line bg-terminal font-mono text-code [font-variant-ligatures:none] ${fill ? 'h-full min-h-0' : ''}`}
+      style={fill ? undefined : { height: height + (widest > 60 ? 10 : 0) }}
+    >
+      {lines.length === 0 ? (
+        <p className="px-2 py-1.5 text-faint">Nothing is in it.</p>
+      ) : (
+        <div
+          className="relative"
+          style={{
+            height: virtual.getTotalSize() + 2 * padding,
+            minWidth: '100%',
+            width: `calc(${widest}ch + 20px)`,
+          }}
+        >
+          {virtual.getVirtualItems().map((item) => (
+            <div
+              key={item.index}
+              data-line={kinds?.[item.index]}
+              className={`absolute inset-x-0 top-0 px-2 whitespace-pre ${kinds === null ? '' : kindClass[kinds[item.index] ?? 'same']}`}
+              style={{ height: lineHeight, transform: `translateY(${item.start + padding}px)` }}
+            >
+              {lines[item.index] === '' ? '\u00a0' : lines[item.index]}
+            </div>
+          ))}
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,327 @@
+/**
+ * The desk over durable holds: asks, answers, deadlines, restarts (gaps.md C "Approvals"). Owns when a hold lives and who gets its
+ * answer; an answer and what it causes in the database are one transaction. Must not know HTTP or the cloud's table.
+ */
+import { hash } from 'node:crypto';
+import type { Approval, ApprovalAnswerBody, ApprovalQuestion } from '../../contracts/approvals/approval.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+import type { ApprovalAnswer, ApprovalAsk, ApprovalDesk, ApprovalVerdict, Asked, AskOptions } from './desk.ts';
+import {
+  endHold,
+  forgetEnded,
+  type Hold,
+  holdAsApproval,
+  holdOfNode,
+  insertHold,
+  liveByKey,
+  liveHolds,
+  nextDeadline,
+  overdue,
+  readHold,
+  takeAnswer,
+  untakenByKey,
+} from './holds.ts';
+import type { Reports } from './reports.ts';
+
+export interface DeskDeps {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly reports: Reports;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly ownerId: string;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+export interface Desk extends ApprovalDesk {
+  /** A person's answer from the cloud. `gone`: nobody waits for it any more, nothing was done. */
+  answer(body: ApprovalAnswerBody): Promise<'applied' | 'gone'>;
+  /** Live holds, newest first. */
+  live(): Promise<Approval[]>;
+  /** Ends what nobody can ask again for, and begins to report. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Waiter {
+  readonly apply: AskOptions['apply'];
+  readonly resolve: (answer: ApprovalAnswer) => void;
+}
+
+/** How long after its answer an approval can still be acted on by asking again (gaps.md B). */
+export const answerKeptMs = 10 * 60_000;
+/** After a restart: whoever asked with a key has this long to ask again. */
+export const askAgainMs = 60_000;
+/** Ended holds are shown by node pages and `why`; the ledger keeps what happened for good. */
+const endedKeptMs = 30 * 24 * 60 * 60_000;
+/** The wall clock may jump: deadlines are looked at this often. */
+const longestWaitMs = 30_000;
+const longestExpiryMs = 7 * 24 * 60 * 60_000;
+const nobody = { decision: null, note: null, user: null } as const;
+
+export function createDesk(deps: DeskDeps): Desk {
+  const { store, ledger, reports, clock, timers, ids, log } = deps;
+  const waiters = new Map<string, Set<Waiter>>();
+  /** Holds of an earlier run that nobody has asked for again yet. */
+  const orphans = new Set<string>();
+  let cancelTimer = () => {};
+  let cancelOrphans = () => {};
+  let closed = false;
+
+  async function ask(request: ApprovalAsk, options: AskOptions = {}): Promise<Asked> {
+    let resolve: Waiter['resolve'] = () => {};
+    const answer = new Promise<ApprovalAnswer>((done) => {
+      resolve = done;
+    });
+    const waiter: Waiter = { apply: options.apply, resolve };
+    let joined: string | null = null;
+    try {
+      const id = await store.write((tx) => {
+        const given = takenNow(tx, request, options);
+        if (given !== null) {
+          tx.afterCommit(() => resolve(given.verdict));
+          return given.id;
+        }
+        joined = join(tx, request) ?? hold(tx, request);
+        // At once: the next operation of this commit may be the answer.
+        wait(joined, waiter, options.signal);
+        return joined;
+      });
+      schedule();
+      return { id, answer };
+    } catch (fault) {
+      if (joined !== null) waiters.get(joined)?.delete(waiter);
+      throw fault;
+    }
+  }
+
+  /** An answer that came while nobody waited, for this very action: acted on once. */
+  function takenNow(
+    tx: Tx,
+    { dedupeKey, actionHash }: ApprovalAsk,
+    { apply }: AskOptions,
+  ): { id: string; verdict: ApprovalVerdict } | null {
+    const found = dedupeKey === undefined ? null : untakenByKey(tx, dedupeKey);
+    if (found === null || found.actionHash !== actionHash) return null;
+    if (clock.now() - (found.endedAt ?? 0) > answerKeptMs || !takeAnswer(tx, found.id, clock.now())) return null;
+    const verdict = verdictOf(found);
+    apply?.(tx, verdict);
+    return { id: found.id, verdict };
+  }
+
+  function join(tx: Tx, { dedupeKey, actionHash }: ApprovalAsk): string | null {
+    const found = dedupeKey === undefined ? null : liveByKey(tx, dedupeKey);
+    if (found === null) return null;
+    if (found.deadline <= clock.now()) end(tx, found.id, 'expire', { ...nobody, surface: null });
+    else if (found.actionHash === actionHash) return found.id;
+    // Another action under the same key: what was asked before is not asked any more.
+    else end(tx, found.id, 'withdraw', { ...nobody, surface: 'engine' });
+    return null;
+  }
+
+  function hold(tx: Tx, request: ApprovalAsk): string {
+    const id = ids.next('apr');
+    const question = questionOf(request, clock.now());
+    const { actionHash, dedupeKey = null } = request;
+    const { kind, source, risk, agentId, dagId, nodeId } = question;
+    const summarySha256 = hash('sha256', question.summary, 'hex');
+    const about = { approvalId: id, kind, source, risk, agentId, dagId, nodeId, actionHash, summarySha256 };
+    const row = ledger.append(tx, {
+      type: 'approval.held',
+      actor: agentId ?? 'engine',
+      surface: 'engine',
+      subject: `approval:${id}`,
+      body: { v: 1, ...about },
+    });
+    insertHold(tx, { id, question, actionHash, dedupeKey, ledgerId: row.id });
+    reports.queue(tx, readHold(tx, id)!);
+    return id;
+  }
+
+  function wait(id: string, waiter: Waiter, signal: AbortSignal | undefined): void {
+    if (signal?.aborted) return;
+    orphans.delete(id);
+    const waiting = waiters.get(id) ?? new Set();
+    waiters.set(id, waiting.add(waiter));
+    signal?.addEventListener('abort', () => waiting.delete(waiter), { once: true });
+  }
+
+  /** Ends a live hold and tells those who wait, once it is durable. False: it had ended before. */
+  function end(
+    tx: Tx,
+    id: string,
+    move: 'expire' | 'withdraw',
+    how: { decision: null; note: null; user: string | null; surface: string | null },
+  ): boolean {
+    if (!endHold(tx, id, move, { ...how, at: clock.now() })) return false;
+    const ended = readHold(tx, id)!;
+    ledger.append(tx, {
+      type: move === 'expire' ? 'approval.expired' : 'approval.withdrawn',
+      actor: how.user ?? 'engine',
+      surface: how.surface ?? 'engine',
+      subject: `approval:${id}`,
+      body: { v: 1, approvalId: id, surface: how.surface },
+    });
+    if (move === 'withdraw') reports.queue(tx, ended);
+    const answer: ApprovalAnswer =
+      move === 'expire' ? { kind: 'expired' } : { kind: 'withdrawn', surface: how.surface ?? 'engine' };
+    tx.afterCommit(() => settle(id, answer));
+    return true;
+  }
+
+  function settle(id: string, answer: ApprovalAnswer): void {
+    orphans.delete(id);
+    const waiting = waiters.get(id);
+    waiters.delete(id);
+    for (const { resolve } of waiting ?? []) resolve(answer);
+  }
+
+  function answer(body: ApprovalAnswerBody): Promise<'applied' | 'gone'> {
+    const { id, decision, note, resolvedBy } = body;
+    return store.write((tx) => {
+      const found = readHold(tx, id);
+      if (found === null) return 'gone';
+      if (found.state === 'answered') return isSame(found, body) ? 'applied' : 'gone';
+      if (found.state !== 'live') return 'gone';
+      if (found.deadline <= clock.now()) {
+        end(tx, found.id, 'expire', { ...nobody, surface: null });
+        return 'gone';
+      }
+      const ended = { decision, note, ...resolvedBy, at: Date.parse(body.at) };
+      if (!endHold(tx, id, 'answer', ended)) return 'gone';
+      ledger.append(tx, {
+        type: 'approval.answered',
+        actor: resolvedBy.user,
+        surface: resolvedBy.surface,
+        subject: `approval:${id}`,
+        body: { v: 1, approvalId: id, decision, at: body.at },
+      });
+      const verdict = verdictOf(readHold(tx, id)!);
+      const waiting = [...(waiters.get(id) ?? [])];
+      // Nobody waits at this moment: the answer is kept for whoever asks again.
+      if (waiting.length > 0) takeAnswer(tx, id, clock.now());
+      for (const { apply } of waiting) apply?.(tx, verdict);
+      tx.afterCommit(() => settle(id, verdict));
+      return 'applied';
+    });
+  }
+
+  function expireOverdue(): Promise<number | null> {
+    return store.write((tx) => {
+      for (const each of overdue(tx, clock.now())) end(tx, each.id, 'expire', { ...nobody, surface: null });
+      return nextDeadline(tx);
+    });
+  }
+
+  /** One timer for all deadlines; a write that the disk refuses is tried again. */
+  function schedule(): void {
+    if (closed) return;
+    cancelTimer();
+    store
+      .read((tx) => nextDeadline(tx))
+      .then((next) => {
+        if (closed || next === null) return;
+        cancelTimer();
+        cancelTimer = timers.after(Math.min(Math.max(0, next - clock.now()), longestWaitMs), () => {
+          expireOverdue()
+            .catch((fault: unknown) => log.warn('Approvals could not be expired.', { fault: String(fault) }))
+            .finally(() => schedule());
+        });
+      })
+      .catch((fault: unknown) => log.warn('Deadlines of approvals could not be read.', { fault: String(fault) }));
+  }
+
+  async function withdraw(id: string, surface: string): Promise<void> {
+    const user = surface === 'engine' ? null : deps.ownerId;
+    await store.write((tx) => end(tx, id, 'withdraw', { ...nobody, user, surface }));
+  }
+
+  async function start(): Promise<void> {
+    await store.write((tx) => {
+      forgetEnded(tx, clock.now() - endedKeptMs);
+      for (const each of overdue(tx, clock.now())) end(tx, each.id, 'expire', { ...nobody, surface: null });
+      for (const each of liveHolds(tx)) {
+        // Who asked without a key cannot find its hold again.
+        if (each.dedupeKey === null) end(tx, each.id, 'withdraw', { ...nobody, surface: 'engine' });
+        else if (!waiters.has(each.id)) orphans.add(each.id);
+      }
+    });
+    cancelOrphans = timers.after(askAgainMs, () => {
+      for (const id of orphans) {
+        withdraw(id, 'engine').catch((fault: unknown) =>
+          log.warn('An approval that nobody waits for could not be withdrawn.', { id, fault: String(fault) }),
+        );
+      }
+    });
+    await reports.start();
+    schedule();
+  }
+
+  return {
+    ask,
+    answer,
+    withdraw,
+    start,
+    live: async () => (await store.read(liveHolds)).map(holdAsApproval),
+    async get(id) {
+      const found = await store.read((tx) => readHold(tx, id));
+      if (found === null) return null;
+      const waiting = (await reports.waiting()).has(id);
+      return { approval: holdAsApproval(found), actionHash: found.actionHash, waiting };
+    },
+    async ofNode(dagId, nodeId) {
+      const found = await store.read((tx) => holdOfNode(tx, dagId, nodeId));
+      return found === null ? null : holdAsApproval(found);
+    },
+    async close() {
+      closed = true;
+      cancelTimer();
+      cancelOrphans();
+      await reports.close();
+    },
+  };
+}
+
+function verdictOf(hold: Hold): ApprovalVerdict {
+  const by = { user: hold.user!, surface: hold.surface! };
+  return { kind: hold.decision!, note: hold.note, by, at: iso(hold.endedAt!) };
+}
+
+/** The same answer once more: the cloud did not hear that it had arrived. */
+function isSame(hold: Hold, body: ApprovalAnswerBody): boolean {
+  return hold.decision === body.decision && hold.user === body.resolvedBy.user && hold.endedAt === Date.parse(body.at);
+}
+
+function questionOf(ask: ApprovalAsk, now: number): ApprovalQuestion {
+  const { source, kind, title, summary, risk, agentId, dagId, nodeId, runId, expiresInMs } = ask;
+  if (summary.length > largestSummary) {
+    throw new AppError(
+      'refused',
+      `What is to be approved has ${summary.length} characters; a person is shown at most ${largestSummary}.`,
+      'Ask for smaller steps: nobody may approve what they cannot read whole.',
+    );
+  }
+  return {
+    kind,
+    title: title.length > longestTitle ? `${title.slice(0, longestTitle - 1)}…` : title,
+    summary,
+    risk,
+    source,
+    agentId,
+    ...(dagId === undefined ? {} : { dagId }),
+    ...(nodeId === undefined ? {} : { nodeId }),
+    ...(runId === undefined ? {} : { runId }),
+    requestedAt: iso(now),
+    expiresAt: iso(now + Math.min(Math.max(1000, expiresInMs), longestExpiryMs)),
+  };
+}
+
+/** The contract's bounds (`ApprovalQuestion`). */
+const largestSummary = 200_000;
+const longestTitle = 200;

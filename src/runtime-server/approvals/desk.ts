@@ -1,0 +1,78 @@
+/**
+ * The desk where this computer's parts ask a person (gaps.md C "Approvals"): workflows, gates, tools, harnesses. Whoever asks
+ * declares the part of {@link ApprovalDesk} that it needs and gets it from the host. Must not know who answers or where.
+ *
+ * What an asker can rely on: an answer reaches it only while its hold lives; at most one asker acts on it, once. An asker that
+ * left (a restart, an aborted `signal`) finds an answer that came meanwhile by asking again with the same `dedupeKey`, once,
+ * within ten minutes of it.
+ */
+import type { Approval, ApprovalRisk, ApprovalSource } from '../../contracts/approvals/approval.ts';
+import type { Tx } from '../../kit/store/store.ts';
+
+export interface ApprovalAsk {
+  readonly source: ApprovalSource;
+  /** `tool_call`, `permission`, `wait_gate`, … */
+  readonly kind: string;
+  readonly title: string;
+  /** The exact command or diff, whole. */
+  readonly summary: string;
+  readonly risk: ApprovalRisk;
+  readonly agentId: string | null;
+  readonly dagId?: string;
+  readonly nodeId?: string;
+  readonly runId?: string;
+  /** The answer is good for this action alone: see `actionHash()`. */
+  readonly actionHash: string;
+  readonly expiresInMs: number;
+  /**
+   * A live hold with the same key and the same action is joined, not doubled. An ask with a key survives a restart of Gantry
+   * when whoever asked asks again within a minute; one without is withdrawn.
+   */
+  readonly dedupeKey?: string;
+}
+
+export interface ApprovalVerdict {
+  readonly kind: 'approve' | 'reject';
+  readonly note: string | null;
+  readonly by: { readonly user: string; readonly surface: string };
+  /** RFC 3339: when the person answered. */
+  readonly at: string;
+}
+
+export type ApprovalAnswer =
+  | ApprovalVerdict
+  | { readonly kind: 'expired' }
+  | { readonly kind: 'withdrawn'; readonly surface: string };
+
+export interface AskOptions {
+  /** Aborted when nobody waits any more: the hold stays, and its answer waits for the next ask with the same key. */
+  readonly signal?: AbortSignal;
+  /**
+   * Runs in the transaction that takes the answer: what it writes is there exactly when the answer counts as applied. For
+   * effects outside the database wait for `answer` instead: they happen at most once.
+   */
+  readonly apply?: (tx: Tx, verdict: ApprovalVerdict) => void;
+}
+
+export interface Asked {
+  readonly id: string;
+  /** Never rejects. Stays open after `signal` was aborted. */
+  readonly answer: Promise<ApprovalAnswer>;
+}
+
+/** What is known here of one approval. `waiting`: its question has not reached the cloud yet. */
+export interface HeldApproval {
+  readonly approval: Approval;
+  readonly actionHash: string;
+  readonly waiting: boolean;
+}
+
+export interface ApprovalDesk {
+  ask(ask: ApprovalAsk, options?: AskOptions): Promise<Asked>;
+  /** Ends a hold without an answer: `surface` says where the person answered instead (`pane`), or who withdrew (`engine`). */
+  withdraw(id: string, surface: string): Promise<void>;
+  /** A live or recently ended hold, for the node page; null when it is not known here. */
+  get(id: string): Promise<HeldApproval | null>;
+  /** The live hold of a node, or the newest ended one. */
+  ofNode(dagId: string, nodeId: string): Promise<Approval | null>;
+}

@@ -1,0 +1,130 @@
+/**
+ * The gate "may I?" (gaps.md C): policy first, then a person, for exactly this action and once. A caller that stops waiting asks again:
+ * it joins its question, or takes the answer that came meanwhile. Must not know how an answer arrives.
+ */
+import { checkGate, longestGateWait } from '../../contracts/approvals/gate.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
+import { actionHash } from '../../kit/signing/action-hash.ts';
+import { classOf, type Policy, type PolicyAction, riskOf } from '../policy/index.ts';
+import type { ApprovalAnswer, ApprovalDesk } from './desk.ts';
+
+export interface GateDeps {
+  readonly desk: Pick<ApprovalDesk, 'ask'>;
+  readonly policy: Pick<Policy, 'decide'>;
+  readonly timers: Timers;
+  /** `slug@team` of an agent; null when there is none. */
+  readonly addressOf: (agentId: string) => string | null;
+}
+
+interface GateAnswer {
+  readonly verdict: 'allow' | 'ask' | 'deny';
+  readonly rule: string;
+  readonly approvalId: string | null;
+  readonly note: string | null;
+}
+
+/** A person may be away for a while; what is asked much later is asked anew. */
+const expiresInMs = 60 * 60_000;
+
+export function gateRoutes(deps: GateDeps): BoundRoute[] {
+  return [
+    bind(checkGate, async ({ principal, body, signal }) => {
+      const { reason, waitSeconds = longestGateWait, dryRun = false, ...action } = body;
+      const bot = botOf(deps, principal);
+      const decided = deps.policy.decide({ ...action, bot }, null);
+      if (decided.verdict !== 'ask' || dryRun) return { body: { ...decided, approvalId: null, note: null } };
+      return { body: await askPerson(deps, { ...action, bot }, { principal, reason, waitSeconds, signal }) };
+    }),
+  ];
+}
+
+interface Asking {
+  readonly principal: Principal;
+  readonly reason: string | undefined;
+  readonly waitSeconds: number;
+  readonly signal: AbortSignal;
+}
+
+async function askPerson(
+  { desk, timers }: GateDeps,
+  action: PolicyAction,
+  { principal, reason, waitSeconds, signal }: Asking,
+): Promise<GateAnswer> {
+  const asker = principal.agentId ?? principal.userId;
+  const hash = actionHash({ ...action, asker });
+  const who = action.bot ?? 'A program of yours';
+  const leave = new AbortController();
+  const name = action.member === undefined ? action.tool : `${action.tool}.${action.member}`;
+  const asked = await desk.ask(
+    {
+      source: 'gate',
+      kind: 'gate',
+      title: `${who}: ${name}`,
+      summary: summaryOf(action, reason),
+      risk: riskOf[classOf(action)],
+      agentId: principal.agentId ?? null,
+      actionHash: hash,
+      expiresInMs,
+      dedupeKey: `gate:${asker}:${hash}`,
+    },
+    { signal: leave.signal },
+  );
+  const answer = await within(asked.answer, waitSeconds * 1000, timers, signal);
+  // From here on nobody listens: an answer is kept for the next time this is asked.
+  leave.abort();
+  return { ...wordsOf(answer), approvalId: asked.id };
+}
+
+/** Null once the time is over or the caller has left. */
+function within(
+  answer: Promise<ApprovalAnswer>,
+  ms: number,
+  timers: Timers,
+  signal: AbortSignal,
+): Promise<ApprovalAnswer | null> {
+  return new Promise((resolve) => {
+    const late = () => resolve(null);
+    const cancel = timers.after(ms, late);
+    signal.addEventListener('abort', late, { once: true });
+    void answer.then(resolve).finally(() => {
+      cancel();
+      signal.removeEventListener('abort', late);
+    });
+  });
+}
+
+function wordsOf(answer: ApprovalAnswer | null): Omit<GateAnswer, 'approvalId'> {
+  if (answer === null) return { verdict: 'ask', rule: 'nobody has answered yet', note: null };
+  switch (answer.kind) {
+    case 'approve':
+    case 'reject': {
+      const done = answer.kind === 'approve' ? 'approved' : 'rejected';
+      const rule = `${done} by ${answer.by.user} via ${answer.by.surface} at ${answer.at}`;
+      return { verdict: answer.kind === 'approve' ? 'allow' : 'deny', rule, note: answer.note };
+    }
+    case 'expired':
+      return { verdict: 'deny', rule: 'nobody answered in time', note: null };
+    case 'withdrawn':
+      return { verdict: 'deny', rule: `the question was withdrawn (${answer.surface})`, note: null };
+  }
+}
+
+/** Whole: the person approves this and nothing else. */
+function summaryOf({ tool, member, path, host, command }: PolicyAction, reason: string | undefined): string {
+  const lines = [
+    command,
+    path === undefined ? undefined : `path: ${path}`,
+    host === undefined ? undefined : `host: ${host}`,
+  ].filter((line) => line !== undefined);
+  const action = lines.length === 0 ? [tool, member].filter(Boolean).join('.') : lines.join('\n');
+  return reason === undefined ? action : `${action}\n\nReason given: ${reason}`;
+}
+
+function botOf({ addressOf }: GateDeps, { agentId }: Principal): string | null {
+  if (agentId === undefined) return null;
+  const address = addressOf(agentId);
+  if (address !== null) return address;
+  throw new AppError('not_found', `There is no agent ${JSON.stringify(agentId)}.`, 'Bring its team up again.');
+}

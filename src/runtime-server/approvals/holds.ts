@@ -1,0 +1,185 @@
+/**
+ * What this computer asked and still remembers: holds in `runtime.db`, as whole operations inside one transaction. The moves are
+ * data; an answer is taken by `UPDATE … WHERE state = 'live'`. Must not know who waits or where the cloud is.
+ */
+import type { Approval, ApprovalQuestion } from '../../contracts/approvals/approval.ts';
+import { iso } from '../../kit/clock/clock.ts';
+import type { Migration, Tx } from '../../kit/store/store.ts';
+
+/** `answered`: a person decided; `taken` says whether an asker has acted on it. */
+export type HoldState = 'live' | 'answered' | 'expired' | 'withdrawn';
+
+/** Times in milliseconds since the epoch. */
+export interface Hold {
+  readonly id: string;
+  readonly question: ApprovalQuestion;
+  readonly actionHash: string;
+  readonly dedupeKey: string | null;
+  readonly deadline: number;
+  readonly ledgerId: string;
+  readonly state: HoldState;
+  readonly decision: 'approve' | 'reject' | null;
+  readonly note: string | null;
+  readonly user: string | null;
+  readonly surface: string | null;
+  /** When the person answered, by the cloud's clock, or when it was withdrawn or found expired. */
+  readonly endedAt: number | null;
+  readonly takenAt: number | null;
+}
+
+/** From which state each move starts; every move ends a live hold, and `take` an answered one's wait. */
+export const holdMoves = {
+  answer: { from: 'live', to: 'answered' },
+  expire: { from: 'live', to: 'expired' },
+  withdraw: { from: 'live', to: 'withdrawn' },
+} as const satisfies Record<string, { from: HoldState; to: HoldState }>;
+export type HoldMove = keyof typeof holdMoves;
+
+export const holdMigrations: readonly Migration[] = [
+  {
+    area: 'approvals',
+    number: 1,
+    name: 'holds',
+    sql: `
+      CREATE TABLE approval_hold (
+        id TEXT PRIMARY KEY,
+        question TEXT NOT NULL,
+        action_hash TEXT NOT NULL,
+        dedupe_key TEXT,
+        deadline INTEGER NOT NULL,
+        ledger_id TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('live', 'answered', 'expired', 'withdrawn')),
+        decision TEXT CHECK (decision IN ('approve', 'reject')),
+        note TEXT,
+        user TEXT,
+        surface TEXT,
+        ended_at INTEGER,
+        taken_at INTEGER,
+        dag_id TEXT,
+        node_id TEXT,
+        CHECK ((state = 'answered') = (decision IS NOT NULL))
+      ) STRICT;
+      CREATE UNIQUE INDEX approval_hold_key ON approval_hold (dedupe_key) WHERE state = 'live' AND dedupe_key IS NOT NULL;
+      CREATE INDEX approval_hold_answered ON approval_hold (dedupe_key) WHERE state = 'answered' AND taken_at IS NULL;
+      CREATE INDEX approval_hold_live ON approval_hold (deadline) WHERE state = 'live';
+      CREATE INDEX approval_hold_ended ON approval_hold (ended_at) WHERE ended_at IS NOT NULL;
+      CREATE INDEX approval_hold_node ON approval_hold (dag_id, node_id) WHERE dag_id IS NOT NULL;
+    `,
+  },
+];
+
+interface HoldRow extends Omit<Hold, 'question'> {
+  readonly question: string;
+}
+
+const columns = `id, question, action_hash AS actionHash, dedupe_key AS dedupeKey, deadline, ledger_id AS ledgerId, state,
+  decision, note, user, surface, ended_at AS endedAt, taken_at AS takenAt`;
+type Reader = Pick<Tx, 'get' | 'all'>;
+
+export interface NewHold {
+  readonly id: string;
+  readonly question: ApprovalQuestion;
+  readonly actionHash: string;
+  readonly dedupeKey: string | null;
+  readonly ledgerId: string;
+}
+
+export function insertHold(tx: Tx, { id, question, actionHash, dedupeKey, ledgerId }: NewHold): void {
+  tx.run(
+    `INSERT INTO approval_hold (id, question, action_hash, dedupe_key, deadline, ledger_id, state, dag_id, node_id)
+      VALUES (?, ?, ?, ?, ?, ?, 'live', ?, ?)`,
+    id,
+    JSON.stringify(question),
+    actionHash,
+    dedupeKey,
+    Date.parse(question.expiresAt),
+    ledgerId,
+    question.dagId ?? null,
+    question.nodeId ?? null,
+  );
+}
+
+export interface HoldEnd {
+  readonly decision: 'approve' | 'reject' | null;
+  readonly note: string | null;
+  readonly user: string | null;
+  readonly surface: string | null;
+  readonly at: number;
+}
+
+/** False: it was not live any more, and stays as it is. */
+export function endHold(tx: Tx, id: string, move: HoldMove, end: HoldEnd): boolean {
+  const { from, to } = holdMoves[move];
+  const sql = `UPDATE approval_hold SET state = ?, decision = ?, note = ?, user = ?, surface = ?, ended_at = ?
+    WHERE id = ? AND state = ?`;
+  return tx.run(sql, to, end.decision, end.note, end.user, end.surface, end.at, id, from).changes === 1;
+}
+
+/** True for the one who acts on the answer. */
+export function takeAnswer(tx: Tx, id: string, now: number): boolean {
+  const sql = `UPDATE approval_hold SET taken_at = ? WHERE id = ? AND state = 'answered' AND taken_at IS NULL`;
+  return tx.run(sql, now, id).changes === 1;
+}
+
+export function readHold(tx: Reader, id: string): Hold | null {
+  return toHold(tx.get<HoldRow>(`SELECT ${columns} FROM approval_hold WHERE id = ?`, id));
+}
+
+export function liveByKey(tx: Reader, key: string): Hold | null {
+  return toHold(tx.get<HoldRow>(`SELECT ${columns} FROM approval_hold WHERE dedupe_key = ? AND state = 'live'`, key));
+}
+
+/** The newest answer that nobody has acted on yet. */
+export function untakenByKey(tx: Reader, key: string): Hold | null {
+  const sql = `SELECT ${columns} FROM approval_hold WHERE dedupe_key = ? AND state = 'answered' AND taken_at IS NULL
+    ORDER BY ended_at DESC LIMIT 1`;
+  return toHold(tx.get<HoldRow>(sql, key));
+}
+
+/** Newest first. */
+export function liveHolds(tx: Reader): Hold[] {
+  return tx
+    .all<HoldRow>(`SELECT ${columns} FROM approval_hold WHERE state = 'live' ORDER BY id DESC`)
+    .map((row) => toHold(row)!);
+}
+
+/** The live one of a node, else the newest. */
+export function holdOfNode(tx: Reader, dagId: string, nodeId: string): Hold | null {
+  const sql = `SELECT ${columns} FROM approval_hold WHERE dag_id = ? AND node_id = ?
+    ORDER BY state = 'live' DESC, id DESC LIMIT 1`;
+  return toHold(tx.get<HoldRow>(sql, dagId, nodeId));
+}
+
+/** When the next hold expires, in milliseconds since the epoch. */
+export function nextDeadline(tx: Reader): number | null {
+  const sql = `SELECT min(deadline) AS next FROM approval_hold WHERE state = 'live'`;
+  return tx.get<{ next: number | null }>(sql)?.next ?? null;
+}
+
+export function overdue(tx: Reader, now: number): Hold[] {
+  const sql = `SELECT ${columns} FROM approval_hold WHERE state = 'live' AND deadline <= ?`;
+  return tx.all<HoldRow>(sql, now).map((row) => toHold(row)!);
+}
+
+export function forgetEnded(tx: Tx, before: number): void {
+  tx.run('DELETE FROM approval_hold WHERE ended_at < ?', before);
+}
+
+function toHold(row: HoldRow | undefined): Hold | null {
+  return row === undefined ? null : { ...row, question: JSON.parse(row.question) as ApprovalQuestion };
+}
+
+/** The hold in the shape that every surface shows. */
+export function holdAsApproval(hold: Hold): Approval {
+  const over = hold.state === 'answered' || hold.state === 'withdrawn';
+  return {
+    id: hold.id,
+    ...hold.question,
+    state: over ? 'resolved' : 'pending',
+    decision: hold.decision,
+    resolvedAt: over && hold.endedAt !== null ? iso(hold.endedAt) : null,
+    resolvedBy: over && hold.surface !== null ? { user: hold.user ?? 'engine', surface: hold.surface } : null,
+    appliedAt: hold.takenAt === null ? null : iso(hold.takenAt),
+    note: hold.note,
+  };
+}

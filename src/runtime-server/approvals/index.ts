@@ -1,0 +1,58 @@
+/**
+ * Approvals on this computer: the desk that asks, the lane to the cloud, and the door for answers (gaps.md C "Approvals").
+ * Owns their composition; the host gives it the store and the way to the cloud.
+ */
+import { answerApproval, listApprovals } from '../../contracts/approvals/routes.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import { createDesk, type Desk, type DeskDeps } from './create-desk.ts';
+import { type CallHome, createReports, type OpenReportLanes } from './reports.ts';
+
+export type {
+  ApprovalAnswer,
+  ApprovalAsk,
+  ApprovalDesk,
+  ApprovalVerdict,
+  Asked,
+  AskOptions,
+  HeldApproval,
+} from './desk.ts';
+export { holdMigrations } from './holds.ts';
+export type { CallHome, OpenReportLanes } from './reports.ts';
+
+export interface HeldApprovalsDeps extends Omit<DeskDeps, 'reports'> {
+  readonly openLanes: OpenReportLanes;
+  readonly call: CallHome;
+}
+
+export interface HeldApprovals {
+  readonly desk: Desk;
+  readonly routes: readonly BoundRoute[];
+}
+
+export function createHeldApprovals(deps: HeldApprovalsDeps): HeldApprovals {
+  const reports = createReports({ ...deps, engineId: deps.ledger.engineId });
+  const desk = createDesk({ ...deps, reports });
+  return {
+    desk,
+    routes: [
+      bind(listApprovals, async ({ principal, query }) => {
+        const live = principal.userId === deps.ownerId && query.state !== 'resolved' ? await desk.live() : [];
+        const why = await reports.trouble();
+        const away = why === null ? '' : ` They have not arrived there (${why}).`;
+        return {
+          body: {
+            approvals: live.slice(0, query.limit ?? live.length),
+            waits: `These wait on this computer; they are answered in the home cloud.${away}`,
+          },
+        };
+      }),
+      bind(answerApproval, async ({ principal, body }) => {
+        if (principal.userId !== deps.ownerId) {
+          throw new AppError('refused', 'This computer belongs to somebody else.', 'Pair it again.');
+        }
+        return { body: { state: await desk.answer(body) } };
+      }),
+    ],
+  };
+}

@@ -1,0 +1,330 @@
+/**
+ * A hosted bot: a model in Gantry's own loop, seen by the factory as one more {@link HarnessBot}. Owns its state, its gate, and one turn
+ * at a time; must not know the loop, tools or wires, and has no pane.
+ */
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { AgentState } from '../../../contracts/factory/agent.ts';
+import type { FaultKind } from '../../models/model.ts';
+import type { BotState, DeliverResult, ExplainStep, Gate, HarnessBot, Outgoing } from '../harness/harness.ts';
+import type { HostedDeps, Order } from './deps.ts';
+import { type HostedSpec, stricter } from './spec.ts';
+import { type TurnRecord, turnOfDelivery } from './store.ts';
+import { type NotTaken, pausesMs, type RunningTurn, startTurn, type TurnOutcome } from './turn.ts';
+
+export interface HostedBot extends HarnessBot {
+  /** The team file says something else now: holds from the next turn on. */
+  update(spec: HostedSpec): void;
+  /** Ends the turn under way. False: there is none. `node`: only when it works on that one. */
+  interrupt(why: string, node?: { dagId: string; nodeId: string }): boolean;
+  /** Lets go of a turn as it is, to be found as interrupted. Resolves when nothing of it runs any more. */
+  abandon(): Promise<void>;
+}
+
+/** States of the last turns that `explain` shows. */
+const mostSteps = 30;
+/** Held until something else changes: the team file, or the environment at the next start. */
+const forever = Number.POSITIVE_INFINITY;
+
+export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnRecord | null): HostedBot {
+  const { clock } = deps;
+  const { agentId } = first;
+  let spec = first;
+  let turn: RunningTurn | null = null;
+  /** From the moment a message is taken up, before its turn exists. */
+  let taking = false;
+  let closed = false;
+  /** No message is tried before; `tries`: how often the service has refused in a row. */
+  let hold: { readonly why: string; readonly until: number } | null = null;
+  let tries = 0;
+  let cancelHold = () => {};
+  const steps: ExplainStep[] = [];
+  const stateListeners = new Set<(state: BotState) => void>();
+  const gateListeners = new Set<() => void>();
+  let state: BotState = beginning(last, clock.now());
+
+  function show(next: AgentState, reason: string | null, rule: string): void {
+    if (state.state === next && state.reason === reason) return;
+    state = { state: next, reason, since: clock.now() };
+    steps.push({ at: state.since, source: 'process', rule, claim: next, evidence: reason ?? '', decided: true });
+    if (steps.length > mostSteps) steps.shift();
+    for (const listener of stateListeners) listener(state);
+  }
+  const openGate = () => {
+    if (gate().open) for (const listener of gateListeners) listener();
+  };
+
+  function gate(): Gate {
+    const shut = (why: string): Gate => ({ open: false, why, setup: false });
+    if (closed) return shut('it is not running');
+    if (turn !== null || taking) return shut(state.reason === null ? state.state : `${state.state}: ${state.reason}`);
+    if (hold !== null && clock.now() < hold.until) return shut(`${state.state}: ${hold.why}`);
+    return { open: true };
+  }
+
+  function holdFor(next: 'blocked' | 'needs_you', why: string, until: number, rule: string): void {
+    cancelHold();
+    hold = { why, until };
+    show(next, why, rule);
+    if (until === forever) return;
+    cancelHold = deps.timers.after(Math.max(0, until - clock.now()) + 1, () => {
+      hold = null;
+      // Whether it works again is seen with the next message; a person is asked until then.
+      if (next === 'blocked' && turn === null) show('idle', null, 'hold.over');
+      openGate();
+    });
+  }
+
+  function release(): void {
+    cancelHold();
+    hold = null;
+    tries = 0;
+  }
+
+  /** What keeps it from asking its model at all, with the hold that follows; null: nothing. */
+  async function hindrance(): Promise<string | null> {
+    const found = deps.models.find(spec.model);
+    if ('problem' in found) {
+      const why = `${found.problem.fact} ${found.problem.action}`;
+      holdFor('needs_you', why, forever, 'model.key');
+      return why;
+    }
+    const limit = spec.limits.usd ?? deps.models.limits.usd;
+    const { dailyUsd } = deps.models;
+    if ((limit !== null || dailyUsd !== null) && !deps.models.priced(found.target.model)) {
+      const why = `A limit of dollars holds for it, and the price of ${found.target.model} is not known. Add it under models.prices in settings.json, or take the limit away.`;
+      holdFor('needs_you', why, forever, 'model.price');
+      return why;
+    }
+    if (dailyUsd === null) return null;
+    const day = 24 * 3600 * 1000;
+    const today = Math.floor(clock.now() / day) * day;
+    const { microUsd } = await deps.store.read((tx) => deps.models.spent(tx, agentId, today));
+    if (microUsd < dailyUsd * 1e6) return null;
+    const until = today + day;
+    const why = `It has spent ${(microUsd / 1e6).toFixed(2)} of its ${dailyUsd} dollars a day. It goes on at ${new Date(until).toISOString()}, or with a higher models.limits.dailyUsd in settings.json.`;
+    holdFor('blocked', why, until, 'model.spend');
+    return why;
+  }
+
+  async function begin(message: Outgoing): Promise<DeliverResult> {
+    taking = true;
+    try {
+      const why = await hindrance();
+      if (why !== null) return { state: 'held', why };
+      const found = deps.models.find(spec.model);
+      if ('problem' in found) return { state: 'held', why: found.problem.fact };
+      const order = await deps.store.read((tx) => deps.orderOf(tx, message.deliveryId));
+      const record = await recordFor(message, order);
+      return await run(message, record, order, found.target);
+    } finally {
+      taking = false;
+      openGate();
+    }
+  }
+
+  async function recordFor(message: Outgoing, order: Order | null): Promise<TurnRecord> {
+    const { dagId = null, nodeId = null, threadId = null } = order ?? {};
+    // A person may name a node with a message; only the engine hands one over.
+    const handed = order?.caller === 'engine' && dagId !== null && nodeId !== null ? { dagId, nodeId } : null;
+    const duty = handed === null ? null : await deps.nodes.duty(handed, spec.address);
+    const id = deps.ids.next('run');
+    const startedAt = clock.now();
+    const deliveryId = message.deliveryId;
+    return {
+      id,
+      agentId,
+      deliveryId,
+      threadId,
+      dagId,
+      nodeId,
+      duty,
+      status: 'asked',
+      reason: null,
+      startedAt,
+      endedAt: null,
+    };
+  }
+
+  async function run(
+    message: Outgoing,
+    record: TurnRecord,
+    order: Order | null,
+    target: Parameters<typeof startTurn>[1]['target'],
+  ): Promise<DeliverResult> {
+    let accept = () => {};
+    const accepted = new Promise<'accepted'>((resolve) => {
+      accept = () => resolve('accepted');
+    });
+    show('working', null, 'turn.begin');
+    const mode = order === null ? spec.mode : stricter(spec.mode, deps.modeOf(order.caller));
+    const text = message.raw ? message.text : `${message.senderLine}\n\n${message.text}`;
+    const limits = { ...deps.models.limits, ...present(spec.limits) };
+    const now = startTurn(
+      deps,
+      { record, text, spec, mode, target, limits },
+      {
+        accepted: () => accept(),
+        waiting(wait) {
+          if (wait === null) show('working', null, 'turn.goes-on');
+          else show(wait.person ? 'needs_you' : 'blocked', wait.why, 'turn.waits');
+        },
+        asking(title) {
+          if (title === null) show('working', null, 'turn.goes-on');
+          else show('needs_you', `asks: ${title}`, 'turn.asks');
+        },
+      },
+    );
+    turn = now;
+    const ended = now.outcome.then(
+      (outcome) => end(outcome),
+      (error: unknown) => {
+        turn = null;
+        deps.log.warn(`A turn of ${spec.address} broke.`, { error: String(error) });
+        show('failed', `Its turn broke: ${error instanceof Error ? error.message : String(error)}`, 'turn.broke');
+        return null;
+      },
+    );
+    const first = await Promise.race([accepted, ended]);
+    if (first === 'accepted' || (first !== null && first.how !== 'not_taken')) {
+      return { state: 'verified', evidence: 'model' };
+    }
+    if (first === null) return { state: 'failed', evidence: null, detail: state.reason ?? 'its turn broke' };
+    return notTaken(first.fault);
+  }
+
+  function end(outcome: TurnOutcome): TurnOutcome {
+    turn = null;
+    if (closed) return outcome;
+    switch (outcome.how) {
+      case 'not_taken':
+        return outcome;
+      case 'done':
+        release();
+        show('idle', null, 'turn.done');
+        break;
+      case 'refused':
+        release();
+        show('idle', 'Its model declined the last message.', 'turn.refused');
+        break;
+      case 'stopped':
+        show('idle', outcome.reason, 'turn.stopped');
+        break;
+      default:
+        show('failed', outcome.reason, `turn.${outcome.how}`);
+    }
+    openGate();
+    return outcome;
+  }
+
+  /** The message goes back into its queue, unless it is the message itself that cannot be taken. */
+  function notTaken(fault: NotTaken): DeliverResult {
+    const detail = fault.message;
+    if (fault.kind === 'invalid') {
+      show('failed', detail, 'model.invalid');
+      return { state: 'failed', evidence: null, detail };
+    }
+    if (fault.kind === 'stopped') {
+      show('idle', detail, 'turn.stopped');
+      return closed ? { state: 'held', why: 'Gantry stops' } : { state: 'failed', evidence: null, detail };
+    }
+    const pause = pausesMs[Math.min(tries, pausesMs.length - 1)] as number;
+    tries += 1;
+    const until = fault.retryAt ?? clock.now() + pause;
+    const why = `${detail} The next try is at ${new Date(until).toISOString()}.`;
+    holdFor(personMends.includes(fault.kind) ? 'needs_you' : 'blocked', why, until, `model.${fault.kind}`);
+    return { state: 'held', why };
+  }
+
+  return {
+    agentId,
+    paneId: '',
+    state: () => state,
+    onState(listener) {
+      stateListeners.add(listener);
+      return () => stateListeners.delete(listener);
+    },
+    gate,
+    onGate(listener) {
+      gateListeners.add(listener);
+      return () => gateListeners.delete(listener);
+    },
+    async deliver(message) {
+      const now = gate();
+      return now.open ? begin(message) : { state: 'held', why: now.why };
+    },
+    async resume(message) {
+      const before = await deps.store.read((tx) => turnOfDelivery(tx, message.deliveryId));
+      // What the model had taken is not given to it again; what it had not, never happened.
+      if (before !== null)
+        return { state: 'verified', evidence: 'model', detail: 'Gantry was stopped in the middle of it' };
+      const now = gate();
+      return now.open ? begin(message) : { state: 'held', why: now.why };
+    },
+    async input({ text = '', keys = [] }) {
+      const stops = keys.every((key) => key === 'Escape' || key === 'C-c');
+      if (text !== '' || keys.length === 0 || !stops) {
+        throw new AppError(
+          'usage',
+          `${spec.address} is a hosted bot and has no terminal to type into.`,
+          'Send it a message; Escape or C-c interrupts its turn.',
+        );
+      }
+      turn?.stop('A person interrupted it.');
+    },
+    hook: async () => ({}),
+    explain: () => ({
+      harness: 'hosted',
+      ruleset: spec.model,
+      steps: [...steps],
+      bottom: [],
+      approvals: turn?.approvals() ?? [],
+    }),
+    update(next) {
+      const changed = next.model !== spec.model || JSON.stringify(next.limits) !== JSON.stringify(spec.limits);
+      spec = next;
+      if (!changed || hold === null) return;
+      release();
+      if (turn === null) show('idle', null, 'team.changed');
+      openGate();
+    },
+    interrupt(why, node) {
+      const held = turn;
+      if (held === null) return false;
+      if (node !== undefined && (held.record.dagId !== node.dagId || held.record.nodeId !== node.nodeId)) return false;
+      held.stop(why);
+      return true;
+    },
+    async abandon() {
+      closed = true;
+      const held = turn;
+      held?.abandon();
+      await held?.outcome.catch(() => {});
+    },
+    close() {
+      closed = true;
+      cancelHold();
+      turn?.stop('It was stopped.');
+      stateListeners.clear();
+      gateListeners.clear();
+    },
+  };
+}
+
+const personMends: readonly FaultKind[] = ['key', 'unknown_model'];
+
+function beginning(last: TurnRecord | null, now: number): BotState {
+  if (last?.status === 'interrupted') {
+    return {
+      state: 'idle',
+      reason: `interrupted: ${last.reason ?? 'Gantry was stopped in the middle of a turn.'}`,
+      since: now,
+    };
+  }
+  return { state: 'idle', reason: null, since: now };
+}
+
+function present<T extends object>(given: T): { [K in keyof T]-?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]-?: NonNullable<T[K]>;
+  };
+}

@@ -1,0 +1,129 @@
+/**
+ * Records of what bots were run for: begun and ended by whoever runs them, in their own operations, so that a record and what it
+ * tells of are written together. A bot reads its own.
+ * Owns `engine_agent_run`; must not know models, runs or messages.
+ */
+import type { AgentRun } from '../../../contracts/factory/work-engine/agent-runs.ts';
+import * as table from '../../../contracts/factory/work-engine/agent-runs.ts';
+import { iso } from '../../../kit/clock/clock.ts';
+import { bind } from '../../../kit/http/types.ts';
+import type { Tx, Value } from '../../../kit/store/store.ts';
+import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../paging.ts';
+import type { EnginePart, EnginePartDeps } from './deps.ts';
+import { ownOrAsked } from './parties.ts';
+
+export interface AgentRunWriter {
+  begin(tx: Tx, run: { id: string; botId: string; source: AgentRun['source']; at: number }): void;
+  /** Ends a run once: what has ended stays as it is. */
+  end(
+    tx: Tx,
+    id: string,
+    end: {
+      readonly status: Exclude<AgentRun['status'], 'running'>;
+      readonly at: number;
+      readonly usage: Readonly<Record<string, number>> | null;
+      readonly output: string | null;
+      readonly error: string | null;
+    },
+  ): void;
+}
+
+interface RunRow {
+  id: string;
+  bot_id: string;
+  source_kind: AgentRun['source']['kind'];
+  source_ref: string;
+  status: AgentRun['status'];
+  started_at: number;
+  ended_at: number | null;
+  usage: string | null;
+  output: string | null;
+  error: string | null;
+}
+const head = 'id, bot_id, source_kind, source_ref, status, started_at, ended_at, usage, error';
+
+export function createAgentRuns(deps: EnginePartDeps): EnginePart & { readonly writer: AgentRunWriter } {
+  const { store, workspace, parties } = deps;
+  const find = (tx: Pick<Tx, 'get'>, id: string) =>
+    tx.get<RunRow>(`SELECT ${head}, output FROM engine_agent_run WHERE workspace = ? AND id = ?`, workspace, id);
+
+  const writer: AgentRunWriter = {
+    begin(tx, { id, botId, source, at }) {
+      tx.run(
+        `INSERT INTO engine_agent_run (id, workspace, bot_id, source_kind, source_ref, status, started_at)
+         VALUES (?, ?, ?, ?, ?, 'running', ?)`,
+        id,
+        workspace,
+        botId,
+        source.kind,
+        source.ref,
+        at,
+      );
+    },
+    end(tx, id, { status, at, usage, output, error }) {
+      tx.run(
+        `UPDATE engine_agent_run SET status = ?, ended_at = ?, usage = ?, output = ?, error = ?
+         WHERE id = ? AND status = 'running'`,
+        status,
+        at,
+        usage === null ? null : JSON.stringify(usage),
+        output,
+        error,
+        id,
+      );
+    },
+  };
+
+  return {
+    writer,
+    owners: {
+      agentRun: async ({ agentId }, id) => {
+        const row = await store.read((tx) => find(tx, id));
+        return row !== undefined && (agentId === undefined || row.bot_id === agentId);
+      },
+    },
+    routes: [
+      bind(table.listAgentRuns, async ({ query, principal }) => {
+        const bot = ownOrAsked(parties, parties.caller(principal), query.bot, 'runs');
+        const limit = query.limit ?? defaultLimit;
+        const before = decodeCursor(query.cursor, idCursor);
+        const filters: [string, Value | null | undefined][] = [
+          ['workspace = ?', workspace],
+          ['bot_id = ?', bot],
+          ['source_kind = ?', query.source],
+          ['source_ref = ?', query.ref],
+          ['status = ?', query.status],
+          ['id < ?', before],
+        ];
+        const given = filters.filter((one): one is [string, Value] => one[1] !== undefined && one[1] !== null);
+        const rows = await store.read((tx) =>
+          tx.all<RunRow>(
+            `SELECT ${head}, NULL AS output FROM engine_agent_run WHERE ${given.map(([text]) => text).join(' AND ')}
+             ORDER BY id DESC LIMIT ?`,
+            ...given.map(([, value]) => value),
+            limit + 1,
+          ),
+        );
+        const { shown, nextCursor } = page(rows, limit, (last) => encodeCursor(last.id));
+        return { body: { runs: shown.map(wire), nextCursor } };
+      }),
+      bind(table.getAgentRun, async ({ params }) => ({
+        body: wire((await store.read((tx) => find(tx, params.id))) as RunRow),
+      })),
+    ],
+  };
+}
+
+function wire(row: RunRow): AgentRun {
+  return {
+    id: row.id,
+    botId: row.bot_id,
+    source: { kind: row.source_kind, ref: row.source_ref },
+    status: row.status,
+    startedAt: iso(row.started_at),
+    endedAt: row.ended_at === null ? null : iso(row.ended_at),
+    usage: row.usage === null ? null : (JSON.parse(row.usage) as Record<string, number>),
+    ...(row.output === null ? {} : { output: row.output }),
+    ...(row.error === null ? {} : { error: row.error }),
+  };
+}

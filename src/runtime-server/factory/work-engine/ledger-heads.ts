@@ -1,0 +1,67 @@
+/**
+ * Exported heads: `.gantry/ledger/heads.jsonl`, one line an export. A chain of hashes stops a silent edit, not a rewrite by
+ * somebody who has the database file; a head that was noted elsewhere does (factory.md 5.3). Knows the file; must not know rows.
+ */
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { z } from 'zod';
+
+export interface ExportedHead {
+  readonly engine: string;
+  readonly id: string;
+  readonly hash: string;
+  readonly at: string;
+}
+
+const Line = z.object({
+  engine: z.string(),
+  id: z.string().regex(/^(0|[1-9]\d{0,15})$/),
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  at: z.string(),
+});
+/** A file beyond this was not written by exports. */
+const largest = 16 * 1024 * 1024;
+
+export type Heads =
+  | { readonly ok: true; readonly heads: readonly ExportedHead[] }
+  /** A line that is no head: it is told, never passed over. */
+  | { readonly ok: false; readonly line: number };
+
+/** Heads of this engine; a workspace may have been another's before. */
+export async function readHeads(file: string, engine: string): Promise<Heads> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { ok: true, heads: [] };
+    throw error;
+  }
+  if (text.length > largest) return { ok: false, line: 1 };
+  const heads: ExportedHead[] = [];
+  for (const [index, line] of text.split('\n').entries()) {
+    if (line === '') continue;
+    const head = parse(line);
+    if (head === null) return { ok: false, line: index + 1 };
+    if (head.engine === engine) heads.push(head);
+  }
+  return { ok: true, heads };
+}
+
+function parse(line: string): ExportedHead | null {
+  try {
+    return Line.parse(JSON.parse(line));
+  } catch {
+    return null;
+  }
+}
+
+/** Adds one line, durable when it resolves. */
+export async function addHead(file: string, head: ExportedHead): Promise<void> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file, 'a', 0o600);
+    await handle.appendFile(`${JSON.stringify(head)}\n`);
+    await handle.sync();
+  } finally {
+    await handle?.close();
+  }
+}

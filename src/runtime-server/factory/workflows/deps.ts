@@ -1,0 +1,128 @@
+/** What workflows need from outside, as small as they need it. Composed by the factory. */
+import type { Approval } from '../../../contracts/approvals/approval.ts';
+import type { bindingTypes, HarnessName } from '../../../contracts/factory/agent.ts';
+import type { Delivery } from '../../../contracts/factory/delivery.ts';
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import type { Ids } from '../../../kit/ids/ids.ts';
+import type { Ledger } from '../../../kit/ledger/ledger.ts';
+import type { Store, Tx } from '../../../kit/store/store.ts';
+
+export interface WorkerBot {
+  readonly slug: string;
+  readonly address: string;
+  readonly agentId: string;
+  readonly role: string | null;
+  readonly harness: HarnessName | null;
+  readonly bindingType: (typeof bindingTypes)[number];
+}
+
+export interface WorkTeam {
+  readonly name: string;
+  readonly bots: readonly WorkerBot[];
+  readonly edges: readonly { readonly kind: string; readonly from: string; readonly to: string }[];
+}
+
+/** Who could do work: the teams of the workspace. */
+export interface Workforce {
+  /** Names of the teams whose file is sound. */
+  teams(): string[];
+  /** A team with a preset applied. `not_found` for an unknown team, `usage` for an unknown preset. */
+  team(name: string, preset: string | null): WorkTeam;
+  /** Address of an agent, or null. */
+  addressOf(agentId: string): string | null;
+}
+
+export interface Dispatch {
+  readonly dagId: string;
+  readonly nodeId: string;
+  /** A repeated key returns the first Delivery and sends nothing. */
+  readonly idempotencyKey: string;
+}
+
+/** Puts a text to a bot. The factory's send. */
+export type DispatchTo = (address: string, text: string, dispatch: Dispatch) => Promise<Delivery>;
+
+/** Where bots with a worktree of their own work. */
+export interface WorkPlaces {
+  /** Puts the bot on the branch of the node that it is about to get. */
+  takeUp(address: string, node: { readonly stepId: string; readonly nodeId: string }): Promise<void>;
+  /** Whether the bot works in a worktree, made or not. */
+  has(address: string): boolean;
+  /** Folder in which commands about the bot's work run; null: the workspace. */
+  folderOf(address: string): string | null;
+  /** What the bot changed, as a unified diff; null when it changed nothing or has no worktree. */
+  patchOf(address: string): Promise<string | null>;
+}
+
+export interface GateVerdict {
+  readonly kind: 'approve' | 'reject';
+  readonly note: string | null;
+  readonly by: { readonly user: string; readonly surface: string };
+}
+
+export interface GateAsk {
+  readonly source: 'workflow';
+  readonly kind: string;
+  readonly title: string;
+  readonly summary: string;
+  readonly risk: 'low';
+  readonly agentId: null;
+  readonly dagId: string;
+  readonly nodeId: string;
+  readonly actionHash: string;
+  readonly expiresInMs: number;
+  readonly dedupeKey: string;
+}
+
+/** The part of the approval desk that gates need. */
+export interface GateDesk {
+  ask(
+    ask: GateAsk,
+    options: { readonly signal: AbortSignal; readonly apply: (tx: Tx, verdict: GateVerdict) => void },
+  ): Promise<{ readonly id: string; readonly answer: Promise<{ readonly kind: string }> }>;
+  withdraw(id: string, surface: string): Promise<void>;
+  /** The live approval of a node, or the newest one that ended; null when there was none. */
+  ofNode(dagId: string, nodeId: string): Promise<Approval | null>;
+}
+
+export interface WorkflowLog {
+  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
+}
+
+/** Ends at once what a bot does for a node, where that can be done. False: it has to be told by a message. */
+export type StopBot = (address: string, node: { readonly dagId: string; readonly nodeId: string }) => boolean;
+
+export interface WorkflowDeps {
+  readonly stopBot?: StopBot | undefined;
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly log: WorkflowLog;
+  /** Absolute path of the one workspace. */
+  readonly workspace: string;
+  /** Folder of the templates that ship. */
+  readonly shippedTemplates: string;
+  /** What commands of nodes inherit; variables of Gantry's own are left out. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly workforce: Workforce;
+  readonly dispatch: DispatchTo;
+  readonly places: WorkPlaces;
+  /** Null: gates are opened by their verb alone. */
+  readonly desk: GateDesk | null;
+  readonly deliveriesOf: (nodeId: string) => Promise<Delivery[]>;
+  /** How many commands run at once. */
+  readonly slots: number;
+  /** The user whose runs these are. */
+  readonly ownerId: string;
+}
+
+/** Who does something, and through which door. */
+export interface Actor {
+  readonly actor: string;
+  readonly surface: string;
+}
+
+export const engineActor: Actor = { actor: 'engine', surface: 'engine' };

@@ -1,0 +1,123 @@
+/**
+ * Manual gates as approvals: while a node waits at one, its person is asked; whoever answers first opens or rejects it, and whatever
+ * else becomes of the node withdraws the question. Knows the desk; must not know who answers or where.
+ */
+import { createHash } from 'node:crypto';
+import type { Actor, GateDesk, GateVerdict, WorkflowLog } from './deps.ts';
+import type { RunNode } from './model.ts';
+
+export interface Gates {
+  /** Brings the question in line with the node, after what it says was committed. */
+  sync(node: RunNode, runTitle: string): void;
+  /** The node was moved through this door: a question that ends now says so. */
+  through(nodeId: string, surface: string): void;
+  close(): void;
+}
+
+export interface GatesDeps {
+  readonly desk: GateDesk;
+  readonly log: WorkflowLog;
+  /** Opens or rejects the gate inside the transaction that takes the answer; nothing when it no longer waits. */
+  answered(tx: Parameters<NonNullable<Parameters<GateDesk['ask']>[1]['apply']>>[0], where: Where): void;
+}
+
+export interface Where {
+  readonly dagId: string;
+  readonly nodeId: string;
+  readonly verdict: GateVerdict;
+  readonly by: Actor;
+}
+
+/** Nobody has to be quick at a gate; a question that ran out is asked again. */
+const questionLivesMs = 7 * 24 * 3600 * 1000;
+
+interface Question {
+  /** Known once the desk has taken it. */
+  id: string | null;
+  readonly key: string;
+  readonly signal: AbortController;
+  /** It is to end as soon as it is known. */
+  ended: string | null;
+}
+
+export function createGates(deps: GatesDeps): Gates {
+  const questions = new Map<string, Question>();
+  const surfaces = new Map<string, string>();
+  let closed = false;
+
+  const fault = (what: string) => (error: unknown) => {
+    if (!closed) deps.log.warn(what, { error: String(error) });
+  };
+
+  function withdraw(nodeId: string, question: Question): void {
+    questions.delete(nodeId);
+    const surface = surfaces.get(nodeId) ?? 'engine';
+    surfaces.delete(nodeId);
+    question.ended = surface;
+    if (question.id !== null)
+      deps.desk.withdraw(question.id, surface).catch(fault('A question could not be withdrawn.'));
+  }
+
+  function ask(node: RunNode, runTitle: string, key: string): void {
+    const { dagId, nodeId } = node;
+    const question: Question = { id: null, key, signal: new AbortController(), ended: null };
+    questions.set(nodeId, question);
+    const about = node.detail ?? 'A person opens this gate.';
+    const asking = deps.desk.ask(
+      {
+        source: 'workflow',
+        kind: 'wait_gate',
+        title: `${node.title} waits at its gate`.slice(0, 200),
+        summary: `${about}\n\nRun: ${runTitle}\nStep: ${node.title}`,
+        risk: 'low',
+        agentId: null,
+        dagId,
+        nodeId,
+        actionHash: createHash('sha256').update(key).digest('hex'),
+        expiresInMs: questionLivesMs,
+        dedupeKey: key,
+      },
+      {
+        signal: question.signal.signal,
+        apply: (tx, verdict) => {
+          const by = { actor: verdict.by.user, surface: verdict.by.surface };
+          deps.answered(tx, { dagId, nodeId, verdict, by });
+        },
+      },
+    );
+    asking.then(
+      async ({ id, answer }) => {
+        question.id = id;
+        if (question.ended !== null) {
+          await deps.desk.withdraw(id, question.ended);
+          return;
+        }
+        const { kind } = await answer;
+        if (questions.get(nodeId) !== question) return;
+        questions.delete(nodeId);
+        if (kind === 'expired' && !closed) ask(node, runTitle, key);
+      },
+      fault(`The gate of ${nodeId} could not be asked about: it is opened by \`gantry workflows gate\` alone.`),
+    );
+  }
+
+  return {
+    sync(node, runTitle) {
+      if (closed) return;
+      const known = questions.get(node.nodeId);
+      const waits = node.status === 'needs_you' && node.cause === 'gate' && node.gate === 'waiting';
+      // Each round of a loop is a question of its own.
+      const key = waits ? `gate:${node.dagId}:${node.nodeId}:${node.attempt}` : null;
+      if (known !== undefined && known.key !== key) withdraw(node.nodeId, known);
+      if (key !== null && questions.get(node.nodeId)?.key !== key) ask(node, runTitle, key);
+    },
+    through(nodeId, surface) {
+      if (questions.has(nodeId)) surfaces.set(nodeId, surface);
+    },
+    close() {
+      closed = true;
+      // The holds stay: whoever starts next asks again with the same keys.
+      for (const question of questions.values()) question.signal.abort();
+    },
+  };
+}

@@ -1,0 +1,73 @@
+/**
+ * What a bot is told: one message with everything (factory.md 5.2, 11), which ends with the commands that report. Pure.
+ */
+import { diffLine, missingLines, type Run, type RunNode } from './model.ts';
+import { fillIn, type ValueFor } from './template/references.ts';
+
+export function instructionFor(run: Run, node: RunNode, valueFor: ValueFor, inWorktree: boolean): string {
+  const where = `${node.dagId} ${node.nodeId}`;
+  const lines = node.step.proof
+    .filter((proof) => proof.line !== diffLine)
+    .map((proof) => `- ${proof.line}${proof.required ? '' : ' (if there is one)'}`);
+  const parts = [
+    `Step "${node.title}" of the run "${run.title}".`,
+    run.intent === '' ? '' : `What the run is for: ${run.intent}`,
+    fillIn(node.step.description, valueFor),
+    node.attempt > 1 && node.detail !== null ? `This is attempt ${node.attempt}. Before: ${node.detail}` : '',
+    lines.length === 0
+      ? ''
+      : `It counts as done when each of these is proven by a file:\n${lines.join('\n')}\nUpload one: gantry workspace proof ${where} --line "<line>" <file>`,
+    inWorktree
+      ? 'You work in a git worktree of your own, on a branch for this step. Commit there; the diff is kept as proof when you say done.'
+      : '',
+    node.step.verify === undefined ? '' : `It will be checked by: ${node.step.verify.command}`,
+    `Note progress: gantry workspace progress ${where} "<text>"\nWhen it is done: gantry workspace done ${where} --output "<result>"\nIf you cannot do it: gantry workspace fail ${where} "<reason>"`,
+  ];
+  return parts.filter((part) => part.trim() !== '').join('\n\n');
+}
+
+export function reviewFor(run: Run, node: RunNode, valueFor: ValueFor, folder: string | null): string {
+  const where = `${node.dagId} ${node.nodeId}`;
+  const proven = [...node.proven].map((line) => `- ${line}`).join('\n');
+  const parts = [
+    `Check the step "${node.title}" of the run "${run.title}": ${node.assignee} says that it is done.`,
+    run.intent === '' ? '' : `What the run is for: ${run.intent}`,
+    fillIn(node.step.description, valueFor),
+    proven === '' ? '' : `These lines have a file as proof:\n${proven}`,
+    folder === null ? '' : `Its work lies in ${folder}. The diff: gantry agents diff ${node.assignee}`,
+    `See it: gantry workspace node ${where}\nWhen it holds: gantry workspace done ${where}\nWhen it does not: gantry workspace fail ${where} "<reason>"`,
+  ];
+  return parts.filter((part) => part.trim() !== '').join('\n\n');
+}
+
+export function cancelledFor(run: Run, node: RunNode): string {
+  return `The run "${run.title}" was cancelled. Stop working on its step "${node.title}" and confirm: gantry workspace fail ${node.dagId} ${node.nodeId} "stopped"`;
+}
+
+/** The page's part that says what is to be done (Markdown). */
+export function specOf(run: Run, node: RunNode, valueFor: ValueFor): string {
+  const { step } = node;
+  const code = (command: string) => `\`\`\`sh\n${command}\n\`\`\``;
+  const parts = [
+    node.depth === 0 && run.intent !== '' ? `## Intent\n\n${run.intent}` : '',
+    step.description === '' ? '' : `## What to do\n\n${fillIn(step.description, valueFor)}`,
+    step.command === undefined ? '' : `## Command\n\n${code(step.command)}`,
+    step.when === undefined ? '' : `## Condition\n\n\`${step.when}\``,
+    step.verify === undefined ? '' : `## Check\n\n${code(step.verify.command)}`,
+    step.proof.length === 0
+      ? ''
+      : `## Proof\n\n${step.proof.map((proof) => `- ${proof.line}${proof.required ? '' : ' (optional)'}`).join('\n')}`,
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+/** The page's part that says what is proven and what is not (Markdown). */
+export function proofOf(node: RunNode, lines: readonly { line: string; required: boolean }[]): string {
+  const missing = new Set(missingLines(node));
+  return lines
+    .map(
+      (proof) =>
+        `- [${node.proven.has(proof.line) ? 'x' : ' '}] ${proof.line}${missing.has(proof.line) ? ' (missing)' : ''}`,
+    )
+    .join('\n');
+}

@@ -1,0 +1,28 @@
+/**
+ * What a start finds (factory.md 5.2, 7 and 8): what worked is shown as interrupted and asked about, never done again by itself;
+ * what was assigned and perhaps not sent is sent with the same key; what waited goes on waiting. Pure but for the ways given.
+ */
+import type { Run, RunNode } from './model.ts';
+import { advance } from './rules.ts';
+import type { Work } from './work.ts';
+
+export interface RecoveryWays {
+  again(work: Work, node: RunNode): void;
+  requeue(run: Run): void;
+}
+
+export function recover(work: Work, ways: RecoveryWays): void {
+  const { run } = work;
+  // A verify command that was cut off is as unknown as the work itself; asked before the queue is filled.
+  for (const node of run.nodes.values()) {
+    const byUs = node.assignee === 'shell' || (node.status === 'checking' && node.cause !== 'reviewing');
+    if ((node.status === 'working' && node.assignee !== 'owner') || (node.status === 'checking' && byUs)) {
+      node.wakeAt = null;
+      const where = byUs ? ' What it printed lies in .gantry/ledger/running.' : '';
+      work.move(node, 'needs_you', 'interrupted', `Gantry ended during attempt ${node.attempt}.${where}`);
+    } else if (node.handed === 'sending') ways.again(work, node);
+    else if (node.status === 'blocked' && node.gate === 'waiting' && node.wakeAt === null) work.pollGate(node);
+  }
+  ways.requeue(run);
+  for (const node of run.nodes.values()) advance(work, node);
+}

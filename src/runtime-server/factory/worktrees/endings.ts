@@ -1,0 +1,251 @@
+/**
+ * The three ends of what a bot did on its branch: merged, kept, discarded. Each plans everything first, which is its dry run. Work
+ * that is in no other branch is never deleted: a discard sets it aside under a ref, and nothing resets or cleans a folder.
+ */
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { WorktreeEnding } from '../../../contracts/factory/worktree-routes.ts';
+import { complaint, type Git } from './git.ts';
+import { type Look, lookAt, treeOf } from './look.ts';
+import { branchOf } from './places.ts';
+
+/** The bot whose branch it is, and where. */
+export interface EndingBot {
+  readonly address: string;
+  readonly team: string;
+  readonly slug: string;
+  readonly root: string;
+  readonly checkout: string;
+  /** Its files may change at this moment. */
+  readonly busy: boolean;
+}
+
+export interface EndingRequest {
+  readonly commit?: string | undefined;
+  readonly as?: string | undefined;
+}
+
+/** What would be done, and the way to do it; `apply` answers the commit that it led to. */
+export interface PlannedEnding {
+  readonly plan: WorktreeEnding;
+  apply(): Promise<string>;
+}
+
+type Planner = (git: Git, bot: EndingBot, request: EndingRequest, now: number) => Promise<PlannedEnding>;
+
+export const planMerge: Planner = async (git, bot, request) => {
+  const look = await begin(git, bot);
+  const { into } = look;
+  if (into === null) {
+    throw refused(`No branch is checked out in ${look.main}.`, 'Check out the branch that is to have the work.');
+  }
+  const message = messageFor(look, bot, request);
+  await refuseDirty(git, look);
+  const tree = await treeOf(git, look);
+  // Of uncommitted work the commit that it would become, on no branch.
+  const tip = message === null ? look.head : await git.run(look.root, commitTree(bot, tree, look.head, message));
+  const trial = await git.try(look.main, ['merge-tree', '--write-tree', '--name-only', look.mainHead, tip]);
+  if (trial.exitCode !== 0) {
+    // First line the tree, then the files, then an empty line and what git says of them.
+    const files = trial.stdout.split('\n\n', 1)[0]?.split('\n').slice(1) ?? [];
+    const which = trial.exitCode === 1 && files.length > 0 ? `conflicts in ${few(files)}` : complaint(trial);
+    throw refused(
+      `${look.branch} cannot be merged into ${into}: ${which}.`,
+      `Have ${bot.address} merge ${into} into its branch, or merge it by hand in ${look.main}.`,
+    );
+  }
+  return {
+    plan: {
+      ...(await about(git, bot, look, tree)),
+      into,
+      keptAs: null,
+      steps: [...commitStep(look, message), `merge ${look.branch} into ${into} in ${look.main}`],
+    },
+    async apply() {
+      if (message !== null) await commitAll(git, bot, look, message);
+      const merged = await git.try(look.main, [
+        ...(await identity(git, look.main)),
+        'merge',
+        '--no-ff',
+        '--no-verify',
+        '-m',
+        `Merge ${look.branch} of ${bot.address}`,
+        look.branch ?? look.head,
+      ]);
+      if (merged.exitCode !== 0) {
+        await git.try(look.main, ['merge', '--abort']);
+        throw refused(
+          `${look.branch} could not be merged into ${into}: ${complaint(merged)}`,
+          `${look.main} is as it was. Look there, then try again.`,
+        );
+      }
+      return git.run(look.main, ['rev-parse', 'HEAD']);
+    },
+  };
+};
+
+export const planKeep: Planner = async (git, bot, request) => {
+  const look = await begin(git, bot);
+  refuseBusy(bot, 'kept');
+  const message = messageFor(look, bot, request);
+  const keptAs = request.as ?? look.branch ?? '';
+  if (request.as !== undefined && request.as !== look.branch) await refuseName(git, look, request.as);
+  const tree = await treeOf(git, look);
+  const fresh = await freshName(git, look, bot, keptAs);
+  const rename = keptAs === look.branch ? [] : [`call ${look.branch} ${keptAs}`];
+  return {
+    plan: {
+      ...(await about(git, bot, look, tree)),
+      into: null,
+      keptAs,
+      steps: [...commitStep(look, message), ...rename, freshStep(bot, fresh, look)],
+    },
+    async apply() {
+      if (message !== null) await commitAll(git, bot, look, message);
+      if (keptAs !== look.branch) await git.run(look.root, ['branch', '--move', keptAs]);
+      await git.run(look.root, ['switch', '--create', fresh, look.mainHead]);
+      return git.run(look.root, ['rev-parse', `refs/heads/${keptAs}`]);
+    },
+  };
+};
+
+export const planDiscard: Planner = async (git, bot, _request, now) => {
+  const look = await begin(git, bot);
+  refuseBusy(bot, 'discarded');
+  const branch = look.branch ?? '';
+  const stamp = new Date(now).toISOString().replace(/[-:]|\.\d+/g, '');
+  const keptAs = `refs/gantry/discarded/${branch}/${stamp}`;
+  const message = look.uncommitted.length === 0 ? null : `What ${bot.address} had not committed when it was discarded`;
+  const tree = await treeOf(git, look);
+  const fresh = await freshName(git, look, bot, branch);
+  return {
+    plan: {
+      ...(await about(git, bot, look, tree)),
+      into: null,
+      keptAs,
+      steps: [
+        ...commitStep(look, message),
+        `set ${branch} aside as ${keptAs}`,
+        freshStep(bot, fresh, look),
+        `remove the name ${branch}`,
+      ],
+    },
+    async apply() {
+      if (message !== null) await commitAll(git, bot, look, message);
+      const tip = await git.run(look.root, ['rev-parse', 'HEAD']);
+      await git.run(look.root, ['update-ref', keptAs, tip, '']);
+      await git.run(look.root, ['switch', '--create', fresh, look.mainHead]);
+      // Only a name: its commits are under the ref that was made before.
+      await git.run(look.root, ['update-ref', '-d', `refs/heads/${branch}`, tip]);
+      return tip;
+    },
+  };
+};
+
+/** What each of them needs: a branch with something on it. */
+async function begin(git: Git, bot: EndingBot): Promise<Look & { readonly branch: string }> {
+  const look = await lookAt(git, bot.root, bot.checkout);
+  const { branch } = look;
+  if (branch === null) {
+    throw refused(
+      `${bot.root} is on no branch: ${bot.address} is in the middle of a rebase, or checked out a commit.`,
+      'Have it finish, or check out a branch there.',
+    );
+  }
+  if (look.ahead === 0 && look.uncommitted.length === 0) {
+    throw refused(
+      `${branch} of ${bot.address} holds nothing that ${look.into ?? 'the checkout'} has not.`,
+      'There is nothing to do.',
+    );
+  }
+  return { ...look, branch };
+}
+
+/** Message of the commit that has to be made first, or null when everything is committed. */
+function messageFor(look: Look, bot: EndingBot, request: EndingRequest): string | null {
+  if (look.uncommitted.length === 0) return null;
+  if (request.commit === undefined) {
+    throw refused(
+      `${bot.address} has uncommitted work in ${look.root}: ${few(look.uncommitted)}.`,
+      'Give a message to commit it under (--commit "<message>"), or have the bot commit it.',
+    );
+  }
+  refuseBusy(bot, 'committed');
+  return request.commit;
+}
+
+function refuseBusy(bot: EndingBot, what: string): void {
+  if (!bot.busy) return;
+  throw refused(`${bot.address} is at work: its files cannot be ${what} now.`, 'Wait until it is idle, or stop it.');
+}
+
+async function refuseDirty(git: Git, look: Look): Promise<void> {
+  const status = await git.run(look.main, ['status', '--porcelain', '-z', '--untracked-files=no', '--no-renames']);
+  const dirty = status.split('\0').flatMap((line) => (line === '' ? [] : [line.slice(3)]));
+  if (dirty.length === 0) return;
+  throw refused(
+    `${look.main} has uncommitted changes of its own: ${few(dirty)}.`,
+    'Commit or stash them there first, so that nothing of yours is mixed in.',
+  );
+}
+
+async function refuseName(git: Git, look: Look, name: string): Promise<void> {
+  const good = await git.try(look.root, ['check-ref-format', '--branch', name]);
+  if (good.exitCode !== 0) {
+    throw new AppError('usage', `${JSON.stringify(name)} cannot be the name of a branch.`, 'Give another one.');
+  }
+  const there = await git.try(look.root, ['rev-parse', '--verify', '--quiet', `refs/heads/${name}`]);
+  if (there.exitCode === 0) throw refused(`There is a branch ${name} already.`, 'Give another name.');
+}
+
+/** A branch for the bot to go on with that no other work stands on. */
+async function freshName(git: Git, look: Look, bot: EndingBot, kept: string): Promise<string> {
+  const plain = branchOf(bot.team, bot.slug);
+  const used = await git.run(look.root, ['for-each-ref', '--format=%(refname:short)', `refs/heads/${plain}*`]);
+  const names = new Set([...used.split('\n'), kept]);
+  let name = plain;
+  for (let number = 2; names.has(name); number += 1) name = `${plain}-${number}`;
+  return name;
+}
+
+async function about(
+  git: Git,
+  bot: EndingBot,
+  look: Look & { readonly branch: string },
+  tree: string,
+): Promise<Pick<WorktreeEnding, 'agent' | 'branch' | 'commits' | 'files'>> {
+  const names = await git.run(look.root, ['diff', '--name-only', '-z', '--no-ext-diff', look.base, tree]);
+  const files = names.split('\0').filter((name) => name !== '').length;
+  const commits = look.ahead + (look.uncommitted.length === 0 ? 0 : 1);
+  return { agent: bot.address, branch: look.branch, commits, files };
+}
+
+async function commitAll(git: Git, bot: EndingBot, look: Look, message: string): Promise<void> {
+  await git.run(look.root, ['add', '--all']);
+  await git.run(look.root, [...authorOf(bot), 'commit', '--no-verify', '--quiet', '-m', message]);
+}
+
+function commitTree(bot: EndingBot, tree: string, parent: string, message: string): string[] {
+  return [...authorOf(bot), 'commit-tree', tree, '-p', parent, '-m', message];
+}
+
+const authorOf = (bot: EndingBot) => ['-c', `user.name=${bot.address}`, '-c', 'user.email=bot@gantry.invalid'];
+
+/** The person's own name on a merge; Gantry's where git knows none. */
+async function identity(git: Git, folder: string): Promise<string[]> {
+  const known = await git.try(folder, ['config', 'user.email']);
+  return known.exitCode === 0 ? [] : ['-c', 'user.name=Gantry', '-c', 'user.email=gantry@gantry.invalid'];
+}
+
+const commitStep = (look: Look, message: string | null): string[] =>
+  message === null ? [] : [`commit ${look.uncommitted.length} changed files: ${message.split('\n', 1)[0]}`];
+const freshStep = (bot: EndingBot, name: string, look: Look): string =>
+  `put ${bot.address} on the new branch ${name} from ${look.into ?? look.mainHead.slice(0, 12)}`;
+
+function few(names: readonly string[]): string {
+  const shown = names.slice(0, 5).join(', ');
+  return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown;
+}
+
+function refused(fact: string, action: string): AppError {
+  return new AppError('refused', fact, action, { status: 409 });
+}

@@ -1,0 +1,203 @@
+/**
+ * Worktrees of bots (`worktree: true` in a team file): each has a folder and a branch of its own, named after bot and node; what is
+ * on it is shown as a diff, and merged, kept or discarded by a person. Composes the parts; must not know panes or runs.
+ */
+import { join, relative, sep } from 'node:path';
+import { AppError } from '../../../contracts/common/errors.ts';
+import {
+  mostPatch,
+  type WorktreeDiff,
+  type WorktreeEnd,
+  type WorktreeEnding,
+} from '../../../contracts/factory/worktree-routes.ts';
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Ledger } from '../../../kit/ledger/ledger.ts';
+import type { Store } from '../../../kit/store/store.ts';
+import { type EndingRequest, planDiscard, planKeep, planMerge } from './endings.ts';
+import { createGit } from './git.ts';
+import { changesOf, lookAt, treeOf } from './look.ts';
+import { branchOf, createPlaces, nodeBranch, type Place } from './places.ts';
+
+/** A bot as worktrees see it. */
+export interface WorktreeBot {
+  readonly id: string;
+  readonly address: string;
+  readonly team: string;
+  readonly slug: string;
+  /** Folder that its team file names; null when the file has no worktree for it. */
+  readonly cwd: string | null;
+  /** It is in a turn: its files may change at any moment. */
+  readonly busy: boolean;
+}
+
+/** What starting a team needs. */
+export interface Worktrees {
+  /** Folder that the bot will work in. `usage` when `cwd` is in no git repository with a commit. */
+  check(cwd: string, team: string, slug: string): Promise<string>;
+  /** Makes the worktree on branch `gantry/<team>/<slug>` unless it is there. */
+  create(cwd: string, team: string, slug: string): Promise<void>;
+}
+
+export interface WorktreeService {
+  /** `not_found` for a bot that has no worktree. */
+  diff(id: string): Promise<WorktreeDiff>;
+  end(
+    how: WorktreeEnd,
+    id: string,
+    request: EndingRequest & { readonly dryRun?: boolean | undefined },
+    by: { readonly actor: string; readonly surface: string },
+  ): Promise<{ done: WorktreeEnding & { head: string } } | { dryRun: true; plan: WorktreeEnding }>;
+  /** Puts the bot on the branch of the node that it is about to get. What it holds already goes along, never away. */
+  takeUp(address: string, node: { readonly stepId: string; readonly nodeId: string }): Promise<void>;
+  /** Whether the bot works in a worktree, made or not. */
+  has(address: string): boolean;
+  /** Where commands that concern the bot's work run: its worktree's copy of the workspace; null without a worktree. */
+  folderOf(address: string): string | null;
+  /** Everything that the bot changed, as a unified diff; null without a worktree or without a change. */
+  patchOf(address: string): Promise<string | null>;
+}
+
+export interface WorktreeDeps {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly home: string;
+  readonly workspace: string;
+  /** By agent id or address; null for one that does not exist. */
+  readonly findBot: (idOrAddress: string) => WorktreeBot | null;
+}
+
+/** What a proof may hold at most, characters: below the limit of proofs whatever the script. */
+const mostProof = 6_000_000;
+
+export function createWorktrees(deps: WorktreeDeps): Worktrees & WorktreeService {
+  const git = createGit();
+  const places = createPlaces({ home: deps.home, git });
+  /** Changes of one repository come one after the other. */
+  const busy = new Map<string, Promise<unknown>>();
+
+  async function alone<T>(place: Place, task: () => Promise<T>): Promise<T> {
+    const mine = (busy.get(place.top) ?? Promise.resolve()).then(task, task);
+    busy.set(place.top, mine);
+    try {
+      return await mine;
+    } finally {
+      if (busy.get(place.top) === mine) busy.delete(place.top);
+    }
+  }
+
+  const placeOf = (bot: WorktreeBot | null): Place | null =>
+    bot === null || bot.cwd === null ? null : places.find(bot.cwd, bot.team, bot.slug);
+
+  function known(id: string): { bot: WorktreeBot; place: Place } {
+    const bot = deps.findBot(id);
+    const place = placeOf(bot);
+    if (bot !== null && place !== null) return { bot, place };
+    if (bot === null || bot.cwd === null) {
+      const action = 'Write worktree: true for it in its team file.';
+      throw new AppError('not_found', `${bot?.address ?? id} has no worktree.`, action);
+    }
+    const left = places.leftOf(bot.team, bot.slug);
+    if (left === null) {
+      const action = 'It is made when the bot is started.';
+      throw new AppError('not_found', `The worktree of ${bot.address} has not been made yet.`, action);
+    }
+    throw new AppError(
+      'refused',
+      `${bot.cwd} is not the git repository any more that the worktree ${left} belongs to.`,
+      'Put the repository back where it was; the files of the worktree are still there.',
+      { status: 409 },
+    );
+  }
+
+  return {
+    check: places.check,
+    create: places.create,
+
+    async diff(id) {
+      const { bot, place } = known(id);
+      const look = await lookAt(git, place.root, place.top);
+      const changes = await changesOf(git, place.root, look.base, await treeOf(git, look), mostPatch);
+      return {
+        agent: bot.address,
+        path: place.root,
+        branch: look.branch ?? look.head,
+        into: look.into,
+        base: look.base,
+        head: look.head,
+        ahead: look.ahead,
+        behind: look.behind,
+        uncommitted: look.uncommitted.length,
+        ...changes,
+      };
+    },
+
+    async end(how, id, request, by) {
+      const { bot, place } = known(id);
+      const planner = { merge: planMerge, keep: planKeep, discard: planDiscard }[how];
+      const subject = { ...bot, root: place.root, checkout: place.top };
+      return alone(place, async () => {
+        const { plan, apply } = await planner(git, subject, request, deps.clock.now());
+        if (request.dryRun === true) return { dryRun: true as const, plan };
+        const done = { ...plan, head: await apply() };
+        const type = { merge: 'worktree.merged', keep: 'worktree.kept', discard: 'worktree.discarded' }[how];
+        const { agent, branch, into, keptAs, head, commits, files } = done;
+        await deps.store.write((tx) =>
+          deps.ledger.append(tx, {
+            type,
+            subject: `agent:${bot.id}`,
+            actor: by.actor,
+            surface: by.surface,
+            body: { v: 1, agent, branch, into, keptAs, head, commits, files },
+          }),
+        );
+        return { done };
+      });
+    },
+
+    async takeUp(address, node) {
+      const bot = deps.findBot(address);
+      if (bot === null || bot.cwd === null) return;
+      // A bot without a pane gets its folder with its first work.
+      if (placeOf(bot) === null) await places.create(bot.cwd, bot.team, bot.slug);
+      const place = placeOf(bot);
+      if (place === null) return;
+      const branch = nodeBranch(bot.team, bot.slug, node);
+      await alone(place, async () => {
+        const look = await lookAt(git, place.root, place.top);
+        if (look.branch === branch || look.branch === null) return;
+        const clean = look.uncommitted.length === 0;
+        const there = await git.try(place.root, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
+        if (there.exitCode === 0) {
+          // Back to what it did for this node before; uncommitted work of another node stays where it is.
+          if (clean && !bot.busy) await git.run(place.root, ['switch', branch]);
+          return;
+        }
+        const fresh = clean && look.ahead === 0 && !bot.busy;
+        await git.run(place.root, ['switch', '--create', branch, ...(fresh ? [look.mainHead] : [])]);
+        // The one that it leaves holds nothing that the checkout has not: only a name is given up.
+        if (fresh && look.branch.startsWith(branchOf(bot.team, bot.slug))) {
+          await git.run(place.root, ['update-ref', '-d', `refs/heads/${look.branch}`, look.head]);
+        }
+      });
+    },
+
+    has: (address) => deps.findBot(address)?.cwd != null,
+
+    folderOf(address) {
+      const place = placeOf(deps.findBot(address));
+      if (place === null) return null;
+      const way = relative(place.top, deps.workspace);
+      const outside = way === '..' || way.startsWith(`..${sep}`);
+      return join(place.root, outside ? place.inside : way);
+    },
+
+    async patchOf(address) {
+      const place = placeOf(deps.findBot(address));
+      if (place === null) return null;
+      const look = await lookAt(git, place.root, place.top);
+      const { patch } = await changesOf(git, place.root, look.base, await treeOf(git, look), mostProof);
+      return patch === '' ? null : patch;
+    },
+  };
+}

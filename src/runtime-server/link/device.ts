@@ -1,0 +1,53 @@
+/**
+ * This computer's identity towards a cloud (interface.md "Authentication", E; gaps.md "Pairing file"): a device token, made at the
+ * first start and kept sealed in `runtime.db`. Both directions are signed with the key made from it. Must not know routes.
+ */
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Sealer } from '../../kit/secrets/sealer.ts';
+import { newToken } from '../../kit/secrets/token-file.ts';
+import type { Migration, Store } from '../../kit/store/store.ts';
+
+export const deviceMigrations: readonly Migration[] = [
+  {
+    area: 'link',
+    number: 1,
+    name: 'device',
+    sql: `
+      CREATE TABLE device (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        computer_id TEXT NOT NULL,
+        token TEXT NOT NULL,
+        made_at INTEGER NOT NULL
+      ) STRICT;
+    `,
+  },
+];
+
+export interface DeviceDeps {
+  readonly store: Store;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly computerId: string;
+  readonly log: { warn(message: string): void };
+}
+
+/** The device token, made when there is none, and anew when the master key that sealed it is gone: pairing has to be repeated. */
+export async function ensureDeviceToken({ store, sealer, clock, computerId, log }: DeviceDeps): Promise<string> {
+  const place = `device|token|${computerId}`;
+  return store.write((tx) => {
+    const row = tx.get<{ token: string }>('SELECT token FROM device WHERE one = 1 AND computer_id = ?', computerId);
+    if (row !== undefined) {
+      try {
+        return sealer.open(place, row.token);
+      } catch {
+        log.warn(
+          'The identity of this computer could not be opened: the master key is another one. It gets a new one.',
+        );
+      }
+    }
+    const token = newToken();
+    const sql = 'INSERT OR REPLACE INTO device (one, computer_id, token, made_at) VALUES (1, ?, ?, ?)';
+    tx.run(sql, computerId, sealer.seal(place, token), clock.now());
+    return token;
+  });
+}

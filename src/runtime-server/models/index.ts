@@ -1,0 +1,98 @@
+/**
+ * Models: which ones can be asked, over which wire, at which price, and the one loop over them (architecture.md 13).
+ * No SDK is loaded before the first request: a start without hosted bots pays nothing for them. Must not know bots or tools.
+ */
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { Tx } from '../../kit/store/store.ts';
+import { createAnthropic } from './anthropic.ts';
+import {
+  type CreatePort,
+  type Endpoint,
+  type EndpointFacts,
+  type Found,
+  findEndpoint,
+  listEndpoints,
+  type Target,
+} from './endpoints.ts';
+import { createGoogle } from './google.ts';
+import { type LoopDeps, runTurn, type Turn, type TurnEnd, type TurnHooks, type TurnLimits } from './loop.ts';
+import type { Wire } from './model.ts';
+import { createOpenAi } from './openai.ts';
+import { costOf, createPriceOf, type Price } from './prices.ts';
+import { recordSpend, type Spend, type SpendSum, sumSpend } from './spend.ts';
+
+export { modelMigrations } from './migrations.ts';
+
+/** `models` of settings.json. */
+export interface ModelSettings {
+  readonly endpoints?: Readonly<Record<string, Endpoint>> | undefined;
+  readonly prices?: Readonly<Record<string, Price>> | undefined;
+  readonly limits?: (Partial<TurnLimits> & { readonly dailyUsd?: number | null | undefined }) | undefined;
+  readonly maxOutputTokens?: number | undefined;
+}
+
+export interface Models {
+  /** Where this model is asked, or what has to be set first. */
+  find(model: string): Found;
+  /** Where can be asked, for `doctor`. */
+  endpoints(): readonly EndpointFacts[];
+  /** Whether its price is known. */
+  priced(model: string): boolean;
+  /** Writes down what a request cost, millionths of a dollar; null: the price is not known. */
+  record(tx: Tx, request: Omit<Spend, 'microUsd'>): number | null;
+  /** What a bot (null: all) spent from `since` on. */
+  spent(tx: Pick<Tx, 'get'>, agentId: string | null, since: number): SpendSum;
+  readonly limits: TurnLimits;
+  /** Dollars a bot may spend a day (UTC); null: no limit. */
+  readonly dailyUsd: number | null;
+  /** Longest answer, tokens, where the wire wants one. */
+  readonly maxOutputTokens: number;
+  run(target: Target, turn: Omit<Turn, 'wire' | 'model'>, hooks: TurnHooks): Promise<TurnEnd>;
+}
+
+export interface ModelsDeps {
+  readonly settings?: ModelSettings | undefined;
+  /** Gantry's own environment: the keys are in it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: () => number;
+}
+
+const defaults = {
+  limits: { steps: 60, tokens: 2_000_000, minutes: 30, usd: null } satisfies TurnLimits,
+  maxOutputTokens: 16_000,
+};
+
+const adapters: Readonly<Record<Wire, CreatePort>> = {
+  anthropic: createAnthropic,
+  openai: createOpenAi,
+  google: createGoogle,
+};
+
+export function createModels(deps: ModelsDeps): Models {
+  const { settings = {}, clock, timers, random } = deps;
+  const given = Object.fromEntries(Object.entries(settings.limits ?? {}).filter(([, value]) => value !== undefined));
+  const priceOf = createPriceOf(settings.prices);
+  const { dailyUsd = null, ...limits } = { ...defaults.limits, ...given } as TurnLimits & { dailyUsd?: number | null };
+  return {
+    find: (model) => findEndpoint(model, deps.env, settings.endpoints),
+    endpoints: () => listEndpoints(deps.env, settings.endpoints),
+    priced: (model) => priceOf(model) !== null,
+    record(tx, request) {
+      const microUsd = costOf(request.usage, priceOf(request.model));
+      recordSpend(tx, { ...request, microUsd });
+      return microUsd;
+    },
+    spent: sumSpend,
+    limits,
+    dailyUsd,
+    maxOutputTokens: settings.maxOutputTokens ?? defaults.maxOutputTokens,
+    run(target, turn, hooks) {
+      const port = adapters[target.wire]({ target, clock });
+      const loop: LoopDeps = { port, clock, timers, random };
+      return runTurn(loop, { ...turn, wire: target.wire, model: target.model }, hooks);
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/** What models cost, one row a request. Times are milliseconds since the epoch, costs millionths of a dollar; null: not known. */
+import type { Migration } from '../../kit/store/store.ts';
+
+export const modelMigrations: readonly Migration[] = [
+  {
+    area: 'models',
+    number: 1,
+    name: 'spend',
+    sql: `
+CREATE TABLE model_spend (
+  id TEXT PRIMARY KEY,
+  at INTEGER NOT NULL,
+  agent_id TEXT NOT NULL,
+  run_id TEXT,
+  wire TEXT NOT NULL,
+  model TEXT NOT NULL,
+  input INTEGER NOT NULL,
+  cached_input INTEGER NOT NULL,
+  cache_write INTEGER NOT NULL,
+  output INTEGER NOT NULL,
+  micro_usd INTEGER
+) STRICT;
+CREATE INDEX model_spend_agent ON model_spend (agent_id, at);
+CREATE INDEX model_spend_at ON model_spend (at);
+`,
+  },
+];

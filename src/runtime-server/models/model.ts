@@ -1,0 +1,113 @@
+/**
+ * One conversation with a model in words of no vendor: what is said, which tools are called, what it cost, how it can fail.
+ * Each adapter (`anthropic.ts`, `openai.ts`, `google.ts`) translates this to one wire and back, and does nothing else.
+ * First user: hosted bots; second: computer-use runs. Must not know bots, tools or stores.
+ */
+export const wires = ['anthropic', 'openai', 'google'] as const;
+export type Wire = (typeof wires)[number];
+
+export interface ToolOffer {
+  /** With a dot (`file.read`); adapters write `_` for it where a wire takes no dots. */
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of an object. */
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+  /** Why the input could not be read: then it is never carried out. */
+  readonly problem?: string;
+}
+
+export interface ToolResult {
+  readonly callId: string;
+  readonly name: string;
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+export type Message =
+  | { readonly role: 'user'; readonly text: string }
+  | {
+      readonly role: 'assistant';
+      readonly text: string;
+      readonly calls: readonly ToolCall[];
+      /** As the wire gave it: signatures in it must come back unchanged, and only on the same wire. */
+      readonly native?: { readonly wire: Wire; readonly content: unknown };
+    }
+  | { readonly role: 'tools'; readonly results: readonly ToolResult[] };
+
+/** Tokens. `input` is without what was read from or written to a cache. */
+export interface Usage {
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly cacheWrite: number;
+  readonly output: number;
+}
+
+export const noUsage: Usage = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0 };
+
+export interface Ask {
+  readonly model: string;
+  readonly system: string;
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolOffer[];
+  readonly maxOutputTokens: number;
+  readonly signal: AbortSignal;
+  /** The model has taken the request: its answer has begun. */
+  readonly onStart: () => void;
+}
+
+export interface Answer {
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+  /** `length`: cut off at the longest answer; its calls may be incomplete and are never carried out. */
+  readonly stop: 'end' | 'tools' | 'length' | 'refusal';
+  /** Null where the server did not say. */
+  readonly usage: Usage | null;
+  readonly native: unknown;
+}
+
+/** One vendor's wire. Tries once: whoever asks decides about another time. Fails with {@link ModelFault}. */
+export interface ModelPort {
+  ask(ask: Ask): Promise<Answer>;
+}
+
+/**
+ * key: refused or missing credential · limit: 429 · overloaded: the service cannot now · unreachable: no connection, no answer ·
+ * cut: the answer ended in its middle · garbage: not this wire · unknown_model · invalid: this request can never be taken ·
+ * stopped: by us.
+ */
+export type FaultKind =
+  | 'key'
+  | 'limit'
+  | 'overloaded'
+  | 'unreachable'
+  | 'cut'
+  | 'garbage'
+  | 'unknown_model'
+  | 'invalid'
+  | 'stopped';
+
+export class ModelFault extends Error {
+  readonly kind: FaultKind;
+  /** When the service says that it takes requests again, milliseconds since the epoch. */
+  readonly retryAt: number | null;
+
+  constructor(kind: FaultKind, fact: string, options: { retryAt?: number | null; cause?: unknown } = {}) {
+    super(fact, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ModelFault';
+    this.kind = kind;
+    this.retryAt = options.retryAt ?? null;
+  }
+}
+
+export const wireName = (name: string): string => name.replaceAll('.', '_');
+
+/** The offered name behind a name on the wire; an unknown one stays as it came, and is answered as unknown. */
+export function offeredName(tools: readonly ToolOffer[], onWire: string): string {
+  return tools.find((tool) => wireName(tool.name) === onWire)?.name ?? onWire;
+}

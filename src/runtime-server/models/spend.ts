@@ -1,0 +1,58 @@
+/** Rows of what was spent, and their sums (gaps.md D, "Usage": a runtime reports model spend). Must not know prices or bots. */
+import type { Tx } from '../../kit/store/store.ts';
+import type { Usage, Wire } from './model.ts';
+
+export interface Spend {
+  readonly id: string;
+  readonly at: number;
+  readonly agentId: string;
+  /** The record of the run that it belongs to. */
+  readonly runId: string | null;
+  readonly wire: Wire;
+  readonly model: string;
+  readonly usage: Usage;
+  readonly microUsd: number | null;
+}
+
+export function recordSpend(tx: Tx, spend: Spend): void {
+  tx.run(
+    `INSERT INTO model_spend (id, at, agent_id, run_id, wire, model, input, cached_input, cache_write, output, micro_usd)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    spend.id,
+    spend.at,
+    spend.agentId,
+    spend.runId,
+    spend.wire,
+    spend.model,
+    spend.usage.input,
+    spend.usage.cachedInput,
+    spend.usage.cacheWrite,
+    spend.usage.output,
+    spend.microUsd,
+  );
+}
+
+export interface SpendSum {
+  readonly requests: number;
+  readonly input: number;
+  readonly output: number;
+  /** Of the requests whose price is known. */
+  readonly microUsd: number;
+  /** Requests whose price is not known. */
+  readonly unpriced: number;
+}
+
+/** `agentId` null: of all bots. From `since` on, milliseconds since the epoch. */
+export function sumSpend(tx: Pick<Tx, 'get'>, agentId: string | null, since: number): SpendSum {
+  const row = tx.get<{ requests: number; input: number; output: number; micro_usd: number; unpriced: number }>(
+    `SELECT COUNT(*) AS requests, COALESCE(SUM(input + cached_input + cache_write), 0) AS input,
+       COALESCE(SUM(output), 0) AS output, COALESCE(SUM(micro_usd), 0) AS micro_usd,
+       COALESCE(SUM(micro_usd IS NULL), 0) AS unpriced
+     FROM model_spend WHERE at >= ? AND (? IS NULL OR agent_id = ?)`,
+    since,
+    agentId,
+    agentId,
+  );
+  const { requests = 0, input = 0, output = 0, micro_usd: microUsd = 0, unpriced = 0 } = row ?? {};
+  return { requests, input, output, microUsd, unpriced };
+}

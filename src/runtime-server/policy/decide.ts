@@ -1,0 +1,57 @@
+/**
+ * What may be done: the person's rules first, then the defaults, both within the mode (gaps.md C "policy.yaml", D "Default
+ * policy"). A mode can narrow what a rule allows, and never lifts a rule. Pure. Must not know files.
+ */
+import { posix } from 'node:path';
+import type { PolicyRule } from './file.ts';
+import type { PolicyAction, PolicyMode, PolicyVerdict } from './policy.ts';
+import { type ActionClass, classOf, nameOf } from './risk.ts';
+
+/** Where a rule stands, as a person finds it: `.gantry/policy.yaml line 4`. */
+export interface Rules {
+  readonly rules: readonly PolicyRule[];
+  /** The file cannot be read whole: no rule of it allows, and no mode lifts a question. */
+  readonly broken: string | null;
+}
+
+/** A file here tells Gantry, git or an editor what to run: a general rule or mode does not open it. */
+const guarded = /^(?:\.gantry|\.git)(?:\/|$)/i;
+
+export function decide({ rules, broken }: Rules, given: PolicyAction, mode: PolicyMode | null): PolicyVerdict {
+  const action = given.path === undefined ? given : { ...given, path: posix.normalize(given.path) };
+  const kind = classOf(action);
+  const isGuarded = kind !== 'observe' && action.path !== undefined && guarded.test(action.path);
+  if (broken !== null) {
+    return kind === 'observe' ? byDefault(action, kind, null) : { verdict: 'ask', rule: broken };
+  }
+  const rule = rules.find((one) => one.matches(action) && !(isGuarded && one.then === 'allow' && !one.namesGuarded));
+  if (rule?.then === 'deny') return { verdict: 'deny', rule: rule.name };
+  if (mode === 'PLAN_ONLY' && kind !== 'observe') {
+    return { verdict: 'deny', rule: 'mode PLAN_ONLY: it may look, not act' };
+  }
+  if (rule !== undefined) return { verdict: rule.then, rule: rule.name };
+  if (isGuarded) return { verdict: 'ask', rule: `default: changes in ${action.path?.split('/')[0]} ask` };
+  return byDefault(action, kind, mode);
+}
+
+function byDefault(action: PolicyAction, kind: ActionClass, mode: PolicyMode | null): PolicyVerdict {
+  const allow = (rule: string): PolicyVerdict => ({ verdict: 'allow', rule });
+  const ask = (rule: string): PolicyVerdict => ({ verdict: 'ask', rule });
+  if (mode === 'BYPASS_PERMISSIONS') return allow('mode BYPASS_PERMISSIONS');
+  const outside = action.path !== undefined && isOutside(action.path);
+  if (kind === 'observe') {
+    return outside && action.bot !== null
+      ? ask('default: looking outside the workspace asks')
+      : allow('default: looking is free');
+  }
+  if (mode === 'ACCEPT_EDITS' && nameOf(action) === 'file.write' && action.path !== undefined && !outside) {
+    return allow('mode ACCEPT_EDITS');
+  }
+  if (kind === 'risky') return ask('default: what cannot be taken back asks');
+  if (action.bot === null && mode === null) return allow('default: a person may act');
+  return ask('default: acting asks');
+}
+
+function isOutside(path: string): boolean {
+  return /^(?:[/\\~]|[A-Za-z]:)/.test(path) || path.split(/[/\\]/).includes('..');
+}

@@ -1,0 +1,160 @@
+/**
+ * Reads the text of `.gantry/policy.yaml`: rules in their order, or every problem at once with path and line (gaps.md C
+ * "policy.yaml"). Pure. Must not know where the file lies.
+ */
+import { type Document, isMap, isNode, isPair, isScalar, LineCounter, parseDocument } from 'yaml';
+import { z } from 'zod';
+import { compileGlob } from './glob.ts';
+import type { PolicyAction, PolicyProblem, Verdict } from './policy.ts';
+import { nameOf } from './risk.ts';
+
+/** Written by hand; anything larger is a mistake. Bytes. */
+export const largestPolicyFile = 256 * 1024;
+export const policyFile = '.gantry/policy.yaml';
+
+const Glob = z.string().min(1).max(500);
+const Rule = z.strictObject({
+  when: z.strictObject({
+    tool: Glob.optional(),
+    member: Glob.optional(),
+    bot: Glob.optional(),
+    path: Glob.optional(),
+    host: Glob.optional(),
+    command: Glob.optional(),
+  }),
+  // biome-ignore lint/suspicious/noThenProperty: the file's own word (gaps.md C "policy.yaml").
+  then: z.enum(['allow', 'ask', 'deny']),
+  reason: z.string().max(500).optional(),
+});
+export const PolicyFile = z.strictObject({ rules: z.array(Rule).max(1000) });
+
+export interface PolicyRule {
+  matches(action: PolicyAction): boolean;
+  readonly then: Verdict;
+  /** `.gantry/policy.yaml line 4: no pushes` */
+  readonly name: string;
+  /** Its path names `.gantry` or `.git`: a rule about everything does not open those. */
+  readonly namesGuarded: boolean;
+}
+
+export type ReadPolicy =
+  | { readonly ok: true; readonly rules: readonly PolicyRule[] }
+  | { readonly ok: false; readonly problems: readonly PolicyProblem[] };
+
+export function readPolicy(text: string): ReadPolicy {
+  if (Buffer.byteLength(text) > largestPolicyFile) {
+    return bad([{ path: '', line: 1, message: `policy.yaml has more than ${largestPolicyFile} bytes.` }]);
+  }
+  const counter = new LineCounter();
+  const document = parseDocument(text, { lineCounter: counter, prettyErrors: false, stringKeys: true });
+  if (document.errors.length > 0) {
+    return bad(
+      document.errors.map((error) => ({
+        path: '',
+        line: counter.linePos(error.pos[0]).line,
+        message: `Not readable as YAML: ${error.message}`,
+      })),
+    );
+  }
+  let raw: unknown;
+  try {
+    raw = document.toJS({ maxAliasCount: 100 }) ?? { rules: [] };
+  } catch (error) {
+    return bad([{ path: '', line: 1, message: `Not readable as YAML: ${(error as Error).message}` }]);
+  }
+  const lineOf = (path: readonly PropertyKey[]) => findLine(document, counter, path);
+  const parsed = PolicyFile.safeParse(raw);
+  if (!parsed.success) {
+    return bad(
+      parsed.error.issues.flatMap((issue) => {
+        const keys = issue.code === 'unrecognized_keys' ? issue.keys : [null];
+        return keys.map((key) => {
+          const path = key === null ? issue.path : [...issue.path, key];
+          const message = key === null ? `${issue.message}.` : `There is no field "${key}".`;
+          return { path: showPath(path), line: lineOf(path), message };
+        });
+      }),
+    );
+  }
+  const problems: PolicyProblem[] = [];
+  const rules = parsed.data.rules.flatMap((rule, index) => {
+    const path = ['rules', index];
+    const line = lineOf(path);
+    if (Object.keys(rule.when).length === 0) {
+      problems.push({
+        path: showPath([...path, 'when']),
+        line,
+        message: 'It matches nothing: name at least one of its fields.',
+      });
+      return [];
+    }
+    try {
+      return [toRule(rule, line)];
+    } catch (error) {
+      problems.push({ path: showPath([...path, 'when']), line, message: (error as Error).message });
+      return [];
+    }
+  });
+  return problems.length > 0 ? bad(problems) : { ok: true, rules };
+}
+
+function toRule({ when, then: verdict, reason }: z.infer<typeof Rule>, line: number): PolicyRule {
+  const words = (glob: string | undefined) => (glob === undefined ? null : compileGlob(glob, 'words'));
+  const [tool, member, bot, host, command] = [
+    when.tool,
+    when.member,
+    when.bot,
+    when.host?.toLowerCase(),
+    when.command,
+  ].map(words);
+  const path = when.path === undefined ? null : compileGlob(when.path.replace(/^\.\//, ''), 'path');
+  const named = reason === undefined ? '' : `: ${reason}`;
+  return {
+    // biome-ignore lint/suspicious/noThenProperty: the file's own word.
+    then: verdict,
+    name: `${policyFile} line ${line}${named}`,
+    namesGuarded: /^(?:\.\/)?\.(?:git|gantry)(?:\/|$)/.test(when.path ?? ''),
+    matches(action) {
+      const name = nameOf(action);
+      const [family = name, ...rest] = name.split('.');
+      if (tool != null && !tool.test(name) && !tool.test(family)) return false;
+      if (member != null && !member.test(rest.join('.'))) return false;
+      if (bot != null && !isBot(bot, action.bot)) return false;
+      if (path !== null && (action.path === undefined || !path.test(action.path.replace(/^\.\//, '')))) return false;
+      if (host != null && !host.test(action.host?.toLowerCase() ?? '\n')) return false;
+      return command == null || (action.command !== undefined && command.test(action.command.trim()));
+    },
+  };
+}
+
+/** By address or by slug. A rule about bots is never about a person. */
+function isBot(glob: RegExp, bot: string | null): boolean {
+  return bot !== null && (glob.test(bot) || glob.test(bot.split('@')[0]!));
+}
+
+function bad(problems: readonly PolicyProblem[]): ReadPolicy {
+  return { ok: false, problems };
+}
+
+/** The line of the nearest thing on the path that the file has. */
+function findLine(document: Document, counter: LineCounter, path: readonly PropertyKey[]): number {
+  for (let length = path.length; length > 0; length -= 1) {
+    const part = path.slice(0, length) as (string | number)[];
+    const last = part.at(-1);
+    const parent = document.getIn(part.slice(0, -1), true) ?? document.contents;
+    const pair = isMap(parent)
+      ? parent.items.find((item) => isPair(item) && isScalar(item.key) && item.key.value === last)
+      : undefined;
+    const node = pair?.key ?? document.getIn(part, true);
+    if (isNode(node) && node.range) return counter.linePos(node.range[0]).line;
+  }
+  return 1;
+}
+
+/** `rules[2].when.path` */
+function showPath(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === 'number') return `${text}[${part}]`;
+    return text === '' ? String(part) : `${text}.${String(part)}`;
+  }, '');
+}

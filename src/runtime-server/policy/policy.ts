@@ -1,0 +1,39 @@
+/**
+ * What the one policy answers (architecture.md 13; gaps.md C "policy.yaml", D "Default policy"). Whoever asks declares
+ * `Pick<Policy, 'decide'>` and gets it from the host. Must not know who asks.
+ */
+export const policyModes = ['REQUIRE_APPROVAL', 'PLAN_ONLY', 'ACCEPT_EDITS', 'BYPASS_PERMISSIONS'] as const;
+export type PolicyMode = (typeof policyModes)[number];
+
+export type Verdict = 'allow' | 'ask' | 'deny';
+
+export interface PolicyAction {
+  /** `file`, `shell`, `http`, `system`, `time`, `document`, `computer`, `browser`, an attached server's name, … or `file.write`. */
+  readonly tool: string;
+  /** `write` of `file`, where `tool` names the family alone. */
+  readonly member?: string;
+  /** Address or slug of the bot that acts; null: a person or the engine. */
+  readonly bot: string | null;
+  /** Relative to the workspace where it lies in it, else absolute. */
+  readonly path?: string;
+  readonly host?: string;
+  readonly command?: string;
+}
+
+export interface PolicyVerdict {
+  readonly verdict: Verdict;
+  /** Which rule decided, in words for a person: `.gantry/policy.yaml line 4: no pushes`, `default: acting asks`. */
+  readonly rule: string;
+}
+
+export interface PolicyProblem {
+  readonly path: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+export interface Policy {
+  decide(action: PolicyAction, mode: PolicyMode | null): PolicyVerdict;
+  /** What is wrong with the file now; while there is anything, nothing is allowed by a rule of it. */
+  problems(): readonly PolicyProblem[];
+}

@@ -1,0 +1,359 @@
+/** The family `file.*` inside the caller's root (gaps.md B, "Native tools"). Must not know policy or approvals. */
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { join, matchesGlob, relative, sep } from 'node:path';
+import { createTwoFilesPatch } from 'diff';
+import { z } from 'zod';
+import { AppError } from '../../contracts/common/errors.ts';
+import { createJail, type EntryKind, type Jail, kindIn, namesIn, type Place } from './jail.ts';
+import { defineTool, type Tool, type ToolCaller } from './tool.ts';
+
+/** A model reads this much at once, bytes; the rest by `offset`. */
+const mostRead = 128 * 1024;
+/** Read and compared whole. */
+const largestFile = 64 * 1024 * 1024;
+const largestWrite = 4 * 1024 * 1024;
+const mostListed = 5000;
+const listedByDefault = 500;
+/** Named in a list, but not entered unless asked for. */
+const notEntered = new Set(['.git', 'node_modules']);
+/** Changes there change what Gantry or git do: a mode that accepts edits does not cover them. */
+const guardedFolders = new Set(['.git', '.gantry']);
+
+const Path = z
+  .string()
+  .min(1)
+  .max(4096)
+  .meta({ description: 'Relative to your working folder, or absolute inside it.' });
+const Encoding = z.enum(['utf8', 'base64']).optional().meta({ description: 'Default utf8.' });
+
+export interface FileToolsDeps {
+  readonly freshName: () => string;
+}
+
+export function createFileTools(deps: FileToolsDeps): Tool[] {
+  const jailOf = (caller: ToolCaller): Promise<Jail> => createJail({ root: caller.root, freshName: deps.freshName });
+  const at = (jail: Jail, path: string) => {
+    const located = jail.locate(path);
+    const guarded = located.split(sep).some((part) => guardedFolders.has(part.toLowerCase()));
+    return { located: located === '' ? '.' : located, absolute: join(jail.root, located), guarded };
+  };
+
+  const read = defineTool({
+    name: 'file.read',
+    title: 'Read a file',
+    description:
+      'Reads a file. As utf8, offset and limit count lines (offset 0 is the first); as base64 they count bytes. Long files come in parts: next is the offset of the part that follows.',
+    input: z.strictObject({
+      path: Path,
+      offset: z.number().int().min(0).optional(),
+      limit: z.number().int().min(1).max(1_000_000).optional(),
+      encoding: Encoding,
+    }),
+    output: z.strictObject({
+      path: z.string(),
+      content: z.string(),
+      encoding: z.enum(['utf8', 'base64']),
+      size: z.number(),
+      sha256: z.string(),
+      next: z.number().nullable(),
+    }),
+    readOnly: true,
+    async plan(input, caller) {
+      const jail = await jailOf(caller);
+      const { located, absolute } = at(jail, input.path);
+      return {
+        path: absolute,
+        risk: 'low',
+        title: `Read ${located}`,
+        summary: located,
+        async run() {
+          const place = await jail.open(input.path);
+          try {
+            const content = await wholeFile(place.handle, located);
+            const encoding = input.encoding ?? 'utf8';
+            const part =
+              encoding === 'utf8'
+                ? linesOf(textOf(content, located), input.offset ?? 0, input.limit)
+                : bytesOf(content, input.offset ?? 0, input.limit);
+            return { path: shown(place.path), ...part, encoding, size: content.byteLength, sha256: sha256(content) };
+          } finally {
+            await place.handle.close();
+          }
+        },
+      };
+    },
+    say: (output) =>
+      `${output.content}${output.next === null ? '' : `\n[goes on: offset ${output.next}]`}\n[${output.path}, ${output.size} bytes, sha256 ${output.sha256}]`,
+  });
+
+  const write = defineTool({
+    name: 'file.write',
+    title: 'Write a file',
+    description:
+      'Makes a file or replaces it as a whole. ifHash: the sha256 that the file must still have, "" for a file that must not be there yet.',
+    input: z.strictObject({
+      path: Path,
+      content: z.string().max(largestWrite * 1.4),
+      encoding: Encoding,
+      createDirs: z.boolean().optional(),
+      ifHash: z.string().max(64).optional(),
+    }),
+    output: z.strictObject({ path: z.string(), size: z.number(), sha256: z.string(), created: z.boolean() }),
+    readOnly: false,
+    async plan(input, caller) {
+      const jail = await jailOf(caller);
+      const { located, absolute, guarded } = at(jail, input.path);
+      const content = Buffer.from(input.content, input.encoding ?? 'utf8');
+      if (content.byteLength > largestWrite) {
+        throw new AppError(
+          'usage',
+          `The content has ${content.byteLength} bytes; at most ${largestWrite} are written.`,
+          'Write less.',
+        );
+      }
+      const before = await contentNow(jail, input.path, located);
+      const planned = before === null ? '' : sha256(before);
+      mustBe(input.ifHash, planned, located);
+      return {
+        path: absolute,
+        guarded,
+        risk: guarded ? 'high' : 'medium',
+        title: before === null ? `Make ${located}` : `Change ${located}`,
+        summary: changeOf(located, before, content),
+        async run() {
+          const done = await jail.write(input.path, content, {
+            createDirs: input.createDirs ?? false,
+            // What was shown is what is done: a file that has changed since is not written over.
+            check: (now) => mustBe(planned, now === null ? '' : sha256(now), located),
+          });
+          return { path: shown(done.path), size: content.byteLength, sha256: sha256(content), created: done.created };
+        },
+      };
+    },
+  });
+
+  const list = defineTool({
+    name: 'file.list',
+    title: 'List a folder',
+    description:
+      'Lists a folder, by default without what lies deeper. glob is matched against the path relative to that folder (**/*.ts). Folders called .git and node_modules are named but not entered.',
+    input: z.strictObject({
+      path: Path.optional(),
+      recursive: z.boolean().optional(),
+      glob: z.string().min(1).max(500).optional(),
+      limit: z.number().int().min(1).max(mostListed).optional(),
+    }),
+    output: z.strictObject({
+      path: z.string(),
+      entries: z.array(
+        z.strictObject({ path: z.string(), type: z.enum(['file', 'folder', 'link', 'other']), size: z.number() }),
+      ),
+      truncated: z.boolean(),
+    }),
+    readOnly: true,
+    async plan(input, caller) {
+      const jail = await jailOf(caller);
+      const path = input.path ?? '.';
+      const { located, absolute } = at(jail, path);
+      return {
+        path: absolute,
+        risk: 'low',
+        title: `List ${located}`,
+        summary: located,
+        async run(signal) {
+          const place = await jail.open(path);
+          try {
+            if (!(await place.handle.stat()).isDirectory()) {
+              throw new AppError('usage', `${located} is no folder.`, 'Name a folder.');
+            }
+            const limit = input.limit ?? listedByDefault;
+            const glob = input.glob;
+            const deep = input.recursive === true || glob?.includes('/') === true;
+            const entries: { path: string; type: EntryKind; size: number }[] = [];
+            const truncated = await walk(jail, place, deep, signal, (entry) => {
+              const name = shown(relative(place.path, entry.path));
+              if (glob !== undefined && !matchesGlob(name, glob)) return true;
+              if (entries.length >= limit) return false;
+              entries.push({ ...entry, path: name });
+              return true;
+            });
+            return { path: shown(place.path), entries, truncated };
+          } finally {
+            await place.handle.close();
+          }
+        },
+      };
+    },
+    say: (output) =>
+      [
+        ...output.entries.map(
+          (entry) => `${entry.path}${entry.type === 'folder' ? '/' : entry.type === 'file' ? '' : ` (${entry.type})`}`,
+        ),
+        ...(output.entries.length === 0 ? ['(nothing)'] : []),
+        ...(output.truncated ? ['[more is there: narrow it with glob or raise limit]'] : []),
+      ].join('\n'),
+  });
+
+  const exists = defineTool({
+    name: 'file.exists',
+    title: 'Look whether something is there',
+    description: 'Says whether a path exists and what it is.',
+    input: z.strictObject({ path: Path }),
+    output: z.strictObject({ exists: z.boolean(), type: z.enum(['file', 'folder', 'other']).nullable() }),
+    readOnly: true,
+    async plan(input, caller) {
+      const jail = await jailOf(caller);
+      const { located, absolute } = at(jail, input.path);
+      return {
+        path: absolute,
+        risk: 'low',
+        title: `Look for ${located}`,
+        summary: located,
+        async run() {
+          const type = await jail.look(input.path);
+          return { exists: type !== null, type };
+        },
+      };
+    },
+  });
+
+  const remove = defineTool({
+    name: 'file.remove',
+    title: 'Remove a file or folder',
+    description: 'Removes a file, a link, or an empty folder; with recursive also a folder with all that is in it.',
+    input: z.strictObject({ path: Path, recursive: z.boolean().optional() }),
+    output: z.strictObject({ removed: z.string() }),
+    readOnly: false,
+    async plan(input, caller) {
+      const jail = await jailOf(caller);
+      const { located, absolute, guarded } = at(jail, input.path);
+      const what = input.recursive === true ? `${located} and all that is in it` : located;
+      return {
+        path: absolute,
+        guarded,
+        risk: 'high',
+        title: `Remove ${located}`,
+        summary: `Removes ${what}.`,
+        async run() {
+          await jail.remove(input.path, input.recursive ?? false);
+          return { removed: shown(located) };
+        },
+      };
+    },
+  });
+
+  return [read, write, list, exists, remove];
+}
+
+const shown = (path: string): string => (path === '' ? '.' : path.replaceAll(sep, '/'));
+const sha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
+
+function mustBe(wanted: string | undefined, found: string, located: string): void {
+  if (wanted === undefined || wanted === found) return;
+  const now = found === '' ? 'is not there' : `has the sha256 ${found}`;
+  throw new AppError('refused', `${located} was changed meanwhile: it ${now}.`, 'Read it again, then write.', {
+    status: 409,
+  });
+}
+
+async function wholeFile(handle: FileHandle, located: string): Promise<Buffer> {
+  const found = await handle.stat();
+  if (!found.isFile()) throw new AppError('usage', `${located} is no file.`, 'Name a file.');
+  if (found.size > largestFile) {
+    throw new AppError(
+      'usage',
+      `${located} has ${found.size} bytes; files up to ${largestFile} are read.`,
+      'Look at it with a command.',
+    );
+  }
+  return handle.readFile();
+}
+
+async function contentNow(jail: Jail, path: string, located: string): Promise<Buffer | null> {
+  let place: Place;
+  try {
+    place = await jail.open(path);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'not_found') return null;
+    throw error;
+  }
+  try {
+    return await wholeFile(place.handle, located);
+  } finally {
+    await place.handle.close();
+  }
+}
+
+function textOf(content: Buffer, located: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content);
+  } catch {
+    throw new AppError('usage', `${located} is no UTF-8 text.`, 'Read it with encoding: base64.');
+  }
+}
+
+function linesOf(text: string, offset: number, limit: number | undefined): { content: string; next: number | null } {
+  const lines = text.split(/(?<=\n)/);
+  let size = 0;
+  let end = offset;
+  const last = Math.min(lines.length, limit === undefined ? lines.length : offset + limit);
+  while (end < last) {
+    size += Buffer.byteLength(lines[end] as string);
+    // One line is always given, however long.
+    if (size > mostRead && end > offset) break;
+    end += 1;
+  }
+  const content = lines.slice(offset, end).join('');
+  return { content: content.slice(0, mostRead * 2), next: end < lines.length ? end : null };
+}
+
+function bytesOf(content: Buffer, offset: number, limit: number | undefined): { content: string; next: number | null } {
+  const end = Math.min(content.byteLength, offset + Math.min(limit ?? mostRead, mostRead));
+  return { content: content.subarray(offset, end).toString('base64'), next: end < content.byteLength ? end : null };
+}
+
+function changeOf(located: string, before: Buffer | null, after: Buffer): string {
+  const text = (content: Buffer) => {
+    try {
+      return textOf(content, located);
+    } catch {
+      return null;
+    }
+  };
+  const [old, next] = [before === null ? '' : text(before), text(after)];
+  if (old === null || next === null) {
+    const was = before === null ? '' : `, now ${before.byteLength} bytes with sha256 ${sha256(before)}`;
+    return `${located}: ${after.byteLength} bytes that are no text, sha256 ${sha256(after)}${was}`;
+  }
+  return createTwoFilesPatch(before === null ? '/dev/null' : located, located, old, next, undefined, undefined, {
+    context: 3,
+  });
+}
+
+/** Every entry below, folder by folder; `take` answers false to stop. Answers whether it was stopped. */
+async function walk(
+  jail: Jail,
+  folder: Place,
+  deep: boolean,
+  signal: AbortSignal,
+  take: (entry: { path: string; type: EntryKind; size: number }) => boolean,
+): Promise<boolean> {
+  for (const name of await namesIn(folder, jail.root)) {
+    signal.throwIfAborted();
+    const found = await kindIn(folder, jail.root, name);
+    if (found === null) continue;
+    const path = join(folder.path, name);
+    if (!take({ path, type: found.kind, size: found.kind === 'file' ? found.size : 0 })) return true;
+    if (!deep || found.kind !== 'folder' || notEntered.has(name)) continue;
+    const child = await jail.open(path).catch(() => null);
+    if (child === null) continue;
+    try {
+      // A link that took the folder's place leads elsewhere.
+      if (child.path === path && (await walk(jail, child, deep, signal, take))) return true;
+    } finally {
+      await child.handle.close();
+    }
+  }
+  return false;
+}

@@ -1,0 +1,315 @@
+/**
+ * Files inside one allowed root, and nowhere else (security.md 4, 7 and 8). A path is never trusted after it was looked at: what is
+ * open is asked where it lies. On Linux every step is taken from an open folder (`/proc/self/fd/N/name`, as `openat` does), so a
+ * folder that is swapped for a link meanwhile leads nowhere. Elsewhere the real path is compared before and after, which leaves a
+ * short race. Links that stay inside are followed. Must not know tools.
+ */
+import { constants } from 'node:fs';
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rmdir,
+  unlink,
+} from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { AppError } from '../../contracts/common/errors.ts';
+
+export interface Place {
+  /** Relative to the root, with the system's separators; '' for the root itself. */
+  readonly path: string;
+  readonly handle: FileHandle;
+}
+
+export interface Jail {
+  /** Real path of the root. */
+  readonly root: string;
+  /** Where the path leads, by its letters alone: relative to the root. `refused` outside of it. */
+  locate(path: string): string;
+  /** Opens a file or folder for reading. The caller closes it. `not_found`, or `refused` when it lies outside. */
+  open(path: string): Promise<Place>;
+  /** What is there: null for nothing. `refused` for what lies outside. */
+  look(path: string): Promise<'file' | 'folder' | 'other' | null>;
+  /** Replaces a file as a whole, or makes it. `check` sees what is there now, right before. Answers whether it was made. */
+  write(path: string, content: Uint8Array, options: WriteOptions): Promise<{ path: string; created: boolean }>;
+  /** Removes a file, a link, or a folder (with `recursive` also one that is not empty). Never the root. */
+  remove(path: string, recursive: boolean): Promise<void>;
+  /** Real path of a folder inside, for a program that starts there. */
+  folder(path: string): Promise<string>;
+}
+
+export interface WriteOptions {
+  readonly createDirs: boolean;
+  readonly check?: (now: Uint8Array | null) => void;
+}
+
+export interface JailDeps {
+  readonly root: string;
+  /** A name that nothing has yet. */
+  readonly freshName: () => string;
+}
+
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_DIRECTORY = 0 } = constants;
+const linux = process.platform === 'linux';
+/** Files that are read whole to be compared. Bytes. */
+const largestCompared = 64 * 1024 * 1024;
+
+export async function createJail(deps: JailDeps): Promise<Jail> {
+  const given = resolve(deps.root);
+  const root = await realpath(given).catch((cause) => {
+    throw new AppError('not_found', `The folder ${given} is not there.`, 'Make it, or name another one.', { cause });
+  });
+  const inside = (path: string) => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+
+  const outside = (path: string): AppError =>
+    new AppError('refused', `${JSON.stringify(path)} lies outside of ${given}.`, 'Name a path inside that folder.');
+  const missing = (path: string, cause?: unknown): AppError =>
+    new AppError('not_found', `${JSON.stringify(path)} is not there.`, 'List its folder to see what is.', { cause });
+
+  function locate(path: string): string {
+    if (path.includes('\0')) throw new AppError('usage', 'A path has a NUL character in it.', 'Name a real path.');
+    if (process.platform === 'win32' && /[:*?"<>|]/.test(path.replace(/^[A-Za-z]:/, ''))) throw outside(path);
+    const whole = resolve(root, path);
+    // The root may be named as it was given, where a link leads to it.
+    const from = isAbsolute(path) && !inside(whole) ? given : root;
+    const located = relative(from, whole);
+    if (located === '..' || located.startsWith(`..${sep}`) || isAbsolute(located)) throw outside(path);
+    return located;
+  }
+
+  /** Where the open file lies now. */
+  async function whereIs(handle: FileHandle, path: string): Promise<string> {
+    if (linux) return (await readlink(`/proc/self/fd/${handle.fd}`)).replace(/ \(deleted\)$/, '');
+    const real = await realpath(path);
+    const [held, named] = await Promise.all([handle.stat(), lstat(real)]);
+    if (held.dev !== named.dev || held.ino !== named.ino) throw outside(path);
+    return real;
+  }
+
+  /** A name inside an open folder, so that the way to it is not walked again. */
+  const within = (folder: Place, name: string): string =>
+    linux ? `/proc/self/fd/${folder.handle.fd}/${name}` : join(root, folder.path, name);
+
+  async function openAt(way: string, shown: string, flags: number): Promise<Place> {
+    let handle: FileHandle;
+    try {
+      // Without O_NONBLOCK a named pipe would hold us for ever.
+      handle = await open(way, flags | O_NONBLOCK);
+    } catch (cause) {
+      const { code, message } = cause as NodeJS.ErrnoException;
+      if (code === 'ENOENT' || code === 'ENOTDIR') throw missing(shown, cause);
+      if (code === 'ELOOP') throw outside(shown);
+      throw new AppError(
+        'refused',
+        `${JSON.stringify(shown)} cannot be opened: ${code ?? message}.`,
+        'Mend its rights.',
+        { cause },
+      );
+    }
+    try {
+      const real = await whereIs(handle, way);
+      if (!inside(real)) throw outside(shown);
+      return { path: relative(root, real), handle };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  const openPath = (path: string): Promise<Place> => openAt(join(root, locate(path)), path, O_RDONLY);
+
+  /** The folder that holds the last name of a path, step by step from the root. */
+  async function openParent(located: string, createDirs: boolean): Promise<Place> {
+    let folder = await openAt(root, '.', O_RDONLY | O_DIRECTORY);
+    for (const name of dirname(located).split(sep)) {
+      if (name === '' || name === '.') continue;
+      const shown = join(folder.path, name);
+      try {
+        const way = within(folder, name);
+        if (createDirs) await makeFolder(way, shown);
+        const next = await openAt(way, shown, O_RDONLY | O_DIRECTORY);
+        await folder.handle.close();
+        folder = next;
+      } catch (error) {
+        await folder.handle.close();
+        throw error;
+      }
+    }
+    return folder;
+  }
+
+  async function makeFolder(way: string, shown: string): Promise<void> {
+    try {
+      await mkdir(way);
+    } catch (cause) {
+      const { code, message } = cause as NodeJS.ErrnoException;
+      if (code === 'EEXIST') return;
+      throw new AppError(
+        'refused',
+        `The folder ${JSON.stringify(shown)} cannot be made: ${code ?? message}.`,
+        'Mend its rights.',
+        { cause },
+      );
+    }
+  }
+
+  /** The path itself, or where the link that it is leads to; a link that leads nowhere is refused. */
+  async function throughLink(located: string, path: string): Promise<string> {
+    if (located === '') throw new AppError('usage', 'The root itself is no file.', 'Name something in it.');
+    const folder = await openParent(located, false).catch((error) => {
+      if (error instanceof AppError && error.code === 'not_found') return null;
+      throw error;
+    });
+    if (folder === null) return located;
+    try {
+      const found = await lstat(within(folder, basename(located))).catch(() => null);
+      if (!found?.isSymbolicLink()) return join(folder.path, basename(located));
+      const target = await openAt(within(folder, basename(located)), path, O_RDONLY).catch((error) => {
+        throw error instanceof AppError && error.code === 'not_found' ? outside(path) : error;
+      });
+      await target.handle.close();
+      return target.path;
+    } finally {
+      await folder.handle.close();
+    }
+  }
+
+  async function removeAt(folder: Place, name: string, recursive: boolean): Promise<void> {
+    const way = within(folder, name);
+    const shown = join(folder.path, name);
+    const found = await lstat(way).catch((cause) => {
+      throw missing(shown, cause);
+    });
+    if (!found.isDirectory()) {
+      await unlink(way);
+      return;
+    }
+    const child = await openAt(way, shown, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    try {
+      const names = await namesIn(child, root);
+      if (names.length > 0 && !recursive) {
+        throw new AppError(
+          'usage',
+          `The folder ${JSON.stringify(shown)} is not empty.`,
+          'Say recursive to remove what is in it.',
+        );
+      }
+      for (const one of names) await removeAt(child, one, true);
+    } finally {
+      await child.handle.close();
+    }
+    await rmdir(way);
+  }
+
+  return {
+    root,
+    locate,
+    open: openPath,
+    async look(path) {
+      let place: Place;
+      try {
+        place = await openPath(path);
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'not_found') {
+          // A link that leads nowhere may lead outside tomorrow: it is not said to be nothing.
+          const named = await lstat(join(root, locate(path))).catch(() => null);
+          return named?.isSymbolicLink() ? 'other' : null;
+        }
+        throw error;
+      }
+      try {
+        const found = await place.handle.stat();
+        return found.isFile() ? 'file' : found.isDirectory() ? 'folder' : 'other';
+      } finally {
+        await place.handle.close();
+      }
+    },
+    async write(path, content, { createDirs, check }) {
+      const located = await throughLink(locate(path), path);
+      const folder = await openParent(located, createDirs);
+      const name = basename(located);
+      const way = within(folder, name);
+      const draft = within(folder, `.${name.slice(0, 60)}.${deps.freshName()}`);
+      try {
+        const found = await lstat(way).catch(() => null);
+        if (found !== null && !found.isFile()) {
+          throw new AppError('usage', `${JSON.stringify(path)} is no file.`, 'Name a file.');
+        }
+        const handle = await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, found?.mode ?? 0o666);
+        try {
+          if (found !== null) await handle.chmod(found.mode & 0o777);
+          await handle.writeFile(content);
+          await handle.datasync();
+        } finally {
+          await handle.close();
+        }
+        check?.(await contentOf(way));
+        await rename(draft, way);
+        return { path: join(folder.path, name), created: found === null };
+      } catch (error) {
+        await unlink(draft).catch(() => {});
+        throw error;
+      } finally {
+        await folder.handle.close();
+      }
+    },
+    async remove(path, recursive) {
+      const located = locate(path);
+      if (located === '') throw new AppError('refused', 'The root itself is never removed.', 'Name something in it.');
+      const folder = await openParent(located, false);
+      try {
+        await removeAt(folder, basename(located), recursive);
+      } finally {
+        await folder.handle.close();
+      }
+    },
+    async folder(path) {
+      const place = await openPath(path);
+      try {
+        if (!(await place.handle.stat()).isDirectory()) {
+          throw new AppError('usage', `${JSON.stringify(path)} is no folder.`, 'Name a folder.');
+        }
+        return join(root, place.path);
+      } finally {
+        await place.handle.close();
+      }
+    },
+  };
+}
+
+/** Names in an open folder, sorted. */
+export async function namesIn(folder: Place, root: string): Promise<string[]> {
+  const names = await readdir(linux ? `/proc/self/fd/${folder.handle.fd}` : join(root, folder.path));
+  return names.sort();
+}
+
+/** What a name in an open folder is; its link is not followed. */
+export async function kindIn(
+  folder: Place,
+  root: string,
+  name: string,
+): Promise<{ kind: EntryKind; size: number } | null> {
+  const way = linux ? `/proc/self/fd/${folder.handle.fd}/${name}` : join(root, folder.path, name);
+  const found = await lstat(way).catch(() => null);
+  if (found === null) return null;
+  const kind = found.isFile() ? 'file' : found.isDirectory() ? 'folder' : found.isSymbolicLink() ? 'link' : 'other';
+  return { kind, size: found.size };
+}
+export type EntryKind = 'file' | 'folder' | 'link' | 'other';
+
+async function contentOf(way: string): Promise<Uint8Array | null> {
+  const handle = await open(way, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(() => null);
+  if (handle === null) return null;
+  try {
+    const found = await handle.stat();
+    if (!found.isFile() || found.size > largestCompared) return null;
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
+}

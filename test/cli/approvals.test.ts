@@ -1,0 +1,97 @@
+/** Approvals and the gate from the command line, against a whole Gantry as `gantry start` runs it. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Approval } from '../../src/contracts/approvals/approval.ts';
+import { type Combined, startCombined } from '../../src/host/combined.ts';
+import { placesIn } from '../../src/host/places.ts';
+import { readSettings } from '../../src/host/settings.ts';
+import { scratchHome } from '../host/support.ts';
+import { keepUntilEnd, onEnd } from '../kit/http/support.ts';
+import { run as runAt } from './support.ts';
+
+let gantry: Combined;
+let env: Record<string, string>;
+const stop = keepUntilEnd();
+beforeAll(async () => {
+  const home = scratchHome();
+  env = { PATH: process.env.PATH ?? '', HOME: home, GANTRY_HOME: home, GANTRY_PORT: '0', GANTRY_ENGINE_PORT: '0' };
+  gantry = await startCombined({ env, settings: readSettings(env), gantry: 'npx gantry', answers: 'throw' });
+  onEnd(() => gantry.close({ stopBots: true }));
+});
+afterAll(stop);
+
+const run = (...argv: string[]) => runAt(env, argv);
+const gateOf = (command: string, ...more: string[]) =>
+  run('gate', 'check', 'shell.exec', '--command', command, ...more);
+
+async function waiting(): Promise<Approval[]> {
+  return (await run('workspace', 'approvals', '--json')).json().approvals as Approval[];
+}
+
+async function ask(command: string): Promise<Approval> {
+  await gateOf(command, '--wait', '0');
+  await expect
+    .poll(async () => (await waiting()).map(({ summary }) => summary), { timeout: 10_000 })
+    .toEqual([command]);
+  return (await waiting())[0]!;
+}
+
+test('a question waits in the list, whole; a yes from another terminal lets the one that waits go on', async () => {
+  expect((await run('workspace', 'approvals')).out).toBe('Nothing waits for you.\n');
+  const asking = gateOf('npm publish\n\u001b[31mnow', '--wait', '60', '--reason', 'release');
+  await expect.poll(waiting, { timeout: 10_000 }).toHaveLength(1);
+  const list = await run('workspace', 'approvals');
+  expect(list.out).toContain('A program of yours: shell.exec\n  npm publish\n  \uFFFD[31mnow\n');
+  expect(list.out).toContain('risk   high, asked by gate');
+  const [approval] = await waiting();
+  const dry = await run('workspace', 'approve', approval!.id, '--dry-run');
+  expect([dry.code, dry.out]).toEqual([0, 'Would approve: A program of yours: shell.exec\n']);
+  const yes = await run('workspace', 'approve', approval!.id, '--note', 'go on');
+  expect([yes.code, yes.out]).toEqual([0, 'Approved: A program of yours: shell.exec\n']);
+  const answer = await asking;
+  expect(answer.code).toBe(0);
+  expect(answer.out).toMatch(/^Yes \(approved by user_local via cli at 20.*\)\.\nNote: go on\n$/);
+  expect(await waiting()).toEqual([]);
+  expect((await run('workspace', 'approvals', '--all')).out).toContain('approved by user_local via cli at');
+});
+
+test('no is exit 1, nobody yet is exit 5, and a second answer is refused with who, where and when', async () => {
+  const approval = await ask('make deploy');
+  const not = await gateOf('make deploy', '--wait', '0');
+  expect([not.code, not.out]).toEqual([5, expect.stringContaining(`Asked as ${approval.id}`)]);
+  expect((await run('workspace', 'reject', approval.id)).out).toBe('Rejected: A program of yours: shell.exec\n');
+  await expect.poll(async () => (await gateOf('make deploy', '--wait', '20')).code, { timeout: 20_000 }).toBe(1);
+  const late = await run('workspace', 'approve', approval.id, '--json');
+  expect(late.code).toBe(1);
+  expect(late.json().error).toMatchObject({
+    code: 'refused',
+    fact: expect.stringMatching(/already rejected by user_local via cli at 20/),
+  });
+  expect((await run('workspace', 'approve', 'apr_00000000000000000000000000')).code).toBe(2);
+});
+
+test('the policy of the workspace answers at once, and a dry run asks nobody', async () => {
+  writeFileSync(
+    join(gantry.workspace, '.gantry', 'policy.yaml'),
+    'rules:\n  - when: {command: "npm test"}\n    then: allow\n  - when: {command: "rm *"}\n    then: deny\n',
+  );
+  expect(await gateOf('npm test')).toMatchObject({ code: 0, out: 'Yes (.gantry/policy.yaml line 2).\n' });
+  expect((await gateOf('rm -rf /', '--json')).json()).toMatchObject({ verdict: 'deny', approvalId: null });
+  expect((await gateOf('git push', '--dry-run')).code).toBe(5);
+  expect(await waiting()).toEqual([]);
+});
+
+test('a bot cannot answer, whatever it says it is', async () => {
+  const approval = await ask('git push');
+  const places = placesIn(env.GANTRY_HOME!);
+  const bot = { ...env, GANTRY_TOKEN_FILE: places.token, GANTRY_URL_FILE: places.url };
+  const refused = await runAt(bot, ['workspace', 'approve', approval.id, '--json']);
+  expect([refused.code, refused.json().error]).toMatchObject([
+    1,
+    { code: 'refused', fact: 'A bot cannot answer approvals.' },
+  ]);
+  expect(await waiting()).toHaveLength(1);
+  expect(readFileSync(places.token, 'utf8')).not.toBe('');
+  await run('workspace', 'reject', approval.id);
+});

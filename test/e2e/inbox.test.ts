@@ -1,0 +1,189 @@
+/** The inbox on the real product: a bot and a gate ask, a person answers by keys, two windows answer one question. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { axe, type Browser, focusedName, openBrowser, type Page, type Visit, visit } from './support/browser.ts';
+import { type Gantry, startGantry } from './support/gantry.ts';
+import { looks, picture, tooWide } from './support/looks.ts';
+
+let gantry: Gantry;
+let browser: Browser;
+let first: Visit;
+
+const template = {
+  name: 'Release',
+  steps: [
+    {
+      id: 'publish',
+      title: 'Publish',
+      wait_gate: { kind: 'manual', description: 'Publish 0.4.0 to the registry?' },
+      command: 'echo published',
+    },
+  ],
+};
+
+beforeAll(async () => {
+  [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
+  mkdirSync(join(gantry.workspace, '.gantry', 'templates'), { recursive: true });
+  writeFileSync(join(gantry.workspace, '.gantry', 'templates', 'release.json'), JSON.stringify(template));
+  await gantry.cli('teams', 'up', 'demo', '--json');
+  first = await visit(browser, gantry.url);
+  await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+});
+afterAll(async () => {
+  await browser?.close();
+  await gantry?.remove();
+});
+
+const waiting = (page: Page) => page.getByRole('region', { name: 'Waiting for you' });
+const card = (page: Page, title: string | RegExp) => waiting(page).getByRole('article', { name: title });
+const type = (bot: string, line: string) => gantry.cli('agents', 'input', bot, line, '--key', 'Enter');
+const ask = (bot: string, command: string) =>
+  type(bot, `clear; gantry gate check shell.exec --command '${command}' && echo allowed-$?`);
+const screen = async (bot: string) => (await gantry.cli('agents', 'capture', bot)).out;
+
+test('an empty inbox says what will be here', async () => {
+  const { page } = first;
+  await page.keyboard.press('g');
+  await page.keyboard.press('i');
+  await page.getByText('Nothing waits for you. When a bot asks').waitFor();
+  expect(await axe(page)).toEqual([]);
+});
+
+test('a bot that asks is announced wherever the person is, and counted in the rail and the status bar', async () => {
+  const { page } = first;
+  await page.keyboard.press('g');
+  await page.keyboard.press('s');
+  await ask('scribe@demo', 'npm publish --tag latest');
+  await page.getByText('scribe@demo asks').waitFor();
+  await page.getByRole('link', { name: '1 waiting: Inbox' }).waitFor();
+  await page.getByRole('contentinfo').getByText('1 needs you').waitFor();
+  await expect.poll(() => page.title()).toBe('(1) Gantry');
+  await page.getByRole('button', { name: 'Answer' }).click();
+  await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
+});
+
+test('the card shows who asks, the exact command, the risk and the time that is left; a key answers it with a note', async () => {
+  const { page } = first;
+  const question = waiting(page).getByRole('article').first();
+  await question.getByText('npm publish --tag latest').first().waitFor();
+  await question.getByRole('button', { name: 'scribe@demo' }).waitFor();
+  await question.getByText(/risk/).waitFor();
+  await question.getByText(/ left$/).waitFor();
+  await page.keyboard.press('n');
+  await expect.poll(() => focusedName(page)).toContain('Note to the answer');
+  await page.keyboard.type('go ahead');
+  // Keys of the note are the note's own; Escape gives them back to the card.
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('a');
+  await waiting(page)
+    .getByText(/Approved by you in the browser/)
+    .waitFor();
+  await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await page.getByRole('link', { name: 'Inbox', exact: true }).waitFor();
+});
+
+test('a rejected command is not run', async () => {
+  const { page } = first;
+  await ask('scribe@demo', 'rm -rf dist');
+  await waiting(page)
+    .getByRole('article')
+    .filter({ hasText: 'rm -rf dist' })
+    .getByRole('button', { name: 'Reject' })
+    .waitFor();
+  await page.keyboard.press('r');
+  await waiting(page)
+    .getByText(/Rejected by you in the browser/)
+    .waitFor();
+  await type('scribe@demo', 'echo over-$((1+1))');
+  await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toMatch(/^over-2/m);
+  expect(await screen('scribe@demo')).not.toMatch(/^allowed/m);
+});
+
+describe('with a gate and a bot that wait', () => {
+  beforeAll(async () => {
+    const run = await gantry.cli('workflows', 'run', 'release', '--project', 'release', '--json');
+    expect([run.code, run.err]).toEqual([0, '']);
+    await ask('tester@demo', 'git push origin main');
+    await waiting(first.page).getByRole('article').filter({ hasText: 'git push' }).waitFor();
+  });
+
+  test.each(looks.filter((look) => !('short' in look)))('the inbox in $name', async (look) => {
+    const seen = await visit(browser, `${gantry.origin}/inbox`, { ...look, like: first.context });
+    const { page } = seen;
+    await card(page, /Publish/).waitFor();
+    await waiting(page).getByRole('article').filter({ hasText: 'git push' }).waitFor();
+    await page.getByRole('heading', { name: 'Earlier' }).waitFor();
+    expect(await axe(page)).toEqual([]);
+    expect(await tooWide(page)).toEqual([]);
+    await picture(page, `inbox-${look.name}`);
+    expect(seen.errors).toEqual([]);
+    await seen.close();
+  });
+
+  test('arrow keys choose the card that a key answers', async () => {
+    const { page } = first;
+    await page.reload();
+    await card(page, /Publish/).waitFor();
+    expect(await waiting(page).locator('[aria-current]').getAttribute('data-approval')).toBe(
+      await card(page, /Publish/).getAttribute('data-approval'),
+    );
+    await page.keyboard.press('j');
+    await expect.poll(() => waiting(page).locator('[aria-current]').textContent()).toContain('git push');
+    await page.keyboard.press('k');
+    await expect.poll(() => waiting(page).locator('[aria-current]').textContent()).toContain('Publish');
+  });
+
+  test('two windows answer one question: the second is told who was first, where and when, and nothing else happens', async () => {
+    const { page } = first;
+    const second = await visit(browser, `${gantry.origin}/inbox`, { like: first.context });
+    await card(second.page, /Publish/).waitFor();
+    // The second window hears of nothing while it decides, as one does that has lost its connection for a moment.
+    await second.page.route('**/api/factory/approvals', (route) => route.abort());
+    await second.page.route('**/api/factory/events*', (route) => route.abort());
+    await second.page.evaluate(() => window.dispatchEvent(new Event('offline')));
+    const answers: Page[] = [];
+    const held = Promise.withResolvers<void>();
+    await second.page.route('**/resolve', async (route) => {
+      answers.push(second.page);
+      await held.promise;
+      await route.continue();
+    });
+    await card(second.page, /Publish/)
+      .getByRole('button', { name: 'Reject' })
+      .click();
+    await expect.poll(() => answers.length).toBe(1);
+    await card(page, /Publish/)
+      .getByRole('button', { name: 'Approve' })
+      .click();
+    await waiting(page)
+      .getByText(/Approved by you in the browser/)
+      .first()
+      .waitFor();
+    held.resolve();
+    const alert = second.page.getByRole('alert');
+    await alert.waitFor();
+    expect(await alert.textContent()).toMatch(/approved/i);
+    await waiting(second.page)
+      .getByText(/Approved by you in the browser/)
+      .first()
+      .waitFor();
+    expect(second.errors.filter((text) => !/409|ERR_FAILED/.test(text))).toEqual([]);
+    await second.close();
+    await page.goto(`${gantry.origin}/work`);
+    await page.locator('[data-node="publish"][data-status="done"]').waitFor();
+  });
+
+  test('a question answered elsewhere folds by itself', async () => {
+    const { page } = first;
+    await page.goto(`${gantry.origin}/inbox`);
+    const question = waiting(page).getByRole('article').filter({ hasText: 'git push' });
+    const id = await question.getAttribute('data-approval');
+    const answered = await gantry.cli('workspace', 'reject', id ?? '', '--note', 'not on a Friday', '--json');
+    expect([answered.code, answered.err]).toEqual([0, '']);
+    const line = page.locator(`[data-approval="${id}"][data-answered]`);
+    await line.getByText(/Rejected by you on the command line/).waitFor();
+    await line.locator('summary').click();
+    await line.getByText('not on a Friday').waitFor();
+  });
+});

@@ -1,0 +1,351 @@
+/** Work on the real product: a run from its form, the board and the graph as they move, proofs in place, gate and ledger. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { axe, type Browser, focusedName, openBrowser, type Page, type Visit, visit } from './support/browser.ts';
+import { type Gantry, startGantry } from './support/gantry.ts';
+import { looks, picture, tooWide } from './support/looks.ts';
+import { writeShipTemplate } from './support/ship-template.ts';
+
+let gantry: Gantry;
+let browser: Browser;
+let first: Visit;
+let files: { picture: string; diff: string };
+let dagId: string;
+
+beforeAll(async () => {
+  [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
+  first = await visit(browser, gantry.url);
+  await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+  files = writeShipTemplate(gantry.workspace, await first.page.screenshot());
+});
+afterAll(async () => {
+  await browser?.close();
+  await gantry?.remove();
+});
+
+const column = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+const card = (page: Page, step: string) => page.getByRole('main').locator(`[data-node="${step}"]`);
+
+test('without a campaign the page says what will be here, and starts a run by a key', async () => {
+  const { page } = first;
+  await page.keyboard.press('g');
+  await page.keyboard.press('w');
+  await page.getByRole('heading', { name: 'Work', level: 1 }).waitFor();
+  await page.getByText('What you set out to do will be here').waitFor();
+  await page.keyboard.press('s');
+  await page.getByRole('dialog', { name: 'Start a run' }).waitFor();
+});
+
+test('the form is made from the template, names what is missing, and shows the plan before anything starts', async () => {
+  const { page } = first;
+  const dialog = page.getByRole('dialog', { name: 'Start a run' });
+  await dialog.getByRole('combobox', { name: 'Template' }).selectOption('ship');
+  await dialog.getByRole('textbox', { name: 'version' }).waitFor();
+  expect(await dialog.getByRole('textbox', { name: 'channel' }).inputValue()).toBe('beta');
+  await page.keyboard.press('Control+Enter');
+  await expect.poll(() => dialog.getByText('Is needed.').count()).toBe(2);
+  await dialog.getByRole('textbox', { name: 'version' }).fill('0.4.0');
+  await dialog.getByRole('textbox', { name: 'Its title' }).fill('Ship 0.4');
+  await dialog.getByRole('textbox', { name: 'Intent' }).fill('People can install 0.4.');
+  await page.keyboard.press('Control+Enter');
+  const plan = dialog.getByRole('region', { name: 'Plan' });
+  await plan.getByText('scribe@demo').waitFor();
+  expect(await plan.locator('[data-plan]').count()).toBe(6);
+  expect(await plan.getByText('Build 0.4.0').count()).toBe(1);
+  // Another value: the plan that was shown no longer holds.
+  await dialog.getByRole('textbox', { name: 'channel' }).fill('stable');
+  await plan.waitFor({ state: 'detached' });
+  const before = await gantry.cli('workspace', 'campaigns', '--json');
+  expect(JSON.parse(before.out)).toEqual({ campaigns: [] });
+  await page.keyboard.press('Control+Enter');
+  await expect.poll(() => focusedName(page)).toBe('Start 6 steps');
+  await page.keyboard.press('Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('heading', { name: 'Ship 0.4', level: 1 }).waitFor();
+  dagId = new URL(page.url()).searchParams.get('dag') ?? '';
+  expect(dagId).not.toBe('');
+});
+
+test('the board moves by events: what works is under Now, what is proven under Proven, the rest under Next', async () => {
+  const { page } = first;
+  await column(page, 'Now').locator('[data-node="build"]').waitFor();
+  await column(page, 'Proven').locator('[data-node="style"]').waitFor();
+  await column(page, 'Proven').locator('[data-node="tests"]').waitFor();
+  await column(page, 'Next').locator('[data-node="publish"]').getByText('after:').waitFor();
+  await page.getByText('proven 2 of 6').first().waitFor();
+  writeFileSync(join(gantry.workspace, 'go'), '');
+  await column(page, 'Proven').locator('[data-node="build"]').waitFor();
+  await column(page, 'Next').locator('[data-node="review"]').waitFor();
+});
+
+test('a bot that starts is given its step, and the board shows it at work', async () => {
+  const { page } = first;
+  await gantry.cli('teams', 'up', 'demo', '--json');
+  await column(page, 'Now').locator('[data-node="review"]').waitFor({ timeout: 60_000 });
+});
+
+test('a step shows its picture and its diff in place as they are uploaded, with the delivery and the reason', async () => {
+  const { page } = first;
+  await card(page, 'review').click();
+  const step = page.getByRole('region', { name: 'Step', exact: true });
+  await step.getByText('scribe@demo').first().waitFor();
+  await step.locator('[data-why]').waitFor();
+  await step.getByText('numbers line up').waitFor();
+  await step.getByRole('region', { name: 'Deliveries' }).getByText('Verified').waitFor();
+  for (const [line, file] of [
+    ['How it looks', files.picture],
+    ['What changed', files.diff],
+  ] as const) {
+    const { code, err } = await gantry.cli('workspace', 'proof', dagId, 'review', '--line', line, file);
+    expect([code, err]).toEqual([0, expect.any(String)]);
+  }
+  const image = step.locator('[data-kind="image"] img');
+  await image.waitFor();
+  await expect.poll(() => image.evaluate((element: HTMLImageElement) => element.naturalWidth)).toBeGreaterThan(300);
+  const diff = step.locator('[data-kind="diff"]');
+  await diff.locator('[data-line="added"]').getByText('toSorted').waitFor();
+  expect(await diff.locator('[data-line="removed"]').count()).toBe(1);
+  await step.locator('[data-proof="What changed"]').getByText('proven:').waitFor({ state: 'attached' });
+});
+
+test('the step can be shown large and beside the board again, and Escape gives the focus back to its card', async () => {
+  const { page } = first;
+  await page.getByRole('button', { name: 'Show it large' }).click();
+  await card(page, 'review').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Show it beside the board' }).click();
+  await card(page, 'review').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('region', { name: 'Step', exact: true }).waitFor({ state: 'detached' });
+});
+
+test('the graph has a node for each step in its column, goes by arrow keys, and lights the way to the chosen one', async () => {
+  const { page } = first;
+  await page.keyboard.press('d');
+  await page.locator('.react-flow__node').first().waitFor();
+  expect(await page.locator('.react-flow__node').count()).toBe(6);
+  expect(await page.locator('.react-flow__edge.loop').count()).toBe(1);
+  const at = async (step: string) => {
+    const box = await page.locator('.react-flow__node', { has: page.locator(`[data-node="${step}"]`) }).boundingBox();
+    return { x: Math.round(box?.x ?? 0), y: Math.round(box?.y ?? 0) };
+  };
+  expect((await at('tests')).x).toBe((await at('style')).x);
+  expect((await at('build')).x).toBeGreaterThan((await at('style')).x);
+  await page.keyboard.press('e');
+  await page.locator('.react-flow__node', { has: page.locator('[data-node="style"]') }).focus();
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(() => focusedName(page)).toContain('Build 0.4.0');
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'Step', exact: true }).getByRole('heading', { name: 'Build 0.4.0' }).waitFor();
+  expect(await page.locator('.react-flow__edge.lit').count()).toBe(1);
+  const step = page.getByRole('region', { name: 'Step', exact: true });
+  await step.locator('[data-kind="text"]').getByText('built 0.4.0').waitFor();
+  await page.keyboard.press('Escape');
+  await step.waitFor({ state: 'detached' });
+});
+
+test('the graph follows events too, and the window event opens a step from anywhere', async () => {
+  const { page } = first;
+  const done = await gantry.cli(
+    'agents',
+    'input',
+    'scribe@demo',
+    `gantry workspace done ${dagId} review`,
+    '--key',
+    'Enter',
+  );
+  expect([done.code, done.err]).toEqual([0, '']);
+  await page.locator('[data-node="review"][data-status="needs_you"]').waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('h');
+  await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+  const nodes = JSON.parse((await gantry.cli('workspace', 'nodes', '--json')).out) as {
+    nodes: { nodeId: string; stepId: string }[];
+  };
+  const nodeId = nodes.nodes.find((one) => one.stepId === 'review')?.nodeId ?? '';
+  await page.evaluate((detail) => window.dispatchEvent(new CustomEvent('platform:factory-open-node', { detail })), {
+    dagId,
+    nodeId,
+  });
+  await page
+    .getByRole('region', { name: 'Step', exact: true })
+    .getByRole('heading', { name: 'Look at the page' })
+    .waitFor();
+  await page
+    .locator('[data-why]')
+    .getByText(/accept/)
+    .waitFor();
+});
+
+describe.each(looks.filter((look) => !('short' in look)))('in $name', (look) => {
+  let seen: Visit;
+  beforeAll(async () => {
+    seen = await visit(browser, `${gantry.origin}/`, { ...look, like: first.context });
+  });
+  afterAll(async () => {
+    expect(seen.errors).toEqual([]);
+    await seen.close();
+  });
+
+  /** Every page has one first heading, nothing that axe finds, and nothing wider than the window. */
+  async function looked(name: string): Promise<void> {
+    const { page } = seen;
+    expect(await page.locator('h1').count()).toBe(1);
+    expect(await axe(page), name).toEqual([]);
+    expect(await tooWide(page), name).toEqual([]);
+    await picture(page, `${name}-${look.name}`);
+  }
+  const open = (query: string) => seen.page.goto(`${gantry.origin}/work${query}`);
+
+  test('the board and its waves', async () => {
+    const { page } = seen;
+    await open('');
+    if (look.width < 640) {
+      await page.locator('[data-campaign]').waitFor();
+      await looked('campaigns');
+    }
+    await page.locator('[data-campaign]').click();
+    await page.locator('[data-node="publish"]').waitFor();
+    await looked('board');
+    await page.getByRole('button', { name: 'Waves' }).click();
+    await page.getByText(/^Wave 1/).waitFor();
+    await looked('waves');
+  });
+
+  test('the graph with a step beside it', async () => {
+    const { page } = seen;
+    await page.getByRole('button', { name: 'Graph' }).click();
+    await page.locator('.react-flow__node').first().waitFor();
+    if (look.width < 640) await looked('dag');
+    await page.locator('.react-flow__node', { hasText: 'Look at the page' }).click();
+    const step = page.getByRole('region', { name: 'Step', exact: true });
+    await step.locator('[data-kind="image"] img').waitFor();
+    await step.locator('[data-line="added"]').first().waitFor();
+    await looked(look.width < 640 ? 'node' : 'dag');
+    if (look.width < 640) return;
+    await page.getByRole('button', { name: 'Show it large' }).click();
+    await step.locator('[data-line="added"]').first().waitFor();
+    await looked('node');
+  });
+
+  test('the form that starts a run, with its plan', async () => {
+    const { page } = seen;
+    await open('?start=ship');
+    const dialog = page.getByRole('dialog', { name: 'Start a run' });
+    await dialog.getByRole('textbox', { name: 'version' }).fill('0.5.0');
+    await dialog.getByRole('combobox', { name: 'Campaign' }).selectOption({ label: 'Ship 0.4' });
+    await page.keyboard.press('Control+Enter');
+    await dialog.locator('[data-plan]').first().waitFor();
+    await looked('start');
+    await page.keyboard.press('Escape');
+  });
+
+  test('the ledger with a row', async () => {
+    const { page } = seen;
+    await page.goto(`${gantry.origin}/ledger`);
+    await page.locator('[data-ledger]').nth(2).click();
+    await page.getByRole('region', { name: 'Body' }).waitFor();
+    await looked('ledger');
+  });
+});
+
+test('a verb of a step shows the server’s plan first; the run ends and the whole board is proven', async () => {
+  const { page } = first;
+  const step = page.getByRole('region', { name: 'Step', exact: true });
+  await step.getByRole('button', { name: 'Accept' }).click();
+  await page
+    .getByRole('dialog', { name: /Accept/ })
+    .getByText('accepted by a person')
+    .waitFor();
+  await page.locator('[data-node="review"][data-status="needs_you"]').waitFor();
+  await page.keyboard.press('Control+Enter');
+  const gate = page.locator('[data-node="publish"][data-status="needs_you"]');
+  await gate.waitFor();
+  await gate.click();
+  await step.getByText('Publish to the registry?').first().waitFor();
+  await step.getByRole('button', { name: 'Open the gate' }).click();
+  const dialog = page.getByRole('dialog', { name: /Open the gate/ });
+  await dialog.getByText('its gate is open').waitFor();
+  await page.keyboard.press('Control+Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await page.locator('[data-node="tell"][data-status="done"]').waitFor();
+  await step.getByRole('region', { name: 'History' }).getByText('Needs you').waitFor();
+  await page.keyboard.press('b');
+  await expect.poll(() => column(page, 'Proven').locator('[data-node]').count()).toBe(6);
+  await page.getByText('proven 6 of 6').first().waitFor();
+  await page.keyboard.press('w');
+  await page.getByText('Wave 1 · proven 2 of 2').waitFor();
+});
+
+test('the ledger shows what happened as it happens, by kind, and its verdict names the head', async () => {
+  const { page } = first;
+  await page.keyboard.press('g');
+  await page.keyboard.press('l');
+  await page.getByRole('heading', { name: 'Ledger', level: 1 }).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('proof.recorded');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.locator('[data-ledger]').count()).toBeGreaterThanOrEqual(7);
+  expect(new Set(await page.locator('[data-ledger] > span:nth-child(2)').allTextContents())).toEqual(
+    new Set(['proof.recorded']),
+  );
+  await page.getByRole('searchbox', { name: 'Kind' }).fill('');
+  await page.keyboard.press('Enter');
+  const newest = () => page.locator('[data-ledger]').first().getAttribute('data-ledger').then(Number);
+  await expect.poll(newest).toBeGreaterThan(0);
+  const before = await newest();
+  await gantry.cli('orchestration', 'send', 'tester@demo', 'true', '--json');
+  await expect.poll(newest).toBeGreaterThan(before);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'Body' }).waitFor();
+  await page.keyboard.press('v');
+  await page.locator('[data-verdict="sound"]').getByText('The ledger holds').waitFor();
+  expect(first.errors).toEqual([]);
+});
+
+test('what a bot changed on its branch is beside its pane, and is merged after its plan was shown', async () => {
+  const { page, errors } = first;
+  const git = (...words: string[]) =>
+    execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...words], {
+      cwd: gantry.workspace,
+      encoding: 'utf8',
+    });
+  git('init', '-q', '-b', 'main');
+  git('add', 'wordcount');
+  git('commit', '-q', '-m', 'The sample');
+  const team = join(gantry.workspace, '.gantry', 'teams', 'code');
+  mkdirSync(team, { recursive: true });
+  writeFileSync(join(team, 'team.yaml'), 'bots:\n  - bot: coder\n    harness: shell\n    worktree: true\n');
+  const up = await gantry.cli('teams', 'up', 'code', '--json');
+  expect([up.code, up.err]).toEqual([0, '']);
+  await page.goto(`${gantry.origin}/floor`);
+  await page.locator('[data-bot="coder@code"]', { hasText: 'Idle' }).waitFor();
+  await gantry.cli(
+    'agents',
+    'input',
+    'coder@code',
+    'echo shorter > wordcount/README.md; echo ready-$((1+1))',
+    '--key',
+    'Enter',
+  );
+  await expect.poll(async () => (await gantry.cli('agents', 'capture', 'coder@code')).out).toMatch(/^ready-2/m);
+  await page.locator('[data-bot="coder@code"]').click();
+  await page.getByRole('tab', { name: 'Changes' }).click();
+  const changes = page.getByRole('tabpanel', { name: 'Changes' });
+  await changes.locator('[data-change]', { hasText: 'README.md' }).waitFor();
+  await changes.locator('[data-line="added"]', { hasText: 'shorter' }).waitFor();
+  expect(await axe(page)).toEqual([]);
+  await changes.getByRole('button', { name: 'Merge' }).click();
+  const dialog = page.getByRole('dialog', { name: /Merge the work of coder/ });
+  await dialog.getByRole('textbox', { name: /Commit message/ }).fill('Shorten the README');
+  await dialog.getByRole('list').waitFor();
+  expect(git('log', '--oneline')).not.toContain('Shorten');
+  await page.keyboard.press('Control+Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await changes.getByText('It has changed nothing yet.').waitFor();
+  expect(git('log', '--oneline')).toContain('Shorten the README');
+  // Refused plans before the message was typed are lines of the browser; nothing else may be there.
+  expect(errors.filter((text) => !/status of (400|409)/.test(text))).toEqual([]);
+});

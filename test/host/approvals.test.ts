@@ -1,0 +1,399 @@
+/** Approvals from the asker on the computer to the person in the cloud and back: real HTTP, signatures and stores. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import type { Approval } from '../../src/contracts/approvals/approval.ts';
+import * as contract from '../../src/contracts/factory/routes.ts';
+import { bind } from '../../src/kit/http/types.ts';
+import { actionHash } from '../../src/kit/signing/action-hash.ts';
+import { signedHeaders } from '../../src/kit/signing/signature.ts';
+import type { ApprovalAnswer, ApprovalAsk } from '../../src/runtime-server/approvals/index.ts';
+import { movableClock, scratchHome, signIn, startPair } from './support.ts';
+
+type Pair = Awaited<ReturnType<typeof startPair>>;
+
+const push: ApprovalAsk = {
+  source: 'gate',
+  kind: 'tool_call',
+  title: 'Push to the remote',
+  summary: 'git push origin main',
+  risk: 'high',
+  agentId: 'agent_1',
+  actionHash: actionHash({ tool: 'shell', command: 'git push origin main' }),
+  expiresInMs: 60_000,
+};
+
+async function pending(pair: Pair, count = 1): Promise<Approval[]> {
+  return expect
+    .poll(
+      async () => {
+        const reply = await pair.callWeb('GET', '/api/factory/approvals?state=pending');
+        const { approvals } = reply.json as unknown as { approvals: Approval[] };
+        return approvals.length === count ? approvals : null;
+      },
+      { timeout: 10_000 },
+    )
+    .not.toBeNull()
+    .then(async () => {
+      const reply = await pair.callWeb('GET', '/api/factory/approvals?state=pending');
+      return (reply.json as unknown as { approvals: Approval[] }).approvals;
+    });
+}
+
+function moveToStranger(pair: Pair, id: string): void {
+  const database = new Database(pair.places.cloudDb);
+  database.prepare("UPDATE approval SET computer_id = 'computer_2', user_id = 'user_2' WHERE id = ?").run(id);
+  database.close();
+}
+
+type Event = { id: string; data: { type: string; data: Approval } };
+
+async function openStream(
+  pair: Pair,
+  path: string,
+  onEvent: (event: Event) => void,
+  headers: Record<string, string> = {},
+) {
+  const stop = new AbortController();
+  const response = await fetch(pair.web.origin + path, {
+    headers: { authorization: `Bearer ${pair.ownerToken}`, ...headers },
+    signal: stop.signal,
+  });
+  expect(response.status).toBe(200);
+  const read = async () => {
+    let text = '';
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      const blocks = text.split('\n\n');
+      text = blocks.pop()!;
+      for (const block of blocks) {
+        const id = /^id: (.*)$/m.exec(block)?.[1];
+        const data = /^data: (.*)$/m.exec(block)?.[1];
+        if (id !== undefined && data !== undefined) onEvent({ id, data: JSON.parse(data) as Event['data'] });
+      }
+    }
+  };
+  read().catch(() => {});
+  return { close: () => stop.abort() };
+}
+
+const resolve = (pair: Pair, id: string, body: object, options = {}) =>
+  pair.callWeb('POST', `/api/factory/approvals/${id}/resolve`, { body, ...options });
+
+test('what a bot asks is seen in the cloud, answered there, and the answer acts on the computer', async () => {
+  const pair = await startPair({});
+  const asked = await pair.desk.ask(push);
+  const [seen] = await pending(pair);
+  expect(seen).toMatchObject({
+    id: asked.id,
+    state: 'pending',
+    decision: null,
+    title: 'Push to the remote',
+    summary: 'git push origin main',
+    source: 'gate',
+    resolvedBy: null,
+  });
+  const reply = await resolve(pair, asked.id, { decision: 'approve', note: 'go' });
+  expect(reply.status).toBe(200);
+  expect(reply.json).toMatchObject({ id: asked.id, state: 'resolved', decision: 'approve', note: 'go' });
+  const answer = await asked.answer;
+  expect(answer).toMatchObject({ kind: 'approve', note: 'go', by: { user: 'user_local', surface: 'cli' } });
+  await expect
+    .poll(async () => {
+      const all = await pair.callWeb('GET', '/api/factory/approvals');
+      return (all.json as unknown as { approvals: Approval[] }).approvals[0]?.appliedAt;
+    })
+    .toMatch(/^20/);
+});
+
+test('of two surfaces that answer at once one wins, and the other is told who, where and when', async () => {
+  const pair = await startPair({});
+  const cookie = await signIn(pair);
+  const session = await pair.callWeb('GET', '/api/v1/session', { token: null, headers: { cookie } });
+  const browser = {
+    token: null,
+    headers: { cookie, 'x-platform-csrf': (session.json as unknown as { csrf: string }).csrf },
+  };
+  const asked = await pair.desk.ask(push);
+  await pending(pair);
+  const replies = await Promise.all([
+    resolve(pair, asked.id, { decision: 'approve' }),
+    resolve(pair, asked.id, { decision: 'reject' }, browser),
+  ]);
+  const statuses = replies.map((reply) => reply.status);
+  expect(statuses.toSorted()).toEqual([200, 409]);
+  const won = replies[statuses.indexOf(200)]!.json as unknown as Approval;
+  const lost = replies[statuses.indexOf(409)]!.json as unknown as {
+    error: { code: string; fact: string };
+    approval: Approval;
+  };
+  expect(lost.error.code).toBe('refused');
+  const { user, surface } = won.resolvedBy!;
+  expect(['cli', 'browser']).toContain(surface);
+  expect(lost.error.fact).toContain(`by ${user} via ${surface} at ${won.resolvedAt}`);
+  expect(lost.approval).toEqual(won);
+  expect(await asked.answer).toMatchObject({ kind: won.decision, by: won.resolvedBy });
+});
+
+test('an expired one is answered 410, and whoever asked is told that it expired', async () => {
+  const clock = movableClock();
+  const pair = await startPair({ clock });
+  const asked = await pair.desk.ask({ ...push, expiresInMs: 30_000 });
+  await pending(pair);
+  clock.move(31_000);
+  const reply = await resolve(pair, asked.id, { decision: 'approve' });
+  expect(reply.status).toBe(410);
+  expect(reply.json.error).toMatchObject({ code: 'refused' });
+  expect((reply.json as unknown as { approval: Approval }).approval).toMatchObject({
+    state: 'pending',
+    decision: null,
+  });
+  expect(await pending(pair, 0)).toEqual([]);
+  // An answer that was under way finds no hold any more.
+  const late = { id: asked.id, decision: 'approve', note: null, at: new Date(clock.now()).toISOString() };
+  expect(
+    await pair.desk.answer({ ...late, decision: 'approve', resolvedBy: { user: 'user_local', surface: 'cli' } }),
+  ).toBe('gone');
+  expect(await asked.answer).toEqual({ kind: 'expired' });
+});
+
+test('what the person answers where it was asked is withdrawn everywhere, with that surface', async () => {
+  const pair = await startPair({});
+  const asked = await pair.desk.ask({ ...push, source: 'harness', kind: 'permission' });
+  await pending(pair);
+  await pair.desk.withdraw(asked.id, 'pane');
+  expect(await asked.answer).toEqual({ kind: 'withdrawn', surface: 'pane' });
+  await pending(pair, 0);
+  const reply = await resolve(pair, asked.id, { decision: 'approve' });
+  expect(reply.status).toBe(409);
+  expect(reply.json.error).toMatchObject({ code: 'refused', fact: expect.stringContaining('withdrawn via pane at') });
+  expect((reply.json as unknown as { approval: Approval }).approval).toMatchObject({
+    state: 'resolved',
+    decision: null,
+    resolvedBy: { user: 'user_local', surface: 'pane' },
+  });
+});
+
+test('an unknown approval is not found; a bot, a device and a stranger can answer none', async () => {
+  const pair = await startPair({});
+  const asked = await pair.desk.ask(push);
+  await pending(pair);
+  expect((await resolve(pair, 'apr_00000000000000000000000000', { decision: 'approve' })).status).toBe(404);
+  const bot = await pair.bots.mint('agent_1');
+  // The cloud API knows no bot, and the engine has no such door.
+  expect((await resolve(pair, asked.id, { decision: 'approve' }, { token: bot })).status).toBe(401);
+  const path = `/api/factory/approvals/${asked.id}/resolve`;
+  expect((await pair.callEngine('POST', path, { body: { decision: 'approve' }, token: bot })).status).toBe(404);
+  const answers = { body: {}, token: bot };
+  expect((await pair.callEngine('POST', '/api/v1/runtime/approval-answers', answers)).status).toBe(403);
+  const body = JSON.stringify({ decision: 'approve' });
+  const { key, runtimeId } = pair.device;
+  const headers = signedHeaders({ key, runtimeId, now: Date.now }, { method: 'POST', path, body });
+  expect((await pair.callWeb('POST', path, { token: null, headers, body: { decision: 'approve' } })).status).toBe(403);
+  expect((await resolve(pair, asked.id, { decision: 'approve' }, { token: null })).status).toBe(401);
+  expect(await pending(pair)).toHaveLength(1);
+});
+
+test('a dry run refuses what the answer would be refused for, and answers nothing', async () => {
+  const pair = await startPair({});
+  const asked = await pair.desk.ask(push);
+  await pending(pair);
+  const dry = await resolve(pair, asked.id, { decision: 'reject', dryRun: true });
+  expect(dry.json).toEqual({
+    dryRun: true,
+    plan: { id: asked.id, title: 'Push to the remote', decision: 'reject' },
+  });
+  expect(await pending(pair)).toHaveLength(1);
+  await resolve(pair, asked.id, { decision: 'reject' });
+  expect((await resolve(pair, asked.id, { decision: 'reject', dryRun: true })).status).toBe(409);
+});
+
+test('while the cloud is away, what is asked waits here, is shown here, and arrives when it is back', async () => {
+  const pair = await startPair({});
+  const port = pair.homeCloud.port;
+  pair.homeCloud.port = 1;
+  const asked = await pair.desk.ask(push);
+  const listed = await pair.callEngine('GET', '/api/factory/approvals');
+  expect(listed.json).toMatchObject({ approvals: [{ id: asked.id, state: 'pending' }], waits: expect.any(String) });
+  expect((await pair.desk.get(asked.id))?.waiting).toBe(true);
+  expect(await pending(pair, 0)).toEqual([]);
+  pair.homeCloud.port = port;
+  await pending(pair);
+  await expect.poll(async () => (await pair.desk.get(asked.id))?.waiting).toBe(false);
+});
+
+test('a computer cannot write over the approval of another, nor learn of it', async () => {
+  const pair = await startPair({});
+  const asked = await pair.desk.ask(push);
+  const [approval] = await pending(pair);
+  const { key, runtimeId } = pair.device;
+  const body = {
+    ...{ kind: 'tool_call', title: 'x', summary: 'rm -rf /', risk: 'low', source: 'gate', agentId: null },
+    ...{ requestedAt: approval!.requestedAt, expiresAt: approval!.expiresAt, engineId: 'engine_1', ledgerId: '1' },
+  };
+  const put = (id: string, now = Date.now()) => {
+    const path = `/api/v1/runtime/approvals/${id}`;
+    const signer = { key, runtimeId, now: () => now };
+    const headers = signedHeaders(signer, { method: 'PUT', path, body: JSON.stringify(body) });
+    return pair.callWeb('PUT', path, { token: null, headers, body });
+  };
+  // Said again with other words, it stays what it was.
+  expect((await put(asked.id)).json).toMatchObject({ summary: 'git push origin main' });
+  // The same signature once more.
+  expect((await put(asked.id)).status).toBe(401);
+  moveToStranger(pair, asked.id);
+  expect((await put(asked.id, Date.now() + 2000)).status).toBe(404);
+  expect((await pair.callWeb('GET', '/api/factory/approvals')).json).toEqual({ approvals: [] });
+});
+
+test('several who ask the same under one key share one hold; another action under that key ends it', async () => {
+  const pair = await startPair({});
+  const keyed = { ...push, dedupeKey: 'tool:agent_1:push' };
+  const [first, second] = await Promise.all([pair.desk.ask(keyed), pair.desk.ask(keyed)]);
+  expect(second.id).toBe(first.id);
+  const other = await pair.desk.ask({ ...keyed, summary: 'git push --force', actionHash: actionHash({ force: true }) });
+  expect(other.id).not.toBe(first.id);
+  expect(await first.answer).toEqual({ kind: 'withdrawn', surface: 'engine' });
+  expect(await second.answer).toEqual({ kind: 'withdrawn', surface: 'engine' });
+  await pending(pair);
+  await resolve(pair, other.id, { decision: 'approve' });
+  expect(await other.answer).toMatchObject({ kind: 'approve' });
+});
+
+test('an asker that stopped waiting finds the answer by asking again, once, and only for the same action', async () => {
+  const pair = await startPair({});
+  const keyed = { ...push, dedupeKey: 'tool:agent_1:push' };
+  const gone = new AbortController();
+  const asked = await pair.desk.ask(keyed, { signal: gone.signal });
+  let heard: ApprovalAnswer | null = null;
+  void asked.answer.then((answer) => {
+    heard = answer;
+  });
+  gone.abort();
+  await pending(pair);
+  await resolve(pair, asked.id, { decision: 'approve' });
+  await expect.poll(async () => (await pair.desk.get(asked.id))?.approval.decision).toBe('approve');
+  const other = await pair.desk.ask({ ...keyed, actionHash: actionHash({ other: 1 }) });
+  expect(other.id).not.toBe(asked.id);
+  await pair.desk.withdraw(other.id, 'engine');
+  const again = await pair.desk.ask(keyed);
+  expect([again.id, await again.answer]).toMatchObject([asked.id, { kind: 'approve' }]);
+  const third = await pair.desk.ask(keyed);
+  expect(third.id).not.toBe(asked.id);
+  expect(heard).toBeNull();
+});
+
+test('what an asker writes by an answer is there exactly when the answer counts', async () => {
+  const pair = await startPair({});
+  await pair.store.write((tx) => tx.run('CREATE TABLE effect (id TEXT) STRICT'));
+  let broken = true;
+  const asked = await pair.desk.ask(push, {
+    apply: (tx, verdict) => {
+      tx.run('INSERT INTO effect VALUES (?)', verdict.kind);
+      if (broken) throw new Error('The asker has a fault.');
+    },
+  });
+  await pending(pair);
+  await resolve(pair, asked.id, { decision: 'approve' });
+  await expect.poll(() => pair.lines.some((line) => line.message === 'request failed')).toBe(true);
+  expect((await pair.desk.get(asked.id))?.approval.state).toBe('pending');
+  broken = false;
+  await asked.answer;
+  expect(await pair.store.read((tx) => tx.all('SELECT id FROM effect'))).toEqual([{ id: 'approve' }]);
+});
+
+test('approval events come through the cloud’s stream alone, with ids that lead back to where the ledger stood', async () => {
+  const heads: (string | undefined)[] = [];
+  const pair = await startPair({
+    routes: [
+      bind(contract.factoryEventStream, ({ request, query }, sink) => {
+        heads.push(query.after ?? request.headers['last-event-id']?.toString());
+        sink.send({ id: '7', data: { type: 'delivery', at: '', data: null } });
+      }),
+    ],
+  });
+  const events: Event[] = [];
+  const stream = await openStream(pair, '/api/factory/events', (event) => void events.push(event));
+  await expect.poll(() => events.length).toBe(1);
+  const asked = await pair.desk.ask(push);
+  await expect.poll(() => events.length).toBe(2);
+  await resolve(pair, asked.id, { decision: 'reject', note: 'not today' });
+  await expect.poll(() => events.length).toBe(3);
+  const engineId = pair.ledger.engineId;
+  expect(events.slice(1).map(({ id, data }) => [id, data.type, data.data.id])).toEqual([
+    [`${engineId}~apr-${asked.id}`, 'approval.requested', asked.id],
+    [`${engineId}~apr-${asked.id}`, 'approval.resolved', asked.id],
+  ]);
+  expect(events[2]?.data.data).toMatchObject({ decision: 'reject', note: 'not today', resolvedBy: { surface: 'cli' } });
+  stream.close();
+  // Back with its id: the engine is asked from where its ledger stood; nothing of approvals is replayed.
+  const seen = events.length;
+  const back = await openStream(pair, '/api/factory/events', (event) => void events.push(event), {
+    'last-event-id': `${engineId}~apr-${asked.id}`,
+  });
+  await expect.poll(() => heads.length).toBe(2);
+  expect(heads[1]).toMatch(/^\d+$/);
+  await expect.poll(() => events.length).toBe(seen + 1);
+  back.close();
+  for (const unknown of [`${engineId}~apr-apr_00000000000000000000000000`, `engine_OTHER~apr-${asked.id}`]) {
+    const lost = await openStream(pair, `/api/factory/events?after=${encodeURIComponent(unknown)}`, () => {});
+    // Passed on as it is: the engine answers `reset`.
+    await expect.poll(() => heads.at(-1)).toBe(unknown);
+    lost.close();
+  }
+});
+
+test('an answer given while the computer is away reaches it when both are back, and acts once', async () => {
+  const home = scratchHome();
+  const before = await startPair({ home });
+  const keyed = { ...push, dedupeKey: 'gate:dag_1:node_1:1' };
+  const asked = await before.desk.ask(keyed);
+  await pending(before);
+  await before.stopEngine();
+  expect((await resolve(before, asked.id, { decision: 'approve' })).status).toBe(200);
+  await before.close();
+  const after = await startPair({ home });
+  await expect
+    .poll(async () => (await after.desk.get(asked.id))?.approval.decision, { timeout: 10_000 })
+    .toBe('approve');
+  // Decided, but nobody has acted on it until whoever asked is back.
+  expect((await after.desk.get(asked.id))?.approval.appliedAt).toBeNull();
+  const again = await after.desk.ask(keyed);
+  expect([again.id, await again.answer]).toMatchObject([asked.id, { kind: 'approve' }]);
+  expect((await after.desk.get(asked.id))?.approval.appliedAt).toMatch(/^20/);
+  expect((await after.desk.ask(keyed)).id).not.toBe(asked.id);
+});
+
+test('what was signed for the cloud is not signed for the computer, and the other way round', async () => {
+  const pair = await startPair({});
+  const { key, runtimeId } = pair.device;
+  const sign = (method: string, path: string, body: string) =>
+    signedHeaders({ key, runtimeId, now: Date.now }, { method, path, body });
+  const path = '/api/v1/runtime/approvals/apr_00000000000000000000000000';
+  const up = sign('PUT', path, '{}');
+  const down = sign('POST', '/api/v1/runtime/approval-answers', '{}');
+  const captured = { token: null, body: {} };
+  expect((await pair.callEngine('POST', '/api/v1/runtime/approval-answers', { ...captured, headers: up })).status).toBe(
+    401,
+  );
+  expect((await pair.callWeb('PUT', path, { ...captured, headers: down })).status).toBe(401);
+  // The engine has no door for questions and the cloud none for answers.
+  expect((await pair.callEngine('PUT', path, { ...captured, headers: up })).status).toBe(404);
+  expect((await pair.callWeb('POST', '/api/v1/runtime/approval-answers', { ...captured, headers: down })).status).toBe(
+    404,
+  );
+});
+
+test('the computer’s identity lies sealed: neither its token nor its key stands in any file', async () => {
+  const home = scratchHome();
+  const pair = await startPair({ home });
+  const { token, key } = pair.device;
+  await pair.close();
+  const files = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  expect(files.length).toBeGreaterThan(3);
+  for (const file of files) {
+    const bytes = readFileSync(join(file.parentPath, file.name));
+    for (const secret of [token, key]) expect([file.name, bytes.includes(secret)]).toEqual([file.name, false]);
+  }
+});

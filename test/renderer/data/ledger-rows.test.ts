@@ -1,0 +1,51 @@
+import { QueryClient } from '@tanstack/react-query';
+import { expect, test } from 'vitest';
+import type { FactoryApi } from '../../../src/renderer/data/api.ts';
+import { ledgerPage, ledgerQuery, olderRows } from '../../../src/renderer/data/ledger-rows.ts';
+
+/** A ledger of `head` rows that answers as the route does; counts what it was asked. */
+function createLedger() {
+  const state = { head: 0, asked: [] as Record<string, unknown>[] };
+  const row = (id: number) => ({ id: String(id) });
+  const factory = {
+    async queryLedger({ query }: { query: { after?: string; before?: string; limit: number } }) {
+      state.asked.push(query);
+      const after = Number(query.after ?? 0);
+      const before = Number(query.before ?? state.head + 1);
+      const ids = Array.from({ length: state.head }, (_, index) => index + 1).filter((id) => id > after && id < before);
+      const shown = query.after === undefined ? ids.reverse().slice(0, query.limit) : ids.slice(0, query.limit);
+      return { rows: shown.map(row), head: String(state.head), nextCursor: shown.length < ids.length ? 'more' : null };
+    },
+  } as unknown as FactoryApi;
+  return { state, factory };
+}
+
+test('an event has only the rows after the newest one read, and none comes twice or is missing', async () => {
+  const { state, factory } = createLedger();
+  const client = new QueryClient();
+  const query = ledgerQuery(factory, {});
+  state.head = 250;
+  const first = await client.fetchQuery({ ...query, staleTime: 0 });
+  expect([first.rows.length, first.rows[0]?.id, first.more]).toEqual([ledgerPage, '250', true]);
+
+  client.setQueryData(query.queryKey, await olderRows(factory, {}, first));
+  state.head = 250 + ledgerPage + 7;
+  const next = await client.fetchQuery({ ...query, staleTime: 0 });
+  const ids = next.rows.map((row) => Number(row.id));
+  expect(ids).toEqual(Array.from({ length: 2 * ledgerPage + ledgerPage + 7 }, (_, index) => state.head - index));
+  expect(state.asked.slice(-2)).toEqual([
+    { after: '250', limit: ledgerPage },
+    { after: String(250 + ledgerPage), limit: ledgerPage },
+  ]);
+});
+
+test('after a long absence the list begins anew at the newest', async () => {
+  const { state, factory } = createLedger();
+  const client = new QueryClient();
+  const query = ledgerQuery(factory, {});
+  state.head = 10;
+  await client.fetchQuery({ ...query, staleTime: 0 });
+  state.head = 5000;
+  const next = await client.fetchQuery({ ...query, staleTime: 0 });
+  expect([next.rows.length, next.rows[0]?.id, next.more]).toEqual([ledgerPage, '5000', true]);
+});

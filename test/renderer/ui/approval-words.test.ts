@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import type { Approval } from '../../../src/contracts/approvals/approval.ts';
+import { splitApprovals } from '../../../src/renderer/app/approvals.ts';
+import { answeredWords, isPending } from '../../../src/renderer/ui/approval-words.ts';
+
+const at = (minute: number): string => `2026-01-02T03:${String(minute).padStart(2, '0')}:00.000Z`;
+const now = Date.parse(at(10));
+
+function approval(more: Partial<Approval> = {}): Approval {
+  return {
+    id: 'apr_1',
+    kind: 'tool_call',
+    state: 'pending',
+    decision: null,
+    title: 'Publish',
+    summary: 'npm publish',
+    risk: 'high',
+    source: 'gate',
+    agentId: null,
+    requestedAt: at(0),
+    expiresAt: at(20),
+    resolvedAt: null,
+    resolvedBy: null,
+    appliedAt: null,
+    note: null,
+    ...more,
+  };
+}
+const by = (user: string, surface: string) => ({ user, surface });
+
+test.each([
+  [approval(), null],
+  [approval({ expiresAt: at(9) }), 'Expired without an answer'],
+  [
+    approval({ state: 'resolved', decision: 'approve', resolvedBy: by('me', 'browser') }),
+    'Approved by you in the browser',
+  ],
+  [
+    approval({ state: 'resolved', decision: 'reject', resolvedBy: by('ada', 'push') }),
+    'Rejected by ada from a notification',
+  ],
+  [approval({ state: 'resolved', decision: 'reject', resolvedBy: by('ada', 'watch') }), 'Rejected by ada via watch'],
+  [approval({ state: 'resolved', resolvedBy: by('me', 'pane') }), 'Answered in its pane'],
+  [approval({ state: 'resolved' }), 'Withdrawn'],
+])('%#: what became of it is said in words', (one, words) => {
+  expect(answeredWords(one, 'me', now)).toBe(words);
+});
+
+test('what waits comes longest first, what ended latest first; time alone ends one', () => {
+  const list = [
+    approval({ id: 'apr_new', requestedAt: at(5) }),
+    approval({ id: 'apr_old', requestedAt: at(1) }),
+    approval({ id: 'apr_gone', expiresAt: at(4) }),
+    approval({ id: 'apr_done', state: 'resolved', resolvedAt: at(8) }),
+  ];
+  const { pending, ended } = splitApprovals(list, now);
+  expect(pending.map((one) => one.id)).toEqual(['apr_old', 'apr_new']);
+  expect(ended.map((one) => one.id)).toEqual(['apr_done', 'apr_gone']);
+  expect(list.filter((one) => isPending(one, Date.parse(at(30))))).toEqual([]);
+});

@@ -1,0 +1,244 @@
+/** The native tools as a caller meets them: schemas, what a person is shown, what is done, and every refusal in words. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { ApprovalAnswer, ApprovalAsk } from '../../../src/runtime-server/approvals/desk.ts';
+import type { PolicyAction, Verdict } from '../../../src/runtime-server/policy/policy.ts';
+import { createToolServer, type ToolCaller, type ToolRegistry } from '../../../src/runtime-server/tool-server/index.ts';
+
+let root: string;
+let registry: ToolRegistry;
+let verdict: Verdict;
+let answer: ApprovalAnswer;
+let asked: ApprovalAsk[];
+let decided: PolicyAction[];
+let caller: ToolCaller;
+let names = 0;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'gantry-tools-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  [verdict, asked, decided] = ['allow', [], []];
+  answer = { kind: 'approve', note: null, by: { user: 'u', surface: 'cli' }, at: '' };
+  registry = createToolServer({
+    policy: {
+      decide: (action) => {
+        decided.push(action);
+        return { verdict, rule: 'the rule of the test' };
+      },
+    },
+    approvals: {
+      ask: async (ask) => {
+        asked.push(ask);
+        return { id: `apr_${asked.length}`, answer: Promise.resolve(answer) };
+      },
+      withdraw: async () => {},
+    },
+    env: { PATH: process.env.PATH, HOME: root, SECRET_KEY: 'sk-1' },
+    freshName: () => `tmp${names++}`,
+    more: [],
+  });
+  caller = {
+    agentId: 'agent_1',
+    address: 'dev@crew',
+    mode: 'REQUIRE_APPROVAL',
+    root,
+    workspace: root,
+    env: { MINE: 'yes' },
+    signal: new AbortController().signal,
+  };
+});
+const call = (name: string, input: unknown, more: Partial<ToolCaller> = {}) =>
+  registry.call(name, input, { ...caller, ...more });
+const put = (path: string, content: string | Uint8Array) => writeFileSync(join(root, path), content);
+
+test('tools are listed by name with JSON Schema in and out, and with what only reads', () => {
+  const list = registry.list({ onNode: false });
+  expect(list.map((tool) => [tool.name, tool.readOnly])).toEqual([
+    ['file.exists', true],
+    ['file.list', true],
+    ['file.read', true],
+    ['file.remove', false],
+    ['file.write', false],
+    ['shell.exec', false],
+  ]);
+  for (const tool of list) {
+    expect(tool.inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+    expect(tool.outputSchema).toMatchObject({ type: 'object' });
+    expect(tool.inputSchema).not.toHaveProperty('$schema');
+  }
+});
+
+test('a file is read in parts: lines of text, bytes of anything', async () => {
+  put('a.txt', 'one\ntwo\nthree');
+  expect((await call('file.read', { path: 'a.txt', offset: 1, limit: 1 })).structured).toMatchObject({
+    content: 'two\n',
+    next: 2,
+    size: 13,
+  });
+  expect((await call('file.read', { path: 'a.txt', offset: 2 })).structured).toMatchObject({
+    content: 'three',
+    next: null,
+  });
+  expect((await call('file.read', { path: 'a.txt', offset: 99 })).structured).toMatchObject({
+    content: '',
+    next: null,
+  });
+  put('raw.bin', Buffer.from([0xff, 0xfe, 1, 2]));
+  expect(await call('file.read', { path: 'raw.bin' })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('encoding: base64'),
+  });
+  expect(
+    (await call('file.read', { path: 'raw.bin', encoding: 'base64', offset: 1, limit: 2 })).structured,
+  ).toMatchObject({
+    content: Buffer.from([0xfe, 1]).toString('base64'),
+    next: 3,
+  });
+  put('long.txt', `${'x'.repeat(100)}\n`.repeat(5000));
+  const long = (await call('file.read', { path: 'long.txt' })).structured as { content: string; next: number };
+  expect(long.content.length).toBeLessThanOrEqual(128 * 1024);
+  const rest = (await call('file.read', { path: 'long.txt', offset: long.next, limit: 1 })).structured as {
+    content: string;
+  };
+  expect(long.content + rest.content).toBe(`${'x'.repeat(100)}\n`.repeat(long.next + 1));
+});
+
+test('a write is asked with the whole diff, keeps rights, and holds to the hash that was given', async () => {
+  verdict = 'ask';
+  put('a.sh', '#!/bin/sh\necho one\n');
+  const { chmodSync, statSync } = await import('node:fs');
+  chmodSync(join(root, 'a.sh'), 0o755);
+  const done = await call('file.write', { path: 'a.sh', content: '#!/bin/sh\necho two\n' });
+  expect(done).toMatchObject({ isError: false, approvalId: 'apr_1', verdict: { verdict: 'ask' } });
+  expect(asked[0]).toMatchObject({
+    kind: 'tool_call',
+    source: 'executor',
+    title: 'dev@crew: Change a.sh',
+    risk: 'medium',
+    agentId: 'agent_1',
+  });
+  expect(asked[0]?.summary).toContain('-echo one\n+echo two');
+  expect(statSync(join(root, 'a.sh')).mode & 0o777).toBe(0o755);
+  verdict = 'allow';
+  expect(await call('file.write', { path: 'a.sh', content: 'x', ifHash: 'f'.repeat(64) })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('was changed meanwhile'),
+  });
+  expect(await call('file.write', { path: 'a.sh', content: 'x', ifHash: '' })).toMatchObject({ isError: true });
+  expect(await call('file.write', { path: 'deep/er/b.txt', content: 'x' })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('not there'),
+  });
+  expect(
+    await call('file.write', {
+      path: 'deep/er/b.txt',
+      content: 'eA==',
+      encoding: 'base64',
+      createDirs: true,
+      ifHash: '',
+    }),
+  ).toMatchObject({ isError: false });
+  expect(readFileSync(join(root, 'deep/er/b.txt'), 'utf8')).toBe('x');
+});
+
+test('two calls that differ in anything are two actions; the same call is the same action', async () => {
+  const hash = async (input: object) => (await call('shell.exec', input)).actionHash;
+  const first = await hash({ command: 'true' });
+  expect(await hash({ command: 'true' })).toBe(first);
+  const others = [
+    await hash({ command: 'true', args: ['x'] }),
+    await hash({ command: 'true', cwd: '.' }),
+    await hash({ command: 'true', env: { A: '1' } }),
+  ];
+  expect(new Set([first, ...others]).size).toBe(4);
+});
+
+test('what the policy denies, a person rejects or nobody answers is not done and says why', async () => {
+  verdict = 'deny';
+  expect(await call('file.write', { path: 'no.txt', content: 'x' })).toMatchObject({
+    isError: true,
+    acted: false,
+    text: expect.stringContaining('the rule of the test'),
+  });
+  verdict = 'ask';
+  for (const [given, words] of [
+    [{ kind: 'expired' } as const, 'Nobody answered in time'],
+    [{ kind: 'withdrawn', surface: 'pane' } as const, 'withdrawn (pane)'],
+    [{ kind: 'reject', note: 'no', by: { user: 'u', surface: 'cli' }, at: '' } as const, 'The person said no: no'],
+  ] as const) {
+    answer = given;
+    expect(await call('file.write', { path: 'no.txt', content: 'x' })).toMatchObject({
+      isError: true,
+      acted: false,
+      text: expect.stringContaining(words),
+    });
+  }
+  expect((await call('file.exists', { path: 'no.txt' })).isError).toBe(true);
+  verdict = 'allow';
+  expect((await call('file.exists', { path: 'no.txt' })).structured).toEqual({ exists: false, type: null });
+});
+
+test('the policy hears family, member, bot, the path as rules name it, and the command as one would type it', async () => {
+  mkdirSync(join(root, 'tree'));
+  await call('file.read', { path: join(root, 'tree', '..', 'a.txt') });
+  await call('shell.exec', { command: 'git', args: ['commit', '-m', "it's done"] });
+  await call('file.read', { path: 'src/x.ts' }, { root: join(root, 'tree'), workspace: '/somewhere/else' });
+  expect(decided).toEqual([
+    { tool: 'file', member: 'read', bot: 'dev@crew', path: 'a.txt' },
+    { tool: 'shell', member: 'exec', bot: 'dev@crew', command: "git commit -m 'it'\\''s done'" },
+    { tool: 'file', member: 'read', bot: 'dev@crew', path: 'src/x.ts' },
+  ]);
+});
+
+test('a folder is listed with globs, without entering .git and node_modules, and says when there is more', async () => {
+  for (const folder of ['src/deep', 'node_modules/x', '.git/objects'])
+    mkdirSync(join(root, folder), { recursive: true });
+  for (const file of ['src/a.ts', 'src/deep/b.ts', 'src/c.md', 'node_modules/x/d.ts', '.git/objects/e.ts'])
+    put(file, 'x');
+  const paths = async (input: object) =>
+    ((await call('file.list', input)).structured as { entries: { path: string }[] }).entries.map((entry) => entry.path);
+  expect(await paths({})).toEqual(['.git', 'node_modules', 'src']);
+  expect(await paths({ glob: '**/*.ts' })).toEqual(['src/a.ts', 'src/deep/b.ts']);
+  expect(await paths({ path: 'src', glob: '*.ts' })).toEqual(['a.ts']);
+  expect(await call('file.list', { recursive: true, limit: 2 })).toMatchObject({
+    structured: { truncated: true },
+    text: expect.stringContaining('more is there'),
+  });
+});
+
+test('metacharacters are inert unless a shell was asked for; the environment is plain', async () => {
+  const plain = await call('shell.exec', { command: 'echo', args: ['$HOME; touch owned', '`id`', '&& false'] });
+  expect(plain.structured).toMatchObject({ stdout: '$HOME; touch owned `id` && false\n', exitCode: 0 });
+  expect((await call('file.exists', { path: 'owned' })).structured).toMatchObject({ exists: false });
+  const shell = await call('shell.exec', {
+    command: 'echo "$MINE $EXTRA $0 $1"; exit 3',
+    args: ['first'],
+    env: { EXTRA: 'more' },
+    shell: true,
+  });
+  expect(shell.structured).toMatchObject({ stdout: 'yes more sh first\n', exitCode: 3 });
+  expect((await call('shell.exec', { command: 'env' })).text).not.toContain('sk-1');
+  expect((await call('shell.exec', { command: 'cat', stdin: 'given' })).structured).toMatchObject({ stdout: 'given' });
+  expect(await call('shell.exec', { command: 'no-such-program' })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('ENOENT'),
+  });
+  expect(await call('shell.exec', { command: 'pwd', cwd: '..' })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('lies outside'),
+  });
+});
+
+test('output is cut at its cap, a command that takes too long is ended, and a stop ends it too', async () => {
+  const flood = await call('shell.exec', { command: 'head -c 3000000 /dev/zero | tr "\\0" y', shell: true });
+  expect(flood.structured).toMatchObject({ truncated: true });
+  expect(flood.text.length).toBeLessThan(61_000);
+  const slow = await call('shell.exec', { command: 'sleep', args: ['30'], timeoutMs: 200 });
+  expect(slow).toMatchObject({ structured: { timedOut: true }, text: expect.stringContaining('its time was over') });
+  const stop = new AbortController();
+  const running = call('shell.exec', { command: 'sleep', args: ['30'] }, { signal: stop.signal });
+  setTimeout(() => stop.abort(), 200);
+  expect((await running).structured).toMatchObject({ timedOut: false, exitCode: null });
+});
