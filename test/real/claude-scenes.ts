@@ -396,12 +396,12 @@ await scene('without hooks the transcript is the witness', async () => {
   await panes.kill(deaf.paneId);
   return history.join(' → ');
 });
-await scene('leaving with exit code 0 is offline; a new start is a new conversation', async () => {
+await scene('leaving with exit code 0 is offline; resume takes the conversation up', async () => {
   await bot.input({ keys: ['C-c', 'C-c'] });
   await state(bot, 'offline');
-  const again = await up(spec('web'));
+  const again = await up(spec('web', { resume: true }));
   await open(again);
-  assert.ok(!again.explain().bottom.join('\n').includes('go on'), 'the earlier prompt is on the screen');
+  assert.ok(again.explain().bottom.join('\n').includes('go on'), 'the earlier prompt is not on the screen');
   const result = await again.deliver(message('and further'));
   assert.deepEqual(
     [result.state, 'evidence' in result && result.evidence],
@@ -411,6 +411,23 @@ await scene('leaving with exit code 0 is offline; a new start is a new conversat
   await open(again);
   await panes.kill(again.paneId);
   return history.join(' → ');
+});
+for (const mode of ['plan', 'ask', 'accept_edits'] as const) {
+  await scene(`exec mode ${mode}`, async () => {
+    model.script(answer);
+    const plain = await harnesses.exec(spec('exec'), doors('exec'), 'say hello', { mode, timeoutMs: 60_000 });
+    const tool = await harnesses.exec(spec('exec'), doors('exec'), 'RUNSHELL', { mode, timeoutMs: 60_000 });
+    if (mode !== 'plan')
+      assert.deepEqual([plain.state, plain.text], ['done', 'A plain answer.'], JSON.stringify(plain));
+    assert.equal(tool.refused, mode === 'accept_edits' ? 0 : 1, JSON.stringify(tool));
+    return `plain ${JSON.stringify({ ...plain, sessionId: undefined })} · tool ${JSON.stringify({ ...tool, sessionId: undefined })}`;
+  });
+}
+await scene('exec mode: an answer that never comes ends at its deadline with the whole group', async () => {
+  model.script(() => new Promise(() => {}));
+  const result = await harnesses.exec(spec('exec'), doors('exec'), 'hello', { mode: 'ask', timeoutMs: 4000 });
+  assert.equal(result.state, 'timeout');
+  return result.detail;
 });
 
 await scene('as a bot of a team: gantry start, team up, sends over HTTP, kill -9, start again, send', async () => {

@@ -207,6 +207,8 @@ test('the start has hooks by a settings file of its own, an id of ours, and asks
   expect(hooks.PermissionRequest[0].hooks[0].timeout).toBeGreaterThan(24 * 60 * 60);
   expect(hooks.Stop[0].hooks[0].timeout).toBe(10);
   expect(launch.env).toMatchObject({ TERM_PROGRAM: 'ghostty', GANTRY_AGENT: 'agent_x', GANTRY_TEAM: 'dev' });
+  const again = await scratch.harnesses.prepare({ ...bot, resume: true }, doors);
+  expect(again.command.slice(3, 5)).toEqual(['--resume', id]);
   expect((await scratch.harnesses.prepare(bot, doors)).command[4]).not.toBe(id);
 });
 

@@ -11,6 +11,8 @@ import type {
   BotSpec,
   BotState,
   DeliverResult,
+  ExecOptions,
+  ExecResult,
   Gate,
   Launch,
   Outgoing,
@@ -109,11 +111,13 @@ export interface Driver {
 
 export interface Adapter {
   readonly ruleset: Ruleset;
-  /** `facts` are kept for the driver of this start. */
+  /** `memory`: facts of the bot's last start. `facts` are kept for the driver of this one. */
   prepare(
     bot: BotSpec,
     doors: BotDoors,
+    memory: Readonly<Record<string, unknown>>,
   ): Promise<{ readonly launch: Launch; readonly facts: Readonly<Record<string, unknown>> }>;
+  exec?(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
   drive(context: DriverContext): Driver;
 }
 

@@ -19,6 +19,8 @@ export interface BotSpec {
   readonly env: Readonly<Record<string, string>>;
   /** The team's CULTURE.md, for harnesses that can take a system prompt. */
   readonly culture: string | null;
+  /** Take up the last conversation that was seen, where the harness can; without one, or when false, a new one. */
+  readonly resume?: boolean;
 }
 
 /** What the runtime gives to each bot's program (gaps.md: `GANTRY_*` variables; files are 0600). */
@@ -127,6 +129,27 @@ export interface HarnessBot {
   close(): void;
 }
 
+/** What exec mode may do: look and plan; act where no permission is needed; also change files. */
+export type ExecMode = 'plan' | 'ask' | 'accept_edits';
+
+export interface ExecOptions {
+  readonly mode: ExecMode;
+  /** Session to go on with. */
+  readonly resume?: string | null;
+  /** Then its whole process group is ended; default 10 minutes. */
+  readonly timeoutMs?: number;
+}
+
+export interface ExecResult {
+  readonly state: 'done' | 'failed' | 'timeout';
+  /** The final answer. */
+  readonly text: string;
+  readonly sessionId: string | null;
+  /** How many tool calls were refused: `done` with refusals may mean that nothing was done. */
+  readonly refused: number;
+  readonly detail: string;
+}
+
 export interface Harnesses {
   /** What is installed on this computer (looked up at most every 30 s). */
   found(): Promise<readonly FoundHarness[]>;
@@ -135,6 +158,8 @@ export interface Harnesses {
    * `usage`: harness not installed or command missing, with the install command as the action.
    */
   prepare(bot: BotSpec, doors: BotDoors): Promise<Launch>;
+  /** One text to a new process without a pane, to its end. `usage` where the harness has no such mode. */
+  exec(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
   /** Takes up a bot in a live pane: after `prepare` + create, or after a runtime restart. */
   attach(bot: BotSpec, paneId: string): HarnessBot;
 }

@@ -86,11 +86,20 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
       return found.list;
     },
     async prepare(bot, doors) {
-      const { launch, facts } = await adapterOf(bot.harness).prepare(bot, doors);
+      const { launch, facts } = await adapterOf(bot.harness).prepare(bot, doors, memory.recall(bot.agentId) ?? {});
       const tools = await writeTools(doors);
       memory.remember(bot.agentId, facts);
       const path = [tools, launch.env.PATH].filter(Boolean).join(delimiter);
       return { ...launch, env: { ...launch.env, PATH: path } };
+    },
+    async exec(bot, doors, text, options) {
+      const { exec } = adapterOf(bot.harness);
+      if (exec) return exec(bot, doors, text, options);
+      throw new AppError(
+        'usage',
+        `The harness "${bot.harness}" has no exec mode.`,
+        'Use a bot with the harness claude.',
+      );
     },
     attach(bot, paneId) {
       const adapter = adapterOf(bot.harness);

@@ -7,6 +7,7 @@ import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts
 import type { DeliverResult, Outgoing } from '../harness.ts';
 import { composePrompt, containsText } from '../wording.ts';
 import { holdsOurs, readComposer } from './composer.ts';
+import { execClaude } from './exec.ts';
 import { askingMark, launchClaude } from './launch.ts';
 import { createPermissions } from './permissions.ts';
 import { toolEndEvents } from './questions.ts';
@@ -24,17 +25,19 @@ const transcriptEveryMs = 150;
 export function createClaudeAdapter(around: Surroundings): Adapter {
   return {
     ruleset: claudeRules,
-    async prepare(bot, doors) {
-      const { launch, sessionId } = await launchClaude(around, bot, doors);
+    async prepare(bot, doors, memory) {
+      const known = typeof memory.sessionId === 'string' ? memory.sessionId : null;
+      const { launch, sessionId } = await launchClaude(around, bot, doors, bot.resume === true ? known : null);
       // Known before any hook has come, so that the second witness does not depend on the first.
       const config = bot.env.CLAUDE_CONFIG_DIR ?? around.env.CLAUDE_CONFIG_DIR ?? join(around.home, '.claude');
       const transcript = transcriptFile(config, bot.cwd, sessionId);
       return {
         launch,
-        facts: { transcript, askingMark: askingMark(doors.folder), workspace: doors.workspace },
+        facts: { sessionId, transcript, askingMark: askingMark(doors.folder), workspace: doors.workspace },
       };
     },
     drive: driveClaude,
+    exec: (bot, doors, text, options) => execClaude(around, bot, doors, text, options),
   };
 }
 
@@ -145,7 +148,7 @@ function driveClaude(context: DriverContext): Driver {
       // A sub-agent's events say nothing about the main turn; a late one would revive an idle pane.
       if (typeof payload.agent_id === 'string' && payload.agent_id !== '') return {};
       if (typeof payload.transcript_path === 'string' && payload.transcript_path !== transcript()) {
-        context.remember({ transcript: payload.transcript_path });
+        context.remember({ transcript: payload.transcript_path, sessionId: payload.session_id });
       }
       if (event === 'UserPromptSubmit' && pending && typeof payload.prompt === 'string') {
         if (containsText(payload.prompt, pending.text)) pending.submitted = true;

@@ -1,5 +1,5 @@
 /**
- * How Claude Code is started in a pane: flags, the settings file of this start, environment.
+ * How Claude Code is started in a pane or for one answer: flags, the settings file of this start, environment.
  * Everything is given per start; nothing is written into the person's home.
  */
 import { randomUUID } from 'node:crypto';
@@ -9,7 +9,7 @@ import { AppError } from '../../../../contracts/common/errors.ts';
 import type { Surroundings } from '../adapter.ts';
 import { botEnvironment } from '../environment.ts';
 import { findProgram } from '../find-program.ts';
-import type { BotDoors, BotSpec, Launch } from '../harness.ts';
+import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { quote } from '../shell/start-file.ts';
 import { toolEndEvents } from './questions.ts';
 import { claudeHookEvents } from './rules.ts';
@@ -20,12 +20,16 @@ const hookTimeoutSeconds = 10;
 const questionTimeoutSeconds = 26 * 60 * 60;
 
 /** Its default is a mode in which a classifier approves tools by itself; a bot starts from asking. */
-const permissionMode = 'manual';
+const permissionModes: Readonly<Record<ExecMode, string>> = {
+  plan: 'plan',
+  ask: 'manual',
+  accept_edits: 'acceptEdits',
+};
 
 /** Sends progress as OSC 9;4 only to terminals that it knows. */
 const terminal = { TERM_PROGRAM: 'ghostty' };
 
-async function findClaude({ env }: Surroundings): Promise<string> {
+export async function findClaude({ env }: Surroundings): Promise<string> {
   const file = await findProgram('claude', env.PATH);
   if (file) return file;
   throw new AppError(
@@ -44,7 +48,7 @@ export function askingMark(folder: string): string {
  * The settings of one start: every hook that a rule reads calls `gantry hook <Event>`. That a tool has run says that its
  * question was answered in the pane; without a question it starts no program, or every tool call would cost one.
  */
-function claudeSettings(doors: BotDoors): Record<string, unknown> {
+export function claudeSettings(doors: BotDoors): Record<string, unknown> {
   const call = (event: string) => [...doors.gantry, 'hook', event].map(quote).join(' ');
   const hook = (command: string, timeout: number) => [{ hooks: [{ type: 'command', command, timeout }] }];
   const mark = quote(askingMark(doors.folder));
@@ -62,11 +66,12 @@ export async function launchClaude(
   around: Surroundings,
   bot: BotSpec,
   doors: BotDoors,
+  sessionToResume: string | null,
 ): Promise<{ launch: Launch; sessionId: string }> {
   const file = await findClaude(around);
   const settings = join(doors.folder, 'claude-settings.json');
   await writeFile(settings, `${JSON.stringify(claudeSettings(doors), null, 2)}\n`, { mode: 0o600 });
-  const sessionId = randomUUID();
+  const sessionId = sessionToResume ?? randomUUID();
   return {
     sessionId,
     launch: {
@@ -74,10 +79,9 @@ export async function launchClaude(
         file,
         '--settings',
         settings,
-        '--session-id',
-        sessionId,
+        ...(sessionToResume === null ? ['--session-id', sessionId] : ['--resume', sessionId]),
         '--permission-mode',
-        permissionMode,
+        permissionModes.ask,
         ...(bot.model === null ? [] : ['--model', bot.model]),
         ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
       ],
@@ -87,4 +91,24 @@ export async function launchClaude(
       rows: 40,
     },
   };
+}
+
+/** argv of exec mode; the text comes on stdin, so no text can be an option. */
+export async function execCommand(
+  around: Surroundings,
+  bot: BotSpec,
+  mode: ExecMode,
+  sessionToResume: string | null,
+): Promise<[string, ...string[]]> {
+  return [
+    await findClaude(around),
+    '-p',
+    '--output-format',
+    'json',
+    '--permission-mode',
+    permissionModes[mode],
+    ...(sessionToResume === null ? [] : ['--resume', sessionToResume]),
+    ...(bot.model === null ? [] : ['--model', bot.model]),
+    ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
+  ];
 }

@@ -1,0 +1,69 @@
+/**
+ * Claude Code's exec mode (tui.md 6): one text in, one JSON result out. Exit code 0 does not mean that the work was done: a
+ * refused tool ends with 0, so refusals are counted from the result.
+ */
+import type { Surroundings } from '../adapter.ts';
+import { botEnvironment } from '../environment.ts';
+import type { BotDoors, BotSpec, ExecOptions, ExecResult } from '../harness.ts';
+import { execCommand } from './launch.ts';
+
+const defaultTimeoutMs = 10 * 60_000;
+
+export async function execClaude(
+  around: Surroundings,
+  bot: BotSpec,
+  doors: BotDoors,
+  text: string,
+  { mode, resume = null, timeoutMs = defaultTimeoutMs }: ExecOptions,
+): Promise<ExecResult> {
+  const command = await execCommand(around, bot, mode, resume);
+  const env = botEnvironment(around.env, bot, doors);
+  const ran = await around.processes.run(command, { cwd: bot.cwd, env, input: text, timeoutMs });
+  if (ran.timedOut) {
+    return {
+      state: 'timeout',
+      text: '',
+      sessionId: resume,
+      refused: 0,
+      detail: `no answer within ${timeoutMs} ms; it was ended`,
+    };
+  }
+  return readResult(ran.stdout, ran.code, ran.stderr);
+}
+
+/** The result object is the last thing on stdout; errors of the provider are on stdout too, as text or inside it. */
+export function readResult(stdout: string, code: number | null, stderr: string): ExecResult {
+  const result = parseResult(stdout);
+  if (!result) {
+    const words = (stdout.trim() || stderr.trim()).split('\n').at(-1) ?? '';
+    return {
+      state: 'failed',
+      text: '',
+      sessionId: null,
+      refused: 0,
+      detail: `exit code ${code}: ${words.slice(0, 500)}`,
+    };
+  }
+  const refused = Array.isArray(result.permission_denials) ? result.permission_denials.length : 0;
+  const text = typeof result.result === 'string' ? result.result : '';
+  const sessionId = typeof result.session_id === 'string' ? result.session_id : null;
+  if (result.is_error === true || code !== 0) {
+    return { state: 'failed', text, sessionId, refused, detail: text.slice(0, 500) || `exit code ${code}` };
+  }
+  const detail = refused > 0 ? `${refused} tool ${refused === 1 ? 'call was' : 'calls were'} refused` : '';
+  return { state: 'done', text, sessionId, refused, detail };
+}
+
+function parseResult(stdout: string): Record<string, unknown> | null {
+  for (const line of stdout.trim().split('\n').reverse()) {
+    try {
+      const value: unknown = JSON.parse(line);
+      const list = Array.isArray(value) ? value : [value];
+      const result = list.findLast((entry) => entry?.type === 'result');
+      if (result) return result as Record<string, unknown>;
+    } catch {
+      // Not JSON: a warning or an error in words.
+    }
+  }
+  return null;
+}

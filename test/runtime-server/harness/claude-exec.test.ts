@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import type { Ran } from '../../../src/runtime-server/factory/harness/adapter.ts';
+import { execClaude, readResult } from '../../../src/runtime-server/factory/harness/claude/exec.ts';
+
+const bot = {
+  agentId: 'a',
+  slug: 'web',
+  team: 'dev',
+  harness: 'claude',
+  model: 'opus',
+  command: null,
+  cwd: '/',
+  env: {},
+  culture: null,
+} as const;
+const doors = { urlFile: '/u', tokenFile: '/t', workspace: '/w', gantry: ['gantry'], folder: '/f' };
+
+/** `sh` stands for the program: only the call is looked at. */
+async function call(ran: Partial<Ran>, options: Parameters<typeof execClaude>[4]) {
+  const calls: { command: readonly string[]; input: string | null; timeoutMs: number }[] = [];
+  const processes = {
+    run: async (
+      command: readonly [string, ...string[]],
+      { input, timeoutMs }: { input: string | null; timeoutMs: number },
+    ) => {
+      calls.push({ command, input, timeoutMs });
+      return { code: 0, stdout: '', stderr: '', timedOut: false, ...ran };
+    },
+  };
+  const path = new URL('./stand-in-bin', import.meta.url).pathname;
+  const result = await execClaude({ env: { PATH: path }, home: '/', processes }, bot, doors, '--help', options);
+  return { result, calls };
+}
+
+test.each([
+  ['plan', 'plan'],
+  ['ask', 'manual'],
+  ['accept_edits', 'acceptEdits'],
+] as const)('mode %s is permission mode %s; the text goes in by stdin, so it can be no option', async (mode, flag) => {
+  const { calls } = await call({}, { mode, resume: 'id-1', timeoutMs: 5 });
+  expect(calls).toHaveLength(1);
+  expect(calls[0]).toMatchObject({ input: '--help', timeoutMs: 5 });
+  expect(calls[0]?.command.slice(1)).toEqual([
+    '-p',
+    '--output-format',
+    'json',
+    '--permission-mode',
+    flag,
+    '--resume',
+    'id-1',
+    '--model',
+    'opus',
+  ]);
+});
+
+test('an answer that does not come within its time is a timeout', async () => {
+  const { result } = await call({ timedOut: true, code: null }, { mode: 'ask', timeoutMs: 5 });
+  expect(result).toMatchObject({ state: 'timeout', detail: 'no answer within 5 ms; it was ended' });
+});
+
+const line = (value: object) => JSON.stringify({ type: 'result', session_id: 's', result: 'words', ...value });
+
+test('exit code 0 with refused tools is done, and says how many were refused', () => {
+  expect(readResult(line({ permission_denials: [{}, {}] }), 0, '')).toEqual({
+    state: 'done',
+    text: 'words',
+    sessionId: 's',
+    refused: 2,
+    detail: '2 tool calls were refused',
+  });
+});
+
+test.each([
+  ['the result says so', line({ is_error: true }), 0],
+  ['the exit code says so', line({}), 1],
+])('it failed when %s', (_, stdout, code) => {
+  expect(readResult(stdout, code, '')).toMatchObject({ state: 'failed', text: 'words', detail: 'words' });
+});
+
+test('without a result the last words of the output are the detail', () => {
+  expect(readResult('a warning\nNo conversation found with session ID: x\n', 1, '')).toMatchObject({
+    state: 'failed',
+    sessionId: null,
+    detail: 'exit code 1: No conversation found with session ID: x',
+  });
+});
+
+test('a result among other messages or in a list is found', () => {
+  expect(readResult(`warning\n${line({})}\n`, 0, '').state).toBe('done');
+  expect(readResult(JSON.stringify([{ type: 'system' }, JSON.parse(line({}))]), 0, '').state).toBe('done');
+});
