@@ -126,20 +126,24 @@ async function browserTests() {
 
 /** One JSON line a figure; `ok: null` means that it could not be measured, with `why`. */
 async function figures(kind) {
-  const { code, output } = await run([node, `test/${kind}/run.ts`, '--quick'], {}, true);
-  let failed = false;
-  for (const line of output.split('\n').filter((one) => one.startsWith('{'))) {
-    const figure = JSON.parse(line);
+  const first = await measured(kind, []);
+  const missed = first.list.filter((one) => one.ok === false).map((one) => one.figure);
+  // A miss of the bench on a busy machine is measured once more; a regression misses twice. A fault is never forgiven.
+  const second = kind === 'bench' && missed.length > 0 ? (await measured(kind, missed)).list : [];
+  for (const one of first.list) {
+    const figure = second.find(({ figure }) => figure === one.figure) ?? one;
+    const again = figure === one ? '' : ` (measured again; at first it was ${one.value})`;
+    const words = `${figure.figure} is ${figure.value} ${figure.unit}, bound ${figure.bound}${again}`;
     if (figure.ok === null) note(kind, 'skipped', figure.figure, figure.why ?? 'no reason was given');
-    else
-      note(
-        kind,
-        figure.ok ? 'passed' : 'failed',
-        `${figure.figure} is ${figure.value} ${figure.unit}, bound ${figure.bound}`,
-      );
-    failed ||= figure.ok === false;
+    else note(kind, figure.ok ? 'passed' : 'failed', words);
   }
-  if (code !== 0 && !failed) note(kind, 'failed', `${kind} ended with ${code}`);
+  if (first.code !== 0 && missed.length === 0) note(kind, 'failed', `${kind} ended with ${first.code}`);
+}
+
+async function measured(kind, names) {
+  const { code, output } = await run([node, `test/${kind}/run.ts`, '--quick', ...names], {}, true);
+  const lines = output.split('\n').filter((one) => one.startsWith('{'));
+  return { code, list: lines.map((line) => JSON.parse(line)) };
 }
 
 function findChromium() {
