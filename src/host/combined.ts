@@ -91,7 +91,11 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
       answers: options.answers,
       models: settings.models,
       homeCloud: () => ({ host: '127.0.0.1', port: door.port }),
-      hostChecks: () => [listening('Web interface', origin), listening('Factory engine', runtime.url)],
+      hostChecks: () => [
+        sealedBy(places.masterKey),
+        listening('Web interface', origin),
+        listening('Factory engine', runtime.url),
+      ],
     });
     closing.add('runtime', () => runtime.close({ stopBots }));
     const cloud = await createCloud({
@@ -148,6 +152,11 @@ function readLast(path: string): string | null {
   } catch {
     return null;
   }
+}
+
+function sealedBy(file: string) {
+  const detail = `Secrets are sealed with the key in ${file}, which only you can read. Back it up apart from the data.`;
+  return { name: 'Master key', group: 'secret', state: 'ok', version: null, detail, fix: null } as const;
 }
 
 function listening(name: string, address: string) {

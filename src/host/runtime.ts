@@ -39,7 +39,7 @@ import { deviceMigrations, ensureDeviceToken } from '../runtime-server/link/devi
 import { createModels, type ModelSettings, modelMigrations } from '../runtime-server/models/index.ts';
 import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
-import { createPolicy } from '../runtime-server/policy/index.ts';
+import { createPolicy, type Policy } from '../runtime-server/policy/index.ts';
 import { createToolServer } from '../runtime-server/tool-server/index.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -233,7 +233,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       tools: (more) =>
         createToolServer({ policy, approvals: approvals.desk, env, freshName: () => ids.next('tmp'), more }),
     },
-    hostChecks: options.hostChecks,
+    hostChecks: () => [policyCheck(policy), ...(options.hostChecks?.() ?? [])],
   });
   closing.add('factory', () => factory.close());
 
@@ -282,6 +282,22 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       }
       await closing.close();
     },
+  };
+}
+
+/** The first thing that is wrong with the policy's file; the rest shows once that is mended. */
+function policyCheck(policy: Policy): DoctorCheck {
+  const [problem] = policy.problems();
+  return {
+    name: 'Policy',
+    group: 'workspace',
+    state: problem === undefined ? 'ok' : 'warn',
+    version: null,
+    detail:
+      problem === undefined
+        ? 'Its rules and the defaults decide what bots may do unasked.'
+        : `.gantry/policy.yaml line ${problem.line}: ${problem.message} Until it is mended everything that acts asks.`,
+    fix: problem === undefined ? null : `Mend line ${problem.line} of .gantry/policy.yaml`,
   };
 }
 

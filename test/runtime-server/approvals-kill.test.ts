@@ -53,7 +53,7 @@ test('killed at any step, an answer has its effect exactly once, and what was sa
   };
 
   const { kills, problems } = await runKillLoop<Victim>({
-    rounds: 5,
+    rounds: 4,
     random,
     killAfter: [0, 250],
     start,
@@ -70,9 +70,9 @@ test('killed at any step, an answer has its effect exactly once, and what was sa
     },
     end: (victim) => victim.kill(),
   });
-  expect([kills, problems]).toEqual([5, []]);
+  expect([kills, problems]).toEqual([4, []]);
   // It was worth looking: answers were applied, and some arrived a second time.
-  expect(applied.size).toBeGreaterThan(5);
+  expect(applied.size).toBeGreaterThan(4);
   expect(effects().size).toBeGreaterThanOrEqual(applied.size);
   expect(gone).toBe(0);
 });

@@ -122,14 +122,15 @@ export function createSteer(deps: SteerDeps): EnginePart {
       const start = `Start it with \`gantry teams up ${member.team}\`.`;
       throw new AppError('not_found', `${member.address} is not running.`, start);
     }
+    // Without a terminal there is no key that could answer something else.
+    if (registry.bot(member.id)?.interrupt !== undefined) return [];
     if (reason === 'unclear' || state === 'needs_you' || state === 'starting') {
       const why = reason === 'unclear' ? 'its state is unclear' : `it shows ${state.replace('_', ' ')}`;
       throw new AppError('refused', `${member.address} cannot be interrupted: ${why}.`, 'Look at its pane.', {
         status: 409,
       });
     }
-    if (state !== 'working' && state !== 'checking') return [];
-    return registry.bot(member.id)?.interrupt === undefined ? interruptKeys[member.spec?.harness ?? 'custom'] : [];
+    return state === 'working' || state === 'checking' ? interruptKeys[member.spec?.harness ?? 'custom'] : [];
   }
 
   async function interrupt(
