@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -149,7 +149,10 @@ test('a host that is killed takes its panes with it: closed with the reason, tex
     'it noted its pid',
     () => existsSync(`${folder}/left`) && readFileSync(`${folder}/left`, 'utf8').endsWith('\n'),
   );
-  await sleep(50);
+  await until('its journal has it', () => {
+    const files = readdirSync(hostFiles(home).panes).filter((file) => file.startsWith(`${p}.`));
+    return files.some((file) => readFileSync(join(hostFiles(home).panes, file)).includes('more'));
+  });
   const exits: PaneInfo[] = [];
   engine.listen({ onExit: (_id, info) => void exits.push(info) });
   const gone: string[] = [];
