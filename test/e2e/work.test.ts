@@ -282,6 +282,23 @@ test('a verb of a step shows the server’s plan first; the run ends and the who
   await page.getByText('Wave 1 · proven 2 of 2').waitFor();
 });
 
+test('a board that cannot be read keeps its last state, dimmed, says why, and comes back', async () => {
+  const { page, errors } = first;
+  await page.keyboard.press('b');
+  await page.route('**/board', (route) => route.abort());
+  // Something happens: the board is read again and cannot be.
+  await gantry.cli('workflows', 'run', 'command', '--project', 'other', '--param', 'command=true', '--json');
+  const main = page.getByRole('main');
+  await main.getByRole('alert').getByText('Nobody answers at Gantry.').waitFor();
+  expect(await main.locator('[data-stale] [data-node="publish"]').count()).toBe(1);
+  await page.unroute('**/board');
+  await main.getByRole('button', { name: /Try again/ }).click();
+  await main.locator('[data-stale]').waitFor({ state: 'detached' });
+  await main.locator('[data-node="publish"]').waitFor();
+  expect(errors.filter((text) => !text.includes('ERR_FAILED'))).toEqual([]);
+  errors.length = 0;
+});
+
 test('the ledger shows what happened as it happens, by kind, and its verdict names the head', async () => {
   const { page } = first;
   await page.keyboard.press('g');
