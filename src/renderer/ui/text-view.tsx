@@ -50,7 +50,7 @@ export function TextView({
       aria-label={label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
       tabIndex={0}
-      className={`min-w-0 overflow-auto rounded-control border border-line bg-terminal font-mono text-code [font-variant-ligatures:none] ${fill ? 'h-full min-h-0' : ''}`}
+      className={`min-w-0 overflow-auto rounded-control border border-line bg-terminal font-mono text-code ${fill ? 'h-full min-h-0' : ''}`}
       style={fill ? undefined : { height: height + (widest > 60 ? 10 : 0) }}
     >
       {lines.length === 0 ? (

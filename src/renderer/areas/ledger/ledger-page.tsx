@@ -1,26 +1,17 @@
 /** The ledger: what happened, newest first, by kind, subject and actor; and whether its chain still holds. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { ArrowLeft, X } from 'lucide-react';
 import { useCallback, useMemo, useRef, useState } from 'react';
-import type { LedgerRow } from '../../../contracts/factory/work-engine/ledger.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { useServices } from '../../app/services.tsx';
 import { useTight } from '../../app/use-narrow.ts';
-import { type LedgerRows, ledgerQuery, olderRows } from '../../data/ledger-rows.ts';
-import { keys, type LedgerFilter } from '../../data/queries.ts';
-import { moveByArrows } from '../../ui/arrow-rows.ts';
-import { Button, IconButton } from '../../ui/button.tsx';
-import { ShortId } from '../../ui/copy.tsx';
-import { Fact } from '../../ui/fact.tsx';
+import { ledgerQuery } from '../../data/ledger-rows.ts';
+import type { LedgerFilter } from '../../data/queries.ts';
+import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { Ago } from '../../ui/now.tsx';
-import { Problem } from '../../ui/problem.tsx';
-import { TextView } from '../../ui/text-view.tsx';
+import { LedgerList } from './ledger-list.tsx';
+import { RowDetails } from './row-details.tsx';
 import { VerifyLedger } from './verify-ledger.tsx';
-
-const rowHeight = 28;
 
 export function LedgerPage() {
   const { api } = useServices();
@@ -127,7 +118,12 @@ export function LedgerPage() {
             fill
           >
             {(data) => (
-              <Rows data={data} filter={filter} selected={search.row ?? null} onOpen={(row) => go({ row: row.id })} />
+              <LedgerList
+                data={data}
+                filter={filter}
+                selected={search.row ?? null}
+                onOpen={(row) => go({ row: row.id })}
+              />
             )}
           </ListStates>
         )}
@@ -139,14 +135,6 @@ export function LedgerPage() {
       )}
     </div>
   );
-}
-
-/** Who an actor is: "you", a bot's address, else the id as it stands. */
-function useActorName(): (actor: string) => string {
-  const { queries } = useServices();
-  const me = useQuery(queries.session).data?.user;
-  const agents = useQuery(queries.agents).data?.agents;
-  return (actor) => (actor === me ? 'you' : (agents?.find((one) => one.id === actor)?.address ?? actor));
 }
 
 /** Asked when it is left or Enter is pressed, not with every letter: each is a question to the server. */
@@ -182,154 +170,5 @@ function Filter({
       }}
       className={`h-7 min-w-0 rounded-control border border-line bg-window px-2 font-mono text-code max-sm:flex-1 max-sm:basis-24 pointer-coarse:h-10 ${first ? 'w-44' : 'w-36'}`}
     />
-  );
-}
-
-function Rows({
-  data,
-  filter,
-  selected,
-  onOpen,
-}: {
-  data: LedgerRows;
-  filter: LedgerFilter;
-  selected: string | null;
-  onOpen: (row: LedgerRow) => void;
-}) {
-  const { api } = useServices();
-  const client = useQueryClient();
-  const nameOf = useActorName();
-  const scroll = useRef<HTMLDivElement>(null);
-  const [reading, setReading] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
-  const virtual = useVirtualizer({
-    count: data.rows.length,
-    getScrollElement: () => scroll.current,
-    estimateSize: () => rowHeight,
-    getItemKey: (index) => data.rows[index]?.id ?? index,
-    overscan: 20,
-  });
-
-  async function readOlder(): Promise<void> {
-    if (reading) return;
-    setReading(true);
-    setFailure(null);
-    try {
-      const known = await olderRows(api.factory, filter, data);
-      client.setQueryData<LedgerRows>(keys.ledger(filter), (now) =>
-        // What came in meanwhile stays on top.
-        now === undefined
-          ? known
-          : { ...now, rows: [...now.rows, ...known.rows.slice(data.rows.length)], more: known.more },
-      );
-    } catch (error) {
-      setFailure(error);
-    }
-    setReading(false);
-  }
-
-  return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside
-    <div ref={scroll} className="min-h-0 flex-1 overflow-y-auto" onKeyDown={moveByArrows}>
-      <ol aria-label="Rows" className="relative" style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map((item) => {
-          const row = data.rows[item.index];
-          if (row === undefined) return null;
-          return (
-            <li
-              key={row.id}
-              className="absolute inset-x-0 top-0"
-              style={{ height: rowHeight, transform: `translateY(${item.start}px)` }}
-            >
-              <button
-                type="button"
-                data-row="true"
-                data-ledger={row.id}
-                aria-current={row.id === selected ? 'true' : undefined}
-                onClick={() => onOpen(row)}
-                className="grid h-full w-full grid-cols-[56px_minmax(96px,180px)_minmax(0,1fr)_72px] items-center gap-3 px-3 text-left hover:bg-raised aria-[current]:bg-selected sm:grid-cols-[56px_180px_minmax(0,1fr)_minmax(0,160px)_84px]"
-              >
-                <span className="text-right font-mono text-meta text-faint tabular-nums">{row.id}</span>
-                <span className={`truncate ${row.body === null ? 'text-fail' : ''}`}>{row.type}</span>
-                <span className="truncate font-mono text-meta text-muted">{row.subject}</span>
-                <span className="truncate text-meta text-muted max-sm:hidden" title={row.actor}>
-                  {nameOf(row.actor)}
-                </span>
-                <span className="truncate text-right text-meta text-faint">
-                  <Ago at={row.at} />
-                </span>
-              </button>
-            </li>
-          );
-        })}
-      </ol>
-      <div className="flex items-center gap-3 p-3 text-meta text-muted">
-        {data.more ? (
-          <Button onClick={() => void readOlder()} disabled={reading}>
-            {reading ? 'Reading' : 'Older rows'}
-          </Button>
-        ) : (
-          'This is the beginning.'
-        )}
-        {failure !== null && <Problem error={failure} />}
-      </div>
-    </div>
-  );
-}
-
-function RowDetails({
-  row,
-  tight,
-  onClose,
-  onFilter,
-}: {
-  row: LedgerRow;
-  tight: boolean;
-  onClose: () => void;
-  onFilter: (change: { subject: string }) => void;
-}) {
-  const nameOf = useActorName();
-  return (
-    <section aria-label={`Row ${row.id}`} className="flex min-h-0 flex-1 flex-col bg-panel">
-      <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line pr-2 pl-3">
-        {tight && (
-          <IconButton label="Back to the rows" onClick={onClose}>
-            <ArrowLeft aria-hidden="true" />
-          </IconButton>
-        )}
-        <h2 className="min-w-0 flex-1 truncate text-title font-semibold">
-          {row.type} <span className="font-normal text-muted tabular-nums">{row.id}</span>
-        </h2>
-        {!tight && (
-          <IconButton label="Close the row" shortcut="Esc" onClick={onClose}>
-            <X aria-hidden="true" />
-          </IconButton>
-        )}
-      </header>
-      <div className="flex min-h-0 flex-1 flex-col gap-3 overflow-y-auto p-3">
-        <dl className="flex flex-col gap-1">
-          <Fact name="When">
-            <Ago at={row.at} /> <span className="text-muted">{row.at}</span>
-          </Fact>
-          <Fact name="Subject">
-            <span className="font-mono text-code">{row.subject}</span>
-          </Fact>
-          <Fact name="Actor">
-            <span title={row.actor}>{nameOf(row.actor)}</span> <span className="text-muted">via {row.surface}</span>
-          </Fact>
-          <Fact name="Hash">
-            <ShortId id={row.hash} />
-          </Fact>
-        </dl>
-        <div>
-          <Button onClick={() => onFilter({ subject: row.subject })}>All rows of this subject</Button>
-        </div>
-        {row.body === null ? (
-          <p className="text-fail">What stands here cannot be read. Verify names the row and what is wrong with it.</p>
-        ) : (
-          <TextView text={JSON.stringify(row.body, null, 2)} label="Body" maxLines={40} />
-        )}
-      </div>
-    </section>
   );
 }

@@ -159,6 +159,8 @@ export function SettingsPage() {
                 void api.identity.endSession().then(() => {
                   api.renewSession();
                   client.clear();
+                  // The words of sent messages are the person's, not the browser's.
+                  sessionStorage.clear();
                   window.location.assign('/');
                 });
               }}

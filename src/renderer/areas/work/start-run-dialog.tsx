@@ -1,7 +1,7 @@
 /** Starting a run: a template, its params as a form, where it belongs; then the server's plan; then the start. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useMemo, useRef, useState } from 'react';
-import type { RunPlan, RunStarted, Template } from '../../../contracts/factory/workflow.ts';
+import { useMemo, useRef, useState } from 'react';
+import type { RunPlan as PlanAnswer, RunStarted, Template } from '../../../contracts/factory/workflow.ts';
 import { useServices } from '../../app/services.tsx';
 import { keys } from '../../data/queries.ts';
 import { Button } from '../../ui/button.tsx';
@@ -11,8 +11,8 @@ import { Problem } from '../../ui/problem.tsx';
 import { firstTexts, problemsOf } from '../../ui/schema-fields.ts';
 import { Field, SchemaFields } from '../../ui/schema-form.tsx';
 import { useFocusWhen } from '../../ui/use-focus-when.ts';
-import { assigneeWords } from './node-card.tsx';
 import { intentOf, planProject, requestOf, schemaOf, usesRoles } from './run-form.ts';
+import { RunPlan } from './run-plan.tsx';
 
 export interface StartRunDialogProps {
   /** Chosen before; else the first there is. */
@@ -99,7 +99,7 @@ function RunForm({
   const [team, setTeam] = useState('');
   const [preset, setPreset] = useState('');
   const [tried, setTried] = useState(false);
-  const [plan, setPlan] = useState<RunPlan['plan'] | null>(null);
+  const [plan, setPlan] = useState<PlanAnswer['plan'] | null>(null);
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);
   /** One key a start: repeated after a cut it gives the first run, not a second one. */
@@ -289,33 +289,10 @@ function RunForm({
             </Field>
           )}
         </div>
-        {plan !== null && <Plan plan={plan} opens={where === '' ? title.trim() : null} />}
+        {plan !== null && <RunPlan plan={plan} opens={where === '' ? title.trim() : null} />}
         {failure !== null && <Problem error={failure} />}
         <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
       </form>
     </Dialog>
-  );
-}
-
-function Plan({ plan, opens }: { plan: RunPlan['plan']; opens: string | null }) {
-  const shown = useRef<HTMLElement>(null);
-  // It comes below a form that may be longer than the dialog.
-  useEffect(() => {
-    shown.current?.scrollIntoView({ block: 'start' });
-  }, []);
-  return (
-    <section ref={shown} aria-label="Plan" className="border-t border-line pt-3">
-      <h3 className="pb-1 font-semibold">This is what will happen</h3>
-      {opens !== null && <p className="text-muted">The campaign “{opens}” is opened.</p>}
-      <ol className="flex flex-col gap-1 pt-1">
-        {plan.nodes.map((node, index) => (
-          <li key={node.nodeId} data-plan={node.stepId} className="grid grid-cols-[24px_1fr_auto] gap-2">
-            <span className="text-right text-faint tabular-nums">{index + 1}</span>
-            <span className="min-w-0 break-words">{node.title}</span>
-            <span className="text-muted">{assigneeWords(node.executor)}</span>
-          </li>
-        ))}
-      </ol>
-    </section>
   );
 }

@@ -2,9 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ArrowLeft, Play } from 'lucide-react';
-import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useRef, useState } from 'react';
 import type { NodeCard } from '../../../contracts/factory/node.ts';
-import { type Action, useAddActions } from '../../app/actions.ts';
 import { useServices } from '../../app/services.tsx';
 import { useNarrow, useTight } from '../../app/use-narrow.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
@@ -16,6 +15,7 @@ import { CampaignList } from './campaign-list.tsx';
 import { CancelRunDialog } from './cancel-run-dialog.tsx';
 import { NodePage } from './node-page.tsx';
 import { StartRunDialog } from './start-run-dialog.tsx';
+import { useWorkActions } from './use-work-actions.ts';
 
 const RunGraph = lazy(() => import('./run-graph.tsx').then((module) => ({ default: module.RunGraph })));
 
@@ -56,59 +56,7 @@ export function WorkPage() {
   );
 
   const firstRun = board.data?.runs.at(-1)?.dagId;
-  const actions = useMemo<readonly Action[]>(() => {
-    const field = (...selectors: string[]): void => {
-      const found = selectors.map((one) => page.current?.querySelector<HTMLElement>(one)).find((one) => one != null);
-      found?.focus();
-    };
-    const list: Action[] = [
-      { id: 'start-run', title: 'Start a run', group: 'Work', keys: 's', run: () => go({ start: '' }) },
-      {
-        id: 'back',
-        title: 'Close the step, or back to the list',
-        group: 'View',
-        keys: 'Esc',
-        hidden: true,
-        run: () => {
-          if (nodeId !== null) closeNode();
-          else if (narrow && campaignId !== null) leaveCampaign();
-          else field('[data-campaign][aria-current]', '[data-campaign]');
-        },
-      },
-    ];
-    if (campaignId === null) return list;
-    list.push(
-      { id: 'filter', title: 'Filter steps', group: 'View', keys: '/', run: () => field('[data-filter]') },
-      {
-        id: 'board',
-        title: 'Board by what matters',
-        group: 'Work',
-        keys: 'b',
-        run: () => go({ view: undefined }),
-      },
-      { id: 'waves', title: 'Board by waves', group: 'Work', keys: 'w', run: () => go({ view: 'waves' }) },
-      {
-        id: 'to-steps',
-        title: 'Into the steps',
-        group: 'View',
-        keys: 'e',
-        hidden: true,
-        run: () => field('[data-node][aria-current]', 'main [data-row][data-node]', '.react-flow__node'),
-      },
-    );
-    const graphOf = dagId ?? firstRun;
-    if (graphOf !== undefined) {
-      list.push({
-        id: 'graph',
-        title: 'Graph of the run',
-        group: 'Work',
-        keys: 'd',
-        run: () => go({ view: 'graph', dag: graphOf }),
-      });
-    }
-    return list;
-  }, [campaignId, closeNode, dagId, firstRun, go, leaveCampaign, narrow, nodeId]);
-  useAddActions(actions);
+  useWorkActions({ page, campaignId, nodeId, graphOf: dagId ?? firstRun, narrow, go, closeNode, leaveCampaign });
 
   const step =
     nodeId !== null && dagId !== null ? (
