@@ -6,14 +6,15 @@ import { root } from './renderer.ts';
 
 /** Those that the documentation shows; the others are for looking at. */
 const shown = new Set([
+  'board-dark',
+  'dag-dark',
+  'floor-390',
   'floor-dark',
   'floor-light',
-  'floor-390',
   'home-dark',
-  'board-light',
-  'dag-dark',
+  'inbox-390',
+  'inbox-light',
   'node-light',
-  'inbox-dark',
 ]);
 const write = process.env.GANTRY_PICTURES === '1';
 
