@@ -82,6 +82,7 @@ test('a pane has the size of its place, and follows it', async () => {
 
 test('a message is verified and the page names its witness', async () => {
   const { page } = first;
+  await page.locator('[data-bot="builder@demo"]', { hasText: 'Idle' }).waitFor();
   await page.keyboard.press('Control+Shift+L');
   await page.keyboard.type('npm test');
   // Until the shell has reported that the command before this one ended, it would be queued.
@@ -202,6 +203,10 @@ test('the layout is the same after a reload, and detaching leaves the bot at wor
   for (const bot of ['builder', 'tester', 'scribe']) {
     await page.getByRole('region', { name: `Pane of ${bot}`, exact: true }).waitFor();
   }
+  // The last deliveries keep their words, and the status bar knows when something happened last.
+  await page.locator('[data-bot="builder@demo"]').click();
+  await page.getByRole('list', { name: 'Last deliveries' }).getByText('npm test').waitFor();
+  await page.getByRole('contentinfo').getByText('Last event').waitFor();
   await page.getByRole('button', { name: 'Detach scribe; the bot runs on' }).click();
   await page.getByRole('region', { name: 'Pane of scribe', exact: true }).waitFor({ state: 'detached' });
   await page.locator('[data-bot="scribe@demo"]', { hasText: 'Idle' }).waitFor();

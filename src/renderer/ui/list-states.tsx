@@ -1,5 +1,6 @@
 /** The four states of every list: loading, empty, error (last good data kept and dimmed), full. */
 import type { ReactNode } from 'react';
+import { AppError } from '../../contracts/common/errors.ts';
 import { Problem } from './problem.tsx';
 
 /** What a list needs to know of a query; react-query's result has this shape. */
@@ -51,8 +52,14 @@ export function ListStates<T>({
   fill?: boolean;
 }) {
   const failed = source.error !== null && source.error !== undefined;
+  // What is not there will not be there in a moment either: trying again is for what may pass.
+  const passes = !(source.error instanceof AppError && source.error.code === 'not_found');
   const problem = failed && (
-    <Problem error={source.error} failures={source.errorUpdateCount - 1} onRetry={() => void source.refetch()} />
+    <Problem
+      error={source.error}
+      failures={source.errorUpdateCount - 1}
+      onRetry={passes ? () => void source.refetch() : undefined}
+    />
   );
   if (source.data === undefined) return failed ? problem : skeleton;
   return (
