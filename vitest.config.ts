@@ -15,7 +15,8 @@ const shared = {
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // Tests wait for programs more than they work: three at a time fill two cores.
+    maxWorkers: 3,
     projects: [
       {
         test: {
