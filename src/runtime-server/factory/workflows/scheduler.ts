@@ -183,6 +183,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         deps.timers.after(refusedPauseMs, () => persist(dagId, change));
         return;
       }
+      // A send may name a run that nobody has.
+      if (error instanceof AppError && error.code === 'not_found') return;
       deps.log.warn(`Run ${dagId} could not be moved.`, {
         error: error instanceof Error ? (error.stack ?? '') : String(error),
       });
