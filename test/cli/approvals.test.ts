@@ -1,5 +1,5 @@
 /** Approvals and the gate from the command line, against a whole Gantry as `gantry start` runs it. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Approval } from '../../src/contracts/approvals/approval.ts';
@@ -80,6 +80,55 @@ test('the policy of the workspace answers at once, and a dry run asks nobody', a
   expect((await gateOf('rm -rf /', '--json')).json()).toMatchObject({ verdict: 'deny', approvalId: null });
   expect((await gateOf('git push', '--dry-run')).code).toBe(5);
   expect(await waiting()).toEqual([]);
+});
+
+test('events tell of questions and answers between the engine’s, and an answer’s id goes on where it came', async () => {
+  const events = async (...more: string[]) => {
+    const ran = await run('orchestration', 'events', '--json', '--for', '20', ...more);
+    expect([ran.code, ran.err]).toEqual([0, '']);
+    return ran.json() as unknown as { events: Told[]; lastEventId: string };
+  };
+  interface Told {
+    readonly id: string;
+    readonly type: string;
+    readonly data: { readonly id?: string; readonly state?: string; readonly team?: string };
+  }
+  const newTeam = async (name: string) => {
+    const folder = join(gantry.workspace, '.gantry', 'teams', name);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'team.yaml'), 'bots:\n  - { bot: a, harness: shell }\n');
+    await run('teams', 'ls');
+  };
+  await newTeam('before');
+  let listening = true;
+  const both = Promise.all([
+    events('--limit', '4'),
+    run('orchestration', 'events', '--for', '20', '--limit', '4'),
+  ]).finally(() => {
+    listening = false;
+  });
+  // When they begin to listen is not known: questions are asked until they have heard.
+  for (let n = 1; listening; n += 1) {
+    const approval = await ask(`git tag v${n}`);
+    await run('workspace', 'reject', approval.id);
+  }
+  const [{ events: told, lastEventId }, plain] = await both;
+  const at = told.findIndex(({ type }) => type === 'approval.requested');
+  expect(told.slice(at, at + 2)).toMatchObject([
+    { type: 'approval.requested', data: { state: 'pending' } },
+    { type: 'approval.resolved', data: { state: 'resolved', id: told[at]?.data.id } },
+  ]);
+  expect(plain.out).toMatch(/approval\.resolved +apr_\w+: rejected by user_local via cli, A program of yours/);
+  expect(lastEventId).toBe(told.at(-1)?.id);
+  expect(lastEventId).toContain('~apr-');
+  await newTeam('after');
+  const [next] = (await events('--after', lastEventId, '--limit', '1')).events;
+  expect(next).toMatchObject({ id: expect.stringMatching(/^\d+$/), type: 'team.changed', data: { team: 'after' } });
+  // A bot is told what its engine tells, which knows no such id.
+  const places = placesIn(env.GANTRY_HOME!);
+  const bot = { ...env, GANTRY_TOKEN_FILE: places.token, GANTRY_URL_FILE: places.url };
+  const own = await runAt(bot, ['orchestration', 'events', '--after', lastEventId, '--for', '1', '--json']);
+  expect(own.json()).toMatchObject({ events: [{ type: 'reset' }] });
 });
 
 test('a bot cannot answer, whatever it says it is', async () => {

@@ -1,18 +1,23 @@
 /**
  * Scenes of `claude.ts`: the real Claude Code as a bot of a team asks to run a command, and the question is answered from the
- * inbox over HTTP, in the pane, and around a runtime that is killed while it waits. The model answers RUNSHELL with one command.
+ * inbox over HTTP and in a browser, in the pane, and around a runtime that is killed while it waits. The model answers RUNSHELL with one command.
  */
 import assert from 'node:assert/strict';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Approval } from '../../src/contracts/approvals/approval.ts';
+import { openBrowser, visit } from '../e2e/support/browser.ts';
+import { picture } from '../e2e/support/looks.ts';
+import { buildRenderer } from '../e2e/support/renderer.ts';
 import { type Product, type ScratchHome, scratchHome, startProduct, teamUp } from '../support/bench/product.ts';
 
 export interface InboxScenes {
   /** Approved over HTTP: the tool runs, and no key is typed. */
   approve(): Promise<string>;
   reject(): Promise<string>;
+  /** Approved in a real Chromium that opened the printed address: the tool runs, and no key is typed. */
+  approveInBrowser(): Promise<string>;
   /** A key at the dialog: the approval is withdrawn. */
   inPane(): Promise<string>;
   /** kill -9 while the hook waits, a new start on another port, the answer from the inbox. */
@@ -116,6 +121,40 @@ export async function openInbox(env: Readonly<Record<string, string>>, toolResul
       assert.equal(existsSync(made), false);
       assert.match(toolResult(), /A person rejected this: not on a Sunday/);
       return `the model was told: ${toolResult()}`;
+    },
+    async approveInBrowser() {
+      await buildRenderer();
+      const approval = await question();
+      const browser = await openBrowser();
+      try {
+        const { page, errors } = await visit(browser, product.url);
+        const changes: string[] = [];
+        page.on('request', (request) => {
+          if (request.method() !== 'GET') changes.push(`${request.method()} ${new URL(request.url()).pathname}`);
+        });
+        await page.getByRole('link', { name: '1 waiting: Inbox' }).click();
+        const card = page.locator(`[data-approval="${approval.id}"]`);
+        await card.getByText(command, { exact: true }).first().waitFor();
+        await card.getByText('web@inbox').first().waitFor();
+        await card.getByText(/ left$/).waitFor();
+        await picture(page, 'claude-inbox');
+        assert.equal(existsSync(made), false);
+        const from = performance.now();
+        await card.getByRole('button', { name: 'Approve' }).click();
+        await until('the file', async () => existsSync(made));
+        const ran = Math.round(performance.now() - from);
+        await page.getByText(/Approved by you in the browser/).waitFor();
+        await idle();
+        const after = await ended(approval);
+        assert.deepEqual([after.decision, after.resolvedBy?.surface], ['approve', 'browser']);
+        assert.equal(toolResult().includes('made'), true, toolResult());
+        // Nothing but the answer went out: no key for a pane.
+        assert.deepEqual(changes, [`POST /api/factory/approvals/${approval.id}/resolve`]);
+        assert.deepEqual(errors, []);
+        return `Chromium ${browser.version()}; the tool ran ${ran} ms after the click; answered by ${after.resolvedBy?.user} via ${after.resolvedBy?.surface}; the page sent ${changes.join(', ')}`;
+      } finally {
+        await browser.close();
+      }
     },
     async inPane() {
       const approval = await question();

@@ -11,6 +11,7 @@ import { runProcess } from '../../src/kit/process/run-process.ts';
 import type { BotDoors, BotSpec, HarnessBot, Outgoing } from '../../src/runtime-server/factory/harness/harness.ts';
 import { createHarnesses } from '../../src/runtime-server/factory/harness/index.ts';
 import { createPaneEngine } from '../../src/runtime-server/panes/create-pane-engine.ts';
+import { chromiumPath } from '../e2e/support/browser.ts';
 import { askAlways, createPeople } from '../runtime-server/harness/people.ts';
 import { type ModelReply, type ModelRequest, text, tools } from '../support/model-server/script.ts';
 import { startModelServer } from '../support/model-server/server.ts';
@@ -442,6 +443,9 @@ const inbox = await openInbox(
 );
 await scene('a question answered from the inbox over HTTP: approved', () => inbox.approve());
 await scene('a question answered from the inbox over HTTP: rejected', () => inbox.reject());
+if (existsSync(chromiumPath)) {
+  await scene('a question answered from the inbox in the browser: approved', () => inbox.approveInBrowser());
+} else console.log(`skip a question answered from the inbox in the browser: there is no ${chromiumPath}`);
 await scene('a question answered in the pane: the approval is withdrawn there', () => inbox.inPane());
 await scene('the runtime is killed -9 while a question waits: the dialog stays, the answer arrives', () =>
   inbox.killed(),

@@ -1,11 +1,13 @@
 /**
- * The home cloud of this computer, where approvals are answered (gaps.md "Home cloud"): here the one of the same process. Must not
+ * The home cloud of this computer, where approvals are answered and events are told (gaps.md "Home cloud"): here the one of the same process. Must not
  * know what is asked there.
  */
 import { type Client, createClient } from '../../client/client.ts';
 import { approvalRoutes, heldApprovalRoutes } from '../../contracts/approvals/routes.ts';
 import { AppError } from '../../contracts/common/errors.ts';
+import { factoryEventStream } from '../../contracts/factory/routes.ts';
 import type { Context } from '../command.ts';
+import type { FactoryClient } from '../connect.ts';
 import { findRunning, notRunning } from '../running.ts';
 
 export type ApprovalsClient = Client<typeof approvalRoutes>;
@@ -21,11 +23,23 @@ export async function connectHome(context: Context): Promise<ApprovalsClient> {
       'Wait: your person is asked in the inbox, and you get the answer.',
     );
   }
-  const running = findRunning(context.env);
-  if (running === null || running.address === null) throw notRunning(context.env, context.names);
-  const ifGone = `Start it with: ${context.names.start}`;
-  return createClient(approvalRoutes, { baseUrl: running.address, token, ifGone });
+  const baseUrl = findRunning(context.env)?.address ?? null;
+  if (baseUrl === null) throw notRunning(context.env, context.names);
+  return createClient(approvalRoutes, { baseUrl, token, ifGone: ifGone(context) });
 }
+
+/**
+ * Where events are read: the home cloud's stream has those of approvals between the engine's. A bot has no access there, and
+ * where only an engine runs its own stream is all there is.
+ */
+export async function connectEvents(context: Context): Promise<Pick<FactoryClient, 'factoryEvents'>> {
+  const { as, token, factory } = await context.connect();
+  const baseUrl = as === 'bot' ? null : (findRunning(context.env)?.address ?? null);
+  if (baseUrl === null) return factory;
+  return createClient([factoryEventStream], { baseUrl, token, ifGone: ifGone(context) });
+}
+
+const ifGone = (context: Context) => `Start it with: ${context.names.start}`;
 
 /** What waits on this computer, for when the home cloud cannot be reached. */
 export async function heldHere(context: Context) {

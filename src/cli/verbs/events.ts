@@ -1,6 +1,8 @@
 /** `gantry orchestration events`: the event stream, line by line, or a piece of it as one document. */
+import type { Approval } from '../../contracts/approvals/approval.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { EventEnvelope } from '../../contracts/factory/events.ts';
+import { connectEvents } from '../approvals/home.ts';
 import { type Action, integer, optionalText } from '../command.ts';
 import { oneLine, spoken } from '../words.ts';
 
@@ -19,11 +21,11 @@ export const events: Action = async (context, input) => {
   const seconds =
     integer(input, 'for', 0, 86_400) ?? (context.output.json && limit === undefined ? shortLook : undefined);
   const after = optionalText(input, 'after');
-  const { factory } = await context.connect();
+  const source = await connectEvents(context);
   const seen: Shown[] = [];
   let number = 0;
 
-  const stream = factory.factoryEvents(
+  const stream = source.factoryEvents(
     { query: after === undefined ? {} : { after } },
     {
       onEvent(event) {
@@ -68,5 +70,11 @@ function summary(event: Shown): string {
     return `to ${data.to}: ${word('state')}${typeof data.detail === 'string' ? ` (${data.detail})` : ''}`;
   }
   if (event.type === 'team.changed') return `${data.team}: ${word('change')}`;
+  if (event.type === 'approval.requested') return `${data.id}: ${word('title')}`;
+  if (event.type === 'approval.resolved') {
+    const by = data.resolvedBy as Approval['resolvedBy'] | undefined;
+    const how = data.decision === null ? 'withdrawn' : data.decision === 'approve' ? 'approved' : 'rejected';
+    return `${data.id}: ${how} by ${by?.user} via ${by?.surface}, ${word('title')}`;
+  }
   return JSON.stringify(event.data);
 }

@@ -146,6 +146,10 @@ export function createFactory(deps: FactoryDeps): Factory {
     shippedTemplates: shippedTemplates(),
     workforce: createWorkforce({ folder, registry, workspace: deps.workspace, userHome: deps.userHome }),
     dispatch: tell,
+    agentRuns: {
+      begin: (tx, run) => workEngine.agentRuns.begin(tx, run),
+      end: (tx, id, end) => workEngine.agentRuns.end(tx, id, end),
+    },
     places: worktrees,
     desk: deps.desk,
     stopBot: (address, node) => {

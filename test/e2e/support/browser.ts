@@ -3,9 +3,11 @@ import AxeBuilder from '@axe-core/playwright';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright';
 import { expect } from 'vitest';
 
+export const chromiumPath = process.env.GANTRY_CHROMIUM ?? '/usr/bin/chromium';
+
 export async function openBrowser(): Promise<Browser> {
   return chromium.launch({
-    executablePath: process.env.GANTRY_CHROMIUM ?? '/usr/bin/chromium',
+    executablePath: chromiumPath,
     args: [
       '--no-sandbox',
       '--disable-gpu',

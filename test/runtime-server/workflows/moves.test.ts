@@ -10,7 +10,8 @@ test('every move of the table is possible, and no other', async () => {
   const world = await openWorld();
   world.template('t', steps({ a: { wait_gate: { kind: 'manual' } } }));
   const { dagId } = await world.run('t');
-  const ways = { ledger: world.ledger, enqueue: () => {}, check: () => {}, pollGate: () => {} };
+  const botRuns = { moved() {}, asked: () => false };
+  const ways = { ledger: world.ledger, botRuns, enqueue: () => {}, check: () => {}, pollGate: () => {} };
   for (const from of nodeStatuses) {
     for (const to of nodeStatuses) {
       const moved = await world.store

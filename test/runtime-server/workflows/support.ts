@@ -58,6 +58,9 @@ export function workforceOf(...teams: WorkTeam[]): Workforce {
       if (team === undefined) throw new AppError('not_found', `There is no team "${name}".`, 'See the teams.');
       return team;
     },
+    inTerminal: (address) =>
+      teams.flatMap((team) => team.bots).find((one) => one.address === address && one.bindingType === 'terminal')
+        ?.agentId ?? null,
     addressOf: (id) => teams.flatMap((team) => team.bots).find((one) => one.agentId === id)?.address ?? null,
   };
 }
@@ -161,6 +164,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       patchOf: async () => null,
     },
     desk: options.desk ?? null,
+    agentRuns: { begin() {}, end() {} },
     deliveriesOf: async () => [],
     slots: options.slots ?? 8,
     ownerId: owner.actor,

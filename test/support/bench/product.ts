@@ -73,6 +73,8 @@ async function endAll(home: string): Promise<void> {
 
 export interface Product {
   readonly pid: number;
+  /** The one-time address that the start printed. */
+  readonly url: string;
   readonly origin: string;
   readonly engineUrl: string;
   readonly token: string;
@@ -115,6 +117,7 @@ export async function startProduct(place: ScratchHome, options: StartOptions = {
   };
   return {
     pid: said.pid,
+    url: said.url,
     origin,
     engineUrl: said.engine,
     token,

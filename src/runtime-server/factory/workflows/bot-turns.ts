@@ -157,7 +157,11 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
       return;
     }
     if (node.status === 'checking') {
-      if (delivery.state !== 'unconfirmed') return;
+      if (delivery.state === 'queued' || delivery.state === 'accepted') return;
+      if (delivery.state !== 'unconfirmed') {
+        work.asked(node);
+        return;
+      }
       work.move(
         node,
         'needs_you',

@@ -31,6 +31,8 @@ export interface Workforce {
   team(name: string, preset: string | null): WorkTeam;
   /** Address of an agent, or null. */
   addressOf(agentId: string): string | null;
+  /** Id of the bot with this address if it works in a terminal, else null. */
+  inTerminal(address: string): string | null;
 }
 
 export interface Dispatch {
@@ -86,6 +88,30 @@ export interface GateDesk {
   ofNode(dagId: string, nodeId: string): Promise<Approval | null>;
 }
 
+/** Where it is written what bots were run for. Ending what has ended changes nothing. */
+export interface AgentRunBook {
+  begin(
+    tx: Tx,
+    run: {
+      readonly id: string;
+      readonly botId: string;
+      readonly source: { readonly kind: 'workflow'; readonly ref: string };
+      readonly at: number;
+    },
+  ): void;
+  end(
+    tx: Tx,
+    id: string,
+    end: {
+      readonly status: 'completed' | 'failed' | 'cancelled' | 'interrupted';
+      readonly at: number;
+      readonly usage: null;
+      readonly output: string | null;
+      readonly error: string | null;
+    },
+  ): void;
+}
+
 export interface WorkflowLog {
   warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
 }
@@ -109,6 +135,7 @@ export interface WorkflowDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly workforce: Workforce;
   readonly dispatch: DispatchTo;
+  readonly agentRuns: AgentRunBook;
   readonly places: WorkPlaces;
   /** Null: gates are opened by their verb alone. */
   readonly desk: GateDesk | null;

@@ -125,4 +125,10 @@ CREATE TABLE factory_proof (
     name: 'nodes found by their id',
     sql: 'CREATE INDEX factory_node_id ON factory_node (node_id);',
   },
+  {
+    area: 'workflows',
+    number: 3,
+    name: 'the record of the bot at work on a node',
+    sql: 'ALTER TABLE factory_node ADD COLUMN agent_run TEXT;',
+  },
 ];

@@ -65,6 +65,8 @@ export interface RunNode {
   handed: Handed;
   /** Id of the delivery that handed it over. */
   delivery: string | null;
+  /** Id of the record of the bot in a terminal that works on it or checks it now. */
+  agentRun: string | null;
   gate: 'closed' | 'waiting' | 'open';
   /** When something is due: a retry, a gate, the end of its time. Milliseconds since the epoch. */
   wakeAt: number | null;

@@ -198,6 +198,7 @@ export function createRuns(deps: Deps): Runs {
         holder: null,
         handed: 'no',
         delivery: null,
+        agentRun: null,
         gate: 'closed',
         wakeAt: null,
         proven: new Set(),

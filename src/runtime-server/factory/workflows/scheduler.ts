@@ -8,6 +8,7 @@ import type { Agent } from '../../../contracts/factory/agent.ts';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';
 import type { Blobs } from '../../../kit/blobs/blobs.ts';
 import type { Tx } from '../../../kit/store/store.ts';
+import { createBotRuns } from './bot-runs.ts';
 import { createBotTurns } from './bot-turns.ts';
 import { type CommandTurns, createCommandTurns } from './command-turns.ts';
 import { type Actor, engineActor, type WorkflowDeps } from './deps.ts';
@@ -64,6 +65,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
 
   const ways = {
     ledger: deps.ledger,
+    botRuns: createBotRuns(deps),
     enqueue(node: RunNode) {
       if (node.assignee === 'shell') commands.add(node, 'run');
       else if (node.assignee !== 'owner') bots.add(node, 'run');

@@ -14,7 +14,7 @@ import { diffLine, exitLine, missingFromExecutor, missingLines, nodeOf, type Run
 import { attemptFailed, executed, fail as failFinally, openGate, prove, retried, skip } from './rules.ts';
 import type { Scheduler } from './scheduler.ts';
 import { cardOf } from './store/campaigns.ts';
-import { addProgress, isHolding, type ProofFile, saveNode, saveOutput } from './store/runs.ts';
+import { addProgress, isHolding, type ProofFile, saveNode } from './store/runs.ts';
 import { conflict, type Work } from './work.ts';
 
 /** Who calls: a bot by its address, a person without one. */
@@ -222,7 +222,7 @@ function done(
   if (by.address !== null) requireExecutor(node, by.address);
   takeUp(work, node);
   if (node.status !== 'working') throw conflict(node, 'done', 'It is not being worked on.');
-  if (given.output !== undefined) saveOutput(work.tx, node, given.output);
+  if (given.output !== undefined) work.output(node, given.output);
   if (node.cause === 'cancelling' || work.run.cancelAt !== null) {
     node.holder = null;
     work.move(node, 'cancelled', 'cancelled', 'It was done when it was cancelled.');
@@ -251,7 +251,7 @@ function acceptByPerson(work: Work, node: RunNode, note: string | null, output: 
   const needFile = missing.filter((line) => !own.includes(line));
   if (needFile.length > 0) throw missingProof(node, needFile);
   for (const line of missing) work.proof(node, line, 'proven', null);
-  if (output !== undefined) saveOutput(work.tx, node, output);
+  if (output !== undefined) work.output(node, output);
   prove(work, node, 'accepted', note);
 }
 

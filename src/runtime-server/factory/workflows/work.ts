@@ -7,10 +7,11 @@ import type { NodeCause, NodeStatus } from '../../../contracts/factory/node.ts';
 import type { RunStatus } from '../../../contracts/factory/workflow.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Tx } from '../../../kit/store/store.ts';
+import type { BotRuns } from './bot-runs.ts';
 import type { Actor } from './deps.ts';
 import { isEnded, nodeMoves, proofLines, type Run, type RunNode, runMoves, statusOf } from './model.ts';
 import { drain, type Play } from './rules.ts';
-import { insertMove, insertProof, outputOf, type ProofFile, saveNode, saveRun } from './store/runs.ts';
+import { insertMove, insertProof, outputOf, type ProofFile, saveNode, saveOutput, saveRun } from './store/runs.ts';
 import type { Reference } from './template/references.ts';
 
 export interface Work extends Play {
@@ -20,6 +21,10 @@ export interface Work extends Play {
   after(effect: () => void): void;
   /** Records the verdict on a line of the node, with its file where there is one. Answers the receipt. */
   proof(node: RunNode, line: string, outcome: 'proven' | 'rejected', file: ProofFile | null): string;
+  /** Keeps what the node's executor gave as its result. */
+  output(node: RunNode, text: string): void;
+  /** The checker of the node has been asked. */
+  asked(node: RunNode): void;
   /** Moves made, in order, for those who only ask what would happen. */
   readonly moves: readonly { readonly node: RunNode; readonly from: NodeStatus }[];
   readonly records: readonly string[];
@@ -31,6 +36,7 @@ export interface Work extends Play {
 
 export interface WorkDeps {
   readonly ledger: Ledger;
+  readonly botRuns: BotRuns;
   enqueue(node: RunNode): void;
   check(work: Work, node: RunNode, by: 'command' | 'bot'): void;
   pollGate(work: Work, node: RunNode): void;
@@ -40,6 +46,7 @@ export function createWork(deps: WorkDeps, tx: Tx, run: Run, now: number, by: Ac
   const touched = new Set<RunNode>();
   const moves: { node: RunNode; from: NodeStatus }[] = [];
   const records: string[] = [];
+  const outputs = new Map<RunNode, string>();
   const wasStopping = run.stopping;
   const wasCancelAt = run.cancelAt;
 
@@ -87,6 +94,14 @@ export function createWork(deps: WorkDeps, tx: Tx, run: Run, now: number, by: Ac
         ...(node.detail === null ? {} : { detail: node.detail }),
       });
       insertMove(tx, node, { receipt: id, at: now, actor: by.actor });
+      deps.botRuns.moved(tx, node, from, { at: now, actor: by.actor, output: outputs.get(node) ?? null });
+    },
+    output(node, text) {
+      saveOutput(tx, node, text);
+      outputs.set(node, text);
+    },
+    asked(node) {
+      if (deps.botRuns.asked(tx, node, now)) touch(node);
     },
     proof(node, line, outcome, file) {
       touch(node);

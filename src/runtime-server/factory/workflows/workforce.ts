@@ -1,6 +1,6 @@
 /** Who could do work, from the team files and the agents there are. Reads; must not know runs. */
 import { AppError } from '../../../contracts/common/errors.ts';
-import type { Member } from '../member.ts';
+import { kindOf, type Member } from '../member.ts';
 import type { TeamFolder } from '../team-file/folder.ts';
 import { type ResolvedBot, resolveTeam } from '../team-file/resolve.ts';
 import type { Workforce } from './deps.ts';
@@ -69,6 +69,10 @@ export function createWorkforce(deps: WorkforceDeps): Workforce {
           };
         }),
       };
+    },
+    inTerminal(address) {
+      const member = registry.find(address);
+      return member === null || kindOf(member) !== 'terminal' ? null : member.id;
     },
     addressOf: (agentId) => registry.find(agentId)?.address ?? null,
   };

@@ -36,6 +36,7 @@ interface NodeRow {
   holder: string | null;
   handed: Handed;
   delivery: string | null;
+  agent_run: string | null;
   gate: RunNode['gate'];
   wake_at: number | null;
   parents: string;
@@ -91,7 +92,7 @@ export function insertRun(tx: Tx, run: Run, more: NewRun): void {
 }
 
 const updateNode = `UPDATE factory_node SET assignee = ?, binding = ?, status = ?, cause = ?, detail = ?, attempt = ?, tries = ?,
-  rounds = ?, holder = ?, handed = ?, delivery = ?, gate = ?, wake_at = ?, proven = ? WHERE dag_id = ? AND seq = ?`;
+  rounds = ?, holder = ?, handed = ?, delivery = ?, agent_run = ?, gate = ?, wake_at = ?, proven = ? WHERE dag_id = ? AND seq = ?`;
 
 export function saveNode(tx: Tx, node: RunNode): void {
   tx.run(
@@ -107,6 +108,7 @@ export function saveNode(tx: Tx, node: RunNode): void {
     node.holder,
     node.handed,
     node.delivery,
+    node.agentRun,
     node.gate,
     node.wakeAt,
     node.proven.size === 0 ? '[]' : JSON.stringify([...node.proven]),
@@ -166,6 +168,7 @@ export function loadRun(tx: Read, workspace: string, dagId: string): Run | null 
       holder: node.holder,
       handed: node.handed,
       delivery: node.delivery,
+      agentRun: node.agent_run,
       gate: node.gate,
       wakeAt: node.wake_at,
       proven: new Set(JSON.parse(node.proven) as string[]),
