@@ -104,12 +104,16 @@ test('a pane nobody has is said, and other shapes are ignored', async () => {
 
 test('switch-mode to code goes to the floor; open-node of a run nobody knows says so, without trying again', async () => {
   const { page, errors } = first;
+  // Slow enough that the floor's panes are still coming when the page is left again.
+  const slow = await page.context().newCDPSession(page);
+  await slow.send('Emulation.setCPUThrottlingRate', { rate: 8 });
   await page.goto(`${gantry.origin}/settings`);
   await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
   await dispatch(page, 'platform:switch-mode', { mode: 'code' });
   await page.getByRole('heading', { name: 'Floor', level: 1 }).waitFor();
   await dispatch(page, 'platform:factory-open-node', { dagId: 'dag_1', nodeId: 'node_1' });
   await page.getByRole('region', { name: 'Step', exact: true }).getByText(/dag_1/).first().waitFor();
+  await slow.detach();
   expect(await page.getByRole('button', { name: /Try again/ }).count()).toBe(0);
   // The browser's own lines about what was not found; before them there was none.
   expect(errors.filter((text) => !text.includes('status of 404'))).toEqual([]);

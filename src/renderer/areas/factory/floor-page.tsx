@@ -1,6 +1,6 @@
 /** The floor: teams and bots at the left, their panes in the middle, the inspector at the right; one stack where it is narrow. */
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router';
 import { ArrowLeft, PanelRight } from 'lucide-react';
 import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react';
 import type { Agent } from '../../../contracts/factory/agent.ts';
@@ -50,6 +50,7 @@ export function FloorPage() {
   const [focusRequest, setFocusRequest] = useState(0);
   const [scrollbackOf, showScrollback] = useState<string | null>(null);
   const page = useRef<HTMLDivElement>(null);
+  const router = useRouter();
   const leaving = useRef(false);
 
   const agents = useMemo(() => agentsQuery.data?.agents ?? [], [agentsQuery.data]);
@@ -57,15 +58,15 @@ export function FloorPage() {
   const agent = agents.find((one) => one.id === focused) ?? null;
   const focus = useCallback(
     (botId: string) => {
-      // The next pane becomes active while a detached one leads elsewhere.
-      if (leaving.current) return;
+      // The next pane becomes active while a detached one leads elsewhere, and while another page is still loading.
+      if (leaving.current || router.latestLocation.pathname !== '/floor') return;
       void navigate({
         to: '/floor',
         search: (old) => (old.bot === botId ? old : { ...old, bot: botId }),
         replace: true,
       });
     },
-    [navigate],
+    [navigate, router],
   );
   const openAndType = useCallback(
     (one: Agent) => {
