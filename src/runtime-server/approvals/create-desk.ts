@@ -222,6 +222,7 @@ export function createDesk(deps: DeskDeps): Desk {
 
   function expireOverdue(): Promise<number | null> {
     return store.write((tx) => {
+      forgetEnded(tx, clock.now() - endedKeptMs);
       for (const each of overdue(tx, clock.now())) end(tx, each.id, 'expire', { ...nobody, surface: null });
       return nextDeadline(tx);
     });
