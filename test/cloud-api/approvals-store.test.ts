@@ -173,6 +173,17 @@ describe.each(databases)('approvals on $name', ({ open }) => {
     expect((await store.get('apr_1'))?.appliedAt).toBe(now + 7);
   });
 
+  test('what expired long ago is forgotten, whatever became of it; what can still be answered never is', async () => {
+    const store = await approvals();
+    for (const id of ['apr_1', 'apr_2', 'apr_3']) await store.put(id, report(), owner);
+    await store.put('apr_4', report({ expiresAt: iso(now + 3_600_000_000) }), owner);
+    await store.resolve(answer('apr_2', 'cli'), nothing);
+    await store.forget(Date.parse(report().expiresAt));
+    expect(await store.list({ userId: 'user_1', now })).toHaveLength(4);
+    await store.forget(Date.parse(report().expiresAt) + 1);
+    expect((await store.list({ userId: 'user_1', now })).map(({ id }) => id)).toEqual(['apr_4']);
+  });
+
   test('lists are newest first, by state, within the limit', async () => {
     const store = await approvals();
     for (const n of [1, 2, 3]) await store.put(`apr_${n}`, report({ requestedAt: iso(now + n) }), owner);

@@ -1,12 +1,14 @@
 /** What outsiders post becomes a ticket, through the real cloud API, its lane and the real engine. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { Ticket } from '../../src/contracts/factory/work-engine/tickets.ts';
 import { largestTriggerBody } from '../../src/contracts/factory/work-engine/triggers.ts';
 import { startCombined } from '../../src/host/combined.ts';
 import { placesIn } from '../../src/host/places.ts';
 import { readSettings } from '../../src/host/settings.ts';
+import { mostOpenTickets } from '../../src/runtime-server/factory/work-engine/triggers.ts';
 import { scratchHome } from '../host/support.ts';
 import { caller, onEnd } from '../kit/http/support.ts';
 import { waitFor } from '../runtime-server/factory/engine.ts';
@@ -100,4 +102,29 @@ test('what is posted to a trigger becomes one ticket of its bot, also when it is
   const last = (await owner('POST', '/api/factory/triggers', { body: given })).json as never as { url: string };
   await stranger(last.url, '"last"');
   expect((await waitFor(tickets, (all) => all.some((one) => one.data === 'last'))).length).toBe(3);
+
+  // As large as it may be, and six times that once it is escaped.
+  const largest = '\u0001'.repeat(largestTriggerBody);
+  expect((await stranger(last.url, largest)).status).toBe(202);
+  const [newest] = await waitFor(tickets, (all) => all.length === 4);
+  expect(newest?.data).toEqual({ text: largest });
+
+  // A bot with more open tickets than anybody reads gets no more; others do.
+  const database = new Database(placesIn(home).runtimeDb);
+  const like = `INSERT INTO engine_ticket SELECT id || '-' || n, workspace, bot_id, source_kind, source_ref || n, title, '0', 'open', NULL,
+    created_at, NULL FROM engine_ticket, (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ?) SELECT n FROM c) WHERE id = ?`;
+  database.prepare(like).run(mostOpenTickets, newest?.id);
+  database.close();
+  const free = await owner('POST', '/api/factory/triggers', { body: { ...given, botId: 'other@ops' } });
+  expect((await stranger(last.url, '"too much"')).status).toBe(202);
+  expect((await stranger((free.json as never as { url: string }).url, '"for another"')).status).toBe(202);
+  expect(
+    (
+      await waitFor(
+        () => tickets('?bot=other@ops'),
+        (all) => all.length === 1,
+      )
+    )[0]?.data,
+  ).toBe('for another');
+  expect((await tickets()).map((one) => one.data)).not.toContain('too much');
 });

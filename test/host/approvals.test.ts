@@ -107,6 +107,27 @@ test('what a bot asks is seen in the cloud, answered there, and the answer acts 
     .toMatch(/^20/);
 });
 
+test('the longest summary arrives, however it is escaped on its way', async () => {
+  const pair = await startPair({});
+  const summary = '\u0001'.repeat(200_000);
+  await pair.desk.ask({ ...push, summary });
+  expect((await pending(pair))[0]?.summary).toBe(summary);
+});
+
+test('a bot in a loop cannot bury the inbox: fifty of its questions wait, and others still ask', async () => {
+  const pair = await startPair({});
+  const ask = (n: number, agentId = 'agent_1') =>
+    pair.desk.ask({ ...push, agentId, actionHash: actionHash({ n }), dedupeKey: `loop-${agentId}-${n}` });
+  const asked = [];
+  for (let n = 0; n < 50; n += 1) asked.push(await ask(n));
+  await expect(ask(50)).rejects.toMatchObject({ status: 429 });
+  // One that waits is joined, not counted again.
+  expect((await ask(7)).id).toBe(asked[7]?.id);
+  await ask(0, 'agent_2');
+  await pair.desk.withdraw(asked[0]?.id ?? '', 'engine');
+  await ask(50);
+});
+
 test('of two surfaces that answer at once one wins, and the other is told who, where and when', async () => {
   const pair = await startPair({});
   const cookie = await signIn(pair);

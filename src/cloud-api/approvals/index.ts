@@ -23,6 +23,9 @@ export interface ApprovalsDeps {
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
+/** An approval is shown this long after it could last be answered; the ledger of its computer keeps that it was. */
+const keptMs = 90 * 24 * 60 * 60_000;
+
 export interface Approvals {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
@@ -61,7 +64,10 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       })),
     ],
     wake: (computerId) => answers.wake(computerId),
-    start: () => answers.start(),
+    async start() {
+      await store.forget(deps.clock.now() - keptMs);
+      await answers.start();
+    },
     close: () => answers.close(),
   };
 }

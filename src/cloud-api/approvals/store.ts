@@ -42,6 +42,8 @@ export interface ApprovalStore {
   resolve(answer: Answer, won: (tx: Tx, row: ApprovalRow) => void): Promise<{ won: boolean; row: ApprovalRow } | null>;
   /** The computer acted on the answer. Idempotent. */
   applied(tx: Tx, id: string, at: number): void;
+  /** Removes what expired before, however it ended. */
+  forget(before: number): Promise<void>;
   get(id: string): Promise<ApprovalRow | null>;
   /** Newest first. `pending` leaves out what has expired. */
   list(listing: ApprovalListing): Promise<ApprovalRow[]>;
@@ -89,6 +91,10 @@ export function createApprovalStore(store: Store): ApprovalStore {
     applied(tx, id, at) {
       tx.run('UPDATE approval SET applied_at = ? WHERE id = ? AND applied_at IS NULL', at, id);
     },
+    forget: (before) =>
+      store.write((tx) => {
+        tx.run('DELETE FROM approval WHERE expires_at < ?', before);
+      }),
     get: (id) => store.read((tx) => read(tx, id)),
     list: ({ userId, state, limit = most, now }) =>
       store.read((tx) => {

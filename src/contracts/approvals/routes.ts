@@ -69,6 +69,8 @@ export const putApproval = defineRoute({
   params: z.strictObject({ id: Id }),
   owner: { none: 'the runtime makes the id; one of another runtime answers as unknown' },
   body: ApprovalReport,
+  // Escaped as JSON, a summary may take six times its size.
+  bodyLimit: 2 * 1024 * 1024,
   answers: { 200: Approval },
 });
 

@@ -174,4 +174,3 @@ export const nodeVerbs = {
   skip: z.strictObject({ reason: note.optional(), dryRun }),
   gate: z.strictObject({ note: note.optional(), dryRun }),
 } as const;
-export type NodeVerb = keyof typeof nodeVerbs;

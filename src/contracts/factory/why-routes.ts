@@ -5,7 +5,6 @@ import { Id, Time } from '../common/values.ts';
 import { area, base, errors, readers } from './route-parts.ts';
 
 export const whyKinds = ['bot', 'node', 'delivery', 'run'] as const;
-export type WhyKind = (typeof whyKinds)[number];
 
 export const WhySubject = z.strictObject({
   kind: z.enum(whyKinds),

@@ -24,8 +24,6 @@ export interface LoadedLane {
   readonly notBefore: number;
 }
 
-export type LaneRows = ReturnType<typeof createLaneRows>;
-
 export function createLaneRows(lanes: string) {
   function append(tx: Tx, item: LaneAppend, at: number): boolean {
     const sql =

@@ -7,7 +7,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Clock } from '../clock/clock.ts';
-import { defaultBodyLimit, readRaw } from '../http/body.ts';
+import { readRaw } from '../http/body.ts';
 import type { Authenticator } from '../http/types.ts';
 import type { Migration, Store } from '../store/store.ts';
 import { checkSignedPath, signatureHeaders, signatureMatches, signatureWindowS, signingKey } from './signature.ts';
@@ -42,6 +42,8 @@ export const signingMigrations: readonly Migration[] = [
   },
 ];
 
+/** Routes have limits of their own; none that a device calls has a larger one. Bytes. */
+const largestSigned = 4 * 1024 * 1024;
 /** After the window on both sides nothing can come back (seconds beyond the signature's own time). */
 const keptS = 2 * signatureWindowS;
 /** Signs for nobody, so that an unknown id takes as long as a known one. */
@@ -66,7 +68,7 @@ export function createDeviceAuthenticator({ store, clock, find }: DeviceAuthenti
       }
       const now = Math.floor(clock.now() / 1000);
       if (Math.abs(now - Number(ts)) > signatureWindowS) throw outsideWindow(Number(ts), now);
-      const body = await readRaw(request, defaultBodyLimit);
+      const body = await readRaw(request, largestSigned);
       const known = await find(id);
       const signed = { ts, method: request.method ?? '', path, body };
       const matches = (known ?? nobody).keys.map((key) => signatureMatches(key, signed, sig)).includes(true);

@@ -20,6 +20,7 @@ import {
   insertHold,
   liveByKey,
   liveHolds,
+  liveOfAgent,
   nextDeadline,
   overdue,
   readHold,
@@ -60,6 +61,8 @@ export const answerKeptMs = 10 * 60_000;
 export const askAgainMs = 60_000;
 /** Ended holds are shown by node pages and `why`; the ledger keeps what happened for good. */
 const endedKeptMs = 30 * 24 * 60 * 60_000;
+/** Questions of one bot that wait at a time: more would bury the person's inbox, and be approved unread. */
+export const mostOfBot = 50;
 /** The wall clock may jump: deadlines are looked at this often. */
 const longestWaitMs = 30_000;
 const longestExpiryMs = 7 * 24 * 60 * 60_000;
@@ -126,6 +129,11 @@ export function createDesk(deps: DeskDeps): Desk {
   }
 
   function hold(tx: Tx, request: ApprovalAsk): string {
+    const waiting = request.agentId === null ? 0 : liveOfAgent(tx, request.agentId);
+    if (waiting >= mostOfBot) {
+      const fact = `${waiting} questions of this bot wait for a person already.`;
+      throw new AppError('refused', fact, 'Wait until some are answered.', { status: 429 });
+    }
     const id = ids.next('apr');
     const question = questionOf(request, clock.now());
     const { actionHash, dedupeKey = null } = request;
@@ -214,6 +222,7 @@ export function createDesk(deps: DeskDeps): Desk {
 
   function expireOverdue(): Promise<number | null> {
     return store.write((tx) => {
+      forgetEnded(tx, clock.now() - endedKeptMs);
       for (const each of overdue(tx, clock.now())) end(tx, each.id, 'expire', { ...nobody, surface: null });
       return nextDeadline(tx);
     });

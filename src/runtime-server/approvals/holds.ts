@@ -143,6 +143,11 @@ export function liveHolds(tx: Reader): Hold[] {
     .map((row) => toHold(row)!);
 }
 
+export function liveOfAgent(tx: Reader, agentId: string): number {
+  const sql = `SELECT count(*) AS n FROM approval_hold WHERE state = 'live' AND question ->> '$.agentId' = ?`;
+  return tx.get<{ n: number }>(sql, agentId)?.n ?? 0;
+}
+
 /** The live one of a node, else the newest. */
 export function holdOfNode(tx: Reader, dagId: string, nodeId: string): Hold | null {
   const sql = `SELECT ${columns} FROM approval_hold WHERE dag_id = ? AND node_id = ?

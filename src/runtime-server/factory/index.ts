@@ -185,7 +185,7 @@ export function createFactory(deps: FactoryDeps): Factory {
         const said = read.problems.slice(0, 5).map((one) => `${one.path === '' ? 'It' : one.path}: ${one.message}`);
         throw new AppError('usage', `The template has problems: ${said.join(' ')}`, 'Mend it, then send it again.');
       },
-      start: (request, by, template) => workflows.runs.start(request, by, template),
+      start: (request, by, template, also) => workflows.runs.start(request, by, template, also),
     },
   });
 

@@ -38,8 +38,6 @@ export interface Used {
   readonly microUsd: number;
 }
 
-export const nothingUsed: Used = { steps: 0, tokens: 0, activeMs: 0, microUsd: 0 };
-
 export interface TurnEnd {
   /** done: the model ended it · refused · limit: one of {@link TurnLimits}, or its longest answer · stopped: by us · fault. */
   readonly how: 'done' | 'refused' | 'limit' | 'stopped' | 'fault';

@@ -14,9 +14,7 @@ export interface Price {
   readonly upToInput?: number;
 }
 
-/** When the list was last compared with the vendors'. */
-export const pricesAsOf = '2025-11';
-
+/** Last compared with the vendors' lists in November 2025. */
 export const prices: Readonly<Record<string, Price>> = {
   'claude-opus-4-5': { input: 5, output: 25, cachedInput: 0.5, cacheWrite: 6.25 },
   'claude-sonnet-4-5': { input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75, upToInput: 200_000 },

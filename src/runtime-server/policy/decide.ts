@@ -14,23 +14,26 @@ export interface Rules {
   readonly broken: string | null;
 }
 
-/** A file here tells Gantry, git or an editor what to run: a general rule or mode does not open it. */
-const guarded = /^(?:\.gantry|\.git)(?:\/|$)/i;
+/**
+ * A file here tells Gantry or git what to run, however deep it lies: a general rule or mode does not open it. Worktrees of bots lie
+ * in Gantry's own folder.
+ */
+const guarded = /(?:^|\/)(\.gantry(?!\/worktrees\/)|\.git)(?:\/|$)/i;
 
 export function decide({ rules, broken }: Rules, given: PolicyAction, mode: PolicyMode | null): PolicyVerdict {
   const action = given.path === undefined ? given : { ...given, path: posix.normalize(given.path) };
   const kind = classOf(action);
-  const isGuarded = kind !== 'observe' && action.path !== undefined && guarded.test(action.path);
-  if (broken !== null) {
+  const folder = kind === 'observe' ? undefined : guarded.exec(action.path ?? '')?.[1];
+  const isGuarded = folder !== undefined;
+  const planOnly = mode === 'PLAN_ONLY' && kind !== 'observe';
+  if (broken !== null && !planOnly) {
     return kind === 'observe' ? byDefault(action, kind, null) : { verdict: 'ask', rule: broken };
   }
   const rule = rules.find((one) => one.matches(action) && !(isGuarded && one.then === 'allow' && !one.namesGuarded));
   if (rule?.then === 'deny') return { verdict: 'deny', rule: rule.name };
-  if (mode === 'PLAN_ONLY' && kind !== 'observe') {
-    return { verdict: 'deny', rule: 'mode PLAN_ONLY: it may look, not act' };
-  }
+  if (planOnly) return { verdict: 'deny', rule: 'mode PLAN_ONLY: it may look, not act' };
   if (rule !== undefined) return { verdict: rule.then, rule: rule.name };
-  if (isGuarded) return { verdict: 'ask', rule: `default: changes in ${action.path?.split('/')[0]} ask` };
+  if (isGuarded) return { verdict: 'ask', rule: `default: changes in ${folder} ask` };
   return byDefault(action, kind, mode);
 }
 

@@ -4,6 +4,7 @@
  */
 import { type Document, isMap, isNode, isPair, isScalar, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
+import { isCompound } from './command-line.ts';
 import { compileGlob } from './glob.ts';
 import type { PolicyAction, PolicyProblem, Verdict } from './policy.ts';
 import { nameOf } from './risk.ts';
@@ -108,12 +109,15 @@ function toRule({ when, then: verdict, reason }: z.infer<typeof Rule>, line: num
     when.command,
   ].map(words);
   const path = when.path === undefined ? null : compileGlob(when.path.replace(/^\.\//, ''), 'path');
+  // `git *` is about git, not about whatever stands behind a semicolon. Who writes `*`, or a line of several, means it.
+  const plainOnly =
+    verdict === 'allow' && when.command !== undefined && !/^\*+$/.test(when.command) && !isCompound(when.command);
   const named = reason === undefined ? '' : `: ${reason}`;
   return {
     // biome-ignore lint/suspicious/noThenProperty: the file's own word.
     then: verdict,
     name: `${policyFile} line ${line}${named}`,
-    namesGuarded: /^(?:\.\/)?\.(?:git|gantry)(?:\/|$)/.test(when.path ?? ''),
+    namesGuarded: /(?:^|\/)\.(?:git|gantry)(?:\/|$)/.test(when.path ?? ''),
     matches(action) {
       const name = nameOf(action);
       const [family = name, ...rest] = name.split('.');
@@ -122,7 +126,9 @@ function toRule({ when, then: verdict, reason }: z.infer<typeof Rule>, line: num
       if (bot != null && !isBot(bot, action.bot)) return false;
       if (path !== null && (action.path === undefined || !path.test(action.path.replace(/^\.\//, '')))) return false;
       if (host != null && !host.test(action.host?.toLowerCase() ?? '\n')) return false;
-      return command == null || (action.command !== undefined && command.test(action.command.trim()));
+      if (command == null) return true;
+      const line = action.command?.trim();
+      return line !== undefined && command.test(line) && !(plainOnly && isCompound(line));
     },
   };
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { join, matchesGlob, relative, sep } from 'node:path';
-import { createTwoFilesPatch } from 'diff';
+import { createTwoFilesPatch, formatPatch } from 'diff';
 import { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
 import { createJail, type EntryKind, type Jail, kindIn, namesIn, type Place } from './jail.ts';
@@ -13,6 +13,8 @@ const mostRead = 128 * 1024;
 /** Read and compared whole. */
 const largestFile = 64 * 1024 * 1024;
 const largestWrite = 4 * 1024 * 1024;
+/** Two texts with more lines between them are shown as one for the other: the time to compare them grows with the square. */
+const mostEdits = 1000;
 const mostListed = 5000;
 const listedByDefault = 500;
 /** Named in a list, but not entered unless asked for. */
@@ -33,10 +35,11 @@ export interface FileToolsDeps {
 
 export function createFileTools(deps: FileToolsDeps): Tool[] {
   const jailOf = (caller: ToolCaller): Promise<Jail> => createJail({ root: caller.root, freshName: deps.freshName });
-  const at = (jail: Jail, path: string) => {
-    const located = jail.locate(path);
+  /** Where it leads in truth: a link must not give a guarded folder, or what a rule is about, another name. */
+  const at = async (jail: Jail, path: string, last = true) => {
+    const located = await jail.lands(path, last);
     const guarded = located.split(sep).some((part) => guardedFolders.has(part.toLowerCase()));
-    return { located: located === '' ? '.' : located, absolute: join(jail.root, located), guarded };
+    return { lands: located, located: located === '' ? '.' : located, absolute: join(jail.root, located), guarded };
   };
 
   const read = defineTool({
@@ -61,7 +64,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
     readOnly: true,
     async plan(input, caller) {
       const jail = await jailOf(caller);
-      const { located, absolute } = at(jail, input.path);
+      const { lands, located, absolute } = await at(jail, input.path);
       return {
         path: absolute,
         risk: 'low',
@@ -70,6 +73,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
         async run() {
           const place = await jail.open(input.path);
           try {
+            mustLie(place, lands);
             const content = await wholeFile(place.handle, located);
             const encoding = input.encoding ?? 'utf8';
             const part =
@@ -103,7 +107,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
     readOnly: false,
     async plan(input, caller) {
       const jail = await jailOf(caller);
-      const { located, absolute, guarded } = at(jail, input.path);
+      const { lands, located, absolute, guarded } = await at(jail, input.path);
       const content = Buffer.from(input.content, input.encoding ?? 'utf8');
       if (content.byteLength > largestWrite) {
         throw new AppError(
@@ -124,6 +128,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
         async run() {
           const done = await jail.write(input.path, content, {
             createDirs: input.createDirs ?? false,
+            lands,
             // What was shown is what is done: a file that has changed since is not written over.
             check: (now) => mustBe(planned, now === null ? '' : sha256(now), located),
           });
@@ -155,7 +160,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
     async plan(input, caller) {
       const jail = await jailOf(caller);
       const path = input.path ?? '.';
-      const { located, absolute } = at(jail, path);
+      const { lands, located, absolute } = await at(jail, path);
       return {
         path: absolute,
         risk: 'low',
@@ -164,6 +169,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
         async run(signal) {
           const place = await jail.open(path);
           try {
+            mustLie(place, lands);
             if (!(await place.handle.stat()).isDirectory()) {
               throw new AppError('usage', `${located} is no folder.`, 'Name a folder.');
             }
@@ -204,7 +210,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
     readOnly: true,
     async plan(input, caller) {
       const jail = await jailOf(caller);
-      const { located, absolute } = at(jail, input.path);
+      const { located, absolute } = await at(jail, input.path);
       return {
         path: absolute,
         risk: 'low',
@@ -227,7 +233,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
     readOnly: false,
     async plan(input, caller) {
       const jail = await jailOf(caller);
-      const { located, absolute, guarded } = at(jail, input.path);
+      const { lands, located, absolute, guarded } = await at(jail, input.path, false);
       const what = input.recursive === true ? `${located} and all that is in it` : located;
       return {
         path: absolute,
@@ -236,7 +242,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
         title: `Remove ${located}`,
         summary: `Removes ${what}.`,
         async run() {
-          await jail.remove(input.path, input.recursive ?? false);
+          await jail.remove(input.path, { recursive: input.recursive ?? false, lands });
           return { removed: shown(located) };
         },
       };
@@ -248,6 +254,12 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
 
 const shown = (path: string): string => (path === '' ? '.' : path.replaceAll(sep, '/'));
 const sha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
+
+/** What the policy was asked about is what is read. */
+function mustLie(place: Place, lands: string): void {
+  if (place.path === lands) return;
+  throw new AppError('refused', `${shown(lands)} was moved meanwhile.`, 'Ask again.', { status: 409 });
+}
 
 function mustBe(wanted: string | undefined, found: string, located: string): void {
   if (wanted === undefined || wanted === found) return;
@@ -326,9 +338,24 @@ function changeOf(located: string, before: Buffer | null, after: Buffer): string
     const was = before === null ? '' : `, now ${before.byteLength} bytes with sha256 ${sha256(before)}`;
     return `${located}: ${after.byteLength} bytes that are no text, sha256 ${sha256(after)}${was}`;
   }
-  return createTwoFilesPatch(before === null ? '/dev/null' : located, located, old, next, undefined, undefined, {
-    context: 3,
-  });
+  const from = before === null ? '/dev/null' : located;
+  const options = { context: 3, maxEditLength: mostEdits };
+  return (
+    createTwoFilesPatch(from, located, old, next, undefined, undefined, options) ?? wholly(from, located, old, next)
+  );
+}
+
+/** The patch that takes every line out and puts every line in. */
+function wholly(from: string, to: string, old: string, next: string): string {
+  const signed = (sign: string, text: string) => {
+    const lines = text.split('\n').map((line) => `${sign}${line}`);
+    return text.endsWith('\n') ? lines.slice(0, -1) : [...lines, '\\ No newline at end of file'];
+  };
+  const [out, put] = [signed('-', old), signed('+', next)];
+  const count = (lines: string[]) => lines.filter((line) => !line.startsWith('\\')).length;
+  const hunk = { oldStart: 1, oldLines: count(out), newStart: 1, newLines: count(put), lines: [...out, ...put] };
+  const names = { oldFileName: from, newFileName: to, oldHeader: undefined, newHeader: undefined };
+  return formatPatch({ ...names, index: undefined, hunks: [hunk] });
 }
 
 /** Every entry below, folder by folder; `take` answers false to stop. Answers whether it was stopped. */

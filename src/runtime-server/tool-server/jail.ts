@@ -31,20 +31,27 @@ export interface Jail {
   readonly root: string;
   /** Where the path leads, by its letters alone: relative to the root. `refused` outside of it. */
   locate(path: string): string;
+  /**
+   * Where the path leads in truth, over every link on its way (`last`: also over one that it ends in), relative to the root. What
+   * is not there yet lies in what is. `refused` outside.
+   */
+  lands(path: string, last: boolean): Promise<string>;
   /** Opens a file or folder for reading. The caller closes it. `not_found`, or `refused` when it lies outside. */
   open(path: string): Promise<Place>;
   /** What is there: null for nothing. `refused` for what lies outside. */
   look(path: string): Promise<'file' | 'folder' | 'other' | null>;
   /** Replaces a file as a whole, or makes it. `check` sees what is there now, right before. Answers whether it was made. */
   write(path: string, content: Uint8Array, options: WriteOptions): Promise<{ path: string; created: boolean }>;
-  /** Removes a file, a link, or a folder (with `recursive` also one that is not empty). Never the root. */
-  remove(path: string, recursive: boolean): Promise<void>;
+  /** Removes a file, a link, or a folder (with `recursive` also one that is not empty). Never the root. `lands` as for `write`. */
+  remove(path: string, options: { readonly recursive: boolean; readonly lands?: string }): Promise<void>;
   /** Real path of a folder inside, for a program that starts there. */
   folder(path: string): Promise<string>;
 }
 
 export interface WriteOptions {
   readonly createDirs: boolean;
+  /** Where it was seen to lead before: `refused` when a link leads it elsewhere now. */
+  readonly lands?: string;
   readonly check?: (now: Uint8Array | null) => void;
 }
 
@@ -179,6 +186,30 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
     }
   }
 
+  async function lands(path: string, last: boolean): Promise<string> {
+    const given = locate(path);
+    if (given === '') return given;
+    const located = last ? await throughLink(given, path) : given;
+    const missingNames = [basename(located)];
+    for (let folder = dirname(located); ; folder = dirname(folder)) {
+      try {
+        const place = await openAt(join(root, folder), path, O_RDONLY);
+        await place.handle.close();
+        return join(place.path, ...missingNames);
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== 'not_found' || folder === '.') throw error;
+        missingNames.unshift(basename(folder));
+      }
+    }
+  }
+
+  /** A folder on the way became a link since it was looked at. */
+  function stillThere(found: string, seen: string | undefined, path: string): void {
+    if (seen === undefined || seen === found) return;
+    const fact = `${JSON.stringify(path)} leads to ${JSON.stringify(found)} now, not to ${JSON.stringify(seen)}.`;
+    throw new AppError('refused', fact, 'Look at it again, then ask again.', { status: 409 });
+  }
+
   async function removeAt(folder: Place, name: string, recursive: boolean): Promise<void> {
     const way = within(folder, name);
     const shown = join(folder.path, name);
@@ -209,6 +240,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
   return {
     root,
     locate,
+    lands,
     open: openPath,
     async look(path) {
       let place: Place;
@@ -229,8 +261,10 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
         await place.handle.close();
       }
     },
-    async write(path, content, { createDirs, check }) {
+    async write(path, content, { createDirs, check, lands: seen }) {
       const located = await throughLink(locate(path), path);
+      // Before folders are made, which would lie elsewhere too.
+      if (seen !== undefined) stillThere(await lands(path, true), seen, path);
       const folder = await openParent(located, createDirs);
       const name = basename(located);
       const way = within(folder, name);
@@ -249,6 +283,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
           await handle.close();
         }
         check?.(await contentOf(way));
+        stillThere(join(folder.path, name), seen, path);
         await rename(draft, way);
         return { path: join(folder.path, name), created: found === null };
       } catch (error) {
@@ -258,11 +293,12 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
         await folder.handle.close();
       }
     },
-    async remove(path, recursive) {
+    async remove(path, { recursive, lands: seen }) {
       const located = locate(path);
       if (located === '') throw new AppError('refused', 'The root itself is never removed.', 'Name something in it.');
       const folder = await openParent(located, false);
       try {
+        stillThere(join(folder.path, basename(located)), seen, path);
         await removeAt(folder, basename(located), recursive);
       } finally {
         await folder.handle.close();

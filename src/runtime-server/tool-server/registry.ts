@@ -104,9 +104,16 @@ export function createToolRegistry(deps: ToolRegistryDeps): ToolRegistry {
     if (verdict.verdict === 'deny') return failed(`Not allowed: ${verdict.rule}. It was not done.`, told);
     let approvalId: string | null = null;
     if (verdict.verdict === 'ask') {
-      const asked = await askPerson(plan, actionHash, caller, watch);
-      approvalId = asked.id;
-      const refusal = refusalOf(asked.answer);
+      let refusal: string | null;
+      try {
+        const asked = await askPerson(plan, actionHash, caller, watch);
+        approvalId = asked.id;
+        refusal = refusalOf(asked.answer);
+      } catch (error) {
+        // Too long to be read, too many questions: the bot is told, and can ask for less.
+        if (!(error instanceof AppError)) throw error;
+        refusal = `${wordsOf(error)} It was not done.`;
+      }
       if (refusal !== null) return failed(refusal, { ...told, approvalId });
     }
     if (caller.signal.aborted) return failed('It was stopped before this was run.', { ...told, approvalId });
@@ -131,7 +138,10 @@ export function createToolRegistry(deps: ToolRegistryDeps): ToolRegistry {
       ...(plan.path === undefined ? {} : { path: nameOf(caller, plan.path) }),
       ...(plan.command === undefined ? {} : { command: plan.command }),
     };
-    return deps.policy.decide(action, mode);
+    const bare = deps.policy.decide(action, mode);
+    if (plan.commandAsRun === undefined || bare.verdict !== 'allow') return bare;
+    // `git status` with LD_PRELOAD is another command than the one that a rule lets run.
+    return deps.policy.decide({ ...action, command: plan.commandAsRun }, mode);
   }
 
   async function askPerson(

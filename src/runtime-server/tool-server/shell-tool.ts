@@ -68,6 +68,7 @@ export function createShellTool(deps: ShellToolDeps): Tool {
       const more = Object.entries(input.env ?? {}).map(([name, value]) => `${name}=${quoted(value)}`);
       return {
         command: line,
+        ...(more.length === 0 ? {} : { commandAsRun: `${more.join(' ')} ${line}` }),
         risk: 'high',
         title: `Run ${line.length > 80 ? `${line.slice(0, 79)}…` : line}`,
         summary: [

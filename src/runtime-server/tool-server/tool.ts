@@ -28,6 +28,8 @@ export interface ToolPlan<Out> {
   /** For the policy: absolute path, command. */
   readonly path?: string;
   readonly command?: string;
+  /** With the variables that the caller sets before it, where there are any: this must be allowed as well. */
+  readonly commandAsRun?: string;
   /** Something in it is never covered by a mode that accepts edits. */
   readonly guarded?: boolean;
   readonly risk: ApprovalRisk;

@@ -35,7 +35,10 @@ test('a tool without words of its own is shown with its whole input', () => {
     title: 'web@dev asks to fetch https://example.org/a',
     risk: 'medium',
   });
-  expect(ask('Bash', { command: 'ls' })?.risk).toBe('high');
+  expect(ask('Bash', { command: 'ls' })).toMatchObject({ risk: 'high', summary: 'ls' });
+  expect(ask('Bash', { command: 'ls', dangerouslyDisableSandbox: true })?.summary).toBe(
+    'ls\n\n(outside of its sandbox)',
+  );
 });
 
 test('an answer is bound to the exact action, and the report of its end names the same call', () => {

@@ -171,8 +171,13 @@ test('a rule of the person answers without asking anybody, and the bot never wai
   });
   expect(bot.state().state).not.toBe('needs_you');
   expect(scratch.people.held).toHaveLength(held);
-  // A link inside of `src` leads out of the workspace; `npm test && …` is another command.
-  for (const payload of [write(join(scratch.work, 'src', 'out', 'etc', 'x')), question('npm test && rm -rf /')]) {
+  // A link inside of `src` leads out of the workspace; `npm test && …` is another command, and so is one without its sandbox.
+  const unconfined = { tool_input: { command: 'npm test', dangerouslyDisableSandbox: true } };
+  for (const payload of [
+    write(join(scratch.work, 'src', 'out', 'etc', 'x')),
+    question('npm test && rm -rf /'),
+    question('npm test', unconfined),
+  ]) {
     const { hold } = await ask(payload);
     expect(hold.ended).toBeNull();
   }

@@ -104,14 +104,14 @@ test('a link that leads nowhere yet is not written through, and not called free'
 });
 
 test('removing takes the link and never what it leads to; a tree with links in it leaves their targets', async () => {
-  await jail.remove('link.txt', false);
+  await jail.remove('link.txt', { recursive: false });
   symlinkSync(outside, join(root, 'in', 'way-out'));
-  await jail.remove('in', true);
+  await jail.remove('in', { recursive: true });
   expect(readdirSync(root)).not.toContain('in');
-  await jail.remove('linkdir', true);
+  await jail.remove('linkdir', { recursive: true });
   untouched();
-  await expect(jail.remove('.', true)).rejects.toMatchObject({ code: 'refused' });
-  await expect(jail.remove('../outside', true)).rejects.toMatchObject({ code: 'refused' });
+  await expect(jail.remove('.', { recursive: true })).rejects.toMatchObject({ code: 'refused' });
+  await expect(jail.remove('../outside', { recursive: true })).rejects.toMatchObject({ code: 'refused' });
   untouched();
 });
 
@@ -169,7 +169,7 @@ test('whatever path is made of these parts, nothing outside is seen or touched',
       const seen = await read(path).catch(() => '');
       expect(seen).not.toContain('SECRET');
       await write(path, 'new', true).catch(() => {});
-      await jail.remove(path, false).catch(() => {});
+      await jail.remove(path, { recursive: false }).catch(() => {});
       untouched();
     }),
     { numRuns: 300 },

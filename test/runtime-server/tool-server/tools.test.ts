@@ -1,10 +1,11 @@
 /** The native tools as a caller meets them: schemas, what a person is shown, what is done, and every refusal in words. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { AppError } from '../../../src/contracts/common/errors.ts';
 import type { ApprovalAnswer, ApprovalAsk } from '../../../src/runtime-server/approvals/desk.ts';
-import type { PolicyAction, Verdict } from '../../../src/runtime-server/policy/policy.ts';
+import type { PolicyAction, PolicyMode, Verdict } from '../../../src/runtime-server/policy/policy.ts';
 import { createToolServer, type ToolCaller, type ToolRegistry } from '../../../src/runtime-server/tool-server/index.ts';
 
 let root: string;
@@ -13,6 +14,12 @@ let verdict: Verdict;
 let answer: ApprovalAnswer;
 let asked: ApprovalAsk[];
 let decided: PolicyAction[];
+let modes: (PolicyMode | null)[];
+/** Instead of `verdict`, where given: what is not allowed asks. */
+let allowed: ((action: PolicyAction) => boolean) | null;
+/** Happens between what is planned and what is done. */
+let meanwhile: () => void;
+let refusal: AppError | null;
 let caller: ToolCaller;
 let names = 0;
 
@@ -20,17 +27,22 @@ beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'gantry-tools-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   [verdict, asked, decided] = ['allow', [], []];
+  [modes, allowed, meanwhile, refusal] = [[], null, () => {}, null];
   answer = { kind: 'approve', note: null, by: { user: 'u', surface: 'cli' }, at: '' };
   registry = createToolServer({
     policy: {
-      decide: (action) => {
+      decide: (action, mode) => {
         decided.push(action);
+        modes.push(mode);
+        if (allowed !== null) verdict = allowed(action) ? 'allow' : 'ask';
         return { verdict, rule: 'the rule of the test' };
       },
     },
     approvals: {
       ask: async (ask) => {
+        if (refusal !== null) throw refusal;
         asked.push(ask);
+        meanwhile();
         return { id: `apr_${asked.length}`, answer: Promise.resolve(answer) };
       },
       withdraw: async () => {},
@@ -241,4 +253,72 @@ test('output is cut at its cap, a command that takes too long is ended, and a st
   const running = call('shell.exec', { command: 'sleep', args: ['30'] }, { signal: stop.signal });
   setTimeout(() => stop.abort(), 200);
   expect((await running).structured).toMatchObject({ timedOut: false, exitCode: null });
+});
+
+test('a link gives neither a guarded folder nor what a rule is about another name', async () => {
+  for (const folder of ['.gantry', 'secret']) mkdirSync(join(root, folder));
+  symlinkSync('.gantry', join(root, 'docs'));
+  symlinkSync(join(root, 'secret'), join(root, 'open'));
+  put('secret/a.txt', 'a');
+  await call('file.write', { path: 'docs/policy.yaml', content: '' }, { mode: 'ACCEPT_EDITS' });
+  await call('file.write', { path: 'docs/teams/x/team.yaml', content: '', createDirs: true }, { mode: 'ACCEPT_EDITS' });
+  await call('file.read', { path: 'open/a.txt' });
+  await call('file.remove', { path: 'docs/policy.yaml' });
+  await call('file.remove', { path: 'docs' });
+  expect(decided.map(({ member, path }) => `${member} ${path}`)).toEqual([
+    'write .gantry/policy.yaml',
+    'write .gantry/teams/x/team.yaml',
+    'read secret/a.txt',
+    'remove .gantry/policy.yaml',
+    'remove docs',
+  ]);
+  expect(modes.slice(0, 2)).toEqual(['REQUIRE_APPROVAL', 'REQUIRE_APPROVAL']);
+});
+
+test('a path that leads elsewhere once it was allowed is not written, read or removed', async () => {
+  verdict = 'ask';
+  for (const folder of ['.git', 'a', 'b', 'c']) mkdirSync(join(root, folder));
+  for (const file of ['.git/x', 'a/x', 'b/x', 'c/x']) put(file, 'same');
+  const swapped = async (name: string, folder: string, input: object) => {
+    meanwhile = () => {
+      rmSync(join(root, folder), { recursive: true });
+      symlinkSync('.git', join(root, folder));
+    };
+    return (await call(name, { path: `${folder}/x`, ...input })).isError;
+  };
+  expect(await swapped('file.write', 'a', { content: 'mine' })).toBe(true);
+  expect(await swapped('file.read', 'b', {})).toBe(true);
+  expect(await swapped('file.remove', 'c', {})).toBe(true);
+  expect(readFileSync(join(root, '.git/x'), 'utf8')).toBe('same');
+});
+
+test('two long texts with nothing in common are shown whole, in no time that a loop would feel', async () => {
+  const lines = (word: string) => Array.from({ length: 30_000 }, (_, n) => `${word}${n}`).join('\n');
+  put('long.txt', `${lines('a')}\n`);
+  const before = process.cpuUsage().user;
+  verdict = 'ask';
+  await call('file.write', { path: 'long.txt', content: lines('b') });
+  // Compared line by line it takes minutes.
+  expect(process.cpuUsage().user - before).toBeLessThan(10_000_000);
+  expect(asked[0]?.summary.split('\n')).toEqual(
+    expect.arrayContaining(['@@ -1,30000 +1,30000 @@', '-a0', '-a29999', '+b0', '\\ No newline at end of file']),
+  );
+});
+
+test('a question that cannot be put is an answer to the bot, not a fault of the turn', async () => {
+  verdict = 'ask';
+  refusal = new AppError('refused', 'It has 300000 characters.', 'Ask for smaller steps.');
+  expect(await call('file.write', { path: 'a', content: 'x' })).toMatchObject({
+    isError: true,
+    acted: false,
+    text: 'It has 300000 characters. Ask for smaller steps. It was not done.',
+  });
+});
+
+test('a command that a rule lets run is not let run with variables of the bot', async () => {
+  allowed = (action) => action.command === 'node --version';
+  expect((await call('shell.exec', { command: 'node', args: ['--version'] })).approvalId).toBeNull();
+  const input = { command: 'node', args: ['--version'], env: { NODE_OPTIONS: '--require=./evil.cjs' } };
+  expect((await call('shell.exec', input)).approvalId).toBe('apr_1');
+  expect(decided.at(-1)?.command).toBe('NODE_OPTIONS=--require=./evil.cjs node --version');
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Peer, PeerMessage } from '../../../src/contracts/factory/work-engine/peers.ts';
+import { mostPeers } from '../../../src/runtime-server/factory/work-engine/peers.ts';
 import { type Bot, twoBots } from './two-bots.ts';
 
 const bots = twoBots();
@@ -59,6 +60,19 @@ test('a program that is not heard of takes nothing, and its name is free for oth
   expect(next).toMatchObject({ owner: b.address, live: true });
   expect(next.id).not.toBe(peer.id);
   expect((await beat(peer.id, undefined, a)).status).toBe(404);
+});
+
+test('one caller speaks for so many programs and no more', async () => {
+  const { b } = bots;
+  const own = async () =>
+    (await bots.call<{ peers: Peer[] }>('GET', '/peers')).body.peers.filter((one) => one.owner === b.address);
+  for (let n = (await own()).length; n < mostPeers; n += 1) {
+    expect((await register({ name: `many-${n}` }, b)).status).toBe(201);
+  }
+  expect((await register({ name: 'one-more' }, b)).status).toBe(409);
+  const [known] = await own();
+  expect((await register({ name: known?.name }, b)).status).toBe(201);
+  expect((await register({ name: 'of-the-person' })).status).toBe(201);
 });
 
 test('dry runs change nothing; texts stay out of the ledger; bad names are refused', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Plan, PlanSummary } from '../../../src/contracts/factory/work-engine/plans.ts';
 import type { Flow, RunStarted } from '../../../src/contracts/factory/workflow.ts';
+import { mostDrafts } from '../../../src/runtime-server/factory/work-engine/plans.ts';
 import { waitFor } from '../factory/engine.ts';
 import { type Bot, twoBots } from './two-bots.ts';
 
@@ -65,6 +66,40 @@ test('a bot sees and discards its own plans alone', async () => {
   expect((await on(plan, 'discard', { dryRun: true }, a)).body).toMatchObject({ dryRun: true });
   expect((await on<Plan>(plan, 'discard', {}, a)).body.state).toBe('discarded');
   expect((await on(plan, 'run', { projectId: 'p' })).status).toBe(409);
+});
+
+test('a plan and its run are one: whoever does not hear that it was started does not start it twice', async () => {
+  const { store } = bots.engine;
+  const plan = (await draft({ title: 'Once', template: template('true') })).body;
+  const { write } = store;
+  // What follows the durable start of a run does not happen, as after a kill.
+  Object.assign(store, {
+    write: async (operation: Parameters<typeof write>[0]) => {
+      const done = await write.call(store, operation);
+      if (typeof done === 'object' && done !== null && 'nodes' in done) throw new Error('Killed.');
+      return done;
+    },
+  });
+  expect((await on(plan, 'run', { projectId: 'p' })).status).toBe(500);
+  Object.assign(store, { write });
+  const { body: now } = await bots.call<Plan>('GET', `/plans/${plan.id}`);
+  expect(now.state).toBe('started');
+  expect((await bots.call<Flow>('GET', `/dags/${now.dagId}`)).status).toBe(200);
+  expect((await on(plan, 'run', { projectId: 'p' })).status).toBe(409);
+});
+
+test('a bot in a loop drafts only so much; its person is not hindered', async () => {
+  const { b } = bots;
+  const row = `INSERT INTO engine_plan (id, workspace, title, intent, state, revision, author, template, steps, history, dag_id, created_at, updated_at)
+    VALUES (?, ?, 'x', NULL, 'draft', 1, ?, '{}', 0, '[]', NULL, 0, 0)`;
+  await bots.engine.store.write((tx) => {
+    for (let n = 0; n < mostDrafts; n += 1) tx.run(row, `plan_b${n}`, bots.engine.workspace, b.id);
+  });
+  const refused = await draft({ title: 'More', template: template('true') }, b);
+  expect([refused.status, refused.body.error?.fact]).toEqual([409, `${b.address} has ${mostDrafts} drafts.`]);
+  expect((await on({ id: 'plan_b0' } as Plan, 'discard', {}, b)).status).toBe(200);
+  expect((await draft({ title: 'More', template: template('true') }, b)).status).toBe(201);
+  expect((await draft({ title: 'Mine', template: template('true') })).status).toBe(201);
 });
 
 test.each([

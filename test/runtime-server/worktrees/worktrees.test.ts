@@ -10,6 +10,7 @@ import { createIds } from '../../../src/kit/ids/ids.ts';
 import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
 import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
+import { createGit } from '../../../src/runtime-server/factory/worktrees/git.ts';
 import { createWorktrees, type WorktreeBot } from '../../../src/runtime-server/factory/worktrees/index.ts';
 
 const by = { actor: 'user_local', surface: 'cli' };
@@ -266,4 +267,27 @@ test('a bot that works in a folder of the repository works in the same folder of
     code: 'usage',
     fact: expect.stringContaining('No file of'),
   });
+});
+
+test('a repository inside the bot’s is no change of its own, and a bare one no repository: neither runs what it names', async () => {
+  const { worktrees, tree, git, write, root } = await setUp();
+  const ran = join(root, 'ran');
+  const inner = join(tree, 'inner');
+  const name = ['-c', 'user.name=b', '-c', 'user.email=b@b'];
+  git(tree, 'init', '-q', 'inner');
+  write(inner, '.gitattributes', '* filter=mine\n');
+  write(inner, 'x', '1\n');
+  git(inner, 'add', '.');
+  git(inner, ...name, 'commit', '-qm', 'inner');
+  git(tree, 'add', 'inner');
+  git(tree, ...name, 'commit', '-qm', 'with another repository');
+  git(inner, 'config', 'filter.mine.clean', `touch ${ran}; cat`);
+  write(inner, 'x', '2\n');
+  expect(await worktrees.diff('web@dev')).toMatchObject({ uncommitted: 0, ahead: 1 });
+  expect(await worktrees.end('merge', 'web@dev', {}, by)).toMatchObject({ done: { commits: 1 } });
+  expect(existsSync(ran)).toBe(false);
+
+  const bare = join(root, 'bare');
+  git(root, 'init', '-q', '--bare', 'bare');
+  await expect(createGit().run(bare, ['rev-parse', '--git-dir'])).rejects.toMatchObject({ code: 'refused' });
 });

@@ -13,6 +13,8 @@ import { sha256 } from '../records.ts';
 import type { EnginePart, EnginePartDeps } from './deps.ts';
 import type { Caller } from './parties.ts';
 
+/** Programs that one caller speaks for. */
+export const mostPeers = 50;
 /** Messages that wait for one program, and those that one beat brings. */
 export const mostWaiting = 200;
 const oneBeat = 50;
@@ -52,7 +54,12 @@ export function createPeers({ store, ledger, clock, ids, parties }: EnginePartDe
   /** The caller's own program of this name, or one whose time is over; null when the name is free. */
   function claimable(tx: Read, name: string, caller: Caller): PeerRow | null {
     const row = named(tx, name);
-    if (row === undefined) return null;
+    if (row === undefined) {
+      const count = tx.get<{ n: number }>('SELECT count(*) AS n FROM engine_peer WHERE owner = ?', caller.id)?.n ?? 0;
+      if (count < mostPeers) return null;
+      const fact = `${caller.name} has registered ${count} programs.`;
+      throw new AppError('refused', fact, 'Take some off first.', { status: 409 });
+    }
     if (row.owner === caller.id || !alive(row)) return row;
     const fact = `The name ${name} is registered by ${parties.name(row.owner)}, last seen ${iso(row.seen_at)}.`;
     throw new AppError('refused', fact, 'Take another name.', { status: 409 });

@@ -19,8 +19,17 @@ import type { Caller } from './parties.ts';
 export interface PlanRunner {
   /** The template that this text is, or `usage` with its problems. */
   read(text: string, id: string): Template;
-  start(request: RunRequest, by: Actor, template: Template): Promise<RunStarted | RunPlan>;
+  /** `also` runs in the transaction that starts the run, and may refuse it. */
+  start(
+    request: RunRequest,
+    by: Actor,
+    template: Template,
+    also: (tx: Tx, dagId: string) => void,
+  ): Promise<RunStarted | RunPlan>;
 }
+
+/** Drafts of one bot at a time. */
+export const mostDrafts = 100;
 
 interface PlanRow {
   id: string;
@@ -37,6 +46,8 @@ interface PlanRow {
   updated_at: number;
 }
 type Read = Pick<Tx, 'get' | 'all'>;
+/** A list does not read the templates, which may be large. */
+const short = `id, title, intent, state, revision, author, '' AS template, steps, '' AS history, dag_id, created_at, updated_at`;
 type Entry = { revision: number; by: string; at: number; note: string | null };
 
 export function createPlans(deps: EnginePartDeps & { readonly runner: PlanRunner }): EnginePart {
@@ -147,27 +158,24 @@ export function createPlans(deps: EnginePartDeps & { readonly runner: PlanRunner
     plan: { id, revision, steps, records: [record] },
   });
 
-  /** Only one start of a plan at a time: the second finds it started. */
-  const starting = new Set<string>();
+  /** Plan and run go together: of two starts, or a start and a crash, one run comes. */
   async function start(id: string, request: RunRequest, by: Actor) {
-    if (starting.has(id)) {
-      throw new AppError('refused', `The plan ${id} is being started.`, 'Look at it in a moment.', { status: 409 });
-    }
-    starting.add(id);
-    try {
-      const row = await store.read((tx) => draftOf(tx, id));
-      const template = read(JSON.parse(row.template) as Plan['template'], templateId(id));
-      const whole: RunRequest = { ...request, ...(row.intent === null ? {} : { intent: row.intent }) };
-      const started = await runner.start(whole, by, template);
-      if ('dryRun' in started) return started;
-      await store.write((tx) => {
-        const updated = { ...row, state: 'started' as const, dag_id: started.dagId, updated_at: clock.now() };
-        record(tx, 'plan.started', save(tx, updated), by);
-      });
-      return started;
-    } finally {
-      starting.delete(id);
-    }
+    const row = await store.read((tx) => draftOf(tx, id));
+    const template = read(JSON.parse(row.template) as Plan['template'], templateId(id));
+    const whole: RunRequest = { ...request, ...(row.intent === null ? {} : { intent: row.intent }) };
+    return runner.start(whole, by, template, (tx, dagId) => {
+      const now = draftOf(tx, id, row.revision);
+      const updated = { ...now, state: 'started' as const, dag_id: dagId, updated_at: clock.now() };
+      record(tx, 'plan.started', save(tx, updated), by);
+    });
+  }
+
+  function refuseMany(tx: Read, caller: Caller): void {
+    if (caller.bot === null) return;
+    const sql = "SELECT count(*) AS n FROM engine_plan WHERE workspace = ? AND author = ? AND state = 'draft'";
+    const count = tx.get<{ n: number }>(sql, workspace, caller.id)?.n ?? 0;
+    if (count < mostDrafts) return;
+    throw new AppError('refused', `${caller.name} has ${count} drafts.`, 'Discard some first.', { status: 409 });
   }
 
   return {
@@ -182,9 +190,9 @@ export function createPlans(deps: EnginePartDeps & { readonly runner: PlanRunner
         const { bot } = parties.caller(principal);
         const rows = await store.read((tx) =>
           bot === null
-            ? tx.all<PlanRow>('SELECT * FROM engine_plan WHERE workspace = ? ORDER BY id DESC', workspace)
+            ? tx.all<PlanRow>(`SELECT ${short} FROM engine_plan WHERE workspace = ? ORDER BY id DESC`, workspace)
             : tx.all<PlanRow>(
-                'SELECT * FROM engine_plan WHERE workspace = ? AND author = ? ORDER BY id DESC',
+                `SELECT ${short} FROM engine_plan WHERE workspace = ? AND author = ? ORDER BY id DESC`,
                 workspace,
                 bot.id,
               ),
@@ -200,7 +208,10 @@ export function createPlans(deps: EnginePartDeps & { readonly runner: PlanRunner
         if (body.dryRun === true) return { status: 200 as const, body: planned(null, 1, steps.length, 'plan.drafted') };
         const template = canonicalJson(body.template);
         const given = { title: body.title, intent: body.intent ?? null, template, steps: steps.length };
-        const row = await store.write((tx) => draft(tx, given, body.note ?? null, caller));
+        const row = await store.write((tx) => {
+          refuseMany(tx, caller);
+          return draft(tx, given, body.note ?? null, caller);
+        });
         return { status: 201 as const, body: whole(row) };
       }),
       bind(table.refinePlan, async ({ params: { id }, body, principal }) => {

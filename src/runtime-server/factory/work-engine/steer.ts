@@ -34,6 +34,8 @@ const interruptKeys: Readonly<Record<HarnessName, readonly string[]>> = {
 };
 const screenLines = 80;
 const longestScreen = 16_384;
+/** Of one bot; the oldest go first. */
+export const keptCheckpoints = 200;
 
 /** A live bot, as far as steering reaches. */
 export interface SteeredBot {
@@ -87,6 +89,13 @@ export function createSteer(deps: SteerDeps): EnginePart {
         workspace,
         member.id,
         JSON.stringify(body),
+      );
+      tx.run(
+        `DELETE FROM engine_checkpoint WHERE agent_id = ? AND id <=
+          (SELECT id FROM engine_checkpoint WHERE agent_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
+        member.id,
+        member.id,
+        keptCheckpoints,
       );
       const { id, agentId, state, node } = body;
       const noteSha256 = note === null ? null : sha256(note);

@@ -27,6 +27,9 @@ export interface TriggerDeps extends EnginePartDeps {
   readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
 }
 
+/** Whoever knows an address must not be able to fill the disk: beyond this, what is posted for a bot is dropped, and logged. */
+export const mostOpenTickets = 1000;
+
 interface TriggerRow {
   id: string;
   bot_id: string;
@@ -76,6 +79,7 @@ export function createTriggers(deps: TriggerDeps): EnginePart {
           wireCode: 'trigger_not_found',
         });
       }
+      refuseFull(tx, found.bot_id);
       const source = { kind: 'webhook' as const, ref: `${found.id}/${event.eventId}` };
       const { bot_id: botId, title } = found;
       const fresh = { id: ids.next('ticket'), botId, source, title, data: event.data, threadId: null, at: clock.now() };
@@ -89,6 +93,14 @@ export function createTriggers(deps: TriggerDeps): EnginePart {
     });
     await tell(row, ticket.id);
     return { status: ticket.opened ? 'triggered' : 'duplicate', ticketId: ticket.id };
+  }
+
+  function refuseFull(tx: Read, botId: string): void {
+    const sql = "SELECT count(*) AS n FROM engine_ticket WHERE workspace = ? AND bot_id = ? AND status = 'open'";
+    const open = tx.get<{ n: number }>(sql, workspace, botId)?.n ?? 0;
+    if (open < mostOpenTickets) return;
+    const fact = `${open} tickets of ${parties.name(botId)} are open.`;
+    throw new AppError('refused', fact, 'Close some first.', { status: 409 });
   }
 
   /** A bot that cannot be told (gone, its queue full) still has its ticket. */

@@ -13,6 +13,7 @@ import {
   type Template,
   TemplateId,
 } from '../../../contracts/factory/workflow.ts';
+import type { Tx } from '../../../kit/store/store.ts';
 import type { Actor, WorkflowDeps } from './deps.ts';
 import { type Resolved, resolveExecutors } from './executors.ts';
 import { isClosed, type Run, type RunNode } from './model.ts';
@@ -25,8 +26,16 @@ import { depthsOf } from './template/order.ts';
 import { fillIn } from './template/references.ts';
 
 export interface Runs {
-  /** `given`: the template itself, for what is on no disk; else the one that the request names. */
-  start(request: RunRequest, by: Actor, given?: Template): Promise<RunStarted | RunPlan>;
+  /**
+   * `given`: the template itself, for what is on no disk; else the one that the request names. `also` runs in the transaction of
+   * the start; what it throws starts nothing.
+   */
+  start(
+    request: RunRequest,
+    by: Actor,
+    given?: Template,
+    also?: (tx: Tx, dagId: string) => void,
+  ): Promise<RunStarted | RunPlan>;
   save(
     request: { fromRun: string; id?: string; force?: boolean; dryRun?: boolean },
     by: Actor,
@@ -51,7 +60,12 @@ type Deps = WorkflowDeps & { readonly scheduler: Scheduler; readonly templates: 
 export function createRuns(deps: Deps): Runs {
   const { store, workspace, scheduler, templates } = deps;
 
-  async function start(request: RunRequest, by: Actor, given?: Template): Promise<RunStarted | RunPlan> {
+  async function start(
+    request: RunRequest,
+    by: Actor,
+    given?: Template,
+    also?: (tx: Tx, dagId: string) => void,
+  ): Promise<RunStarted | RunPlan> {
     if (request.campaignId === undefined && request.projectId === undefined) {
       throw new AppError(
         'usage',
@@ -76,6 +90,7 @@ export function createRuns(deps: Deps): Runs {
     }
     return store.write((tx) => {
       const at = deps.clock.now();
+      also?.(tx, run.dagId);
       if (campaign.create !== null && !hasCampaign(tx, workspace, campaign.id)) {
         insertCampaign(tx, workspace, campaign.create, at);
         deps.ledger.append(tx, {

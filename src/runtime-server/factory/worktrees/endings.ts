@@ -179,7 +179,8 @@ function refuseBusy(bot: EndingBot, what: string): void {
 }
 
 async function refuseDirty(git: Git, look: Look): Promise<void> {
-  const status = await git.run(look.main, ['status', '--porcelain', '-z', '--untracked-files=no', '--no-renames']);
+  const plain = ['--untracked-files=no', '--no-renames', '--ignore-submodules=dirty'];
+  const status = await git.run(look.main, ['status', '--porcelain', '-z', ...plain]);
   const dirty = status.split('\0').flatMap((line) => (line === '' ? [] : [line.slice(3)]));
   if (dirty.length === 0) return;
   throw refused(

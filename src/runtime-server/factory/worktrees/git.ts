@@ -20,7 +20,13 @@ export interface Git {
 
 const deadlineMs = 60_000;
 /** A bot must not be able to have us run something by writing it into the repository; nobody is there to type a passphrase. */
-const settings = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'commit.gpgSign=false', 'gc.auto=0'];
+const settings = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'safe.bareRepository=explicit',
+  'commit.gpgSign=false',
+  'gc.auto=0',
+];
 
 export function createGit(): Git {
   const base = { ...plainEnvironment(), LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0' };

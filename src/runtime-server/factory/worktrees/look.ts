@@ -54,7 +54,9 @@ export async function lookAt(git: Git, root: string, checkout: string): Promise<
   }
   const counts = await git.run(root, ['rev-list', '--left-right', '--count', `${theirs}...${ours}`]);
   const [behind, ahead] = counts.split(/\s+/).map(Number);
-  const status = await git.run(root, ['status', '--porcelain', '-z', '--untracked-files=all', '--no-renames']);
+  // What is changed inside a repository in the repository is no commit of ours, and git would look at it by that one's own settings.
+  const plain = ['--untracked-files=all', '--no-renames', '--ignore-submodules=dirty'];
+  const status = await git.run(root, ['status', '--porcelain', '-z', ...plain]);
   const uncommitted = status.split('\0').flatMap((line) => (line === '' ? [] : [line.slice(3)]));
   return {
     root,

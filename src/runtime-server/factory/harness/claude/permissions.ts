@@ -13,6 +13,7 @@ import {
   actionOf,
   callOf,
   decisionOf,
+  isUnconfined,
   type Payload,
   type Question,
   questionOf,
@@ -90,7 +91,7 @@ export function createPermissions(context: DriverContext): Permissions {
     const workspace = context.recall().workspace;
     const action = await actionOf(bot, typeof workspace === 'string' ? workspace : null, question);
     const { verdict, rule } = context.policy.decide(action, null);
-    if (verdict === 'ask') return null;
+    if (verdict === 'ask' || (verdict === 'allow' && isUnconfined(question))) return null;
     note(`${verdict === 'allow' ? 'allowed' : 'refused'} without asking: ${rule}`);
     return ruledOf({ verdict, rule });
   }

@@ -117,6 +117,11 @@ export async function actionOf(
   }
 }
 
+/** The program asks to run a command without the walls that it has itself: a rule about the command does not say that. */
+export function isUnconfined({ tool, input }: Pick<Question, 'tool' | 'input'>): boolean {
+  return tool === 'Bash' && input.dangerouslyDisableSandbox === true;
+}
+
 /** Where a file really lies: inside the workspace relative to it, else absolute. A link leads out of it like any path. */
 async function placeOf(workspace: string | null, file: string): Promise<string> {
   const real = await realPlace(file);
@@ -147,7 +152,8 @@ function wordsOf(tool: string, input: Payload): Words {
   switch (tool) {
     case 'Bash': {
       const command = text(input.command);
-      return { what: `run: ${firstLine(command)}`, summary: command, risk: 'high' };
+      const where = isUnconfined({ tool, input }) ? '\n\n(outside of its sandbox)' : '';
+      return { what: `run: ${firstLine(command)}`, summary: `${command}${where}`, risk: 'high' };
     }
     case 'Edit':
     case 'MultiEdit': {

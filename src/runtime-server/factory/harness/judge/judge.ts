@@ -3,7 +3,6 @@
  * evidence decides only on the edges its rule names; unclear evidence keeps the state and closes the gate.
  * Pure but for the clock: it arms no timer, it says when it wants to be asked again. Must not know a harness.
  */
-import type { AgentState } from '../../../../contracts/factory/agent.ts';
 import type { Clock } from '../../../../kit/clock/clock.ts';
 import type { BotState, ExplainStep } from '../harness.ts';
 import type { Evidence } from './evidence.ts';
@@ -179,6 +178,3 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
     steps: () => log.map((step) => ({ ...step })),
   };
 }
-
-/** States in which a harness's process runs; used by rules that may end any of them. */
-export const liveStates: readonly AgentState[] = ['starting', 'idle', 'working', 'needs_you', 'blocked'];
