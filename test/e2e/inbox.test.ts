@@ -83,6 +83,20 @@ test('the card shows who asks, the exact command, the risk and the time that is 
   await page.getByRole('link', { name: 'Inbox', exact: true }).waitFor();
 });
 
+test('a command is shown whole however long it is: nothing of it lies beyond the edge of its card', async () => {
+  const { page } = first;
+  const long = `echo ${'harmless '.repeat(40)}; mv dist gone`;
+  await ask('scribe@demo', long);
+  const question = waiting(page).getByRole('article').filter({ hasText: 'harmless' });
+  const text = question.getByRole('region', { name: /would do$/ });
+  await text.getByText('; mv dist gone').waitFor();
+  expect(
+    await text.evaluate((box) => [box.scrollWidth - box.clientWidth, box.scrollHeight - box.clientHeight]),
+  ).toEqual([0, 0]);
+  await page.keyboard.press('a');
+  await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+});
+
 test('a rejected command is not run', async () => {
   const { page } = first;
   await ask('scribe@demo', 'rm -rf dist');
