@@ -62,9 +62,11 @@ test('a step whose bot waits for an answer needs you, and one that has ended mea
   expect(show(groups)).toMatchObject({ need: ['asks'], now: ['works'], proven: ['ended'] });
 });
 
-test('the note of a rejected gate is said beside what it means', () => {
+test('the note of a rejected gate and the state of a busy bot are said in words', () => {
   const node = card('publish', 'failed', { cause: 'gate_rejected', detail: 'no, not twice' });
   expect(causeWords(node)).toBe('a person rejected it at its gate: no, not twice');
+  const queued = card('fix', 'ready', { cause: 'queued', detail: 'needs_you: asks: Run npm test' });
+  expect(causeWords(queued)).toBe('its bot needs you: asks: Run npm test');
 });
 
 test('every status has exactly one column, and what ended without proof is never under Proven', () => {
