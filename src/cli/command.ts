@@ -65,8 +65,9 @@ export function notBuilt(words: string, names: CommandNames): AppError {
 
 export function text(input: Input, name: string): string {
   const value = input.args[name] ?? input.options[name];
-  if (typeof value !== 'string') throw new AppError('usage', `${name} is missing.`, 'Give it; --help shows the order.');
-  return value;
+  if (typeof value === 'string') return value;
+  if (name in input.args) throw new AppError('usage', `${name} is missing.`, 'Give it; --help shows the order.');
+  throw new AppError('usage', `--${name} is missing.`, `Give --${name} "<text>"; --help says what it is.`);
 }
 
 export function optionalText(input: Input, name: string): string | undefined {

@@ -20,6 +20,17 @@ api@demo  working    4 min  -      shell
 `);
 });
 
+test('a hosted bot that waits has no terminal to attach to: the list names where its question is, or why it waits', async () => {
+  const hosted = (stateReason: string) =>
+    startEngine({
+      agents: [agent('web', { binding: { type: 'hosted' }, state: 'needs_you', stateReason, pane: null })],
+    });
+  const asks = await hosted('asks: Run npm test');
+  expect((await run(asks.env, ['agents', 'ls'])).out).toContain('look with: npx gantry workspace approvals\n');
+  const keyless = await hosted('ANTHROPIC_API_KEY is not set.');
+  expect((await run(keyless.env, ['agents', 'ls'])).out).toContain('look with: npx gantry why web@demo\n');
+});
+
 test('agents ls --json is the engine’s own document', async () => {
   const agents = [agent('web')];
   const { env } = await startEngine({ agents });

@@ -53,6 +53,8 @@ test('a secret is piped in, and stands neither in what is printed nor in the arg
   expect(seen.at(-1)).toMatchObject({ params: { name: 'KEY' }, body: { value: 'the value' } });
   expect((await run(env, ['vault', 'set', 'KEY', '--dry-run'], 'x')).out).toMatch(/^Would keep KEY/);
   expect(await run(env, ['vault', 'set', 'KEY', '--json'], '')).toMatchObject({ code: 64 });
+  const misnamed = await run(env, ['vault', 'set', 'no spaces', '--json'], 'x');
+  expect([misnamed.code, JSON.stringify(misnamed.json())]).toEqual([64, expect.stringContaining('letters, digits')]);
   expect(await run(env, ['vault', 'set', 'KEY', 'the value', '--json'])).toMatchObject({ code: 64 });
 });
 

@@ -251,6 +251,36 @@ test('a run is saved as a template, cancelled, and its gate opened; the dry run 
   expect(seen.at(-1)).toMatchObject({ op: 'gateNode', params: { nodeId: 'a' }, body: { note: 'go on' } });
 });
 
+test.each([
+  ['needs_you', 5, 'The run needs you. See why: npx gantry why dag_1\n'],
+  ['failed', 1, 'The run has failed.\n'],
+  ['done', 0, 'The run is done.\n'],
+])('a run that rests as %s is watched to its end with %i and a sentence', async (status, code, words) => {
+  const flow = { dagId: 'dag_1', title: 't', campaignId: 'c', status, nodes: [card('a')], edges: [] };
+  const { env } = await startEngine({ answers: { getFlow: () => flow } });
+  const said = await run(env, ['workflows', 'watch', 'dag_1']);
+  expect([said.code, said.out.endsWith(words)]).toEqual([code, true]);
+});
+
+test('who watches a run that waits at a gate is told where to answer', async () => {
+  const gate = { kind: 'manual', description: 'look', state: 'waiting', until: null } as const;
+  const nodes = [card('a', { status: 'needs_you', cause: 'gate', needsYou: true, gate })];
+  const flow = { dagId: 'dag_1', title: 't', campaignId: 'c', status: 'needs_you', nodes, edges: [] };
+  const { env } = await startEngine({ answers: { getFlow: () => flow } });
+  expect((await run(env, ['workflows', 'watch', 'dag_1'])).out).toContain(
+    'The run needs you. Answer: npx gantry workspace approvals',
+  );
+});
+
+test('a proof without its line is told which option names it', async () => {
+  const { env } = await startEngine({});
+  const file = join(scratchHome().home, 'note.md');
+  writeFileSync(file, 'x');
+  const said = await run(env, ['workspace', 'proof', 'dag_1', 'a', file, '--json']);
+  expect(said).toMatchObject({ code: 64 });
+  expect(JSON.stringify(said.json())).toContain('--line is missing.');
+});
+
 test('a node’s page shows what is to be done, its proofs and its history, and no escape sequence of a bot', async () => {
   const page = {
     card: card('a', { gate: { kind: 'manual', description: 'look', state: 'open', until: null } }),

@@ -83,6 +83,20 @@ test('the card shows who asks, the exact command, the risk and the time that is 
   await page.getByRole('link', { name: 'Inbox', exact: true }).waitFor();
 });
 
+test('a command is shown whole however long it is: nothing of it lies beyond the edge of its card', async () => {
+  const { page } = first;
+  const long = `echo ${'harmless '.repeat(40)}; mv dist gone`;
+  await ask('scribe@demo', long);
+  const question = waiting(page).getByRole('article').filter({ hasText: 'harmless' });
+  const text = question.getByRole('region', { name: /would do$/ });
+  await text.getByText('; mv dist gone').waitFor();
+  expect(
+    await text.evaluate((box) => [box.scrollWidth - box.clientWidth, box.scrollHeight - box.clientHeight]),
+  ).toEqual([0, 0]);
+  await page.keyboard.press('a');
+  await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+});
+
 test('a rejected command is not run', async () => {
   const { page } = first;
   await ask('scribe@demo', 'rm -rf dist');
@@ -132,6 +146,21 @@ describe('with a gate and a bot that wait', () => {
     await expect.poll(() => waiting(page).locator('[aria-current]').textContent()).toContain('git push');
     await page.keyboard.press('k');
     await expect.poll(() => waiting(page).locator('[aria-current]').textContent()).toContain('Publish');
+  });
+
+  test('a key never answers a question while the focus is on another row', async () => {
+    const { page } = first;
+    // Beyond the last question j stays where it is; arrow keys reach what was answered earlier.
+    for (const key of ['j', 'j', 'j']) await page.keyboard.press(key);
+    await expect.poll(() => focusedName(page)).toContain('git push');
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('SUMMARY');
+    await page.keyboard.press('a');
+    await page.keyboard.press('r');
+    const pending = await gantry.cli('workspace', 'approvals', '--json');
+    expect(JSON.parse(pending.out).approvals).toHaveLength(2);
+    expect(await waiting(page).locator('[data-decide="approve"]').count()).toBe(2);
+    await page.keyboard.press('ArrowUp');
   });
 
   test('two windows answer one question: the second is told who was first, where and when, and nothing else happens', async () => {

@@ -35,7 +35,12 @@ test('without a campaign the page says what will be here, and starts a run by a 
   await page.getByRole('heading', { name: 'Work', level: 1 }).waitFor();
   await page.getByText('What you set out to do will be here').waitFor();
   await page.keyboard.press('s');
-  await page.getByRole('dialog', { name: 'Start a run' }).waitFor();
+  const dialog = page.getByRole('dialog', { name: 'Start a run' });
+  await dialog.waitFor();
+  // Whoever came by a key goes on by keys: the first field has the focus, not the cross that closes.
+  await expect
+    .poll(() => dialog.getByRole('combobox', { name: 'Template' }).evaluate((one) => one === document.activeElement))
+    .toBe(true);
 });
 
 test('the form is made from the template, names what is missing, and shows the plan before anything starts', async () => {
@@ -118,6 +123,7 @@ test('the step can be shown large and beside the board again, and Escape gives t
   await card(page, 'review').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('region', { name: 'Step', exact: true }).waitFor({ state: 'detached' });
+  await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('data-node'))).toBe('review');
 });
 
 test('the graph has a node for each step in its column, goes by arrow keys, and lights the way to the chosen one', async () => {

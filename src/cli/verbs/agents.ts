@@ -34,7 +34,7 @@ export const list: Action = async (context, input) => {
         : `Terminals cannot be read: ${answer.engine.error ?? 'No reason is known.'} What is shown is the last known.`,
       waiting[0] === undefined
         ? null
-        : `${count(waiting.length, 'bot')} waiting for you; look with: ${context.names.gantry} agents attach ${waiting[0].address}`,
+        : `${count(waiting.length, 'bot')} waiting for you; look with: ${context.names.gantry} ${lookAt(waiting[0])}`,
       answer.agents.every((agent) => agent.state === 'offline')
         ? `Start them with: ${context.names.gantry} teams up ${answer.agents[0]?.team}`
         : null,
@@ -43,6 +43,12 @@ export const list: Action = async (context, input) => {
   });
   return undefined;
 };
+
+/** A hosted bot has no terminal to attach to; what it asks is among the approvals. */
+function lookAt(agent: Agent): string {
+  if (agent.binding.type !== 'hosted') return `agents attach ${agent.address}`;
+  return agent.stateReason?.startsWith('asks:') === true ? 'workspace approvals' : `why ${agent.address}`;
+}
 
 export const show: Action = async (context, input) => {
   const { factory } = await context.connect();

@@ -57,7 +57,8 @@ export const up: Action = async (context, input) => {
   });
   context.output.result(answer, () => {
     const started = answer.plan.filter((step) => step.action === 'spawn').length;
-    const done = started === 0 ? 'Nothing had to be started.' : `${count(started, 'bot')} started.`;
+    const done =
+      started === 0 ? `Team ${name} is up; no terminal had to be started.` : `${count(started, 'bot')} started.`;
     const end = dryRun
       ? 'Nothing was started: this is what would happen.'
       : `${done} Look at them: ${context.names.gantry} agents ls --team ${name}`;

@@ -2,7 +2,7 @@
 import type { Lease } from '../../contracts/factory/work-engine/leases.ts';
 import { type Action, type Context, flag, type Input, integer, optionalText } from '../command.ts';
 import { table } from '../table.ts';
-import { ago, oneLine } from '../words.ts';
+import { ago, oneLine, span } from '../words.ts';
 
 export const leases: Action = async (context, input) => {
   const name = optionalText(input, 'claim');
@@ -33,11 +33,14 @@ export const leases: Action = async (context, input) => {
 const ttlOf = (input: Input) => integer(input, 'ttl', 1, 86_400);
 const dry = (input: Input) => flag(input, 'dryRun') || undefined;
 
+const left = (context: Context, lease: Lease) =>
+  span(Math.max(0, Math.round((Date.parse(lease.expiresAt) - context.now()) / 1000)));
+
 function held(context: Context, answer: Lease | { plan: { key: string } }): void {
   context.output.result(answer, () =>
     'plan' in answer
       ? `Would hold ${answer.plan.key}.`
-      : `${answer.key} is held ${ago(answer.expiresAt, context.now())} at most, fence ${answer.fence} (${answer.id}).`,
+      : `${answer.key} is held for ${left(context, answer)} at most, fence ${answer.fence} (${answer.id}).`,
   );
 }
 

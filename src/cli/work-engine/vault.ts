@@ -1,11 +1,17 @@
 /** `gantry vault set|ls|rm`. A value comes over stdin, never as an argument: arguments are shown to every user of a computer. */
 import { AppError } from '../../contracts/common/errors.ts';
+import { SecretName } from '../../contracts/factory/work-engine/vault.ts';
 import { type Action, type Context, flag, text } from '../command.ts';
 import { table } from '../table.ts';
 import { ago } from '../words.ts';
 
 export const set: Action = async (context, input) => {
   const name = text(input, 'name');
+  const valid = SecretName.safeParse(name);
+  if (!valid.success) {
+    const rule = valid.error.issues[0]?.message ?? '';
+    throw new AppError('usage', `${JSON.stringify(name)} cannot be the name of a secret.`, `Use ${rule}.`);
+  }
   const value = await secretFrom(context, name);
   const { factory } = await context.connect();
   const answer = await factory.setSecret({

@@ -1,4 +1,4 @@
-/** The parts `workflows` and `workspace` of the command line, with the words of their help.. */
+/** The parts `workflows` and `workspace` of the command line, with the words of their help. */
 import type { Option, Part } from '../command.ts';
 import { leases, plans, tickets, triggers } from '../work-engine/catalogue.ts';
 

@@ -60,9 +60,26 @@ export const watch: Action = async (context, input) => {
   const seconds = integer(input, 'for', 0, 86_400);
   const { factory } = await context.connect();
   const flow = await follow(context, factory, dagId, seconds);
-  context.output.result(flow, () => `${nodeTable(context, flow.nodes)}\nThe run is ${spoken(flow.status)}.`);
+  context.output.result(flow, () => `${nodeTable(context, flow.nodes)}\n${rests(context, flow)}`);
   return exitOf[flow.status];
 };
+
+const restWords: Record<RunStatus, string> = {
+  running: 'The run goes on.',
+  needs_you: 'The run needs you.',
+  done: 'The run is done.',
+  degraded: 'The run is done, without all of its steps.',
+  failed: 'The run has failed.',
+  cancelled: 'The run is cancelled.',
+};
+
+function rests(context: Context, flow: Flow): string {
+  if (flow.status !== 'needs_you') return restWords[flow.status];
+  const { gantry } = context.names;
+  const atGate = flow.nodes.some((node) => node.needsYou && node.gate?.state === 'waiting');
+  const next = atGate ? `Answer: ${gantry} workspace approvals` : `See why: ${gantry} why ${flow.dagId}`;
+  return `${restWords.needs_you} ${next}`;
+}
 
 /** Prints moves as events tell of them; answers the run when it rests or the time is over. */
 async function follow(
@@ -128,7 +145,7 @@ export const cancel: Action = async (context, input) => {
       const { cancels, ends } = answer.plan;
       return `Would cancel ${count(cancels.length, 'step')} and end ${count(ends.length, 'step')} at work.`;
     }
-    return `${nodeTable(context, answer.nodes)}\nThe run is ${answer.status === 'running' ? 'being cancelled' : spoken(answer.status)}.`;
+    return `${nodeTable(context, answer.nodes)}\n${answer.status === 'running' ? 'The run is being cancelled.' : rests(context, answer)}`;
   });
   return undefined;
 };

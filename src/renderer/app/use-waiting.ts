@@ -19,7 +19,8 @@ export function useWaiting(): Waiting {
   const agents = useQuery(queries.agents).data?.agents ?? [];
   const campaigns = useQuery(queries.campaigns).data?.campaigns ?? [];
   const askingBots = new Set(approvals.map((one) => one.agentId));
-  const askingSteps = new Set(approvals.flatMap((one) => one.nodeId ?? [])).size;
+  // Only a step at its gate is itself among those that need somebody; a step whose bot asks is at work.
+  const askingSteps = new Set(approvals.flatMap((one) => (one.source === 'workflow' ? (one.nodeId ?? []) : []))).size;
   const steps = campaigns.reduce((sum, campaign) => sum + campaign.needsYou, 0);
   return {
     approvals: approvals.length,

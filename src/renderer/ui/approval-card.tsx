@@ -134,6 +134,8 @@ function PendingCard({
         text={approval.summary}
         label={`What ${approval.title} would do`}
         diff={looksLikeDiff(approval.summary)}
+        // Nobody approves what lies beyond the edge; in a diff the signs must keep their column.
+        wrap={!looksLikeDiff(approval.summary)}
         maxLines={14}
       />
       {problem}
@@ -224,6 +226,7 @@ function AnsweredLine({
             text={approval.summary}
             label={`What ${approval.title} was about`}
             diff={looksLikeDiff(approval.summary)}
+            wrap={!looksLikeDiff(approval.summary)}
           />
         </div>
       </details>

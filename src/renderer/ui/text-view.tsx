@@ -8,6 +8,8 @@ import { type DiffLineKind, diffKinds, linesOf } from './text-lines.ts';
 
 const lineHeight = 18;
 const padding = 6;
+/** Characters. What is longer is not wrapped: only the lines in view are drawn then. */
+const mostWrapped = 50_000;
 
 const kindClass: Readonly<Record<DiffLineKind, string>> = {
   file: 'text-muted',
@@ -23,6 +25,7 @@ export function TextView({
   diff = false,
   maxLines = 18,
   fill = false,
+  wrap = false,
 }: {
   text: string;
   /** Names the region for a screen reader. */
@@ -32,6 +35,8 @@ export function TextView({
   maxLines?: number;
   /** Takes the height of its place instead. */
   fill?: boolean;
+  /** Long lines go on below instead of beyond the edge: for what must be read whole. */
+  wrap?: boolean;
 }) {
   const scroll = useRef<HTMLElement>(null);
   const lines = useMemo(() => linesOf(text), [text]);
@@ -43,6 +48,24 @@ export function TextView({
     estimateSize: () => lineHeight,
     overscan: 20,
   });
+  if (wrap && text !== '' && text.length <= mostWrapped) {
+    return (
+      <section
+        aria-label={label}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+        tabIndex={0}
+        className="min-w-0 overflow-y-auto rounded-control border border-line bg-terminal font-mono text-code"
+        style={{ maxHeight: maxLines * lineHeight + 2 * padding + 2 }}
+      >
+        <pre
+          className="px-2 font-mono wrap-anywhere whitespace-pre-wrap"
+          style={{ paddingBlock: padding, lineHeight: `${lineHeight}px` }}
+        >
+          {text}
+        </pre>
+      </section>
+    );
+  }
   const height = Math.min(Math.max(lines.length, 1), maxLines) * lineHeight + 2 * padding + 2;
   return (
     <section

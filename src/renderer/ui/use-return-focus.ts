@@ -1,16 +1,25 @@
-/** Gives the focus back to where it was before a dialog opened; a dialog opened by a key has no trigger that would take it. */
+/**
+ * Where the focus goes when a dialog opens and closes: to its first field, if it has any, and back to where it was before; a dialog
+ * opened by a key has no trigger that would take it.
+ */
 import { useRef } from 'react';
 
 export interface ReturnFocus {
-  onOpenAutoFocus(): void;
+  onOpenAutoFocus(event: Event): void;
   onCloseAutoFocus(event: Event): void;
 }
 
 export function useReturnFocus(): ReturnFocus {
   const before = useRef<Element | null>(null);
   return {
-    onOpenAutoFocus() {
+    onOpenAutoFocus(event) {
       before.current = document.activeElement;
+      // Where there is no keyboard, a field in focus would open the one on the screen over half of the dialog.
+      if (matchMedia('(pointer: coarse)').matches || !(event.target instanceof HTMLElement)) return;
+      const field = event.target.querySelector<HTMLElement>('input:enabled, select:enabled, textarea:enabled');
+      if (field === null) return;
+      event.preventDefault();
+      field.focus();
     },
     onCloseAutoFocus(event) {
       event.preventDefault();

@@ -121,7 +121,7 @@ function vendorRoute(member: Member, thread: Thread | null): SendRoute {
     throw new AppError(
       'usage',
       `${member.address} is a vendor's bot, and no thread was named.`,
-      'Name one with threadId.',
+      'Name one with threadId (--thread); `gantry orchestration threads --create "<title>"` opens one.',
     );
   }
   return { to: member.address, via: 'vendor', member, thread, waits: null };

@@ -178,6 +178,17 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
         hindrances.push({ address, fact: error.fact, action: error.action });
       }
     }
+    // A hosted bot gets its worktree with its first turn; that there can be none must be known before, too.
+    for (const bot of team.bots.filter((each) => each.binding.type === 'hosted' && each.worktree)) {
+      const address = addressOf(bot.slug, team.name);
+      if (registry.find(address)?.live === true) continue;
+      try {
+        await deps.worktrees.check(bot.cwd, team.name, bot.slug);
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code === 'internal') throw error;
+        hindrances.push({ address, fact: error.fact, action: error.action });
+      }
+    }
     if (hindrances.length > 0) throw hindered(team.name, hindrances);
     return prepared;
   };

@@ -81,9 +81,23 @@ function deepest(cause: unknown): string | null {
 }
 
 function clean(words: string, secret: string | null): string {
-  const plain = words.replace(/\s+/g, ' ').trim();
+  const plain = inWords(words).replace(/\s+/g, ' ').trim();
   const shown = secret === null || secret === '' ? plain : plain.replaceAll(secret, '…');
-  return shown.length > longestMessage ? `${shown.slice(0, longestMessage)}…` : shown;
+  if (shown.length > longestMessage) return `${shown.slice(0, longestMessage)}…`;
+  return /[.!?…]$/.test(shown) ? shown : `${shown}.`;
+}
+
+/** SDKs put the whole answer behind its status: `401 {"error":{"message":"invalid key"}}`. A person wants its sentence. */
+function inWords(words: string): string {
+  const start = words.indexOf('{');
+  if (start < 0) return words;
+  try {
+    const { error } = JSON.parse(words.slice(start)) as { error?: { message?: unknown } | string };
+    const message = typeof error === 'string' ? error : error?.message;
+    return typeof message === 'string' && message.trim() !== '' ? message : words;
+  } catch {
+    return words;
+  }
 }
 
 /** From `retry-after(-ms)`, or Google's RetryInfo in the message. */

@@ -192,7 +192,7 @@ function refusalOf(answer: ApprovalAnswer | 'stopped'): string | null {
     case 'approve':
       return null;
     case 'reject':
-      return `The person said no${answer.note === null ? '' : `: ${answer.note}`}. It was not done; do not try it again in another way.`;
+      return `The person said no${answer.note === null ? '.' : `: ${answer.note.replace(/(?<![.!?])$/, '.')}`} It was not done; do not try it again in another way.`;
     case 'expired':
       return 'Nobody answered in time whether this may be done. It was not done.';
     case 'withdrawn':

@@ -3,6 +3,7 @@ import type { Board } from '../../../src/contracts/factory/board.ts';
 import { type NodeCard, type NodeStatus, nodeStatuses } from '../../../src/contracts/factory/node.ts';
 import {
   cardSentence,
+  causeWords,
   filterGroups,
   groupsByNeed,
   groupsByWave,
@@ -52,6 +53,21 @@ function board(...nodes: NodeCard[]): Board {
 
 const show = (groups: ReturnType<typeof groupsByNeed>) =>
   Object.fromEntries(groups.map((group) => [group.key, group.nodes.map((node) => node.stepId)]));
+
+test('a step whose bot waits for an answer needs you, and one that has ended meanwhile does not', () => {
+  const groups = groupsByNeed(
+    board(card('asks', 'working'), card('works', 'working'), card('ended', 'done')),
+    new Set(['node_asks', 'node_ended']),
+  );
+  expect(show(groups)).toMatchObject({ need: ['asks'], now: ['works'], proven: ['ended'] });
+});
+
+test('the note of a rejected gate and the state of a busy bot are said in words', () => {
+  const node = card('publish', 'failed', { cause: 'gate_rejected', detail: 'no, not twice' });
+  expect(causeWords(node)).toBe('a person rejected it at its gate: no, not twice');
+  const queued = card('fix', 'ready', { cause: 'queued', detail: 'needs_you: asks: Run npm test' });
+  expect(causeWords(queued)).toBe('its bot needs you: asks: Run npm test');
+});
 
 test('every status has exactly one column, and what ended without proof is never under Proven', () => {
   const groups = groupsByNeed(board(...nodeStatuses.map((status) => card(status, status))));

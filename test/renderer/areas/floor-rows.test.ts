@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Agent, Team } from '../../../src/contracts/factory/agent.ts';
+import { isStartable } from '../../../src/renderer/app/is-live.ts';
 import { floorRows } from '../../../src/renderer/areas/factory/floor-rows.ts';
 
 function bot(slug: string, team: string, more: Partial<Agent> = {}): Agent {
@@ -49,4 +50,15 @@ test('a bot shows as the newest list has it, and counts as live with a pane', ()
   const rows = floorRows([dev], [], [fresh], '');
   expect(rows[0]).toMatchObject({ kind: 'team', live: 1 });
   expect(rows[1]).toMatchObject({ kind: 'bot', agent: { state: 'working' } });
+});
+
+test('a hosted bot is live without a pane until its team is stopped; the app of a vendor is never said to be', () => {
+  const crew = team(
+    'crew',
+    bot('coder', 'crew', { binding: { type: 'hosted' }, state: 'needs_you' }),
+    bot('resting', 'crew', { binding: { type: 'hosted' }, state: 'offline' }),
+    bot('outside', 'crew', { binding: { type: 'vendor', vendor: 'acme' } }),
+  );
+  expect(floorRows([crew], [], [], '')[0]).toMatchObject({ kind: 'team', live: 1 });
+  expect(crew.agents.filter(isStartable).map((one) => one.slug)).toEqual(['coder', 'resting']);
 });

@@ -281,6 +281,19 @@ test('a live bot is still shown, can be sent to and stopped when its team file i
   expect(await engine.call('POST', `/teams/${name}/down`)).toMatchObject({ status: 404 });
 });
 
+test('a hosted bot that asks for a worktree where none can be made is refused before its team starts', async () => {
+  const engine = shared.current;
+  const bot = '{bot: coder, binding: hosted, model: anthropic/claude-x, worktree: true}';
+  const name = fileTeam(engine, `bots:\n  - ${bot}\n`);
+  for (const dryRun of [true, false]) {
+    expect(await up(engine, name, { dryRun })).toMatchObject({
+      status: 400,
+      body: { error: { fact: expect.stringContaining('no git repository') } },
+    });
+  }
+  expect((await engine.agent(`coder@${name}`)).state).toBe('offline');
+});
+
 test('worktree gives a bot a branch of its own; outside a repository it is told', async () => {
   const engine = shared.current;
   const name = fileTeam(engine, 'bots:\n  - {bot: web, harness: shell, cwd: repo, worktree: true}\n');

@@ -178,7 +178,10 @@ test('what the policy denies, a person rejects or nobody answers is not done and
   for (const [given, words] of [
     [{ kind: 'expired' } as const, 'Nobody answered in time'],
     [{ kind: 'withdrawn', surface: 'pane' } as const, 'withdrawn (pane)'],
-    [{ kind: 'reject', note: 'no', by: { user: 'u', surface: 'cli' }, at: '' } as const, 'The person said no: no'],
+    [
+      { kind: 'reject', note: 'no', by: { user: 'u', surface: 'cli' }, at: '' } as const,
+      'The person said no: no. It was not done',
+    ],
   ] as const) {
     answer = given;
     expect(await call('file.write', { path: 'no.txt', content: 'x' })).toMatchObject({

@@ -78,6 +78,8 @@ test('find, fix, prove: a hosted bot mends the sample on its own branch, through
   });
   await isAsked;
   expect(model.requests[0]?.lastUser).toContain('ERR_ASSERTION');
+  // A command and a log are shown as they are, not as Markdown.
+  expect(model.requests[0]?.lastUser).toContain(`~~~\n${check}\n~~~`);
   await product.kill();
 
   product = await startProduct(place);

@@ -10,6 +10,7 @@ import {
 } from 'dockview-react';
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { z } from 'zod';
+import { isLive } from '../../app/is-live.ts';
 import { useServices } from '../../app/services.tsx';
 import { readJson, writeJson } from '../../data/settings.ts';
 import { agentStatus, Status } from '../../ui/status.tsx';
@@ -149,7 +150,7 @@ function DockPane({ api, containerApi }: IDockviewPanelProps) {
 
 function Watermark() {
   const { agents } = useFloor();
-  const live = agents.filter((agent) => agent.pane !== null).length;
+  const live = agents.filter(isLive).length;
   return (
     <div className="flex h-full items-center justify-center p-6 text-center text-muted">
       {live === 0

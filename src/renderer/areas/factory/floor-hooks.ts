@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import { toast } from 'sonner';
 import type { Agent } from '../../../contracts/factory/agent.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
+import { isLive, isStartable } from '../../app/is-live.ts';
 import { useServices } from '../../app/services.tsx';
 import type { TeamAsk } from './team-dialog.tsx';
 
@@ -42,7 +43,7 @@ export function useTeamActions(agents: readonly Agent[], setAsk: (ask: TeamAsk) 
   const actions = useMemo<readonly Action[]>(
     () =>
       (names ?? []).flatMap((team): Action[] => {
-        const live = agents.filter((agent) => agent.team === team.name && agent.pane !== null).length;
+        const live = agents.filter((agent) => agent.team === team.name && isLive(agent)).length;
         const verb = (name: 'up' | 'down', title: string): Action => ({
           id: `${name}-${team.name}`,
           title: `${title} ${team.name}`,
@@ -50,7 +51,7 @@ export function useTeamActions(agents: readonly Agent[], setAsk: (ask: TeamAsk) 
           run: () => setAsk({ verb: name, team: team.name }),
         });
         return [
-          ...(live < team.agents.length ? [verb('up', 'Start')] : []),
+          ...(live < team.agents.filter(isStartable).length ? [verb('up', 'Start')] : []),
           ...(live > 0 ? [verb('down', 'Stop')] : []),
         ];
       }),

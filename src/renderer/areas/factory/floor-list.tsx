@@ -4,6 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { CircleStop, CircleX, Play, Plus } from 'lucide-react';
 import { useRef } from 'react';
 import type { Agent, InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
+import { isStartable } from '../../app/is-live.ts';
 import { useServices } from '../../app/services.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
@@ -110,14 +111,15 @@ function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }
 }
 
 function TeamRow({ team, live, onTeam }: { team: Team; live: number; onTeam: FloorListProps['onTeam'] }) {
+  const all = team.agents.filter(isStartable).length;
   return (
     <div className="flex h-9 items-center gap-2 pt-2 pr-1 pl-3">
       <h2 className="min-w-0 truncate font-semibold">{team.name}</h2>
       <span className="min-w-0 shrink truncate text-meta text-muted tabular-nums">
-        {live} of {team.agents.length} live
+        {live} of {all} live
       </span>
       <span className="ml-auto flex shrink-0">
-        {live < team.agents.length && (
+        {live < all && (
           <IconButton
             data-row="true"
             label={`Start ${team.name}`}

@@ -1,5 +1,6 @@
 /** Teams and bots as rows of one list, filtered. Must not know how a row looks. */
 import type { Agent, InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
+import { isLive } from '../../app/is-live.ts';
 
 export type FloorRow =
   | { readonly kind: 'team'; readonly key: string; readonly team: Team; readonly live: number }
@@ -28,7 +29,7 @@ export function floorRows(
     const bots = team.agents.map((agent) => fresh.get(agent.id) ?? agent);
     const shown = bots.filter((agent) => matchesFilter(agent, filter));
     if (shown.length === 0 && filter !== '' && !team.name.includes(filter.toLowerCase())) continue;
-    const live = bots.filter((agent) => agent.pane !== null).length;
+    const live = bots.filter(isLive).length;
     rows.push({ kind: 'team', key: `team ${team.name}`, team: { ...team, agents: bots }, live });
     for (const agent of shown) rows.push({ kind: 'bot', key: agent.id, agent });
   }

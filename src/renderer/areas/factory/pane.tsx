@@ -1,9 +1,10 @@
 /** One bot's pane: a line that says whose it is and how it is, its terminal, and in words why nothing moves when nothing does. */
 import { useQuery } from '@tanstack/react-query';
 import { Maximize2, Minimize2, Search, Unplug } from 'lucide-react';
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { toast } from 'sonner';
 import type { Agent, Engine } from '../../../contracts/factory/agent.ts';
+import { isLive } from '../../app/is-live.ts';
 import { useServices } from '../../app/services.tsx';
 import { describeProblem } from '../../data/problem.ts';
 import type { PaneLink } from '../../data/screens.ts';
@@ -172,23 +173,44 @@ function LastLines({ agent }: { agent: Agent }) {
   const capture = useQuery({
     queryKey: ['capture', agent.id, agent.state],
     queryFn: ({ signal }) => api.factory.captureAgent({ params: { id: agent.id }, query: { lines: 200 } }, { signal }),
+    // No event tells of each line that a hosted bot adds; while its turn goes on the lines are read again.
+    refetchInterval: agent.binding.type === 'hosted' && agent.state === 'working' ? 2000 : false,
   });
+  const box = useRef<HTMLElement>(null);
+  const text = capture.data?.text;
+  // What came last stands at the end; whoever has scrolled up to read stays there.
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (text === undefined || element === null || element.dataset.readingBack === 'true') return;
+    element.scrollTop = element.scrollHeight;
+  }, [text]);
   if (capture.data === undefined) {
     return (
       <p className="p-3 text-muted">
         {capture.isPending
           ? 'Reading its last lines…'
-          : `${agent.name} has not run yet. Start its team to give it a pane.`}
+          : isLive(agent)
+            ? `${agent.name} runs without a terminal. What is said and done will be here.`
+            : `${agent.name} has not run yet. Start its team to give it a pane.`}
       </p>
     );
   }
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-    <section tabIndex={0} aria-label={`Last lines of ${agent.name}`} className="absolute inset-0 overflow-auto p-3">
+    <section
+      ref={box}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+      tabIndex={0}
+      aria-label={`Last lines of ${agent.name}`}
+      className="absolute inset-0 overflow-auto p-3"
+      onScroll={({ currentTarget: at }) => {
+        at.dataset.readingBack = String(at.scrollHeight - at.scrollTop - at.clientHeight > 40);
+      }}
+    >
       <p className="mb-2 text-meta text-muted">
-        Not running. Its last lines, <Ago at={capture.data.at} />:
+        {isLive(agent) ? 'Without a terminal. What was said and done last' : 'Not running. Its last lines'},{' '}
+        <Ago at={capture.data.at} />:
       </p>
-      <pre className="font-mono text-code whitespace-pre-wrap text-muted">{capture.data.text}</pre>
+      <pre className="font-mono text-code break-words whitespace-pre-wrap text-muted">{capture.data.text}</pre>
     </section>
   );
 }

@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Agent, Team } from '../../../contracts/factory/agent.ts';
 import { usePendingApprovals } from '../../app/approvals.ts';
+import { isLive, isStartable } from '../../app/is-live.ts';
 import { ObeyLink } from '../../app/obey-link.tsx';
 import { useServices } from '../../app/services.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -41,7 +42,7 @@ export function HomePage() {
   const asking = new Set(questions.map((one) => one.agentId));
   /** A bot whose question is in the inbox stands here once: as its question. */
   const waits = (agent: Agent): boolean => needs(agent) && !asking.has(agent.id);
-  const live = agents.data?.agents.filter((agent) => agent.pane !== null) ?? [];
+  const live = agents.data?.agents.filter(isLive) ?? [];
 
   // Before the first bot ran there is nothing to report, so the page says how to begin.
   const fresh =
@@ -88,13 +89,13 @@ export function HomePage() {
                 <ListStates
                   source={agents}
                   skeleton={<SkeletonRows count={4} />}
-                  isEmpty={(data) => !data.agents.some((agent) => agent.pane !== null && !needs(agent))}
+                  isEmpty={(data) => !data.agents.some((agent) => isLive(agent) && !needs(agent))}
                   empty={<Empty>No bot runs. Start a team to see it work here.</Empty>}
                 >
                   {(data) => (
                     <ul>
                       {data.agents
-                        .filter((agent) => agent.pane !== null && !needs(agent))
+                        .filter((agent) => isLive(agent) && !needs(agent))
                         .map((agent) => (
                           <RunRow key={agent.id} agent={agent} onOpen={openBot} />
                         ))}
@@ -199,15 +200,16 @@ function RunRow({ agent, onOpen }: { agent: Agent; onOpen: (agent: Agent) => voi
 }
 
 function TeamRow({ team, agents, onTeam }: { team: Team; agents: readonly Agent[]; onTeam: (ask: TeamAsk) => void }) {
-  const live = agents.filter((agent) => agent.team === team.name && agent.pane !== null).length;
+  const live = agents.filter((agent) => agent.team === team.name && isLive(agent)).length;
+  const all = team.agents.filter(isStartable).length;
   return (
     <li className="flex h-9 items-center gap-2 px-3 pointer-coarse:h-11">
       <span className="min-w-0 truncate font-medium">{team.name}</span>
       <span className="text-meta text-muted tabular-nums">
-        {live} of {team.agents.length} live
+        {live} of {all} live
       </span>
       <span className="ml-auto flex gap-1">
-        {live < team.agents.length && (
+        {live < all && (
           <Button onClick={() => onTeam({ verb: 'up', team: team.name })} aria-label={`Start ${team.name}`}>
             Start
           </Button>

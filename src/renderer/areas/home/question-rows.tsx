@@ -12,8 +12,8 @@ export function QuestionRows({ approvals }: { approvals: readonly Approval[] }) 
       <div className="min-w-0 flex-1">
         <p className="flex items-center gap-2">
           <Status look={approvalStatus(approval, 0)} wire={approval.state} />
-          <span className="truncate font-medium">{approval.title}</span>
-          <span className="text-meta text-faint">
+          <span className="min-w-0 truncate font-medium">{approval.title}</span>
+          <span className="shrink-0 text-meta text-faint">
             <Elapsed since={approval.requestedAt} />
           </span>
         </p>

@@ -36,12 +36,15 @@ export function InboxPage() {
     const card = (): HTMLElement | null =>
       page.current?.querySelector<HTMLElement>(`[data-approval="${selected}"]`) ?? null;
     const press = (decision: string) => (): void => {
+      // With the focus on another row, what would be answered is not what the person looks at.
+      const row = document.activeElement?.closest<HTMLElement>('[data-approval]');
+      if (row !== null && row !== undefined && row.dataset.approval !== selected) return;
       card()?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
     };
     const step = (by: 1 | -1) => (): void => {
-      const cards = [...(page.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])];
+      const cards = [...(page.current?.querySelectorAll<HTMLElement>('[data-row][data-approval]') ?? [])];
       const at = cards.findIndex((one) => one.dataset.approval === selected);
-      cards[at + by]?.focus();
+      (cards[at + by] ?? cards[at])?.focus();
     };
     if (selected === null) return [];
     return [

@@ -76,7 +76,7 @@ export function LedgerList({
                 data-ledger={row.id}
                 aria-current={row.id === selected ? 'true' : undefined}
                 onClick={() => onOpen(row)}
-                className="grid h-full w-full grid-cols-[56px_minmax(96px,180px)_minmax(0,1fr)_72px] items-center gap-3 px-3 text-left hover:bg-raised aria-[current]:bg-selected sm:grid-cols-[56px_180px_minmax(0,1fr)_minmax(0,160px)_84px]"
+                className="grid h-full w-full grid-cols-[36px_minmax(0,5fr)_minmax(0,4fr)_64px] items-center gap-2 px-3 text-left hover:bg-raised aria-[current]:bg-selected sm:grid-cols-[56px_180px_minmax(0,1fr)_minmax(0,160px)_84px] sm:gap-3"
               >
                 <span className="text-right font-mono text-meta text-faint tabular-nums">{row.id}</span>
                 <span className={`truncate ${row.body === null ? 'text-fail' : ''}`}>{row.type}</span>

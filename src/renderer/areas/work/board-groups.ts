@@ -26,10 +26,17 @@ const groupOf: Readonly<Record<NodeStatus, 'need' | 'now' | 'next' | 'proven' | 
 /** What is nearest to its turn stands first among the next: ready, at a gate, then by depth. */
 const nextOrder: Partial<Record<NodeStatus, number>> = { ready: 0, blocked: 1, new: 2 };
 
-/** Needs you, now, next, proven; and what ended without proof, only where there is any. */
-export function groupsByNeed(board: Board): readonly NodeGroup[] {
+/**
+ * Needs you, now, next, proven; and what ended without proof, only where there is any. `asking`: ids of nodes whose bot waits for an
+ * answer; it works on, but nothing moves before a person comes.
+ */
+export function groupsByNeed(board: Board, asking: ReadonlySet<string> = new Set()): readonly NodeGroup[] {
   const nodes = board.waves.flatMap((wave) => wave.nodes);
-  const inGroup = (key: string): NodeCard[] => nodes.filter((node) => groupOf[node.status] === key);
+  const inGroup = (key: string): NodeCard[] =>
+    nodes.filter((node) => {
+      const own = groupOf[node.status];
+      return (own === 'now' && asking.has(node.nodeId) ? 'need' : own) === key;
+    });
   const next = inGroup('next').sort(
     (a, b) => (nextOrder[a.status] ?? 3) - (nextOrder[b.status] ?? 3) || a.depth - b.depth,
   );
@@ -70,6 +77,10 @@ export function filterGroups(groups: readonly NodeGroup[], filter: string): read
 
 /** Why a node is as it is, in words: the values where there are any, else what the cause means. */
 export function causeWords(node: Pick<NodeCard, 'cause' | 'detail'>): string | null {
+  // What a person wrote says nothing by itself: "no, not twice" is a rejection only beside its cause.
+  if (node.cause === 'gate_rejected' && node.detail !== null) return `${nodeCauses.gate_rejected}: ${node.detail}`;
+  // A delivery's detail begins with the state of its bot as the wire has it.
+  if (node.cause === 'queued' && node.detail !== null) return node.detail.replace(/^needs_you:/, 'its bot needs you:');
   return node.detail ?? (node.cause === null ? null : nodeCauses[node.cause]);
 }
 

@@ -25,13 +25,14 @@ export function Board({
 }) {
   const narrow = useNarrow();
   const approvals = usePendingApprovals();
+  const asking = useMemo(() => approvals.flatMap((one) => one.nodeId ?? []), [approvals]);
   const titles = useMemo(
     () => new Map(board.waves.flatMap((wave) => wave.nodes.map((node) => [node.nodeId, node.title]))),
     [board],
   );
   const groups = useMemo(
-    () => filterGroups(waves ? groupsByWave(board) : groupsByNeed(board), filter),
-    [board, waves, filter],
+    () => filterGroups(waves ? groupsByWave(board) : groupsByNeed(board, new Set(asking)), filter),
+    [board, waves, filter, asking],
   );
   const propsOf = (node: NodeCard): Omit<NodeCardProps, 'node'> => ({
     selected: node.nodeId === selected,

@@ -25,6 +25,7 @@ export function NodeCard({ node, selected, titleOf, approval, onOpen }: NodeCard
     <button
       type="button"
       data-row="true"
+      data-id={node.nodeId}
       data-node={node.stepId}
       data-status={node.status}
       aria-current={selected ? 'true' : undefined}

@@ -1,6 +1,6 @@
 /** Starting a run: a template, its params as a form, where it belongs; then the server's plan; then the start. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import type { RunPlan as PlanAnswer, RunStarted, Template } from '../../../contracts/factory/workflow.ts';
 import { useServices } from '../../app/services.tsx';
 import { keys } from '../../data/queries.ts';
@@ -114,6 +114,11 @@ function RunForm({
   const shown = tried ? problems : {};
   const presets = teams.find((one) => one.name === team)?.presets ?? [];
   const start = useFocusWhen(plan !== null);
+  const refusal = useRef<HTMLDivElement>(null);
+  // It stands below a form that may be longer than the dialog.
+  useEffect(() => {
+    if (failure !== null) refusal.current?.scrollIntoView({ block: 'nearest' });
+  }, [failure]);
 
   /** A plan holds for the values it was made of. */
   function change<T>(set: (value: T) => void): (value: T) => void {
@@ -290,7 +295,11 @@ function RunForm({
           )}
         </div>
         {plan !== null && <RunPlan plan={plan} opens={where === '' ? title.trim() : null} />}
-        {failure !== null && <Problem error={failure} />}
+        {failure !== null && (
+          <div ref={refusal}>
+            <Problem error={failure} />
+          </div>
+        )}
         <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
       </form>
     </Dialog>

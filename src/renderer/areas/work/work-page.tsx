@@ -46,9 +46,7 @@ export function WorkPage() {
   const closeNode = useCallback(() => {
     go({ node: undefined, full: undefined });
     // The card that was open gets the focus back, where it is still drawn.
-    requestAnimationFrame(() =>
-      page.current?.querySelector<HTMLElement>(`[data-id="${nodeId}"], [data-row][aria-current]`)?.focus(),
-    );
+    requestAnimationFrame(() => page.current?.querySelector<HTMLElement>(`[data-id="${nodeId}"]`)?.focus());
   }, [go, nodeId]);
   const leaveCampaign = useCallback(
     () => go({ campaign: undefined, dag: undefined, view: undefined, filter: undefined }),

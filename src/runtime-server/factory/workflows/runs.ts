@@ -69,8 +69,8 @@ export function createRuns(deps: Deps): Runs {
     if (request.campaignId === undefined && request.projectId === undefined) {
       throw new AppError(
         'usage',
-        'Neither campaignId nor projectId was given.',
-        'Name the campaign or the project of the run.',
+        'The run has neither a campaign nor a project.',
+        'Name one: campaignId or projectId (--campaign, --project).',
       );
     }
     const template = given ?? templates.use(request.template);

@@ -99,7 +99,7 @@ export function createWorktrees(deps: WorktreeDeps): Worktrees & WorktreeService
     }
     const left = places.leftOf(bot.team, bot.slug);
     if (left === null) {
-      const action = 'It is made when the bot is started.';
+      const action = 'It is made when the bot begins to work.';
       throw new AppError('not_found', `The worktree of ${bot.address} has not been made yet.`, action);
     }
     throw new AppError(
