@@ -36,7 +36,6 @@ export interface CloudOptions {
   /** The port of the web interface, taken but not yet served. */
   readonly door: OpenDoor;
   readonly link: Link;
-  readonly linkToken: string;
   readonly ownerToken: string;
   /** Seals what signs for the computers. */
   readonly masterKey: string;
@@ -145,7 +144,6 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const proxy = createFactoryProxy({
       link: options.link,
       computerId: computer.id,
-      linkToken: options.linkToken,
       startCommand: `${gantry} start`,
       approvals: approvals.service,
     });

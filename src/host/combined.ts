@@ -102,7 +102,6 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
       databaseFile: places.cloudDb,
       door,
       link: runtime.link,
-      linkToken: runtime.linkToken,
       ownerToken: folder.ownerToken,
       masterKey: folder.masterKey,
       device: runtime.device,

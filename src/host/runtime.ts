@@ -3,9 +3,9 @@
  * the other (architecture.md, "Processes and ports"). Bots live in the pane host and outlive it.
  */
 import { randomBytes } from 'node:crypto';
-import { connect } from 'node:net';
 import { homedir } from 'node:os';
 import type { Link } from '../cloud-api/link/link.ts';
+import { createLocalLink } from '../cloud-api/link/local-link.ts';
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { botTokenMigrations, createBotTokens } from '../kit/http/bot-tokens.ts';
@@ -70,9 +70,8 @@ export interface Runtime {
   readonly url: string;
   readonly workspace: PreparedWorkspace;
   readonly notices: readonly string[];
-  /** How an embedded cloud API reaches this runtime, and with which credential. New at each start, in memory alone. */
+  /** How an embedded cloud API reaches this runtime. Its credential is new at each start, in memory alone. */
   readonly link: Link;
-  readonly linkToken: string;
   /** Signs between this computer and its home cloud, in both directions. */
   readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
   /** Takes up what runs and answers from now on. Call once everything else is up. */
@@ -244,9 +243,13 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     url: doors.url,
     workspace,
     notices: store.notices,
-    linkToken,
     device: { computerId: computer.id, userId: localUserId, token: deviceToken },
-    link: { open: () => openEngine(places.engineSocket) },
+    link: createLocalLink({
+      computerId: computer.id,
+      path: places.engineSocket,
+      token: linkToken,
+      since: clock.now(),
+    }),
     async start() {
       // Bots that run already are taken up at once; a host that does not come is told by the factory itself.
       await readable(panes);
@@ -316,15 +319,5 @@ function readable(panes: PaneEngine): Promise<void> {
       },
     });
     const timer = setTimeout(done, paneHostMs);
-  });
-}
-
-function openEngine(path: string): ReturnType<Link['open']> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(path, () => {
-      socket.off('error', reject);
-      resolve(socket);
-    });
-    socket.once('error', reject);
   });
 }

@@ -1,8 +1,9 @@
 /** Engine and cloud API as one pair in a scratch folder, with the routes of a test in place of the factory. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Link } from '../../src/cloud-api/link/link.ts';
+import { createLocalLink } from '../../src/cloud-api/link/local-link.ts';
 import { createClosing } from '../../src/host/closing.ts';
 import { type CloudOptions, createCloud } from '../../src/host/cloud.ts';
 import { openDataFolder } from '../../src/host/data-folder.ts';
@@ -55,6 +56,7 @@ export interface PairOptions {
   readonly home?: string;
   readonly clock?: Clock;
   readonly cloud?: Partial<CloudOptions>;
+  readonly wrapLink?: (link: Link) => Link;
 }
 
 export async function startPair({
@@ -63,6 +65,7 @@ export async function startPair({
   home = scratchHome(),
   clock = systemClock,
   cloud,
+  wrapLink = (link) => link,
 }: PairOptions) {
   const lines: LogLine[] = [];
   const push = (message: string, fields?: Record<string, unknown>) => void lines.push({ message, fields });
@@ -133,14 +136,14 @@ export async function startPair({
   const web = await createCloud({
     databaseFile: places.cloudDb,
     door,
-    link: {
-      open: () =>
-        new Promise((resolve, reject) => {
-          const socket = connect(places.engineSocket, () => resolve(socket));
-          socket.once('error', reject);
-        }),
-    },
-    linkToken,
+    link: wrapLink(
+      createLocalLink({
+        computerId: folder.computer.id,
+        path: places.engineSocket,
+        token: linkToken,
+        since: clock.now(),
+      }),
+    ),
     ownerToken: folder.ownerToken,
     masterKey: folder.masterKey,
     device: { computerId: folder.computer.id, userId: localUserId, token: deviceToken },

@@ -26,7 +26,6 @@ export interface FactoryProxyDeps {
   readonly link: Link;
   /** The caller's default computer; the only one until others are paired. */
   readonly computerId: string;
-  readonly linkToken: string;
   /** How a person starts the engine from where they read this, such as `npx gantry start`. */
   readonly startCommand: string;
   readonly approvals: ApprovalEvents;
@@ -117,7 +116,7 @@ function headersOf(
     if (value !== undefined) headers[name] = String(value);
   }
   if (principal.kind !== 'public') {
-    headers.authorization = `Bearer ${deps.linkToken}`;
+    headers.authorization = `Bearer ${deps.link.credential(deps.computerId) ?? ''}`;
     headers[linkHeaders.user] = principal.userId;
     headers[linkHeaders.surface] = surfaceOf(principal);
   }
