@@ -1,12 +1,13 @@
 /** Which server serves which table: the one list behind OpenAPI and the walk over every route. */
 import { approvalRoutes, heldApprovalRoutes } from './approvals/routes.ts';
 import type { Route } from './common/route.ts';
+import { peerRoutes } from './factory/peer-routes.ts';
 import { factoryRoutes } from './factory/routes.ts';
 import { deliverTrigger, postTrigger } from './factory/work-engine/trigger-events.ts';
 import { identityRoutes } from './identity/routes.ts';
 
 export interface ServerTable {
-  readonly name: 'cloud' | 'engine';
+  readonly name: 'cloud' | 'engine' | 'peer';
   readonly url: string;
   readonly description: string;
   readonly routes: readonly Route[];
@@ -24,5 +25,12 @@ export const serverTables: readonly ServerTable[] = [
     url: 'http://127.0.0.1:3011',
     description: 'Factory engine, also on the Unix socket run/engine.sock in the data folder.',
     routes: [...factoryRoutes, ...heldApprovalRoutes, deliverTrigger],
+  },
+  {
+    name: 'peer',
+    url: 'http://127.0.0.1:3019',
+    description:
+      'Other computers of the same person, through the link or a forwarded port; only while this one is paired.',
+    routes: peerRoutes,
   },
 ];

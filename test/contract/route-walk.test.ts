@@ -11,7 +11,8 @@ import { startPair } from '../host/support.ts';
 import { type Call, keepUntilEnd, rawRequest } from '../kit/http/support.ts';
 import { ownersOf } from '../support/owner-lookups.ts';
 
-type Server = ServerTable['name'];
+/** The peer server has a walk of its own: nobody but a ticket gets in there. */
+type Server = Exclude<ServerTable['name'], 'peer'>;
 interface Doors {
   readonly pair: Awaited<ReturnType<typeof startPair>>;
   readonly bot: string;
@@ -52,7 +53,7 @@ interface Case {
 }
 const walk: Case[] = [
   ...serverTables.flatMap(({ name: server, routes }) =>
-    routes.map((route) => ({ name: `${server} ${route.op}`, server, route })),
+    server === 'peer' ? [] : routes.map((route) => ({ name: `${server} ${route.op}`, server, route })),
   ),
   ...unbuiltRoutes.flatMap((entry) =>
     (['cloud', 'engine'] as const)
