@@ -1,24 +1,30 @@
 /**
  * Composition root of the cloud API (architecture.md, "Processes and ports"): identity, the factory proxy and the web
- * interface on 127.0.0.1:3010. Embedded in one process with the runtime, or apart; it reaches a runtime only over the link.
+ * interface. Embedded in one process with a runtime on 127.0.0.1:3010, or headless for many people; what differs is passed in.
+ * It reaches a runtime only over the link.
  */
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import express from 'express';
 import { approvalMigrations, createApprovals } from '../cloud-api/approvals/index.ts';
 import { createFactoryProxy } from '../cloud-api/factory/index.ts';
 import { createIdentity, identityMigrations } from '../cloud-api/identity/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
-import { createDevices, deviceMigrations } from '../cloud-api/link/devices.ts';
+import { createDevices, type Devices, deviceMigrations } from '../cloud-api/link/devices.ts';
 import type { Link } from '../cloud-api/link/link.ts';
 import { createPages } from '../cloud-api/pages/index.ts';
 import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
+import { claimedShape } from '../contracts/common/areas.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import type { Route } from '../contracts/common/route.ts';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
 import type { Clock } from '../kit/clock/clock.ts';
+import { createAddressOf } from '../kit/http/client-address.ts';
 import { createDispatcher, type DispatcherOptions, type HttpLog } from '../kit/http/dispatcher.ts';
+import { createGuard, type Door, type Guard } from '../kit/http/guard.ts';
 import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotency.ts';
 import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
+import type { BoundRoute, OwnerLookups } from '../kit/http/types.ts';
 import { bindUnbuilt } from '../kit/http/unbuilt.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import { createLanes } from '../kit/lane/create-lanes.ts';
@@ -26,23 +32,51 @@ import { laneMigrations } from '../kit/lane/migrations.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import { createDeviceAuthenticator, signingMigrations } from '../kit/signing/authenticator.ts';
 import { openStore } from '../kit/store/open-store.ts';
+import type { Store } from '../kit/store/store.ts';
 import { createClosing } from './closing.ts';
-import type { OpenDoor } from './doors.ts';
+import type { OpenDoor, UpgradeListener } from './doors.ts';
 import { stopReason } from './engine-server.ts';
 import { packageRoot, packageVersion } from './places.ts';
 
+/** One person, whose runtime lives in the same process and needs no pairing. */
+export interface EmbeddedMode {
+  readonly kind: 'embedded';
+  readonly ownerToken: string;
+  readonly userName: string;
+  readonly computer: { readonly id: string; readonly name: string };
+  readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
+}
+
+/** Many people, who sign in with an OpenID provider and whose computers dial in. */
+export interface HeadlessMode {
+  readonly kind: 'headless';
+  /** The address that people use, `https://gantry.example`: no other Host or Origin is served. */
+  readonly baseUrl: string;
+  /** Proxies in front, whose X-Forwarded-For counts. */
+  readonly trustedProxies: readonly string[];
+}
+
+/** What the way to the computers may be made of. */
+export interface LinkParts {
+  readonly store: Store;
+  readonly devices: Devices;
+}
+
+export interface LinkEnd {
+  readonly link: Link;
+  /** Takes what computers dial at {@link linkPath}; absent where none can. Host and Origin are checked before. */
+  readonly upgrade?: UpgradeListener;
+  close(): Promise<void> | void;
+}
+
 export interface CloudOptions {
+  readonly mode: EmbeddedMode | HeadlessMode;
   readonly databaseFile: string;
   /** The port of the web interface, taken but not yet served. */
   readonly door: OpenDoor;
-  readonly link: Link;
-  readonly ownerToken: string;
+  readonly openLink: (parts: LinkParts) => LinkEnd;
   /** Seals what signs for the computers. */
   readonly masterKey: string;
-  /** The computer of the same process: it needs no pairing. */
-  readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
-  readonly computer: { readonly id: string; readonly name: string };
-  readonly userName: string;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: HttpLog;
@@ -55,7 +89,7 @@ export interface CloudOptions {
 }
 
 export interface Cloud {
-  /** `http://127.0.0.1:<port>` */
+  /** `http://127.0.0.1:<port>`, or the public address. */
   readonly origin: string;
   readonly notices: readonly string[];
   readonly routes: readonly Route[];
@@ -68,8 +102,17 @@ const closeLimitMs = 2_000;
 /** A bot waits for the answer, and the engine of the same process is up within a second. */
 const answerBackoffMs = [200, 500, 1000, 1000, 2000, 5000, 10_000, 30_000];
 
+/** Where computers dial in. */
+const linkPath = '/api/v1/link';
+
+/** What each area gives to the one dispatcher. */
+interface Area {
+  readonly routes: readonly BoundRoute[];
+  readonly owners?: OwnerLookups;
+}
+
 export async function createCloud(options: CloudOptions): Promise<Cloud> {
-  const { clock, ids, log, computer, gantry } = options;
+  const { mode, clock, ids, log, gantry } = options;
   const closing = createClosing({
     limitMs: closeLimitMs,
     onFault: (step, fault) => log.error('cloud did not close cleanly', { step, fault: String(fault) }),
@@ -88,14 +131,13 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       clock,
     });
     closing.add('cloud.db', () => store.close());
-    const origin = `http://127.0.0.1:${options.door.port}`;
+    const origin = mode.kind === 'embedded' ? `http://127.0.0.1:${options.door.port}` : mode.baseUrl;
+    const local = mode.kind === 'embedded' ? mode : null;
     const identity = await createIdentity({
       store,
       clock,
       log,
-      userId: localUserId,
-      userName: options.userName,
-      computer,
+      local: local === null ? null : { userId: localUserId, name: local.userName, computer: local.computer },
       version: packageVersion(),
       origin,
       openCommand: `${gantry} open`,
@@ -105,8 +147,10 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       sealer: createSealer({ masterKey: options.masterKey, purpose: 'device' }),
       clock,
     });
-    await devices.know(options.device);
-    const runtimes = createRuntimeCalls({ link: options.link, devices, clock });
+    if (local !== null) await devices.know(local.device);
+    const { link, upgrade, close: closeLink } = options.openLink({ store, devices });
+    closing.add('computers', () => closeLink());
+    const runtimes = createRuntimeCalls({ link, devices, clock });
     closing.add('calls to computers', () => runtimes.close());
     const approvals = createApprovals({
       store,
@@ -142,52 +186,48 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     });
     closing.add('triggers', () => triggers.close());
     const proxy = createFactoryProxy({
-      link: options.link,
-      computerId: computer.id,
+      link,
+      computerId: local?.computer.id ?? '',
       startCommand: `${gantry} start`,
       approvals: approvals.service,
     });
     closing.add('link', () => proxy.close());
+    const areas: readonly Area[] = [identity, approvals, proxy, triggers];
+    const door: Door =
+      mode.kind === 'embedded'
+        ? { kind: 'tcp', origins: 'own' }
+        : { kind: 'public', origin, navigable: (path) => claimedShape(path) === null };
     const dispatcher = createDispatcher({
-      door: { kind: 'tcp', origins: 'own' },
+      door,
       authenticators: [
-        createOwnerAuthenticator(options.ownerToken),
-        identity.authenticator,
+        ...(local === null ? [] : [createOwnerAuthenticator(local.ownerToken)]),
+        ...identity.authenticators,
         createDeviceAuthenticator({ store, clock, find: (id) => devices.find(id) }),
       ],
       routes: [
-        ...identity.routes,
-        ...approvals.routes,
-        ...proxy.routes,
-        ...triggers.routes,
+        ...areas.flatMap(({ routes }) => routes),
         ...unbuiltRoutes.filter((route) => route.server !== 'engine').map(bindUnbuilt),
       ],
-      owners: approvals.owners,
+      owners: Object.assign({}, ...areas.map(({ owners }) => owners)),
       ids,
       log,
       idempotency: createIdempotency(store, clock),
       limits: options.limits,
+      addressOf: createAddressOf(mode.kind === 'headless' ? mode.trustedProxies : []),
       answers: options.answers,
       unclaimed: 'pass',
     });
 
-    const app = express();
-    app.disable('x-powered-by');
-    app.disable('etag');
-    app.use((request, response, next) => {
-      dispatcher.handle(request, response).then((handled) => {
-        if (!handled) next();
-      }, next);
-    });
-    const folder = options.rendererFolder ?? join(packageRoot(), 'out', 'renderer');
-    for (const page of createPages({ folder, buildCommand: 'npm run build' })) app.use(page);
-    app.use(((fault, _request, response, _next) => {
-      log.error('page failed', { fault: fault instanceof Error ? fault.stack : String(fault) });
-      if (response.headersSent) response.destroy();
-      else response.status(500).json(new AppError('internal', 'The page failed.', 'Reload it.').toPlain());
-    }) satisfies express.ErrorRequestHandler);
-
-    options.door.serve(app);
+    const pages = createWebPages(options, log);
+    options.door.serve(
+      (request, response) => {
+        // The API stands before Express, which keeps the pages: a call must not pay for a framework that it does not use.
+        dispatcher.handle(request, response).then((handled) => {
+          if (!handled) pages(request, response);
+        });
+      },
+      upgrade === undefined ? undefined : upgradeAt(linkPath, createGuard(door), upgrade),
+    );
     await approvals.start();
     await triggers.start();
     closing.add('web requests', async () => {
@@ -205,4 +245,37 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     await closing.close();
     throw error;
   }
+}
+
+/** The web interface, for what the API did not take. */
+function createWebPages(options: CloudOptions, log: HttpLog): express.Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  const folder = options.rendererFolder ?? join(packageRoot(), 'out', 'renderer');
+  for (const page of createPages({ folder, buildCommand: 'npm run build' })) app.use(page);
+  app.use(((fault, _request, response, _next) => {
+    log.error('page failed', { fault: fault instanceof Error ? fault.stack : String(fault) });
+    if (response.headersSent) response.destroy();
+    else response.status(500).json(new AppError('internal', 'The page failed.', 'Reload it.').toPlain());
+  }) satisfies express.ErrorRequestHandler);
+  return app;
+}
+
+/** Lets what dials `path` through to `next` as the guard lets requests through; everything else is answered and cut. */
+function upgradeAt(path: string, guard: Guard, next: UpgradeListener): UpgradeListener {
+  return (request: IncomingMessage, socket, head) => {
+    const refused =
+      guard(request) ??
+      (request.url === path ? null : new AppError('not_found', 'Nothing can be dialled there.', `Dial ${path}.`));
+    if (refused === null) {
+      next(request, socket, head);
+      return;
+    }
+    const body = JSON.stringify(refused.toPlain());
+    socket.on('error', () => {});
+    socket.end(
+      `HTTP/1.1 ${refused.status} Refused\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+  };
 }

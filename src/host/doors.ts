@@ -4,13 +4,20 @@
  */
 import { rmSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { closeServer, createHttpServer, listenOnLoopback, listenOnSocket } from '../kit/http/server.ts';
+import type { Duplex } from 'node:stream';
+import { type Address, closeServer, createHttpServer, listenOn, listenOnSocket } from '../kit/http/server.ts';
+
+/** Takes a connection over: a WebSocket. What it does not want, it refuses itself. */
+export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 export interface OpenDoor {
   /** 0 for a socket. */
   readonly port: number;
-  /** From now on `listener` answers; what came before is answered first. */
-  serve(listener: RequestListener): void;
+  /**
+   * From now on `listener` answers; what came before is answered first. Without `upgrade` a request for another protocol is
+   * answered like any other.
+   */
+  serve(listener: RequestListener, upgrade?: UpgradeListener): void;
   /** Stops accepting and ends what is open. Idempotent. */
   close(): Promise<void>;
 }
@@ -25,8 +32,9 @@ function createDoor() {
   });
   return {
     server,
-    serve(next: RequestListener) {
+    serve(next: RequestListener, upgrade?: UpgradeListener) {
       listener = next;
+      if (upgrade !== undefined) server.on('upgrade', upgrade);
       for (const [request, response] of waiting.splice(0)) {
         if (!response.destroyed) next(request, response as never);
       }
@@ -39,9 +47,14 @@ function createDoor() {
 }
 
 /** 127.0.0.1 literally. `transport`, naming `flag`, when the port is taken. */
-export async function openPort(port: number, flag: string): Promise<OpenDoor> {
+export function openPort(port: number, flag: string): Promise<OpenDoor> {
+  return openAddress({ host: '127.0.0.1', port }, `Choose another with \`gantry start ${flag} <port>\`.`);
+}
+
+/** `transport`, with `advice`, when the address is taken or is none of this machine. */
+export async function openAddress(address: Address, advice: string): Promise<OpenDoor> {
   const { server, serve, close } = createDoor();
-  return { port: await listenOnLoopback(server, port, flag), serve, close };
+  return { port: await listenOn(server, address, advice), serve, close };
 }
 
 /** The caller holds the folder's lock: a file that lies there was left by a killed runtime. */

@@ -32,6 +32,8 @@ export function placesIn(home: string) {
     cloudDb: join(home, 'cloud.db'),
     token: join(home, 'token'),
     masterKey: join(home, 'master.key'),
+    internalToken: join(home, 'internal-token'),
+    issuerKeys: join(home, 'issuer-keys.json'),
     computer: join(home, 'computer.json'),
     settings: join(home, 'settings.json'),
     lastWorkspace: join(home, 'last-workspace'),

@@ -136,19 +136,25 @@ export async function startPair({
   const web = await createCloud({
     databaseFile: places.cloudDb,
     door,
-    link: wrapLink(
-      createLocalLink({
-        computerId: folder.computer.id,
-        path: places.engineSocket,
-        token: linkToken,
-        since: clock.now(),
-      }),
-    ),
-    ownerToken: folder.ownerToken,
+    openLink: () => ({
+      link: wrapLink(
+        createLocalLink({
+          computerId: folder.computer.id,
+          path: places.engineSocket,
+          token: linkToken,
+          since: clock.now(),
+        }),
+      ),
+      close() {},
+    }),
     masterKey: folder.masterKey,
-    device: { computerId: folder.computer.id, userId: localUserId, token: deviceToken },
-    computer: folder.computer,
-    userName: 'Ada',
+    mode: {
+      kind: 'embedded',
+      ownerToken: folder.ownerToken,
+      device: { computerId: folder.computer.id, userId: localUserId, token: deviceToken },
+      computer: folder.computer,
+      userName: 'Ada',
+    },
     clock,
     ids,
     log,

@@ -20,10 +20,12 @@ export interface IdentityDeps {
   readonly store: Store;
   readonly clock: { now(): number };
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
-  /** The one local owner. */
-  readonly userId: string;
-  readonly userName: string;
-  readonly computer: { readonly id: string; readonly name: string };
+  /** The one local owner and their computer; null where many people sign in. */
+  readonly local: {
+    readonly userId: string;
+    readonly name: string;
+    readonly computer: { readonly id: string; readonly name: string };
+  } | null;
   readonly version: string;
   /** Address of the web interface, without a slash at the end. */
   readonly origin: string;
@@ -33,7 +35,7 @@ export interface IdentityDeps {
 
 export interface Identity {
   readonly routes: readonly BoundRoute[];
-  readonly authenticator: Authenticator;
+  readonly authenticators: readonly Authenticator[];
   /** A fresh one-time address and when it ends (RFC 3339). */
   createOpenUrl(next?: string): Promise<{ url: string; expiresAt: string }>;
 }
@@ -65,13 +67,13 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
     `${cookieName(port)}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAge}`;
 
   return {
-    authenticator: sessions.authenticator,
+    authenticators: [sessions.authenticator],
     createOpenUrl,
     routes: [
       bind(contract.openWithCode, async ({ query, request, response }) => {
         const path = localPath(query.next);
         if (query.t !== undefined && (await store.takeCode(digestOf(query.t), clock.now()))) {
-          const secret = await sessions.begin(deps.userId);
+          const secret = await sessions.begin(deps.local?.userId ?? '');
           enter(response, path, cookieFor(request.socket.localPort ?? 0, secret, sessionLifeMs / 1000));
         } else if (sessions.secretOf(request) !== null) {
           // The address was opened again, from history or by a reload: this browser is in already.
@@ -87,9 +89,11 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
         return {
           body: {
             user: principal.userId,
-            name: deps.userName,
+            name: deps.local?.name ?? '',
+            plan: 'ultra' as const,
+            mode: deps.local === null ? ('headless' as const) : ('embedded' as const),
             via: principal.via,
-            computer: deps.computer,
+            computer: deps.local?.computer ?? null,
             version: deps.version,
             csrf: secret === null ? '' : csrfOf(secret),
           },

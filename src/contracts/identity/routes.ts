@@ -3,6 +3,12 @@ import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 
 const area = 'identity';
+
+/** What a person may use of what costs money (gaps.md F); set by `gantry admin`. */
+export const plans = ['free', 'plus', 'super', 'ultra'] as const;
+export const Plan = z.enum(plans);
+export type Plan = z.infer<typeof Plan>;
+
 const errors = 'plain' as const;
 
 /** `/open?t=<one-time code>` → cookie → 303 to `/`. A spent or old code answers a page that says how to get a new one. */
@@ -50,8 +56,12 @@ export const getSession = defineRoute({
     200: z.strictObject({
       user: z.string(),
       name: z.string(),
+      plan: Plan,
+      mode: z.enum(['embedded', 'headless']),
       via: z.string(),
-      computer: z.strictObject({ id: z.string(), name: z.string() }),
+      computer: z.strictObject({ id: z.string(), name: z.string() }).nullable().meta({
+        description: 'The computer of the same program; null at a cloud of many people.',
+      }),
       version: z.string(),
       csrf: z.string().meta({ description: 'To be sent as x-platform-csrf with every write of a cookie session.' }),
     }),

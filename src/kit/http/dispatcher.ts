@@ -9,6 +9,7 @@ import type { ZodType } from 'zod';
 import { claimedShape } from '../../contracts/common/areas.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type ErrorShape, type Method, methods, type PrincipalKind, type Route } from '../../contracts/common/route.ts';
+import type { AddressOf } from './client-address.ts';
 import { RequestContext } from './context.ts';
 import { render, toAppError } from './faults.ts';
 import { createGuard, type Door } from './guard.ts';
@@ -35,6 +36,8 @@ export interface DispatcherOptions {
   /** Needed as soon as one route is `idempotent`. */
   readonly idempotency?: Idempotency;
   readonly limits?: LimitSettings;
+  /** Default: the other end of the connection. */
+  readonly addressOf?: AddressOf;
   /** An answer that breaks its schema: `throw` in tests, `log` in production. */
   readonly answers?: 'throw' | 'log';
   /** Paths that no area claims: `pass` leaves them to the pages behind, `refuse` (default) answers 404. */
@@ -68,7 +71,7 @@ const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { authenticators, owners, log, ids } = options;
   const guard = createGuard(options.door);
-  const limits = createLimits(options.limits);
+  const limits = createLimits(options.limits, options.addressOf);
   const streams = createSseStreams();
   const running = new Set<RequestContext>();
   const fallbackShape = options.shape ?? 'plain';

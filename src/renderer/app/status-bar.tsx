@@ -51,9 +51,9 @@ export function StatusBar() {
   const last = feed[0]?.event.at ?? before;
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-meta text-muted">
-      <span className="inline-flex items-center gap-1.5 whitespace-nowrap" title={session.data?.computer.id}>
+      <span className="inline-flex items-center gap-1.5 whitespace-nowrap" title={session.data?.computer?.id}>
         <Monitor className="size-3.5" aria-hidden="true" />
-        {session.data?.computer.name ?? 'This computer'}
+        {session.data?.computer?.name ?? 'This computer'}
       </span>
       <LinkStatus />
       <span className="inline-flex items-center gap-1.5 whitespace-nowrap tabular-nums">

@@ -115,7 +115,7 @@ export function SettingsPage() {
             {(data) => (
               <dl className="grid grid-cols-[110px_1fr] gap-x-3 gap-y-1 px-3 py-2.5">
                 <dt className="text-muted">Name</dt>
-                <dd>{session.data?.computer.name ?? ''}</dd>
+                <dd>{session.data?.computer?.name ?? ''}</dd>
                 <dt className="text-muted">Workspace</dt>
                 <dd className="font-mono text-code break-all">{data.path}</dd>
                 <dt className="text-muted">Computer id</dt>

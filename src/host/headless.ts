@@ -1,0 +1,96 @@
+/**
+ * The cloud API alone, for many people (architecture.md): what `gantry cloud` runs. Computers dial in; there is no runtime here.
+ */
+import type { Duplex } from 'node:stream';
+import { AppError } from '../contracts/common/errors.ts';
+import { type Clock, systemClock } from '../kit/clock/clock.ts';
+import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
+import { createIds } from '../kit/ids/ids.ts';
+import { createLog } from '../kit/log/log.ts';
+import { createClosing } from './closing.ts';
+import { createCloud } from './cloud.ts';
+import type { CloudSettings } from './cloud-settings.ts';
+import { openCloudFolder } from './data-folder.ts';
+import { openAddress } from './doors.ts';
+import { placesIn } from './places.ts';
+
+export interface HeadlessOptions {
+  readonly settings: CloudSettings;
+  /** How a person calls Gantry from where they read its messages, such as `npx gantry`. */
+  readonly gantry: string;
+  readonly clock?: Clock;
+  readonly rendererFolder?: string;
+  readonly limits?: DispatcherOptions['limits'];
+  readonly answers?: DispatcherOptions['answers'];
+}
+
+export interface Headless {
+  /** The public address. */
+  readonly origin: string;
+  /** Where it listens: `127.0.0.1:3010`. */
+  readonly listens: string;
+  readonly home: string;
+  readonly notices: readonly string[];
+  /** Everything in reverse order of start, within 5 s. Idempotent. */
+  close(): Promise<void>;
+}
+
+const closeLimitMs = 5_000;
+
+/** Fails with `refused` while another instance runs, and with `transport` when the address is taken; nothing is left behind. */
+export async function startHeadless(options: HeadlessOptions): Promise<Headless> {
+  const { settings, gantry, clock = systemClock } = options;
+  const places = placesIn(settings.home);
+  const ids = createIds(clock);
+  const folder = openCloudFolder({ places, clock, ids, gantry });
+  const log = createLog({ folder: places.logs, name: 'cloud', clock, known: () => [folder.internalToken] });
+  const closing = createClosing({
+    limitMs: closeLimitMs,
+    onFault: (step, fault) => log.error('Gantry did not close cleanly.', { step, fault }),
+  });
+  closing.add('data folder', () => folder.release());
+  closing.add('log', () => log.close());
+  try {
+    const { host } = settings.listen;
+    const door = await openAddress(settings.listen, 'Choose another with `gantry cloud --listen <host:port>`.');
+    closing.add('web port', () => door.close());
+    const cloud = await createCloud({
+      mode: { kind: 'headless', baseUrl: settings.baseUrl, trustedProxies: settings.trustedProxies },
+      databaseFile: places.cloudDb,
+      door,
+      openLink: () => ({ link: nobodyDials, close() {} }),
+      masterKey: folder.masterKey,
+      clock,
+      ids,
+      log,
+      gantry,
+      rendererFolder: options.rendererFolder,
+      limits: options.limits,
+      answers: options.answers,
+    });
+    closing.add('cloud', () => cloud.close());
+    closing.add('announcement', () => log.info('Gantry stops.'));
+    folder.announce(cloud.origin);
+    const listens = `${host.includes(':') ? `[${host}]` : host}:${door.port}`;
+    log.info('Gantry started.', { origin: cloud.origin, listens });
+    return {
+      origin: cloud.origin,
+      listens,
+      home: places.home,
+      notices: cloud.notices,
+      close: () => closing.close(),
+    };
+  } catch (error) {
+    log.error('Gantry could not start.', { error });
+    await closing.close();
+    throw error;
+  }
+}
+
+const nobodyDials = {
+  open: (computerId: string): Promise<Duplex> =>
+    Promise.reject(new AppError('transport', `The computer ${computerId} is not linked here.`, 'Pair it first.')),
+  credential: () => null,
+  state: () => ({ linked: false, since: 0 }),
+  onChange: () => () => {},
+};
