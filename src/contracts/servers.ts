@@ -5,6 +5,7 @@ import { peerRoutes } from './factory/peer-routes.ts';
 import { factoryRoutes } from './factory/routes.ts';
 import { deliverTrigger, postTrigger } from './factory/work-engine/trigger-events.ts';
 import { identityRoutes } from './identity/routes.ts';
+import { linkRoutes } from './link/routes.ts';
 
 export interface ServerTable {
   readonly name: 'cloud' | 'engine' | 'peer';
@@ -18,7 +19,7 @@ export const serverTables: readonly ServerTable[] = [
     name: 'cloud',
     url: 'http://127.0.0.1:3010',
     description: 'Cloud API and web interface. Factory routes are passed on to the engine.',
-    routes: [...identityRoutes, ...approvalRoutes, ...factoryRoutes, postTrigger],
+    routes: [...identityRoutes, ...linkRoutes, ...approvalRoutes, ...factoryRoutes, postTrigger],
   },
   {
     name: 'engine',

@@ -10,8 +10,11 @@ import { approvalMigrations, createApprovals } from '../cloud-api/approvals/inde
 import { createFactoryProxy } from '../cloud-api/factory/index.ts';
 import { createIdentity, identityMigrations } from '../cloud-api/identity/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
-import { createDevices, type Devices, deviceMigrations } from '../cloud-api/link/devices.ts';
+import { createDevices, type Devices } from '../cloud-api/link/devices.ts';
+import { createLinkArea, type LinkAreaDeps } from '../cloud-api/link/index.ts';
 import type { Link } from '../cloud-api/link/link.ts';
+import { linkMigrations } from '../cloud-api/link/migrations.ts';
+import { createTickets } from '../cloud-api/link/tickets.ts';
 import { createPages } from '../cloud-api/pages/index.ts';
 import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
 import { claimedShape } from '../contracts/common/areas.ts';
@@ -23,8 +26,9 @@ import { createAddressOf } from '../kit/http/client-address.ts';
 import { createDispatcher, type DispatcherOptions, type HttpLog } from '../kit/http/dispatcher.ts';
 import { createGuard, type Door, type Guard } from '../kit/http/guard.ts';
 import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotency.ts';
+import { createLimits } from '../kit/http/limits.ts';
 import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
-import type { BoundRoute, OwnerLookups } from '../kit/http/types.ts';
+import type { Authenticator, BoundRoute, OwnerLookups } from '../kit/http/types.ts';
 import { bindUnbuilt } from '../kit/http/unbuilt.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import { createLanes } from '../kit/lane/create-lanes.ts';
@@ -60,12 +64,16 @@ export interface HeadlessMode {
 export interface LinkParts {
   readonly store: Store;
   readonly devices: Devices;
+  /** Knows a computer by its signature, and takes each signature once. */
+  readonly authenticator: Authenticator;
 }
 
 export interface LinkEnd {
   readonly link: Link;
   /** Takes what computers dial at {@link linkPath}; absent where none can. Host and Origin are checked before. */
   readonly upgrade?: UpgradeListener;
+  /** Cuts a computer off; absent where none is paired. */
+  end?(computerId: string, reason: string): void;
   close(): Promise<void> | void;
 }
 
@@ -102,6 +110,8 @@ const closeLimitMs = 2_000;
 /** A bot waits for the answer, and the engine of the same process is up within a second. */
 const answerBackoffMs = [200, 500, 1000, 1000, 2000, 5000, 10_000, 30_000];
 
+/** Codes that one address may ask for. */
+const pairingsAMinute = 20;
 /** Where computers dial in. */
 const linkPath = '/api/v1/link';
 
@@ -125,7 +135,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...idempotencyMigrations,
         ...laneMigrations,
         ...signingMigrations,
-        ...deviceMigrations,
+        ...linkMigrations,
         ...approvalMigrations,
       ],
       clock,
@@ -142,14 +152,49 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       origin,
       openCommand: `${gantry} open`,
     });
+    const addressOf = createAddressOf(mode.kind === 'headless' ? mode.trustedProxies : []);
     const devices = createDevices({
       store,
       sealer: createSealer({ masterKey: options.masterKey, purpose: 'device' }),
       clock,
     });
-    if (local !== null) await devices.know(local.device);
-    const { link, upgrade, close: closeLink } = options.openLink({ store, devices });
-    closing.add('computers', () => closeLink());
+    const deviceAuthenticator = createDeviceAuthenticator({
+      store,
+      clock,
+      find: (id) => devices.find(id),
+      used: (id, key) => devices.used(id, key),
+    });
+    const linkEnd = options.openLink({ store, devices, authenticator: deviceAuthenticator });
+    const { link, upgrade } = linkEnd;
+    closing.add('computers', () => linkEnd.close());
+    const pairingLimits = createLimits({ publicPages: pairingsAMinute }, addressOf);
+    const tickets = await createTickets({
+      store,
+      sealer: createSealer({ masterKey: options.masterKey, purpose: 'ticket' }),
+      clock,
+      ids,
+      issuer: origin,
+    });
+    const computers = createLinkArea({
+      store,
+      devices,
+      link,
+      endLink: (id, reason) => linkEnd.end?.(id, reason),
+      ...peopleOf(local),
+      tickets,
+      origin,
+      open: mode.kind === 'headless',
+      addressOf,
+      limit: (request) => pairingLimits.page(request),
+      clock,
+      ids,
+      log,
+    });
+    closing.add('list of computers', () => computers.computers.close());
+    if (local !== null) {
+      const { computerId: id, userId, token } = local.device;
+      await computers.computers.know({ id, userId, token, name: local.computer.name, version: packageVersion() });
+    }
     const runtimes = createRuntimeCalls({ link, devices, clock });
     closing.add('calls to computers', () => runtimes.close());
     const approvals = createApprovals({
@@ -192,7 +237,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       approvals: approvals.service,
     });
     closing.add('link', () => proxy.close());
-    const areas: readonly Area[] = [identity, approvals, proxy, triggers];
+    const areas: readonly Area[] = [identity, computers, approvals, proxy, triggers];
     const door: Door =
       mode.kind === 'embedded'
         ? { kind: 'tcp', origins: 'own' }
@@ -202,7 +247,8 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       authenticators: [
         ...(local === null ? [] : [createOwnerAuthenticator(local.ownerToken)]),
         ...identity.authenticators,
-        createDeviceAuthenticator({ store, clock, find: (id) => devices.find(id) }),
+        computers.authenticator,
+        deviceAuthenticator,
       ],
       routes: [
         ...areas.flatMap(({ routes }) => routes),
@@ -213,7 +259,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       log,
       idempotency: createIdempotency(store, clock),
       limits: options.limits,
-      addressOf: createAddressOf(mode.kind === 'headless' ? mode.trustedProxies : []),
+      addressOf,
       answers: options.answers,
       unclaimed: 'pass',
     });
@@ -245,6 +291,18 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     await closing.close();
     throw error;
   }
+}
+
+/** What computers ask of identity, until it answers for many people: here it knows the one of this computer. */
+function peopleOf(local: EmbeddedMode | null): Pick<LinkAreaDeps, 'users' | 'home'> {
+  const name = local?.userName;
+  return {
+    users: { find: async (id) => (name !== undefined && id === localUserId ? { id, name } : null) },
+    home: {
+      begin: () => Promise.reject(new AppError('internal', 'No computer can be paired here.', 'Pair with a cloud.')),
+      end: async () => {},
+    },
+  };
 }
 
 /** The web interface, for what the API did not take. */

@@ -11,6 +11,7 @@ const errors = 'computers' as const;
 const base = '/api/v1/computers';
 
 export const ComputerName = z.string().trim().min(1).max(120);
+export const Version = z.string().min(1).max(60);
 
 export const Computer = z
   .strictObject({

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Time } from '../common/values.ts';
+import { Version } from './computers.ts';
 
 const area = 'link';
 const errors = 'plain' as const;
@@ -44,4 +45,14 @@ export const createDeviceToken = defineRoute({
   answers: { 200: z.strictObject({ token: z.string(), expiresAt: Time }) },
 });
 
-export const deviceRoutes = [rotateDevice, unpairDevice, createDeviceToken] as const;
+export const describeDevice = defineRoute({
+  ...own,
+  op: 'describeDevice',
+  summary: 'What runs there now; a new device token counts from its first use, which this may be',
+  method: 'PUT',
+  path: `${base}/computer`,
+  body: z.strictObject({ version: Version }),
+  answers: { 204: z.undefined() },
+});
+
+export const deviceRoutes = [describeDevice, rotateDevice, unpairDevice, createDeviceToken] as const;

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Time } from '../common/values.ts';
-import { ComputerName } from './computers.ts';
+import { ComputerName, Version } from './computers.ts';
 
 const area = 'link';
 const errors = 'plain' as const;
@@ -48,7 +48,7 @@ export const beginPairing = defineRoute({
   scope: null,
   owner: { none: 'nothing is owned before a person approves' },
   bodyLimit: 4096,
-  body: z.strictObject({ computerId: ComputerId, name: ComputerName, version: z.string().min(1).max(60) }),
+  body: z.strictObject({ computerId: ComputerId, name: ComputerName, version: Version }),
   answers: {
     201: z.strictObject({
       deviceCode: z.string().meta({ description: 'Secret: whoever has it gets the computer’s token.' }),
