@@ -112,7 +112,7 @@ export function createComputers(deps: ComputersDeps): Computers {
   }
 
   async function revoke(id: string, reason: string): Promise<boolean> {
-    // The keys first: what is cut below would dial in again at once.
+    // The keys first, as when it is paired anew.
     const ended = await store.write((tx) => revokeComputerRow(tx, id, clock.now()));
     await end(id, reason);
     return ended;
@@ -138,8 +138,11 @@ export function createComputers(deps: ComputersDeps): Computers {
       return row === null || row.revokedAt !== null ? null : row.userId;
     },
     async admit(computer) {
-      await end(computer.id, 'It is paired anew.');
-      return put(computer, false);
+      const before = await read(computer.id);
+      const cloudId = await put(computer, false);
+      // After its keys are gone: what is cut would dial in again at once.
+      if (before !== null) await end(computer.id, 'It was paired anew.');
+      return cloudId;
     },
     async know(computer) {
       const row = await read(computer.id);

@@ -6,6 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import { exportJWK, generateKeyPair, importJWK, type JWK, jwtVerify, SignJWT } from 'jose';
 import { AppError } from '../../contracts/common/errors.ts';
+import type { Scope } from '../../contracts/common/route.ts';
 import { TicketKey } from '../../contracts/link/pairings.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import { bearerOf } from '../../kit/http/principals.ts';
@@ -41,7 +42,10 @@ export interface Tickets {
 }
 
 const deviceTokenType = 'device-access+jwt';
-const deviceRoutes = '/api/v1/computers/';
+/** Of the routes below, those of peers alone take a device; they ask for these. */
+const deviceScopes: ReadonlySet<Scope> = new Set(['agents:read', 'bots:act']);
+/** The list itself, so that a computer can be named by its name, and what leads to one. */
+const deviceRoutes = '/api/v1/computers';
 
 export async function createTickets(deps: TicketsDeps): Promise<Tickets> {
   const { clock, ids, issuer } = deps;
@@ -86,7 +90,7 @@ export async function createTickets(deps: TicketsDeps): Promise<Tickets> {
           const computerId = String(payload.computer);
           const userId = payload.sub ?? '';
           if ((await paired(computerId)) !== userId) throw new Error('The computer is not paired any more.');
-          return { kind: 'device', userId, scopes: new Set(), via: 'device-token', computerId };
+          return { kind: 'device', userId, scopes: deviceScopes, via: 'device-token', computerId };
         } catch (cause) {
           throw new AppError('refused', 'The device token is not valid here.', 'Ask for a new one.', {
             status: 401,
