@@ -107,8 +107,8 @@ export const PeerSendRequest = z
     to: Address,
     text: z.string().min(1).max(100_000),
     queue: z.boolean().optional(),
-    from: z.string().min(1).max(140).optional().meta({
-      description: '(+) Who sends, as the bot reads it: an address on the caller’s computer. Default: the owner.',
+    from: Address.optional().meta({
+      description: '(+) The bot on the caller’s computer that sends. Default: the owner.',
     }),
   })
   .meta({ id: 'PeerSendRequest' });
@@ -125,8 +125,8 @@ export const PeerSendResult = z
   .meta({ id: 'PeerSendResult' });
 export type PeerSendResult = z.infer<typeof PeerSendResult>;
 
-/** Beside `error` where a send ended without proof: 504 unconfirmed, 502 failed. Without it nothing was typed. */
-export const PeerSendFailure = z.object({ state: z.enum(['unconfirmed', 'failed']) });
+/** Beside `error` where a send ended without proof: 504 unconfirmed or best_effort, 502 failed. Without it nothing was typed. */
+export const PeerSendFailure = z.object({ state: z.enum(['unconfirmed', 'best_effort', 'failed']) });
 
 export const peerSend = defineRoute({
   ...doors,

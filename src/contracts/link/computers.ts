@@ -38,7 +38,8 @@ export const listComputers = defineRoute({
   summary: 'The caller’s computers, the default first, then by name',
   method: 'GET',
   path: base,
-  auth: ['owner', 'user', 'key'],
+  // Its own computers' names, by a device access token: how `teams up --on <name>` finds one.
+  auth: ['owner', 'user', 'key', 'device'],
   scope: 'agents:read',
   owner: 'collection',
   answers: { 200: z.strictObject({ computers: z.array(Computer) }) },

@@ -26,6 +26,8 @@ export interface Principal {
   readonly sessionId?: string;
   /** For `device`: the computer that signed. */
   readonly computerId?: string;
+  /** When a credential that is checked once ends, milliseconds since the epoch: what stays open must end with it. */
+  readonly expiresAt?: number;
 }
 
 /**

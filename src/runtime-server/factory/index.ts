@@ -18,9 +18,10 @@ import { examine } from './doctor.ts';
 import { createDrain } from './drain.ts';
 import { composeHosted } from './hosted/compose.ts';
 import { hostedMigrations } from './hosted/index.ts';
-import { kindOf, type Member } from './member.ts';
+import { kindOf } from './member.ts';
 import { factoryMigrations as agentMigrations } from './migrations.ts';
 import { laneOf, toDelivery } from './model.ts';
+import { createPeers, peerMigrations } from './peers/index.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { orchestrationRoutes } from './routes/orchestration.ts';
@@ -34,6 +35,7 @@ import { readThread, threadConcerns } from './store/threads.ts';
 import { createTeamFolder } from './team-file/folder.ts';
 import { createTeamService } from './team-service.ts';
 import { createThreadService } from './thread-service.ts';
+import { createTokenEnds } from './token-ends.ts';
 import { whyRoutes } from './why/index.ts';
 import { createWorkEngine } from './work-engine/index.ts';
 import { workEngineMigrations } from './work-engine/migrations.ts';
@@ -43,7 +45,8 @@ import { shippedTemplates } from './workflows/shipped.ts';
 import { readTemplate } from './workflows/template/read.ts';
 import { createWorkforce } from './workflows/workforce.ts';
 import { createGit } from './worktrees/git.ts';
-import { createWorktrees, type WorktreeBot } from './worktrees/index.ts';
+import { createWorktrees } from './worktrees/index.ts';
+import { worktreeBot } from './worktrees/worktree-bot.ts';
 
 export { createBotMemory } from './bot-memory.ts';
 export type { BotTokens, DoctorCheck, FactoryDeps, FactoryLog, LaneWorker, OpenLanes } from './deps.ts';
@@ -52,7 +55,9 @@ export const factoryMigrations = [
   ...workflowMigrations,
   ...workEngineMigrations,
   ...hostedMigrations,
+  ...peerMigrations,
 ];
+export { createTicketAuthenticator, type TicketFacts } from './peers/index.ts';
 export { type PreparedWorkspace, prepareWorkspace, type WorkspaceOptions } from './prepare-workspace.ts';
 
 /** Who hands nodes to bots, as the bot reads it. */
@@ -62,6 +67,8 @@ const deliveriesOfPage = 200;
 
 export interface Factory {
   readonly routes: readonly BoundRoute[];
+  /** For whoever comes with a peer ticket, and for nobody else. */
+  readonly peerRoutes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   /** Takes up what an earlier run left: agents, live panes, queued sends, team files. Before it, routes answer from nothing. */
   start(): Promise<void>;
@@ -81,7 +88,12 @@ export function createFactory(deps: FactoryDeps): Factory {
     workOf: (address) => workflows.workOf(address),
     attachHosted: (spec) => hosted.attach(spec),
   });
-  const deliverer = createDeliverer({ store, ledger, panes, clock, registry });
+  /** Queues and hooks name a bot by its id, whoever brought it. */
+  const everyBot = {
+    find: (agentId: string) => registry.find(agentId) ?? peers.find(agentId),
+    bot: (agentId: string) => registry.bot(agentId) ?? peers.bot(agentId),
+  };
+  const deliverer = createDeliverer({ store, ledger, panes, clock, registry: everyBot });
   const lanes = deps.openLanes(deliverer);
   const sends = createSendService({
     store,
@@ -120,18 +132,9 @@ export function createFactory(deps: FactoryDeps): Factory {
   });
   const sizes = createSizeOwners();
   const offGate = registry.onGate((agentId) => lanes.wake(laneOf(agentId)));
-  /** Agents whose pane lives: a bot's token dies with its pane. */
-  const live = new Set<string>();
-  const offState = registry.onState(({ agentId, pane }) => {
-    if (pane !== null) live.add(agentId);
-    else if (live.delete(agentId)) {
-      // What waits for it says so at once.
-      lanes.wake(laneOf(agentId));
-      Promise.resolve(deps.botTokens.revoke(agentId)).catch((error: unknown) => {
-        log.warn('The token of a stopped bot could not be voided.', { agentId, error: String(error) });
-      });
-    }
-  });
+  const followTokens = createTokenEnds({ tokens: deps.botTokens, wake: (id) => lanes.wake(laneOf(id)), log });
+  const offState = followTokens(registry);
+  const peers = createPeers({ ...deps, deliverer, lanes, sizes, followTokens });
 
   const tell = async (to: string, text: string, more: Partial<SendRequest>): Promise<Delivery> => {
     // A plain shell would run what it is told in words: the person at it reads them as comments.
@@ -189,7 +192,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     },
   });
 
-  const routes = [
+  const routes = peers.doors.open([
     ...workflows.routes,
     ...workEngine.routes,
     ...gateRoutes({
@@ -222,12 +225,12 @@ export function createFactory(deps: FactoryDeps): Factory {
       }),
       examine: () => examine({ ...deps, models: deps.hosted.models, hostChecks: deps.hostChecks ?? (() => []) }),
     }),
-  ];
+  ]);
   const missing = factoryRoutes.filter((route) => !routes.some((bound) => bound.route.op === route.op));
   if (missing.length > 0) throw new Error(`Routes without a handler: ${missing.map((route) => route.op).join(', ')}.`);
 
   const mine = (principal: Principal) => principal.userId === deps.ownerId;
-  const owners: OwnerLookups = {
+  const owners: OwnerLookups = peers.doors.owners({
     ...Object.fromEntries(
       Object.entries({ ...workflows.owners, ...workEngine.owners }).map(([noun, owns]): [string, OwnerLookup] => [
         noun,
@@ -241,16 +244,18 @@ export function createFactory(deps: FactoryDeps): Factory {
       store.read((tx) =>
         principal.agentId === undefined ? readThread(tx, id) !== null : threadConcerns(tx, id, principal.agentId),
       ),
-  };
+  });
 
   const livePanes = () => panes.list().filter((pane) => pane.alive);
   return {
     routes,
+    peerRoutes: peers.routes,
     owners,
     async start() {
       await hosted.recover();
       await registry.start();
       await teams.start();
+      await peers.start();
       await lanes.start();
       await workflows.start();
       await hosted.tellInterrupted();
@@ -259,6 +264,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     async stopAll() {
       const names = new Set(registry.members().map((member) => member.team));
       await Promise.all([...names].map((name) => teams.down(name, { actor: deps.ownerId, surface: 'engine' })));
+      await peers.stopAll();
       await Promise.all(livePanes().map((pane) => panes.kill(pane.id)));
     },
     async close() {
@@ -267,6 +273,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       await hosted.close();
       offGate();
       teams.close();
+      peers.close();
       await lanes.close();
       registry.close();
       offState();
@@ -279,14 +286,6 @@ function namedAgent(registry: Registry, name: string): Agent | null {
   const named = registry.members().filter((member) => member.slug === name);
   const member = registry.find(name) ?? (named.length === 1 ? named[0] : undefined);
   return member === undefined ? null : registry.show(member);
-}
-
-/** A bot as its worktree sees it: anything between two turns may be changed under it, nothing else. */
-function worktreeBot(member: Member | null): WorktreeBot | null {
-  if (member === null) return null;
-  const { id, address, team, slug, definition } = member;
-  const still = ['offline', 'idle', 'done', 'failed', 'blocked'].includes(member.shown.state);
-  return { id, address, team, slug, cwd: definition?.worktree === true ? definition.cwd : null, busy: !still };
 }
 
 /** Whether a team file lets one of its bots direct another. */

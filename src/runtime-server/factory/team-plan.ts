@@ -32,6 +32,8 @@ export interface PlanFacts {
   readonly members: readonly Member[];
   readonly found: readonly FoundHarness[];
   readonly computerId: string;
+  /** Bots that were asked for; absent: all of them. */
+  readonly only?: ReadonlySet<string> | undefined;
 }
 
 export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
@@ -41,6 +43,10 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
   for (const bot of team.bots) {
     const address = addressOf(bot.slug, team.name);
     const live = facts.members.find((member) => member.slug === bot.slug && member.live);
+    if (facts.only?.has(bot.slug) === false) {
+      steps.push({ action: 'skip', agent: address, reason: 'it was not asked for' });
+      continue;
+    }
     if (live?.hosted === true) steps.push({ action: 'bind', agent: address, reason: 'it runs already' });
     else if (live !== undefined) steps.push(bindStep(live, bot, facts.computerId));
     else if (bot.binding.type === 'hosted') {
@@ -121,8 +127,13 @@ export function specOf(agentId: string, team: ResolvedTeam, start: Start, cwd: s
 }
 
 /** One error that names every bot that cannot be started, and what mends it. */
-export function hindered(team: string, hindrances: readonly Hindrance[]): AppError {
-  const facts = hindrances.map(({ address, fact }) => `${address}: ${fact.replace(/\.$/, '')}`).join('; ');
-  const actions = [...new Set(hindrances.map(({ action }) => action))].join(' ');
-  return new AppError('usage', `Team ${team} cannot start, and nothing was started. ${facts}.`, actions);
+export class TeamHindered extends AppError {
+  readonly hindrances: readonly Hindrance[];
+
+  constructor(team: string, hindrances: readonly Hindrance[]) {
+    const facts = hindrances.map(({ address, fact }) => `${address}: ${fact.replace(/\.$/, '')}`).join('; ');
+    const actions = [...new Set(hindrances.map(({ action }) => action))].join(' ');
+    super('usage', `Team ${team} cannot start, and nothing was started. ${facts}.`, actions);
+    this.hindrances = hindrances;
+  }
 }

@@ -23,7 +23,7 @@ import type { Member, Registry } from './registry.ts';
 import { readTeams, saveTeamFile, saveTeamUp, type TeamRecord } from './store/teams.ts';
 import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
 import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
-import { type Hindrance, hindered, notPaired, planUp, type Start, specOf } from './team-plan.ts';
+import { type Hindrance, notPaired, planUp, type Start, specOf, TeamHindered } from './team-plan.ts';
 import type { BotSecrets } from './work-engine/index.ts';
 import type { Worktrees } from './worktrees/index.ts';
 
@@ -31,6 +31,8 @@ export interface UpRequest {
   readonly preset?: string | undefined;
   readonly on?: string | undefined;
   readonly dryRun?: boolean | undefined;
+  /** Only these bots; default all. */
+  readonly only?: ReadonlySet<string> | undefined;
 }
 
 export interface TeamService {
@@ -189,7 +191,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
         hindrances.push({ address, fact: error.fact, action: error.action });
       }
     }
-    if (hindrances.length > 0) throw hindered(team.name, hindrances);
+    if (hindrances.length > 0) throw new TeamHindered(team.name, hindrances);
     return prepared;
   };
   const openDoors = (agentId: string, scratch: string | null): Promise<BotDoors> | BotDoors =>
@@ -237,8 +239,9 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       }
       const team = resolveTeam(file, request.preset ?? presetOf(file), around);
       const found = await deps.harnesses.found();
-      const plan = planUp(team, { members: registry.members(name), found, computerId: deps.computerId });
-      if (plan.hindrances.length > 0) throw hindered(name, plan.hindrances);
+      const facts = { members: registry.members(name), found, computerId: deps.computerId, only: request.only };
+      const plan = planUp(team, facts);
+      if (plan.hindrances.length > 0) throw new TeamHindered(name, plan.hindrances);
       const steps = [...plan.steps];
       if (request.dryRun === true) {
         await withScratch((scratch) => prepareAll(team, plan.starts, scratch));

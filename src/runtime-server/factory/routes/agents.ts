@@ -15,11 +15,12 @@ import {
   listAgents,
 } from '../../../contracts/factory/routes.ts';
 import { iso } from '../../../kit/clock/clock.ts';
-import { type BoundRoute, bind, type Principal, type SseSink } from '../../../kit/http/types.ts';
+import { type BoundRoute, bind, type Principal } from '../../../kit/http/types.ts';
 import type { PaneEngine } from '../../panes/pane-engine.ts';
 import { kindOf, paneOf } from '../member.ts';
+import { streamScreens } from '../pane-stream.ts';
 import { type Conversations, readConversation, readTranscript } from '../pane-transcript.ts';
-import { refuseUnreadable, unreadable } from '../readable.ts';
+import { refuseUnreadable } from '../readable.ts';
 import type { Member, Registry } from '../registry.ts';
 import type { SizeOwners } from '../size-owners.ts';
 
@@ -128,38 +129,6 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
       return { body: await bot.hook(params.event, body, signal) };
     }),
   ];
-}
-
-/** Screens until the viewer leaves, the pane closes or cannot be read; the last two end with one `gone`. */
-function streamScreens(panes: PaneEngine, pane: string, sink: SseSink): Promise<void> {
-  return new Promise((resolve) => {
-    let over = false;
-    const end = () => {
-      over = true;
-      stop();
-      unlisten();
-      resolve();
-    };
-    const gone = (reason: string) => {
-      if (over) return;
-      sink.send({ event: 'gone', data: { reason } });
-      end();
-      sink.close();
-    };
-    const unlisten = panes.listen({ onEngine: () => tellUnreadable() });
-    const stop = panes.watch(pane, {
-      async onScreen(screen) {
-        if (!over && !sink.send({ event: 'screen', data: screen })) await sink.drained();
-      },
-      onGone: gone,
-    });
-    const tellUnreadable = () => {
-      const why = unreadable(panes);
-      if (why !== null) gone(why);
-    };
-    if (sink.signal.aborted) end();
-    else sink.signal.addEventListener('abort', end, { once: true });
-  });
 }
 
 /** Who looks at a pane: one browser, or one kind of program of the owner. */

@@ -1,0 +1,77 @@
+/**
+ * Bots that other computers of a person brought here (interface.md C "Peer routes"; gaps.md C). Owns the composition of its parts;
+ * the factory gives it what its own bots run on.
+ */
+
+import type { BoundRoute } from '../../../kit/http/types.ts';
+import { runProcess } from '../../../kit/process/run-process.ts';
+import type { Deliverer } from '../deliverer.ts';
+import type { FactoryDeps } from '../deps.ts';
+import type { HarnessBot } from '../harness/harness.ts';
+import type { Member } from '../member.ts';
+import type { Registry } from '../registry.ts';
+import type { SizeOwners } from '../size-owners.ts';
+import { createBring } from './bring.ts';
+import { type ClonesDeps, createClones } from './clone.ts';
+import { createCrews } from './crews.ts';
+import { createGuestDoors, type GuestDoors } from './guest-doors.ts';
+import { peerRoutes } from './routes.ts';
+
+export { createTicketAuthenticator, type TicketFacts } from './authenticator.ts';
+export { peerMigrations } from './store.ts';
+
+export interface PeersDeps extends FactoryDeps {
+  readonly deliverer: Deliverer;
+  readonly lanes: ReturnType<FactoryDeps['openLanes']>;
+  readonly sizes: SizeOwners;
+  readonly followTokens: (registry: Registry) => () => void;
+  /** How git is run for clones; by default as any child. */
+  readonly runGit?: ClonesDeps['run'] | undefined;
+}
+
+export interface Peers {
+  /** Behind tickets, on the peer port and the link's door `peer`. */
+  readonly routes: readonly BoundRoute[];
+  readonly doors: GuestDoors;
+  /** A guest by its agent id; never by an address: that of a bot of this computer may be the same. */
+  find(agentId: string): Member | null;
+  bot(agentId: string): HarnessBot | null;
+  start(): Promise<void>;
+  stopAll(): Promise<void>;
+  close(): void;
+}
+
+export function createPeers(deps: PeersDeps): Peers {
+  const crews = createCrews(deps);
+  const mark = () => deps.ids.next('new').toLowerCase();
+  const clones = createClones({ run: deps.runGit ?? runProcess, timers: deps.timers, env: deps.env, mark });
+  const bring = createBring({ ...deps, crews, clones, mark });
+  const offMoved = deps.deliverer.onMoved(({ agentId }) => {
+    const crew = agentId === null ? null : crews.ofAgent(agentId);
+    if (crew !== null) crews.touch(crew.user);
+  });
+  return {
+    routes: peerRoutes({
+      ...deps,
+      crews,
+      bring: async (user, name, request, by) => {
+        try {
+          return await bring(user, name, request, by);
+        } finally {
+          crews.touch(user);
+        }
+      },
+      tokens: deps.botTokens,
+      engineId: deps.ledger.engineId,
+    }),
+    doors: createGuestDoors({ ...deps, crews }),
+    find: (agentId) => crews.ofAgent(agentId)?.registry.find(agentId) ?? null,
+    bot: (agentId) => crews.ofAgent(agentId)?.registry.bot(agentId) ?? null,
+    start: () => crews.start(),
+    stopAll: () => crews.stopAll(),
+    close() {
+      offMoved();
+      crews.close();
+    },
+  };
+}
