@@ -22,14 +22,18 @@ export const forwardEvents = defineRoute({
   auth: ['device'],
   scope: null,
   owner: { none: 'the events are of whoever the computer belongs to' },
-  body: z.strictObject({ events: z.array(ForwardedEvent).min(1).max(100) }),
+  // Each is checked by itself (`ForwardedEvent`): one that is no event must not hold up the others.
+  body: z.strictObject({ events: z.array(z.unknown()).min(1).max(100) }).meta({
+    description: 'Each {id, type, at, data}.',
+  }),
   answers: {
     200: z.strictObject({
       accepted: z.number().int().meta({ description: 'Kept just now; what was known already is not counted.' }),
       refused: z.array(
         z.strictObject({
-          id: z.string(),
-          error: z.enum(['unknown_event', 'bad_payload', 'bad_time']),
+          index: z.number().int().meta({ description: 'Its place in the request, from 0.' }),
+          id: z.string().nullable(),
+          error: z.enum(['bad_event', 'unknown_event', 'bad_payload']),
           message: z.string(),
         }),
       ),
