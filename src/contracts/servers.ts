@@ -1,11 +1,14 @@
 /** Which server serves which table: the one list behind OpenAPI and the walk over every route. */
 import { approvalRoutes, heldApprovalRoutes } from './approvals/routes.ts';
 import type { Route } from './common/route.ts';
+import { eventRoutes } from './events/routes.ts';
 import { peerRoutes } from './factory/peer-routes.ts';
 import { factoryRoutes } from './factory/routes.ts';
 import { deliverTrigger, postTrigger } from './factory/work-engine/trigger-events.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { linkRoutes } from './link/routes.ts';
+import { notificationRoutes } from './notifications/routes.ts';
+import { usageRoutes } from './usage/routes.ts';
 
 export interface ServerTable {
   readonly name: 'cloud' | 'engine' | 'peer';
@@ -19,7 +22,16 @@ export const serverTables: readonly ServerTable[] = [
     name: 'cloud',
     url: 'http://127.0.0.1:3010',
     description: 'Cloud API and web interface. Factory routes are passed on to the engine.',
-    routes: [...identityRoutes, ...linkRoutes, ...approvalRoutes, ...factoryRoutes, postTrigger],
+    routes: [
+      ...identityRoutes,
+      ...linkRoutes,
+      ...approvalRoutes,
+      ...eventRoutes,
+      ...notificationRoutes,
+      ...usageRoutes,
+      ...factoryRoutes,
+      postTrigger,
+    ],
   },
   {
     name: 'engine',

@@ -4,16 +4,11 @@
  */
 import { readFileSync } from 'node:fs';
 import ipaddr from 'ipaddr.js';
+import type { OidcSettings } from '../cloud-api/identity/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import type { Address } from '../kit/http/server.ts';
 import { dataFolder } from './places.ts';
-
-export interface OidcSettings {
-  readonly issuer: string;
-  readonly clientId: string;
-  /** null: a public client, by PKCE alone. */
-  readonly clientSecret: string | null;
-}
+import { type PushSettings, readPushSettings } from './push-settings.ts';
 
 export interface CloudSettings {
   readonly home: string;
@@ -22,6 +17,7 @@ export interface CloudSettings {
   readonly listen: Address;
   readonly oidc: OidcSettings;
   readonly trustedProxies: readonly string[];
+  readonly push: PushSettings;
 }
 
 const names = {
@@ -70,6 +66,7 @@ export function readCloudSettings(
       .split(',')
       .map((text) => text.trim())
       .filter((text) => text !== ''),
+    push: readPushSettings(env),
   };
 }
 

@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import express from 'express';
 import { approvalMigrations, createApprovals } from '../cloud-api/approvals/index.ts';
+import { createEvents, eventMigrations } from '../cloud-api/events/index.ts';
 import { createFactoryProxy } from '../cloud-api/factory/index.ts';
 import { createIdentity, identityMigrations } from '../cloud-api/identity/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
@@ -15,8 +16,10 @@ import { createLinkArea, type LinkAreaDeps } from '../cloud-api/link/index.ts';
 import type { Link } from '../cloud-api/link/link.ts';
 import { linkMigrations } from '../cloud-api/link/migrations.ts';
 import { createTickets } from '../cloud-api/link/tickets.ts';
+import { notificationMigrations } from '../cloud-api/notifications/index.ts';
 import { createPages } from '../cloud-api/pages/index.ts';
 import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
+import { createUsage, usageMigrations } from '../cloud-api/usage/index.ts';
 import { claimedShape } from '../contracts/common/areas.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import type { Route } from '../contracts/common/route.ts';
@@ -40,7 +43,9 @@ import type { Store } from '../kit/store/store.ts';
 import { createClosing } from './closing.ts';
 import type { OpenDoor, UpgradeListener } from './doors.ts';
 import { stopReason } from './engine-server.ts';
+import { composeNotifications } from './notifications.ts';
 import { packageRoot, packageVersion } from './places.ts';
+import { type PushSettings, usualPushSettings } from './push-settings.ts';
 
 /** One person, whose runtime lives in the same process and needs no pairing. */
 export interface EmbeddedMode {
@@ -94,6 +99,8 @@ export interface CloudOptions {
   readonly rendererFolder?: string;
   readonly limits?: DispatcherOptions['limits'];
   readonly answers?: DispatcherOptions['answers'];
+  /** Default: keys of its own, public addresses alone. */
+  readonly push?: PushSettings;
 }
 
 export interface Cloud {
@@ -137,6 +144,9 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...signingMigrations,
         ...linkMigrations,
         ...approvalMigrations,
+        ...eventMigrations,
+        ...notificationMigrations,
+        ...usageMigrations,
       ],
       clock,
     });
@@ -197,10 +207,12 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     }
     const runtimes = createRuntimeCalls({ link, devices, clock });
     closing.add('calls to computers', () => runtimes.close());
+    const events = createEvents({ store, clock, ids });
     const approvals = createApprovals({
       store,
       clock,
       log,
+      events: events.backbone,
       call: (computerId, request) => runtimes.call(computerId, request),
       openLanes: (send) =>
         createLanes({
@@ -213,6 +225,20 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         }),
     });
     closing.add('approvals', () => approvals.close());
+    const notifications = await composeNotifications({
+      store,
+      clock,
+      ids,
+      log,
+      masterKey: options.masterKey,
+      push: options.push ?? usualPushSettings,
+      origin,
+      events: events.backbone,
+      approvals: approvals.service,
+      computers: (userId) => computers.computers.list(userId),
+    });
+    closing.add('notifications', () => notifications.close());
+    const usage = createUsage({ store, clock, events: events.backbone });
     const triggers = createTriggerDoor({
       store,
       clock,
@@ -237,7 +263,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       approvals: approvals.service,
     });
     closing.add('link', () => proxy.close());
-    const areas: readonly Area[] = [identity, computers, approvals, proxy, triggers];
+    const areas: readonly Area[] = [identity, computers, approvals, events, notifications, usage, proxy, triggers];
     const door: Door =
       mode.kind === 'embedded'
         ? { kind: 'tcp', origins: 'own' }
@@ -274,6 +300,8 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       },
       upgrade === undefined ? undefined : upgradeAt(linkPath, createGuard(door), upgrade),
     );
+    await events.start();
+    await notifications.start();
     await approvals.start();
     await triggers.start();
     closing.add('web requests', async () => {

@@ -14,6 +14,7 @@ import { createCloud } from './cloud.ts';
 import { openDataFolder } from './data-folder.ts';
 import { openPort } from './doors.ts';
 import { placesIn } from './places.ts';
+import { readPushSettings } from './push-settings.ts';
 import { createRuntime } from './runtime.ts';
 import type { Settings } from './settings.ts';
 import { userName } from './user-name.ts';
@@ -103,6 +104,7 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
       door,
       openLink: () => ({ link: runtime.link, close() {} }),
       masterKey: folder.masterKey,
+      internalToken: folder.internalToken,
       mode: {
         kind: 'embedded',
         ownerToken: folder.ownerToken,
@@ -117,6 +119,7 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
       rendererFolder: options.rendererFolder,
       limits,
       answers: options.answers,
+      push: readPushSettings(env),
     });
     closing.add('cloud', () => cloud.close());
     closing.add('streams', () => runtime.endStreams());

@@ -65,6 +65,7 @@ export async function startHeadless(options: HeadlessOptions): Promise<Headless>
       log,
       gantry,
       rendererFolder: options.rendererFolder,
+      push: settings.push,
       limits: options.limits,
       answers: options.answers,
     });

@@ -62,6 +62,8 @@ export interface Admitted {
 export interface Computers extends ComputerLookup {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
+  /** The default first, then by name. */
+  list(userId: string): Promise<contract.Computer[]>;
   /** Whose it is; null: nobody's, or revoked. */
   ownerOf(computerId: string): Promise<string | null>;
   /** Pairs it, anew if it was: what it had before is over. Answers the cloud's id for it. */
@@ -127,8 +129,16 @@ export function createComputers(deps: ComputersDeps): Computers {
     });
   }
 
+  async function list(userId: string): Promise<contract.Computer[]> {
+    const rows = await store.read((tx) => computersOf(tx, userId));
+    const [first] = rows;
+    const computers = rows.map((row) => shown(row, row === first));
+    return computers.sort((a, b) => Number(b.default) - Number(a.default) || a.name.localeCompare(b.name));
+  }
+
   return {
     revoke,
+    list,
     async resolve(userId, named) {
       if (named !== null) return (await store.read((tx) => findComputer(tx, userId, named)))?.id ?? null;
       return (await store.read((tx) => computersOf(tx, userId)))[0]?.id ?? null;
@@ -166,13 +176,7 @@ export function createComputers(deps: ComputersDeps): Computers {
       computer: async ({ userId }, id) => (await store.read((tx) => findComputer(tx, userId, id))) !== null,
     },
     routes: [
-      bind(contract.listComputers, async ({ principal }) => {
-        const rows = await store.read((tx) => computersOf(tx, principal.userId));
-        const [first] = rows;
-        const computers = rows.map((row) => shown(row, row === first));
-        computers.sort((a, b) => Number(b.default) - Number(a.default) || a.name.localeCompare(b.name));
-        return { body: { computers } };
-      }),
+      bind(contract.listComputers, async ({ principal }) => ({ body: { computers: await list(principal.userId) } })),
       bind(contract.updateComputer, async ({ principal: { userId }, params, body }) => {
         const { id } = await mine(userId, params.id);
         const rows = await store.write((tx) => {

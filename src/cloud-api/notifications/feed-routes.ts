@@ -1,15 +1,14 @@
 /** The doors of the list in the app, and of what can reach the person now. */
 import { getReach, listNotifications, readNotifications } from '../../contracts/notifications/routes.ts';
-import { iso } from '../../kit/clock/clock.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { DeviceStore } from './devices.ts';
 import type { Feed } from './feed.ts';
 
-/** The person's computers: whether each is linked, and since when (milliseconds since the epoch). */
+/** The person's computers, and since when each is linked or away. */
 export type ComputerReach = (
   userId: string,
 ) => Promise<
-  readonly { readonly id: string; readonly name: string; readonly linked: boolean; readonly since: number }[]
+  readonly { readonly id: string; readonly name: string; readonly state: 'linked' | 'away'; readonly since: string }[]
 >;
 
 export interface FeedRoutesDeps {
@@ -33,7 +32,7 @@ export function feedRoutes({ feed, devices, computers, pushConfigured, sinkWorks
     bind(getReach, async ({ principal: { userId } }) => {
       const all = await devices.list(userId);
       const reachable = all.filter(({ lastOutcome }) => lastOutcome === null || lastOutcome === 'sent');
-      const away = (await computers(userId)).filter(({ linked }) => !linked);
+      const away = (await computers(userId)).filter(({ state }) => state === 'away');
       return {
         body: {
           pushConfigured,
@@ -41,7 +40,7 @@ export function feedRoutes({ feed, devices, computers, pushConfigured, sinkWorks
           devices: all.length,
           reachable: reachable.length,
           lastOutcome: await feed.latest(userId),
-          away: away.map(({ id, name, since }) => ({ id, name, since: iso(since) })),
+          away: away.map(({ id, name, since }) => ({ id, name, since })),
         },
       };
     }),
