@@ -1,0 +1,119 @@
+/**
+ * A real OpenID provider on this machine, on which everybody signs in with any password, and a person without a browser who
+ * does. Its development pages ask for a name and then for consent, as any provider does.
+ */
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Provider } from 'oidc-provider';
+
+export interface OidcProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  close(): Promise<void>;
+}
+
+export interface OidcProviderOptions {
+  /** Where it listens; default any free port of 127.0.0.1. */
+  readonly host?: string;
+  readonly port?: number;
+  /** How everybody calls it, where that is not where it listens. */
+  readonly issuer?: string;
+  /** Clouds that people come from and go back to. */
+  readonly origins: readonly string[];
+}
+
+export async function startOidcProvider(options: OidcProviderOptions): Promise<OidcProvider> {
+  let listener: RequestListener = (_request, response) => response.writeHead(503).end();
+  const server = createServer((request, response) => listener(request, response));
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, options.host ?? '127.0.0.1', resolve));
+  const issuer = options.issuer ?? `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = { clientId: 'gantry', clientSecret: 'a secret between the two' };
+  listener = quietly(
+    () =>
+      new Provider(issuer, {
+        clients: [
+          {
+            client_id: client.clientId,
+            client_secret: client.clientSecret,
+            redirect_uris: options.origins.map((origin) => `${origin}/login/callback`),
+          },
+        ],
+        claims: { openid: ['sub'], profile: ['name'], email: ['email'] },
+        findAccount: (_context, id) => ({
+          accountId: id,
+          claims: () => ({ sub: id, name: `${id[0]?.toUpperCase()}${id.slice(1)}`, email: `${id}@example.com` }),
+        }),
+        cookies: { keys: ['for tests'] },
+        ttl: { Session: 3600, Grant: 3600, Interaction: 600, IdToken: 600, AccessToken: 600 },
+      }),
+  ).callback();
+  return {
+    issuer,
+    ...client,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** It warns of its development pages, which are what is wanted here. */
+function quietly<T>(make: () => T): T {
+  const { warn, info } = console;
+  console.warn = () => {};
+  console.info = () => {};
+  try {
+    return make();
+  } finally {
+    Object.assign(console, { warn, info });
+  }
+}
+
+/** Signs in at a cloud through its provider, as a browser does; answers the cookies for the cloud. */
+export async function signInAs(name: string, cloud: string): Promise<string> {
+  // Ports do not part cookies: one jar serves both where they share a host.
+  const jar = new Map<string, Map<string, string>>();
+  const cookiesOf = (url: string) => {
+    const { hostname } = new URL(url);
+    const cookies = jar.get(hostname) ?? new Map<string, string>();
+    jar.set(hostname, cookies);
+    return cookies;
+  };
+  const text = (url: string) => [...cookiesOf(url)].map(([key, value]) => `${key}=${value}`).join('; ');
+
+  async function ask(url: string, form?: Record<string, string>): Promise<Response> {
+    const response = await fetch(url, {
+      method: form === undefined ? 'GET' : 'POST',
+      redirect: 'manual',
+      headers: { cookie: text(url) },
+      ...(form === undefined ? {} : { body: new URLSearchParams(form) }),
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [pair = ''] = line.split(';');
+      const at = pair.indexOf('=');
+      if (/max-age=0|expires=thu, 01 jan 1970/i.test(line)) cookiesOf(url).delete(pair.slice(0, at));
+      else cookiesOf(url).set(pair.slice(0, at), pair.slice(at + 1));
+    }
+    return response;
+  }
+
+  let url = `${cloud}/login?next=/`;
+  let response = await ask(url);
+  for (let step = 0; step < 20; step += 1) {
+    const to = response.headers.get('location');
+    if (to !== null) {
+      url = new URL(to, url).href;
+      if (url === `${cloud}/`) return text(cloud);
+      response = await ask(url);
+      continue;
+    }
+    const page = await response.text();
+    const action = /action="([^"]+)"/.exec(page)?.[1];
+    const prompt = /name="prompt" value="(\w+)"/.exec(page)?.[1];
+    if (action === undefined || prompt === undefined) throw new Error(`${response.status} at ${url}: ${page}`);
+    url = new URL(action, url).href;
+    response = await ask(url, { prompt, login: name, password: 'any' });
+  }
+  throw new Error(`no end of redirects at ${url}`);
+}
