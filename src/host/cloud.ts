@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import express from 'express';
 import { approvalMigrations, createApprovals } from '../cloud-api/approvals/index.ts';
 import { createEvents, eventMigrations } from '../cloud-api/events/index.ts';
-import { createFactoryProxy } from '../cloud-api/factory/index.ts';
+import { type ComputerLookup, createFactoryProxy } from '../cloud-api/factory/index.ts';
 import { createIdentity, identityMigrations } from '../cloud-api/identity/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
 import { createDevices, type Devices } from '../cloud-api/link/devices.ts';
@@ -23,8 +23,10 @@ import { createUsage, usageMigrations } from '../cloud-api/usage/index.ts';
 import { claimedShape } from '../contracts/common/areas.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import type { Route } from '../contracts/common/route.ts';
+import { linkPath } from '../contracts/link/dial-in.ts';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
 import type { Clock } from '../kit/clock/clock.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
 import { createDispatcher, type DispatcherOptions, type HttpLog } from '../kit/http/dispatcher.ts';
 import { createGuard, type Door, type Guard } from '../kit/http/guard.ts';
@@ -119,8 +121,6 @@ const answerBackoffMs = [200, 500, 1000, 1000, 2000, 5000, 10_000, 30_000];
 
 /** Codes that one address may ask for. */
 const pairingsAMinute = 20;
-/** Where computers dial in. */
-const linkPath = '/api/v1/link';
 
 /** What each area gives to the one dispatcher. */
 interface Area {
@@ -258,8 +258,9 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     closing.add('triggers', () => triggers.close());
     const proxy = createFactoryProxy({
       link,
-      computerId: local?.computer.id ?? '',
-      startCommand: `${gantry} start`,
+      computers: local === null ? computers.computers : lookUpLocal(local.computer.id, computers.computers),
+      timers: systemTimers,
+      advice: local === null ? 'See that Gantry runs on that computer.' : `Start it with ${gantry} start.`,
       approvals: approvals.service,
     });
     closing.add('link', () => proxy.close());
@@ -304,6 +305,12 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     await notifications.start();
     await approvals.start();
     await triggers.start();
+    const stopWaking = link.onChange((computerId, linked) => {
+      if (!linked) return;
+      approvals.wake(computerId);
+      triggers.wake(computerId);
+    });
+    closing.add('waking', stopWaking);
     closing.add('web requests', async () => {
       dispatcher.close(stopReason);
       await options.door.close();
@@ -330,6 +337,13 @@ function peopleOf(local: EmbeddedMode | null): Pick<LinkAreaDeps, 'users' | 'hom
       begin: () => Promise.reject(new AppError('internal', 'No computer can be paired here.', 'Pair with a cloud.')),
       end: async () => {},
     },
+  };
+}
+
+/** The computer of the same process is known without a look: a key stroke must not wait for one. */
+function lookUpLocal(computerId: string, others: ComputerLookup): ComputerLookup {
+  return {
+    resolve: (userId, named) => (named === null || named === computerId ? computerId : others.resolve(userId, named)),
   };
 }
 

@@ -1,14 +1,15 @@
 /**
  * The cloud API alone, for many people (architecture.md): what `gantry cloud` runs. Computers dial in; there is no runtime here.
  */
-import type { Duplex } from 'node:stream';
-import { AppError } from '../contracts/common/errors.ts';
+import { createDialIns } from '../cloud-api/link/dial-ins.ts';
 import { type Clock, systemClock } from '../kit/clock/clock.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
+import type { Authenticator } from '../kit/http/types.ts';
 import { createIds } from '../kit/ids/ids.ts';
-import { createLog } from '../kit/log/log.ts';
+import { createLog, type Log } from '../kit/log/log.ts';
 import { createClosing } from './closing.ts';
-import { createCloud } from './cloud.ts';
+import { createCloud, type LinkEnd } from './cloud.ts';
 import type { CloudSettings } from './cloud-settings.ts';
 import { openCloudFolder } from './data-folder.ts';
 import { openAddress } from './doors.ts';
@@ -58,7 +59,7 @@ export async function startHeadless(options: HeadlessOptions): Promise<Headless>
       mode: { kind: 'headless', baseUrl: settings.baseUrl, trustedProxies: settings.trustedProxies },
       databaseFile: places.cloudDb,
       door,
-      openLink: () => ({ link: nobodyDials, close() {} }),
+      openLink: ({ authenticator }) => openDialIns(authenticator, clock, log),
       masterKey: folder.masterKey,
       clock,
       ids,
@@ -88,10 +89,21 @@ export async function startHeadless(options: HeadlessOptions): Promise<Headless>
   }
 }
 
-const nobodyDials = {
-  open: (computerId: string): Promise<Duplex> =>
-    Promise.reject(new AppError('transport', `The computer ${computerId} is not linked here.`, 'Pair it first.')),
-  credential: () => null,
-  state: () => ({ linked: false, since: 0 }),
-  onChange: () => () => {},
-};
+function openDialIns(device: Authenticator, clock: Clock, log: Log): LinkEnd {
+  const dialIns = createDialIns({
+    async authenticate(request) {
+      const principal = await device.authenticate(request);
+      if (principal?.computerId === undefined) return null;
+      return { computerId: principal.computerId, userId: principal.userId };
+    },
+    clock,
+    timers: systemTimers,
+    log,
+  });
+  return {
+    link: dialIns,
+    upgrade: (request, socket, head) => dialIns.handleUpgrade(request, socket, head),
+    end: (computerId, reason) => dialIns.end(computerId, reason),
+    close: () => dialIns.close(),
+  };
+}

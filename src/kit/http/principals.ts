@@ -49,7 +49,7 @@ export function createOwnerAuthenticator(token: string, userId: string = localUs
 
 /** Headers that only the link carries: for whom, and through which surface they came. */
 export const linkHeaders = { user: 'x-platform-user-id', surface: 'x-gantry-surface' } as const;
-const surfaceName = /^[a-z]{1,16}$/;
+export const surfaceName = /^[a-z]{1,16}$/;
 
 /**
  * The cloud API on the engine's socket, acting for a user whom it has authenticated. The token is made anew at each start.
