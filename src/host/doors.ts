@@ -18,6 +18,8 @@ export interface OpenDoor {
    * answered like any other.
    */
   serve(listener: RequestListener, upgrade?: UpgradeListener): void;
+  /** A connection that did not come through this door is answered as if it had. */
+  accept(connection: Duplex): void;
   /** Stops accepting and ends what is open. Idempotent. */
   close(): Promise<void>;
 }
@@ -39,6 +41,7 @@ function createDoor() {
         if (!response.destroyed) next(request, response as never);
       }
     },
+    accept: (connection: Duplex) => void server.emit('connection', connection),
     close(): Promise<void> {
       closed ??= closeServer(server);
       return closed;
@@ -53,18 +56,19 @@ export function openPort(port: number, flag: string): Promise<OpenDoor> {
 
 /** `transport`, with `advice`, when the address is taken or is none of this machine. */
 export async function openAddress(address: Address, advice: string): Promise<OpenDoor> {
-  const { server, serve, close } = createDoor();
-  return { port: await listenOn(server, address, advice), serve, close };
+  const { server, serve, accept, close } = createDoor();
+  return { port: await listenOn(server, address, advice), serve, accept, close };
 }
 
 /** The caller holds the folder's lock: a file that lies there was left by a killed runtime. */
 export async function openSocket(path: string): Promise<OpenDoor> {
-  const { server, serve, close } = createDoor();
+  const { server, serve, accept, close } = createDoor();
   rmSync(path, { force: true });
   await listenOnSocket(server, path);
   return {
     port: 0,
     serve,
+    accept,
     close: async () => {
       await close();
       rmSync(path, { force: true });
