@@ -7,6 +7,7 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { RunOptions, RunResult } from '../../kit/process/run-process.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
 import type { ApprovalDesk } from '../approvals/index.ts';
@@ -90,5 +91,7 @@ export interface FactoryDeps {
   readonly desk: ApprovalDesk;
   readonly policy: Policy;
   readonly hosted: HostedParts;
+  /** How git is run for what other computers bring; by default as any child. */
+  readonly runGit?: ((options: RunOptions) => Promise<RunResult>) | undefined;
   readonly hostChecks?: () => Promise<readonly DoctorCheck[]> | readonly DoctorCheck[];
 }

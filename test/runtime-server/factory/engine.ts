@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Agent } from '../../../src/contracts/factory/agent.ts';
+import { createPeerServer, type PeerPairing, type PeerServer } from '../../../src/host/peer-server.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
 import { botTokenMigrations, createBotTokens } from '../../../src/kit/http/bot-tokens.ts';
@@ -21,7 +22,7 @@ import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
 import type { Ledger } from '../../../src/kit/ledger/ledger.ts';
 import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { programCommand } from '../../../src/kit/process/programs.ts';
-import { runProcess } from '../../../src/kit/process/run-process.ts';
+import { type RunOptions, type RunResult, runProcess } from '../../../src/kit/process/run-process.ts';
 import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import type { Store } from '../../../src/kit/store/store.ts';
@@ -69,6 +70,8 @@ export interface Engine {
   readonly ledger: Ledger;
   readonly panes: PaneEngine;
   readonly factory: Factory;
+  /** While it is paired. */
+  readonly peers: PeerServer | null;
   /** Where people answer in these tests. */
   readonly desk: ReturnType<typeof createHeldApprovals>['desk'];
   call<T = Record<string, never>>(
@@ -98,6 +101,11 @@ export interface EngineOptions {
   readonly models?: ModelSettings;
   /** For pauses between tries of a model; by default those of the engine. */
   readonly modelTimers?: Timers;
+  /** This computer is paired: other computers reach it on its peer port. */
+  readonly pairing?: PeerPairing;
+  readonly computerId?: string;
+  /** How git is run for what other computers bring. */
+  readonly runGit?: (options: RunOptions) => Promise<RunResult>;
   /** Beside PATH, HOME and LANG. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -175,7 +183,8 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       workspace,
       home,
       userHome,
-      computerId,
+      computerId: options.computerId ?? computerId,
+      ...(options.runGit === undefined ? {} : { runGit: options.runGit }),
       ownerId: localUserId,
       botTokens,
       webOrigin: () => 'http://127.0.0.1:3010',
@@ -212,15 +221,29 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     writeFileSync(join(home, 'run', 'url'), `${url}\n`, { mode: 0o600 });
     await desk.start();
     await factory.start();
+    const peers =
+      options.pairing === undefined
+        ? null
+        : createPeerServer({
+            routes: factory.peerRoutes,
+            pairing: options.pairing,
+            port: 0,
+            clock,
+            timers,
+            ids,
+            log,
+            answers: 'throw',
+          });
     const close = async () => {
       dispatcher.close('Gantry stops.');
+      await peers?.close();
       await closeServer(server);
       await factory.close();
       await desk.close();
       await panes.close();
       await store.close();
     };
-    return { url, store, ledger, panes, desk, factory, close };
+    return { url, store, ledger, panes, desk, factory, peers, close };
   };
 
   let now = await run();
@@ -253,6 +276,9 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     },
     get factory() {
       return now.factory;
+    },
+    get peers() {
+      return now.peers;
     },
     async call(method, path, body, { token = ownerToken, headers = {} } = {}) {
       const response = await fetch(`${now.url}/api/factory${path}`, {

@@ -12,7 +12,7 @@ import type { Member } from '../member.ts';
 import type { Registry } from '../registry.ts';
 import type { SizeOwners } from '../size-owners.ts';
 import { createBring } from './bring.ts';
-import { type ClonesDeps, createClones } from './clone.ts';
+import { createClones } from './clone.ts';
 import { createCrews } from './crews.ts';
 import { createGuestDoors, type GuestDoors } from './guest-doors.ts';
 import { peerRoutes } from './routes.ts';
@@ -25,8 +25,6 @@ export interface PeersDeps extends FactoryDeps {
   readonly lanes: ReturnType<FactoryDeps['openLanes']>;
   readonly sizes: SizeOwners;
   readonly followTokens: (registry: Registry) => () => void;
-  /** How git is run for clones; by default as any child. */
-  readonly runGit?: ClonesDeps['run'] | undefined;
 }
 
 export interface Peers {
