@@ -9,10 +9,16 @@ import express from 'express';
 import { approvalMigrations, createApprovals } from '../cloud-api/approvals/index.ts';
 import { createEvents, eventMigrations } from '../cloud-api/events/index.ts';
 import { type ComputerLookup, createFactoryProxy } from '../cloud-api/factory/index.ts';
-import { createIdentity, identityMigrations } from '../cloud-api/identity/index.ts';
+import {
+  createIdentity,
+  type Ended,
+  type IdentityDeps,
+  identityMigrations,
+  type OidcSettings,
+} from '../cloud-api/identity/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
 import { createDevices, type Devices } from '../cloud-api/link/devices.ts';
-import { createLinkArea, type LinkAreaDeps } from '../cloud-api/link/index.ts';
+import { createLinkArea } from '../cloud-api/link/index.ts';
 import type { Link } from '../cloud-api/link/link.ts';
 import { linkMigrations } from '../cloud-api/link/migrations.ts';
 import { createTickets } from '../cloud-api/link/tickets.ts';
@@ -23,6 +29,7 @@ import { createUsage, usageMigrations } from '../cloud-api/usage/index.ts';
 import { claimedShape } from '../contracts/common/areas.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import type { Route } from '../contracts/common/route.ts';
+import { login, loginCallback } from '../contracts/identity/routes.ts';
 import { linkPath } from '../contracts/link/dial-in.ts';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
 import type { Clock } from '../kit/clock/clock.ts';
@@ -33,7 +40,7 @@ import { createGuard, type Door, type Guard } from '../kit/http/guard.ts';
 import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotency.ts';
 import { createLimits } from '../kit/http/limits.ts';
 import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
-import type { Authenticator, BoundRoute, OwnerLookups } from '../kit/http/types.ts';
+import type { Authenticator, BoundRoute, OwnerLookups, Principal } from '../kit/http/types.ts';
 import { bindUnbuilt } from '../kit/http/unbuilt.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import { createLanes } from '../kit/lane/create-lanes.ts';
@@ -65,6 +72,9 @@ export interface HeadlessMode {
   readonly baseUrl: string;
   /** Proxies in front, whose X-Forwarded-For counts. */
   readonly trustedProxies: readonly string[];
+  readonly oidc: OidcSettings;
+  /** Keeps the provider's last keys for when it is away. */
+  readonly issuerKeysFile: string;
 }
 
 /** What the way to the computers may be made of. */
@@ -92,6 +102,8 @@ export interface CloudOptions {
   readonly openLink: (parts: LinkParts) => LinkEnd;
   /** Seals what signs for the computers. */
   readonly masterKey: string;
+  /** Of the internal service token. */
+  readonly internalToken: string;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: HttpLog;
@@ -156,11 +168,12 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const identity = await createIdentity({
       store,
       clock,
+      ids,
       log,
-      local: local === null ? null : { userId: localUserId, name: local.userName, computer: local.computer },
+      mode: waysIn(mode, `${gantry} open`),
       version: packageVersion(),
       origin,
-      openCommand: `${gantry} open`,
+      internalToken: options.internalToken,
     });
     const addressOf = createAddressOf(mode.kind === 'headless' ? mode.trustedProxies : []);
     const devices = createDevices({
@@ -190,7 +203,11 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       devices,
       link,
       endLink: (id, reason) => linkEnd.end?.(id, reason),
-      ...peopleOf(local),
+      users: identity.users,
+      home: {
+        begin: ({ userId, computerId, name }) => identity.sessions.beginHome(userId, computerId, name),
+        end: (computerId) => identity.sessions.endHome(computerId),
+      },
       tickets,
       origin,
       open: mode.kind === 'headless',
@@ -266,9 +283,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     closing.add('link', () => proxy.close());
     const areas: readonly Area[] = [identity, computers, approvals, events, notifications, usage, proxy, triggers];
     const door: Door =
-      mode.kind === 'embedded'
-        ? { kind: 'tcp', origins: 'own' }
-        : { kind: 'public', origin, navigable: (path) => claimedShape(path) === null };
+      mode.kind === 'embedded' ? { kind: 'tcp', origins: 'own' } : { kind: 'public', origin, navigable: isPage };
     const dispatcher = createDispatcher({
       door,
       authenticators: [
@@ -285,12 +300,18 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       ids,
       log,
       idempotency: createIdempotency(store, clock),
+      admits: (userId) => identity.admits(userId),
+      metadataUrl: (path) => identity.metadataUrl(path),
       limits: options.limits,
       addressOf,
       answers: options.answers,
       unclaimed: 'pass',
     });
 
+    closing.add(
+      'sign-ins',
+      identity.onEnded((ended) => dispatcher.cut((principal) => isOf(principal, ended))),
+    );
     const pages = createWebPages(options, log);
     options.door.serve(
       (request, response) => {
@@ -328,16 +349,10 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
   }
 }
 
-/** What computers ask of identity, until it answers for many people: here it knows the one of this computer. */
-function peopleOf(local: EmbeddedMode | null): Pick<LinkAreaDeps, 'users' | 'home'> {
-  const name = local?.userName;
-  return {
-    users: { find: async (id) => (name !== undefined && id === localUserId ? { id, name } : null) },
-    home: {
-      begin: () => Promise.reject(new AppError('internal', 'No computer can be paired here.', 'Pair with a cloud.')),
-      end: async () => {},
-    },
-  };
+function waysIn(mode: CloudOptions['mode'], openCommand: string): IdentityDeps['mode'] {
+  if (mode.kind === 'headless') return mode;
+  const owner = { userId: localUserId, name: mode.userName };
+  return { kind: mode.kind, owner, computer: mode.computer, openCommand };
 }
 
 /** The computer of the same process is known without a look: a key stroke must not wait for one. */
@@ -345,6 +360,17 @@ function lookUpLocal(computerId: string, others: ComputerLookup): ComputerLookup
   return {
     resolve: (userId, named) => (named === null || named === computerId ? computerId : others.resolve(userId, named)),
   };
+}
+
+/** What another site may lead a person to: pages, and the two ends of a sign-in. */
+function isPage(path: string): boolean {
+  return claimedShape(path) === null || path === login.path || path === loginCallback.path;
+}
+
+function isOf(principal: Principal, ended: Ended): boolean {
+  if ('userId' in ended) return principal.userId === ended.userId;
+  if ('keyId' in ended) return principal.keyId === ended.keyId;
+  return principal.sessionId === ended.sessionId;
 }
 
 /** The web interface, for what the API did not take. */

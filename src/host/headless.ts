@@ -56,11 +56,18 @@ export async function startHeadless(options: HeadlessOptions): Promise<Headless>
     const door = await openAddress(settings.listen, 'Choose another with `gantry cloud --listen <host:port>`.');
     closing.add('web port', () => door.close());
     const cloud = await createCloud({
-      mode: { kind: 'headless', baseUrl: settings.baseUrl, trustedProxies: settings.trustedProxies },
+      mode: {
+        kind: 'headless',
+        baseUrl: settings.baseUrl,
+        trustedProxies: settings.trustedProxies,
+        oidc: settings.oidc,
+        issuerKeysFile: places.issuerKeys,
+      },
       databaseFile: places.cloudDb,
       door,
       openLink: ({ authenticator }) => openDialIns(authenticator, clock, log),
       masterKey: folder.masterKey,
+      internalToken: folder.internalToken,
       clock,
       ids,
       log,

@@ -148,6 +148,7 @@ export async function startPair({
       close() {},
     }),
     masterKey: folder.masterKey,
+    internalToken: folder.internalToken,
     mode: {
       kind: 'embedded',
       ownerToken: folder.ownerToken,

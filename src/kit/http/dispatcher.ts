@@ -35,6 +35,10 @@ export interface DispatcherOptions {
   readonly log: HttpLog;
   /** Needed as soon as one route is `idempotent`. */
   readonly idempotency?: Idempotency;
+  /** Whether this user may act at all, however they were authenticated; default everybody. */
+  readonly admits?: (userId: string) => boolean | Promise<boolean>;
+  /** Where a client reads who issues tokens for a path (RFC 9728); null where nobody does. */
+  readonly metadataUrl?: (path: string) => string | null;
   readonly limits?: LimitSettings;
   /** Default: the other end of the connection. */
   readonly addressOf?: AddressOf;
@@ -53,6 +57,8 @@ export interface Dispatcher {
   readonly routes: readonly Route[];
   /** Open event streams. */
   readonly streams: number;
+  /** Cuts off streams and passed-on answers of callers whose right to them is over. */
+  cut(match: (principal: Principal) => boolean): void;
   /** Ends streams with a last event and aborts what runs. */
   close(reason: string): void;
 }
@@ -74,6 +80,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const limits = createLimits(options.limits, options.addressOf);
   const streams = createSseStreams();
   const running = new Set<RequestContext>();
+  // Answers that may go on for long, and so must end with the right to them.
+  const lasting = new Set<RequestContext>();
   const fallbackShape = options.shape ?? 'plain';
   const router = createRouter({
     caseSensitive: true,
@@ -146,9 +154,21 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         log.error('request failed', { requestId, op: mounted.route.op, error: String(stackOf(error.cause ?? error)) });
       }
       if (response.headersSent) response.destroy();
-      else fail(response, error, mounted.route.errors, requestId);
+      else fail(response, error, mounted.route.errors, requestId, challengeOf(error, mounted.route, target));
     }
     return true;
+  }
+
+  /** What a client needs to get a token, or a better one (RFC 6750, 3; RFC 9728, 5.1). */
+  function challengeOf(error: AppError, route: Route, target: string): Readonly<Record<string, string>> | undefined {
+    const { wireCode } = error.options;
+    const lacksScope = wireCode === 'insufficient_scope' && route.scope !== null;
+    const url = error.status === 401 || lacksScope ? options.metadataUrl?.(pathOf(target)) : null;
+    if (url === null || url === undefined) return undefined;
+    const parts = [`Bearer realm="gantry", resource_metadata="${url}"`];
+    if (lacksScope || wireCode === 'invalid_token') parts.push(`error="${wireCode}"`);
+    if (route.scope !== null) parts.push(`scope="${route.scope}"`);
+    return { 'www-authenticate': parts.join(', ') };
   }
 
   /** Nothing is served here by that method: the area says so, or the pages behind are asked. */
@@ -195,8 +215,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     ) {
       throw new AppError('refused', 'x-platform-user-id is not for callers from outside.', 'Leave the header out.');
     }
+    await admit(principal);
     authorise(mounted, principal);
     const context = new RequestContext(principal, request, response, requestId, rawParams, running);
+    if (bound.passThrough || route.kind === 'sse') {
+      lasting.add(context);
+      response.once('close', () => lasting.delete(context));
+    }
     if (bound.passThrough) {
       response.setHeader('x-request-id', requestId);
       await bound.handler(context as never);
@@ -239,6 +264,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     throw new AppError('refused', 'The request carries no credential.', 'Sign in, or send a bearer token.', {
       status: 401,
       wireCode: 'unauthorized',
+    });
+  }
+
+  /** A person who is shut out is refused whatever they hold. */
+  function admit({ userId }: Principal): undefined | Promise<void> {
+    const admitted = userId === '' || options.admits === undefined || options.admits(userId);
+    if (admitted === true) return undefined;
+    if (admitted === false) throw shutOut();
+    return admitted.then((known) => {
+      if (!known) throw shutOut();
     });
   }
 
@@ -324,6 +359,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     get streams() {
       return streams.size;
     },
+    cut(match) {
+      for (const context of [...lasting]) {
+        if (!match(context.principal)) continue;
+        context.abort();
+        context.response.destroy();
+      }
+    },
     close(reason) {
       streams.close(reason);
       for (const context of [...running]) context.abort();
@@ -361,12 +403,24 @@ function send(
   response.end(text);
 }
 
-function fail(response: ServerResponse, error: AppError, shape: ErrorShape, requestId: string): void {
+function fail(
+  response: ServerResponse,
+  error: AppError,
+  shape: ErrorShape,
+  requestId: string,
+  extra?: Readonly<Record<string, string>>,
+): void {
   const { status, body, headers } = render(error, shape);
-  send(response, status, JSON.stringify(body), requestId, headers);
+  send(response, status, JSON.stringify(body), requestId, { ...headers, ...extra });
 }
 
-/** Scope is asked of everybody whose rights are counted in scopes; the owner of this computer has them all. */
+function shutOut(): AppError {
+  return new AppError('refused', 'This account is shut out.', 'Ask whoever runs this Gantry.', {
+    wireCode: 'account_disabled',
+  });
+}
+
+/** Scope is asked of everybody whose rights are counted in scopes; a person in person has them all. */
 function authorise({ route, kinds }: Mounted, principal: Principal): void {
   if (!kinds.has(principal.kind)) {
     throw new AppError('refused', `${route.op} is not for a ${principal.kind} credential.`, 'Ask the owner to do it.', {
@@ -374,11 +428,14 @@ function authorise({ route, kinds }: Mounted, principal: Principal): void {
     });
   }
   if (principal.kind === 'public') return;
-  if (route.scope === null ? principal.kind === 'key' : !principal.scopes.has(route.scope)) {
+  const counted = principal.kind === 'key' || principal.via === 'oidc';
+  if (route.scope === null ? counted : !principal.scopes.has(route.scope)) {
     throw new AppError(
       'refused',
-      route.scope === null ? 'No API key is enough for this.' : `The credential lacks the scope ${route.scope}.`,
-      'Use a credential that has it.',
+      route.scope === null
+        ? `No ${principal.kind === 'key' ? 'API key' : 'access token'} is enough for this.`
+        : `The credential lacks the scope ${route.scope}.`,
+      route.scope === null ? 'Sign in to do it.' : 'Use a credential that has it.',
       { wireCode: 'insufficient_scope' },
     );
   }

@@ -74,6 +74,8 @@ export function createLinkAuthenticator(token: string): Authenticator {
 /** Through which door somebody came, as ledger and approvals record it: `cli`, `browser`, `bot`, `key`, … */
 export function surfaceOf(principal: Principal): string {
   if (principal.kind === 'link') return principal.via.slice('link:'.length);
+  if (principal.via.startsWith('home:')) return principal.via.slice('home:'.length);
+  if (principal.via === 'oidc') return 'oidc';
   if (principal.via === 'cookie') return 'browser';
   if (principal.via === 'file-token') return 'cli';
   return principal.kind;

@@ -129,7 +129,7 @@ test('only who signed in here lets computers in: no bearer of the provider, no o
   const { as, call, begin } = await startLinkArea();
   const { userCode } = await begin('A');
   const path = `/api/v1/pairings/${userCode}/approve`;
-  expect(codeOf(await as('oidc-ada')('POST', path))).toEqual([403, 'session_required']);
+  expect(codeOf(await as('oidc-ada')('POST', path))).toEqual([403, 'insufficient_scope']);
   expect(codeOf(await as('home-ada')('POST', path))).toEqual([403, 'session_required']);
   expect((await call('POST', path, { token: null })).status).toBe(401);
 });
