@@ -2,7 +2,7 @@
 import { approvalRoutes, heldApprovalRoutes } from './approvals/routes.ts';
 import type { Route } from './common/route.ts';
 import { eventRoutes } from './events/routes.ts';
-import { peerRoutes } from './factory/peer-routes.ts';
+import { factoryPeerRoutes, peerRoutes } from './factory/peer-routes.ts';
 import { factoryRoutes } from './factory/routes.ts';
 import { deliverTrigger, postTrigger } from './factory/work-engine/trigger-events.ts';
 import { identityRoutes } from './identity/routes.ts';
@@ -30,6 +30,7 @@ export const serverTables: readonly ServerTable[] = [
       ...notificationRoutes,
       ...usageRoutes,
       ...factoryRoutes,
+      ...factoryPeerRoutes,
       postTrigger,
     ],
   },

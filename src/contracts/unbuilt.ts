@@ -108,8 +108,6 @@ const computers = table('hosted-computers', 'computers', 'cloud', [
   ['POST', '/api/v1/computers/:id/control/take', 'take control'],
   ['POST', '/api/v1/computers/:id/control/release', 'release control'],
   ['POST', '/api/v1/computers/:id/control/renew', 'keep control'],
-  ['GET', '/api/v1/computers/:id/factory-peer/*', 'reach another computer'],
-  ['POST', '/api/v1/computers/:id/factory-peer/*', 'reach another computer'],
 ]);
 
 const events = '/events/subscriptions/:sid';

@@ -9,6 +9,7 @@ import express from 'express';
 import { approvalMigrations, createApprovals } from '../cloud-api/approvals/index.ts';
 import { createEvents, eventMigrations } from '../cloud-api/events/index.ts';
 import { type ComputerLookup, createFactoryProxy } from '../cloud-api/factory/index.ts';
+import { createToPeers } from '../cloud-api/factory/to-peers.ts';
 import {
   createIdentity,
   type Ended,
@@ -281,7 +282,19 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       approvals: approvals.service,
     });
     closing.add('link', () => proxy.close());
-    const areas: readonly Area[] = [identity, computers, approvals, events, notifications, usage, proxy, triggers];
+    const toPeers = createToPeers({ link, computers: computers.computers, tickets });
+    closing.add('ways to other computers', () => toPeers.close());
+    const areas: readonly Area[] = [
+      identity,
+      computers,
+      approvals,
+      events,
+      notifications,
+      usage,
+      proxy,
+      toPeers,
+      triggers,
+    ];
     const door: Door =
       mode.kind === 'embedded' ? { kind: 'tcp', origins: 'own' } : { kind: 'public', origin, navigable: isPage };
     const dispatcher = createDispatcher({

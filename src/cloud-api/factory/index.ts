@@ -4,16 +4,15 @@
  * Must not know what the routes mean, and has no table.
  */
 import { type Agent, type IncomingMessage, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
-import { pipeline, type Transform } from 'node:stream';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
 import { factoryEventStream, factoryRoutes } from '../../contracts/factory/routes.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { defaultBodyLimit, tooLarge } from '../../kit/http/body.ts';
-import { baseHeaders } from '../../kit/http/dispatcher.ts';
 import { linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bindPassThrough, type Context } from '../../kit/http/types.ts';
 import { createLinkAgent, type Link } from '../link/link.ts';
+import { deliver } from './deliver.ts';
 import { createMergedStream } from './merge-events.ts';
 
 /** Approvals, as far as their events go into the engine's stream. */
@@ -54,21 +53,6 @@ const requestHeaders = [
   'last-event-id',
   'idempotency-key',
 ] as const;
-/**
- * What comes back. An answer is read under our own address: a computer may set no cookie there, open nothing to other sites and
- * run no page.
- */
-const answerHeaders = [
-  'content-type',
-  'content-length',
-  'content-encoding',
-  'content-disposition',
-  'cache-control',
-  'retry-after',
-  'allow',
-  'x-accel-buffering',
-] as const;
-const noPage = { 'content-security-policy': "default-src 'none'; sandbox" };
 const computerHeader = 'x-gantry-computer';
 
 /** A read that was cut off waits so long for the computer to come back before it is asked once more. */
@@ -253,22 +237,6 @@ class Cut extends Error {
     this.cause = cause;
     this.reused = reused && cause.code === 'ECONNRESET';
   }
-}
-
-/** Bytes as they come, for as long as they come: a stream has no end and no timeout of ours. */
-function deliver(answer: IncomingMessage, { response }: Context<Route>, through?: Transform): Promise<void> {
-  const headers: Record<string, string> = { ...baseHeaders };
-  for (const name of answerHeaders) {
-    const value = answer.headers[name];
-    if (value !== undefined) headers[name] = String(value);
-  }
-  response.writeHead(answer.statusCode ?? 502, { ...headers, ...noPage });
-  response.flushHeaders();
-  return new Promise((resolve) => {
-    // A cut upstream cuts the reader too: it must see that something is missing.
-    if (through === undefined) pipeline(answer, response, () => resolve());
-    else pipeline(answer, through, response, () => resolve());
-  });
 }
 
 function limitOf(route: Route): number {
