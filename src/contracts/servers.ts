@@ -6,7 +6,7 @@ import { factoryPeerRoutes, peerRoutes } from './factory/peer-routes.ts';
 import { factoryRoutes } from './factory/routes.ts';
 import { deliverTrigger, postTrigger } from './factory/work-engine/trigger-events.ts';
 import { identityRoutes } from './identity/routes.ts';
-import { linkRoutes } from './link/routes.ts';
+import { linkRoutes, localPairingRoutes } from './link/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
 import { usageRoutes } from './usage/routes.ts';
 
@@ -38,7 +38,7 @@ export const serverTables: readonly ServerTable[] = [
     name: 'engine',
     url: 'http://127.0.0.1:3011',
     description: 'Factory engine, also on the Unix socket run/engine.sock in the data folder.',
-    routes: [...factoryRoutes, ...heldApprovalRoutes, deliverTrigger],
+    routes: [...factoryRoutes, ...heldApprovalRoutes, ...localPairingRoutes, deliverTrigger],
   },
   {
     name: 'peer',

@@ -32,6 +32,7 @@ import { AppError } from '../contracts/common/errors.ts';
 import type { Route } from '../contracts/common/route.ts';
 import { login, loginCallback } from '../contracts/identity/routes.ts';
 import { linkPath } from '../contracts/link/dial-in.ts';
+import { localPairingRoutes } from '../contracts/link/local-pairing.ts';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
@@ -64,6 +65,8 @@ export interface EmbeddedMode {
   readonly userName: string;
   readonly computer: { readonly id: string; readonly name: string };
   readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
+  /** The pairing of this computer with another cloud; absent where nothing pairs. */
+  readonly pairing?: readonly BoundRoute[];
 }
 
 /** Many people, who sign in with an OpenID provider and whose computers dial in. */
@@ -134,6 +137,16 @@ const answerBackoffMs = [200, 500, 1000, 1000, 2000, 5000, 10_000, 30_000];
 
 /** Codes that one address may ask for. */
 const pairingsAMinute = 20;
+
+/** A cloud of many has no computer of its own that could be paired. */
+const noComputerHere: readonly BoundRoute[] = localPairingRoutes.map((route) => ({
+  route,
+  handler() {
+    throw new AppError('not_found', 'This server has no computer of its own.', 'Ask the one on your computer.', {
+      wireCode: 'no_computer',
+    });
+  },
+}));
 
 /** What each area gives to the one dispatcher. */
 interface Area {
@@ -307,6 +320,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       ],
       routes: [
         ...areas.flatMap(({ routes }) => routes),
+        ...(local?.pairing ?? noComputerHere),
         ...unbuiltRoutes.filter((route) => route.server !== 'engine').map(bindUnbuilt),
       ],
       owners: Object.assign({}, ...areas.map(({ owners }) => owners)),

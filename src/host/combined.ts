@@ -111,6 +111,7 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
         device: runtime.device,
         computer: folder.computer,
         userName: userName(),
+        pairing: runtime.homeLink.routes,
       },
       clock,
       ids,

@@ -35,6 +35,7 @@ export function placesIn(home: string) {
     internalToken: join(home, 'internal-token'),
     issuerKeys: join(home, 'issuer-keys.json'),
     computer: join(home, 'computer.json'),
+    pairing: join(home, 'pairing.json'),
     settings: join(home, 'settings.json'),
     lastWorkspace: join(home, 'last-workspace'),
     defaultWorkspace: join(home, 'workspace'),

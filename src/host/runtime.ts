@@ -22,9 +22,7 @@ import { programCommand } from '../kit/process/programs.ts';
 import { runProcess } from '../kit/process/run-process.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import { newToken } from '../kit/secrets/token-file.ts';
-import { createDeviceAuthenticator, signingMigrations } from '../kit/signing/authenticator.ts';
-import { signingKey } from '../kit/signing/signature.ts';
-import { createSignedCaller } from '../kit/signing/signed-call.ts';
+import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { openStore } from '../kit/store/open-store.ts';
 import { createHeldApprovals, holdMigrations } from '../runtime-server/approvals/index.ts';
 import { createHarnesses } from '../runtime-server/factory/harness/index.ts';
@@ -44,6 +42,7 @@ import { createToolServer } from '../runtime-server/tool-server/index.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type EngineServer, openEngineDoors, stopReason } from './engine-server.ts';
+import { createHomeLink, type HomeLink } from './home-link.ts';
 
 export interface RuntimeOptions {
   readonly folder: DataFolder;
@@ -51,8 +50,8 @@ export interface RuntimeOptions {
   readonly port: number;
   /** Prepares the workspace. Called once both doors are taken: a start that cannot be must leave nothing behind. */
   readonly workspace: () => Promise<PreparedWorkspace>;
-  /** Where the home cloud listens; here it is the one of the same process. */
-  readonly homeCloud: () => { readonly host: string; readonly port: number };
+  /** Where the cloud of the same process listens: home while this computer is not paired. Null where there is none. */
+  readonly homeCloud: () => { readonly host: string; readonly port: number } | null;
   /** The person's environment; bots inherit from it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -72,7 +71,9 @@ export interface Runtime {
   readonly notices: readonly string[];
   /** How an embedded cloud API reaches this runtime. Its credential is new at each start, in memory alone. */
   readonly link: Link;
-  /** Signs between this computer and its home cloud, in both directions. */
+  /** Which cloud is home now, the pairing with it and the link to it. */
+  readonly homeLink: Pick<HomeLink, 'home' | 'pairing' | 'link' | 'routes'>;
+  /** Signs between this computer and the cloud of the same process, in both directions. */
   readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
   /** Takes up what runs and answers from now on. Call once everything else is up. */
   start(): Promise<void>;
@@ -139,7 +140,16 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     computerId: computer.id,
     log,
   });
-  const deviceKey = signingKey(deviceToken);
+  const homeLink = createHomeLink({
+    folder,
+    store,
+    deviceToken,
+    embedded: options.homeCloud,
+    waiting: () => approvals.desk.live(),
+    clock,
+    ids,
+    log,
+  });
   const approvals = createHeldApprovals({
     store,
     ledger,
@@ -150,9 +160,14 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     ownerId: localUserId,
     openLanes: (send) =>
       createLanes({ store, clock, name: 'cloud', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
-    call: createSignedCaller({ runtimeId: computer.id, key: deviceKey, clock, target: options.homeCloud }),
+    call: (request) => homeLink.home.call(request),
   });
   closing.add('approvals', () => approvals.desk.close());
+  // What is asked now is answered in the home cloud of now; the one before may never be reached again.
+  homeLink.onHome(() => {
+    approvals.desk.reportAgain().catch((fault) => log.error('What waits could not be asked at home.', { fault }));
+  });
+  closing.add('pairing', () => homeLink.close());
 
   const panes = createPaneEngine({
     home: places.home,
@@ -216,10 +231,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     computerId: computer.id,
     ownerId: localUserId,
     botTokens,
-    webOrigin: () => {
-      const { host, port } = options.homeCloud();
-      return `http://${host}:${port}`;
-    },
+    webOrigin: () => homeLink.home.current().cloudUrl ?? '',
     vaultSealer: createSealer({ masterKey: folder.masterKey, purpose: 'vault' }),
     urlFile: places.url,
     gantry: programCommand('cli'),
@@ -232,7 +244,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       tools: (more) =>
         createToolServer({ policy, approvals: approvals.desk, env, freshName: () => ids.next('tmp'), more }),
     },
-    hostChecks: () => [policyCheck(policy), ...(options.hostChecks?.() ?? [])],
+    hostChecks: () => [policyCheck(policy), ...homeLink.checks(), ...(options.hostChecks?.() ?? [])],
   });
   closing.add('factory', () => factory.close());
 
@@ -243,6 +255,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     url: doors.url,
     workspace,
     notices: store.notices,
+    homeLink,
     device: { computerId: computer.id, userId: localUserId, token: deviceToken },
     link: createLocalLink({
       computerId: computer.id,
@@ -254,28 +267,24 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       // Bots that run already are taken up at once; a host that does not come is told by the factory itself.
       await readable(panes);
       started = true;
+      await homeLink.load();
       // Before whoever asks: what nobody can ask again for is ended first.
       await approvals.desk.start();
       await factory.start();
       serving = doors.serve({
-        routes: [...factory.routes, ...approvals.routes],
+        routes: [...factory.routes, ...approvals.routes, ...homeLink.routes],
         owners: factory.owners,
-        authenticators: [
-          createOwnerAuthenticator(ownerToken),
-          botTokens.authenticator,
-          createDeviceAuthenticator({
-            store,
-            clock,
-            find: (id) => (id === computer.id ? { userId: localUserId, keys: [deviceKey] } : null),
-          }),
-        ],
+        authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator, homeLink.device],
         linkAuthenticator: createLinkAuthenticator(linkToken),
+        pairedAuthenticators: [homeLink.paired, homeLink.device],
         ids,
         log,
         idempotency: createIdempotency(store, clock),
         limits: options.limits,
         answers: options.answers,
       });
+      const { accept } = serving;
+      homeLink.dial({ engine: accept, peer: (connection) => void connection.destroy() });
     },
     liveBots: () => factory.liveBots(),
     endStreams: () => serving?.endStreams(stopReason),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Link } from '../../src/cloud-api/link/link.ts';
 import { createLocalLink } from '../../src/cloud-api/link/local-link.ts';
+import { localPairingRoutes } from '../../src/contracts/link/local-pairing.ts';
 import { createClosing } from '../../src/host/closing.ts';
 import { type CloudOptions, createCloud } from '../../src/host/cloud.ts';
 import { openDataFolder } from '../../src/host/data-folder.ts';
@@ -49,6 +50,12 @@ export function movableClock(): MovableClock {
     },
   };
 }
+
+/** The pairing of a computer that never is. */
+const unpaired: readonly BoundRoute[] = localPairingRoutes.map((route) => ({
+  route,
+  handler: () => ({ body: { state: 'unpaired' as const } }),
+}));
 
 export interface PairOptions {
   readonly routes?: readonly BoundRoute[];
@@ -114,7 +121,10 @@ export async function startPair({
   });
   closing.add('desk', () => desk.close());
   const engine = doors.serve({
-    routes: [...routes, ...heldRoutes.filter(({ route }) => !routes.some((given) => given.route.op === route.op))],
+    routes: [
+      ...routes,
+      ...[...heldRoutes, ...unpaired].filter(({ route }) => !routes.some((given) => given.route.op === route.op)),
+    ],
     owners,
     authenticators: [
       createOwnerAuthenticator(folder.ownerToken),

@@ -47,11 +47,12 @@ export function createSignedCaller({ runtimeId, key, clock, target }: SignedCall
   const signer = { runtimeId, key, now: () => clock.now() + offsetMs };
 
   async function call({ method, path, body, signal }: SignedCall): Promise<SignedAnswer> {
-    const text = JSON.stringify(body);
+    const text = body === undefined ? '' : JSON.stringify(body);
     const { agent, host, port, secure = false } = target();
+    const literal = host.includes(':') ? `[${host}]` : host;
     const headers = {
       ...signedHeaders(signer, { method, path, body: text }),
-      host: port === undefined ? host : `${host}:${port}`,
+      host: port === undefined ? literal : `${literal}:${port}`,
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(text),
     };
