@@ -25,6 +25,7 @@ export const serverTables: readonly ServerTable[] = [
     routes: [
       ...identityRoutes,
       ...linkRoutes,
+      ...localPairingRoutes,
       ...approvalRoutes,
       ...eventRoutes,
       ...notificationRoutes,
