@@ -10,14 +10,16 @@ import { toast } from 'sonner';
 import type { Agent } from '../../contracts/factory/agent.ts';
 import { isPending } from '../ui/approval-words.ts';
 import { usePendingApprovals } from './approvals.ts';
+import { useBots, useFloorsComplete } from './floors.tsx';
 import { needsPerson } from './needs-person.ts';
 import { useServices } from './services.tsx';
 import { useWaiting } from './use-waiting.ts';
 import { dispatchWindowEvent } from './window-events.ts';
 
 export function AnnounceNeeds() {
-  const { queries } = useServices();
-  const agents = useQuery(queries.agents).data?.agents;
+  const complete = useFloorsComplete();
+  const bots = useBots();
+  const agents = complete ? bots : undefined;
   const waiting = useWaiting();
   const count = waiting.approvals + waiting.steps + waiting.bots;
   useEffect(() => {
@@ -32,7 +34,7 @@ export function AnnounceNeeds() {
     if (agents === undefined) return;
     const before = told.current;
     // The reason comes a moment after the state: until then there is nothing to say.
-    const now = agents.filter((agent) => needsPerson(agent) && agent.stateReason !== null);
+    const now = agents.filter((agent) => !agent.place.away && needsPerson(agent) && agent.stateReason !== null);
     told.current = new Map(now.map((agent) => [agent.id, agent.stateReason ?? '']));
     if (before === null) return;
     for (const agent of now) {

@@ -11,6 +11,7 @@ import { ApprovalCard } from '../../ui/approval-card.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { useNow } from '../../ui/now.tsx';
+import { News } from './news.tsx';
 
 export function InboxPage() {
   const { queries } = useServices();
@@ -112,6 +113,7 @@ export function InboxPage() {
                 </h2>
                 {open.length === 0 ? <p className="px-2 text-muted">Nothing waits for you now.</p> : open.map(cardOf)}
               </section>
+              <News />
               {earlier.length > 0 && (
                 <section aria-label="Earlier">
                   <h2 className="px-2 pb-1 font-semibold">Earlier</h2>
