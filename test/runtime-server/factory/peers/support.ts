@@ -1,6 +1,6 @@
 /** A paired computer for tests: real tickets, signed as the cloud signs them, and calls to its peer port. */
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { createSseParser } from '../../../../src/client/sse-parser.ts';
+import { createSseParser } from '../../../../src/contracts/common/sse-parser.ts';
 import type { TicketKey } from '../../../../src/contracts/link/pairings.ts';
 import type { PeerPairing } from '../../../../src/host/peer-server.ts';
 import type { TicketFacts } from '../../../../src/runtime-server/factory/index.ts';

@@ -1,4 +1,7 @@
-/** Reads `text/event-stream` text piece by piece (WHATWG HTML, 9.2.6). Owns no connection and judges no event. */
+/**
+ * Reads `text/event-stream` text piece by piece (WHATWG HTML, 9.2.6): what every stream of Gantry is written in. First user: the client; second: a
+ * runtime that follows the streams of another. Owns no connection and judges no event.
+ */
 
 export interface SseMessage {
   /** Name of the event; `message` when the stream gave none. */
