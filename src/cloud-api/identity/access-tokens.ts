@@ -51,10 +51,13 @@ export function createAccessTokens(deps: AccessTokensDeps): Authenticator {
   const { clock, users } = deps;
   // By hash of audience and token; the oldest goes first.
   const trusted = new Map<string, Trusted>();
+  // Whether the issuer ends with a slash is the provider's to say, and settings tell it either way.
+  const bare = deps.issuer.replace(/\/$/, '');
+  const issuer = [bare, `${bare}/`];
 
   async function verify(token: string, audience: string): Promise<{ principal: Principal; endsAt: number }> {
     const { payload } = await jwtVerify(token, deps.keys, {
-      issuer: deps.issuer,
+      issuer,
       audience,
       algorithms,
       typ: 'at+jwt',
@@ -63,7 +66,7 @@ export function createAccessTokens(deps: AccessTokensDeps): Authenticator {
       currentDate: new Date(clock.now()),
     });
     const subject = payload.sub!;
-    const user = await users.of(deps.issuer, subject);
+    const user = await users.of(payload.iss!, subject);
     if (user === null) {
       throw new AppError('refused', 'The person of this token has never signed in here.', `Open ${deps.origin} once.`, {
         wireCode: 'unknown_user',
