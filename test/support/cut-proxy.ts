@@ -14,6 +14,8 @@ export interface CutProxy {
   cuts(): number;
   /** Cuts every open connection now. */
   cutAll(): void;
+  /** From now on nothing passes, and nobody is told: a half-open connection. New connections pass. */
+  holdAll(): void;
   close(): Promise<void>;
 }
 
@@ -69,6 +71,19 @@ export async function startCutProxy(options: CutProxyOptions): Promise<CutProxy>
     cuts: () => cuts,
     cutAll: () => {
       for (const client of [...open.keys()]) cut(client);
+    },
+    holdAll: () => {
+      for (const [client, upstream] of open) {
+        for (const [from, to] of [
+          [client, upstream],
+          [upstream, client],
+        ] as const) {
+          from.unpipe(to);
+          from.removeAllListeners('data');
+          from.removeAllListeners('end');
+          from.on('data', () => {});
+        }
+      }
     },
     close: () =>
       new Promise((resolve) => {

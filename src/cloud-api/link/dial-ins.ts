@@ -63,7 +63,6 @@ const epochShape = /^\d{1,15}$/;
 
 export function createDialIns(deps: DialInsDeps): DialIns {
   const { clock, timers, log } = deps;
-  const started = clock.now();
   const entries = new Map<string, Entry>();
   const listeners = new Set<(computerId: string, linked: boolean) => void>();
   /** Upgrades whose signature is being checked, by the id they claim. */
@@ -81,7 +80,7 @@ export function createDialIns(deps: DialInsDeps): DialIns {
   function entryOf(computerId: string): Entry {
     let entry = entries.get(computerId);
     if (entry === undefined) {
-      entry = { current: null, coming: null, leaving: new Set(), since: started };
+      entry = { current: null, coming: null, leaving: new Set(), since: 0 };
       entries.set(computerId, entry);
     }
     return entry;
@@ -184,7 +183,7 @@ export function createDialIns(deps: DialInsDeps): DialIns {
 
   function state(computerId: string): LinkState {
     const entry = entries.get(computerId);
-    return { linked: entry?.current != null, since: entry?.since ?? started };
+    return { linked: entry?.current != null, since: entry?.since ?? 0 };
   }
 
   return {
@@ -255,7 +254,7 @@ function refuse(socket: Duplex, error: AppError): void {
 function away(computerId: string, since: number): AppError {
   return new AppError(
     'transport',
-    `The computer ${computerId} has not been linked since ${iso(since)}.`,
+    `The computer ${computerId} is not linked${since === 0 ? ', nor was it since this cloud began' : `, since ${iso(since)}`}.`,
     'See that Gantry runs there and reaches this cloud.',
     { wireCode: 'computer_unavailable' },
   );

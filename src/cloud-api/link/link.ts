@@ -5,13 +5,14 @@
  */
 import { Agent, type ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { drainingEvent } from '../../kit/link/pipe.ts';
 
 /** Behind `engine` are the engine's routes, behind `peer` those that need a peer ticket. */
 export type LinkDoor = 'engine' | 'peer';
 
 export interface LinkState {
   readonly linked: boolean;
-  /** Since when it is so, milliseconds since the epoch; 0: it was never linked as far as this program knows. */
+  /** Since when it is so, milliseconds since the epoch; 0: from before this program began. */
   readonly since: number;
 }
 
@@ -25,7 +26,7 @@ export interface Link {
   onChange(listener: (computerId: string, linked: boolean) => void): () => void;
 }
 
-/** Idle connections are kept: a key stroke must not pay for a connection. */
+/** Idle connections are kept: a key stroke must not pay for a connection. Not those of a link that takes nothing new. */
 export function createLinkAgent(link: Pick<Link, 'open'>, computerId: string, door: LinkDoor = 'engine'): Agent {
   return new LinkAgent(link, computerId, door);
 }
@@ -34,6 +35,7 @@ class LinkAgent extends Agent {
   readonly #link: Pick<Link, 'open'>;
   readonly #computerId: string;
   readonly #door: LinkDoor;
+  readonly #leaving = new WeakSet<Duplex>();
 
   constructor(link: Pick<Link, 'open'>, computerId: string, door: LinkDoor) {
     super({ keepAlive: true, maxFreeSockets: 32, scheduling: 'lifo' });
@@ -47,8 +49,22 @@ class LinkAgent extends Agent {
     connected?: (error: Error | null, stream: Duplex) => void,
   ): undefined {
     this.#link.open(this.#computerId, this.#door).then(
-      (stream) => connected?.(null, stream),
+      (stream) => {
+        stream.once(drainingEvent, () => this.#letGo(stream));
+        connected?.(null, stream);
+      },
       (error: Error) => connected?.(error, undefined as never),
     );
+  }
+
+  override keepSocketAlive(stream: Duplex): boolean {
+    // Declared to answer nothing, and asked all the same.
+    return !this.#leaving.has(stream) && (super.keepSocketAlive(stream) as unknown as boolean);
+  }
+
+  #letGo(stream: Duplex): void {
+    this.#leaving.add(stream);
+    const idle = Object.values(this.freeSockets).some((sockets) => sockets?.includes(stream as never));
+    if (idle) stream.destroy();
   }
 }

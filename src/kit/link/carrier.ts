@@ -22,6 +22,8 @@ import { createSocketPair } from './socket-pair.ts';
 
 /** Pipes of one carrier at the same time, idle ones included. */
 export const mostPipes = 256;
+/** The side that opens counts exactly; on the other one a pipe that was given up may not be gone when the next one comes. */
+const mostTaken = 8 * mostPipes;
 export const pingEveryMs = 15_000;
 /** After so many pings without a sign of life the other side is taken for dead. */
 export const mostMisses = 2;
@@ -121,7 +123,7 @@ export function createCarrier(deps: CarrierDeps): Carrier {
       const options = { ...shared, settings, peerMaxConcurrentStreams: mostPipes, createConnection: () => inner };
       session = connect('http://runtime', options);
     } else {
-      const options = { ...shared, ...resets, settings: { ...settings, maxConcurrentStreams: mostPipes } };
+      const options = { ...shared, ...resets, settings: { ...settings, maxConcurrentStreams: mostTaken } };
       session = performServerHandshake(inner, options);
       session.on('stream', take as never);
     }

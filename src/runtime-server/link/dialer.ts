@@ -89,6 +89,7 @@ export function createDialer(deps: DialerDeps): Dialer {
   let failures = 0;
   let epoch = 0;
   let offsetMs = 0;
+  let signedAtS = 0;
   let learned = false;
   let cancelTry = () => {};
   let onEmpty = () => {};
@@ -148,8 +149,11 @@ export function createDialer(deps: DialerDeps): Dialer {
     url.pathname = url.pathname.replace(/\/+$/, '') + linkPath;
     const now = clock.now() + offsetMs;
     epoch = Math.max(epoch + 1, now);
+    // A signature is taken once, and two of the same second are one: the second try in a second is signed for the next.
+    signedAtS = Math.max(signedAtS + 1, Math.floor(now / 1000));
+    const signer = { runtimeId: computerId, key, now: () => signedAtS * 1000 };
     const headers = {
-      ...signedHeaders({ runtimeId: computerId, key, now: () => now }, { method: 'GET', path: linkPath, body: '' }),
+      ...signedHeaders(signer, { method: 'GET', path: linkPath, body: '' }),
       [dialInHeaders.epoch]: String(epoch),
       [dialInHeaders.token]: deps.linkToken(),
     };
@@ -224,6 +228,7 @@ export function createDialer(deps: DialerDeps): Dialer {
       const off = serverTime * 1000 - clock.now();
       if (Math.abs(off) > largestOffsetMs) return false;
       offsetMs = off;
+      signedAtS = 0;
     } else if (status === 409 && newest !== null) {
       epoch = Math.max(epoch, newest);
     } else return false;
