@@ -25,6 +25,7 @@ import { newToken } from '../kit/secrets/token-file.ts';
 import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { openStore } from '../kit/store/open-store.ts';
 import { createHeldApprovals, holdMigrations } from '../runtime-server/approvals/index.ts';
+import { createOutbox } from '../runtime-server/events/outbox.ts';
 import { createHarnesses } from '../runtime-server/factory/harness/index.ts';
 import {
   createBotMemory,
@@ -161,10 +162,20 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     openLanes: (send) =>
       createLanes({ store, clock, name: 'cloud', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
     call: (request) => homeLink.home.call(request),
+    botName: (agentId) => factory.nameOf(agentId),
   });
   closing.add('approvals', () => approvals.desk.close());
+  const outbox = createOutbox({
+    clock,
+    log,
+    openLanes: (send) =>
+      createLanes({ store, clock, name: 'events', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
+    call: (request) => homeLink.home.call(request),
+  });
+  closing.add('events', () => outbox.close());
   // What is asked now is answered in the home cloud of now; the one before may never be reached again.
   homeLink.onHome(() => {
+    outbox.wake();
     approvals.desk.reportAgain().catch((fault) => log.error('What waits could not be asked at home.', { fault }));
   });
   closing.add('pairing', () => homeLink.close());
@@ -211,6 +222,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   const factory = createFactory({
     store,
     ledger,
+    events: outbox,
     openLanes: (worker) =>
       createLanes({
         store,
@@ -240,7 +252,14 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     policy,
     desk: approvals.desk,
     hosted: {
-      models: createModels({ settings: options.models, env, clock, timers: systemTimers, random: Math.random }),
+      models: createModels({
+        settings: options.models,
+        env,
+        clock,
+        timers: systemTimers,
+        random: Math.random,
+        spent: (tx, spend) => outbox.spent(tx, spend),
+      }),
       tools: (more) =>
         createToolServer({ policy, approvals: approvals.desk, env, freshName: () => ids.next('tmp'), more }),
     },
@@ -270,6 +289,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       await homeLink.load();
       // Before whoever asks: what nobody can ask again for is ended first.
       await approvals.desk.start();
+      await outbox.start();
       await factory.start();
       serving = doors.serve({
         routes: [...factory.routes, ...approvals.routes, ...homeLink.routes],

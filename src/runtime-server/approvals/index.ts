@@ -23,6 +23,7 @@ export type { CallHome, OpenReportLanes } from './reports.ts';
 export interface HeldApprovalsDeps extends Omit<DeskDeps, 'reports'> {
   readonly openLanes: OpenReportLanes;
   readonly call: CallHome;
+  readonly botName?: (agentId: string) => string | null;
 }
 
 export interface HeldApprovals {

@@ -23,6 +23,8 @@ export interface ReportsDeps {
   readonly openLanes: OpenReportLanes;
   readonly call: CallHome;
   readonly engineId: string;
+  /** What its person calls a bot; null for one that there is not. */
+  readonly botName?: (agentId: string) => string | null;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
@@ -40,7 +42,7 @@ export interface Reports {
 const home = 'home';
 const ended = '.ended';
 
-export function createReports({ openLanes, call, engineId, log }: ReportsDeps): Reports {
+export function createReports({ openLanes, call, engineId, botName, log }: ReportsDeps): Reports {
   const lanes = openLanes(async (item, signal) => {
     const path = putApproval.path.replace(':id', item.id.replace(ended, ''));
     const { status } = await call({ method: putApproval.method, path, body: item.body, signal });
@@ -55,7 +57,10 @@ export function createReports({ openLanes, call, engineId, log }: ReportsDeps): 
 
   return {
     queue(tx, hold) {
-      const report: ApprovalReport = { ...hold.question, engineId, ledgerId: hold.ledgerId };
+      const { agentId } = hold.question;
+      const name = agentId === null ? null : (botName?.(agentId) ?? null);
+      const named = name === null ? {} : { botName: name };
+      const report: ApprovalReport = { ...hold.question, ...named, engineId, ledgerId: hold.ledgerId };
       if (hold.state === 'live') {
         lanes.append(tx, { lane: home, id: hold.id, body: report, deadline: hold.deadline });
       } else if (hold.state === 'withdrawn') {

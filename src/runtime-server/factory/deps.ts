@@ -11,6 +11,7 @@ import type { RunOptions, RunResult } from '../../kit/process/run-process.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
 import type { ApprovalDesk } from '../approvals/index.ts';
+import type { RuntimeEvents } from '../events/outbox.ts';
 import type { Models } from '../models/index.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Policy } from '../policy/index.ts';
@@ -65,6 +66,8 @@ export interface FactoryDeps {
   readonly timers: Timers;
   readonly ids: Ids;
   readonly log: FactoryLog;
+  /** What a person may want to hear of. */
+  readonly events: RuntimeEvents;
   /** Absolute path of the one workspace. */
   readonly workspace: string;
   /** `GANTRY_HOME`. */

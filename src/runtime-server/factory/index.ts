@@ -10,6 +10,8 @@ import { factoryRoutes } from '../../contracts/factory/routes.ts';
 import type { TeamFile } from '../../contracts/factory/team-file.ts';
 import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
 import { gateRoutes } from '../approvals/gate.ts';
+import { liveOfAgent } from '../approvals/holds.ts';
+import { type BotEvents, createBotEvents, nameOf, titleOf } from './bot-events.ts';
 import { createBotHomes } from './bot-homes.ts';
 import { createDeliverer } from './deliverer.ts';
 import { createDemo } from './demo.ts';
@@ -21,6 +23,7 @@ import { hostedMigrations } from './hosted/index.ts';
 import { kindOf } from './member.ts';
 import { factoryMigrations as agentMigrations } from './migrations.ts';
 import { laneOf, toDelivery } from './model.ts';
+import { createNeeds } from './needs.ts';
 import { createPeers, peerMigrations } from './peers/index.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import { agentRoutes } from './routes/agents.ts';
@@ -39,6 +42,7 @@ import { createTokenEnds } from './token-ends.ts';
 import { whyRoutes } from './why/index.ts';
 import { createWorkEngine } from './work-engine/index.ts';
 import { workEngineMigrations } from './work-engine/migrations.ts';
+import type { WorkEvents } from './workflows/deps.ts';
 import { createWorkflows } from './workflows/index.ts';
 import { workflowMigrations } from './workflows/migrations.ts';
 import { shippedTemplates } from './workflows/shipped.ts';
@@ -74,6 +78,8 @@ export interface Factory {
   start(): Promise<void>;
   /** Bots with a live pane, of this workspace and others. */
   liveBots(): number;
+  /** What its person calls a bot; null for one that there is not. */
+  nameOf(agentId: string): string | null;
   /** Ends every live bot's process tree. */
   stopAll(): Promise<void>;
   /** Lets go of everything; bots run on. */
@@ -93,6 +99,13 @@ export function createFactory(deps: FactoryDeps): Factory {
     find: (agentId: string) => registry.find(agentId) ?? peers.find(agentId),
     bot: (agentId: string) => registry.bot(agentId) ?? peers.bot(agentId),
   };
+  const botEvents = createBotEvents({ events: deps.events, registry });
+  const needs = createNeeds({
+    ...deps,
+    registry,
+    events: botEvents,
+    asks: (tx, agentId) => liveOfAgent(tx, agentId) > 0,
+  });
   const deliverer = createDeliverer({ store, ledger, panes, clock, registry: everyBot });
   const lanes = deps.openLanes(deliverer);
   const sends = createSendService({
@@ -105,7 +118,14 @@ export function createFactory(deps: FactoryDeps): Factory {
     ids,
     deliverer,
     registry,
-    tickets: { open: (tx, ticket) => void workEngine.tickets.open(tx, ticket) },
+    tickets: {
+      open(tx, ticket) {
+        const { id, opened } = workEngine.tickets.open(tx, ticket);
+        const thread = ticket.threadId === null ? {} : { threadId: ticket.threadId };
+        const data = { ...thread, ticketId: id, title: titleOf(ticket.title) };
+        if (opened) botEvents.emit(tx, ticket.botId, { type: 'vendor.ticket.created', id, data });
+      },
+    },
   });
   const folder = createTeamFolder({ workspace: deps.workspace, userHome: deps.userHome, timers });
   const worktrees = createWorktrees({ ...deps, findBot: (id) => worktreeBot(registry.find(id)) });
@@ -126,7 +146,12 @@ export function createFactory(deps: FactoryDeps): Factory {
     worktrees,
     runs: {
       begin: (tx, run) => workEngine.agentRuns.begin(tx, run),
-      end: (tx, id, end) => workEngine.agentRuns.end(tx, id, end),
+      end: (tx, id, end) => {
+        const bot = workEngine.agentRuns.end(tx, id, end);
+        if (bot === null) return;
+        const title = titleOf(end.output ?? end.error ?? '');
+        botEvents.emit(tx, bot, { type: 'agent.run.completed', id, data: { runId: id, status: end.status, title } });
+      },
     },
     openSecrets: (env) => workEngine.secrets.open(env),
   });
@@ -151,8 +176,9 @@ export function createFactory(deps: FactoryDeps): Factory {
     dispatch: tell,
     agentRuns: {
       begin: (tx, run) => workEngine.agentRuns.begin(tx, run),
-      end: (tx, id, end) => workEngine.agentRuns.end(tx, id, end),
+      end: (tx, id, end) => void workEngine.agentRuns.end(tx, id, end),
     },
+    events: workEvents(botEvents),
     places: worktrees,
     desk: deps.desk,
     stopBot: (address, node) => {
@@ -170,6 +196,7 @@ export function createFactory(deps: FactoryDeps): Factory {
   const threads = createThreadService({ store, ledger, clock, ids, registry });
   const workEngine = createWorkEngine({
     ...deps,
+    events: botEvents,
     registry,
     sealer: deps.vaultSealer,
     tell: async (agentId, text, idempotencyKey) => {
@@ -253,6 +280,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     owners,
     async start() {
       await hosted.recover();
+      await needs.start();
       await registry.start();
       await teams.start();
       await peers.start();
@@ -267,8 +295,13 @@ export function createFactory(deps: FactoryDeps): Factory {
       await peers.stopAll();
       await Promise.all(livePanes().map((pane) => panes.kill(pane.id)));
     },
+    nameOf(agentId) {
+      const member = registry.find(agentId);
+      return member === null ? null : nameOf(member);
+    },
     async close() {
       offMoved();
+      needs.close();
       await workflows.close();
       await hosted.close();
       offGate();
@@ -277,6 +310,21 @@ export function createFactory(deps: FactoryDeps): Factory {
       await lanes.close();
       registry.close();
       offState();
+    },
+  };
+}
+
+/** A gate that a person is asked about as an approval is told by that. */
+function workEvents(events: BotEvents): WorkEvents {
+  return {
+    needsUser(tx, { dagId, nodeId, title, cause, detail, assignee }, id) {
+      if (cause === 'gate') return;
+      const reason = titleOf(`${title}: ${detail ?? cause.replaceAll('_', ' ')}`);
+      events.emit(tx, assignee, { type: 'thread.needs_user', id, data: { reason, dagId, nodeId } });
+    },
+    ended(tx, { dagId, title, status }, id) {
+      const data = { runId: dagId, status, title: titleOf(title) };
+      events.emit(tx, null, { type: 'agent.run.completed', id, data });
     },
   };
 }

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import type { ForwardedEvent } from '../../../src/contracts/events/routes.ts';
 import type { Agent } from '../../../src/contracts/factory/agent.ts';
 import { createPeerServer, type PeerPairing, type PeerServer } from '../../../src/host/peer-server.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
@@ -27,6 +28,7 @@ import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import type { Store } from '../../../src/kit/store/store.ts';
 import { createHeldApprovals, holdMigrations } from '../../../src/runtime-server/approvals/index.ts';
+import { createOutbox } from '../../../src/runtime-server/events/outbox.ts';
 import type { ProcessRunner } from '../../../src/runtime-server/factory/harness/adapter.ts';
 import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
 import {
@@ -72,6 +74,8 @@ export interface Engine {
   readonly factory: Factory;
   /** While it is paired. */
   readonly peers: PeerServer | null;
+  /** Events that reached the home cloud. */
+  readonly told: readonly ForwardedEvent[];
   /** Where people answer in these tests. */
   readonly desk: ReturnType<typeof createHeldApprovals>['desk'];
   call<T = Record<string, never>>(
@@ -118,6 +122,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   for (const folder of [home, workspace, userHome, join(home, 'run')]) mkdirSync(folder, { mode: 0o700 });
   const env = { PATH: process.env.PATH ?? '', HOME: userHome, LANG: 'C.UTF-8', ...options.env };
 
+  const told: ForwardedEvent[] = [];
   const run = async () => {
     const clock = systemClock;
     const timers = options.timers ?? systemTimers;
@@ -159,7 +164,17 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     });
     const policy = createPolicy({ workspace, log });
     const harnesses = createHarnesses({ panes, clock, memory, desk, policy, processes, env, home: userHome });
+    const outbox = createOutbox({
+      clock,
+      log,
+      openLanes: (send) => createLanes({ store, clock, name: 'events', send }),
+      call: async ({ body }) => {
+        told.push(...(body as { events: ForwardedEvent[] }).events);
+        return { status: 200, body: { refused: [] } };
+      },
+    });
     const factory = createFactory({
+      events: outbox,
       desk,
       policy,
       hosted: {
@@ -220,6 +235,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const url = `http://127.0.0.1:${port}`;
     writeFileSync(join(home, 'run', 'url'), `${url}\n`, { mode: 0o600 });
     await desk.start();
+    await outbox.start();
     await factory.start();
     const peers =
       options.pairing === undefined
@@ -240,6 +256,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       await closeServer(server);
       await factory.close();
       await desk.close();
+      await outbox.close();
       await panes.close();
       await store.close();
     };
@@ -257,6 +274,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   });
 
   const engine: Engine = {
+    told,
     home,
     workspace,
     get url() {

@@ -7,6 +7,7 @@ import type { Timers } from '../../../kit/clock/timers.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';
+import type { Run, RunNode } from './model.ts';
 
 export interface WorkerBot {
   readonly slug: string;
@@ -112,6 +113,16 @@ export interface AgentRunBook {
   ): void;
 }
 
+/** What a person may want to hear of; `id` names the move that is told. */
+export interface WorkEvents {
+  needsUser(
+    tx: Tx,
+    node: Pick<RunNode, 'dagId' | 'nodeId' | 'title' | 'cause' | 'detail' | 'assignee'>,
+    id: string,
+  ): void;
+  ended(tx: Tx, run: Pick<Run, 'dagId' | 'title' | 'status'>, id: string): void;
+}
+
 export interface WorkflowLog {
   warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
 }
@@ -136,6 +147,7 @@ export interface WorkflowDeps {
   readonly workforce: Workforce;
   readonly dispatch: DispatchTo;
   readonly agentRuns: AgentRunBook;
+  readonly events: WorkEvents;
   readonly places: WorkPlaces;
   /** Null: gates are opened by their verb alone. */
   readonly desk: GateDesk | null;
