@@ -3,9 +3,6 @@
  * interface. Embedded in one process with a runtime on 127.0.0.1:3010, or headless for many people; what differs is passed in.
  * It reaches a runtime only over the link.
  */
-import type { IncomingMessage } from 'node:http';
-import { join } from 'node:path';
-import express from 'express';
 import { approvalMigrations, createApprovals } from '../cloud-api/approvals/index.ts';
 import { createEvents, eventMigrations } from '../cloud-api/events/index.ts';
 import { type ComputerLookup, createFactoryProxy } from '../cloud-api/factory/index.ts';
@@ -17,6 +14,7 @@ import {
   identityMigrations,
   type OidcSettings,
 } from '../cloud-api/identity/index.ts';
+import type { HomeDoor } from '../cloud-api/home/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
 import { createDevices, type Devices } from '../cloud-api/link/devices.ts';
 import { createLinkArea } from '../cloud-api/link/index.ts';
@@ -24,13 +22,10 @@ import type { Link } from '../cloud-api/link/link.ts';
 import { linkMigrations } from '../cloud-api/link/migrations.ts';
 import { createTickets } from '../cloud-api/link/tickets.ts';
 import { notificationMigrations } from '../cloud-api/notifications/index.ts';
-import { createPages } from '../cloud-api/pages/index.ts';
 import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
 import { createUsage, usageMigrations } from '../cloud-api/usage/index.ts';
-import { claimedShape } from '../contracts/common/areas.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import type { Route } from '../contracts/common/route.ts';
-import { login, loginCallback } from '../contracts/identity/routes.ts';
 import { linkPath } from '../contracts/link/dial-in.ts';
 import { localPairingRoutes } from '../contracts/link/local-pairing.ts';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
@@ -38,7 +33,7 @@ import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
 import { createDispatcher, type DispatcherOptions, type HttpLog } from '../kit/http/dispatcher.ts';
-import { createGuard, type Door, type Guard } from '../kit/http/guard.ts';
+import { createGuard, type Door } from '../kit/http/guard.ts';
 import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotency.ts';
 import { createLimits } from '../kit/http/limits.ts';
 import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
@@ -54,9 +49,11 @@ import type { Store } from '../kit/store/store.ts';
 import { createClosing } from './closing.ts';
 import type { OpenDoor, UpgradeListener } from './doors.ts';
 import { stopReason } from './engine-server.ts';
+import { createHomeDispatcher } from './home-dispatcher.ts';
 import { composeNotifications } from './notifications.ts';
-import { packageRoot, packageVersion } from './places.ts';
+import { packageVersion } from './places.ts';
 import { type PushSettings, usualPushSettings } from './push-settings.ts';
+import { createUpgradeListener, createWebListener, isPage } from './web-door.ts';
 
 /** One person, whose runtime lives in the same process and needs no pairing. */
 export interface EmbeddedMode {
@@ -67,6 +64,8 @@ export interface EmbeddedMode {
   readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
   /** The pairing of this computer with another cloud; absent where nothing pairs. */
   readonly pairing?: readonly BoundRoute[];
+  /** The cloud that this computer is at home in while it is paired; absent where nothing pairs. */
+  readonly home?: HomeDoor;
 }
 
 /** Many people, who sign in with an OpenID provider and whose computers dial in. */
@@ -198,7 +197,10 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const deviceAuthenticator = createDeviceAuthenticator({
       store,
       clock,
-      find: (id) => devices.find(id),
+      async find(id) {
+        const device = await devices.find(id);
+        return device !== null && (await identity.admits(device.userId)) ? device : null;
+      },
       used: (id, key) => devices.used(id, key),
     });
     const linkEnd = options.openLink({ store, devices, authenticator: deviceAuthenticator });
@@ -310,12 +312,12 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     ];
     const door: Door =
       mode.kind === 'embedded' ? { kind: 'tcp', origins: 'own' } : { kind: 'public', origin, navigable: isPage };
-    const dispatcher = createDispatcher({
+    const serving: DispatcherOptions = {
       door,
       authenticators: [
         ...(local === null ? [] : [createOwnerAuthenticator(local.ownerToken)]),
-        ...identity.authenticators,
         computers.authenticator,
+        ...identity.authenticators,
         deviceAuthenticator,
       ],
       routes: [
@@ -333,21 +335,26 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       addressOf,
       answers: options.answers,
       unclaimed: 'pass',
-    });
+    };
+    const dispatcher =
+      local?.home === undefined
+        ? createDispatcher(serving)
+        : createHomeDispatcher(serving, { home: local.home, computerId: local.computer.id, link, timers: systemTimers });
 
-    closing.add(
-      'sign-ins',
-      identity.onEnded((ended) => dispatcher.cut((principal) => isOf(principal, ended))),
-    );
-    const pages = createWebPages(options, log);
+    const stopEnding = identity.onEnded((ended) => {
+      dispatcher.cut((principal) => isOf(principal, ended));
+      if (!('userId' in ended)) return;
+      computers.computers
+        .list(ended.userId)
+        .then((list) => {
+          for (const { id } of list) linkEnd.end?.(id, 'its person is shut out');
+        })
+        .catch((fault) => log.error('The links of a person could not be ended.', { fault: String(fault) }));
+    });
+    closing.add('sign-ins', stopEnding);
     options.door.serve(
-      (request, response) => {
-        // The API stands before Express, which keeps the pages: a call must not pay for a framework that it does not use.
-        dispatcher.handle(request, response).then((handled) => {
-          if (!handled) pages(request, response);
-        });
-      },
-      upgrade === undefined ? undefined : upgradeAt(linkPath, createGuard(door), upgrade),
+      createWebListener({ dispatcher, log, folder: options.rendererFolder }),
+      upgrade === undefined ? undefined : createUpgradeListener(linkPath, createGuard(door), upgrade),
     );
     await events.start();
     await notifications.start();
@@ -389,46 +396,8 @@ function lookUpLocal(computerId: string, others: ComputerLookup): ComputerLookup
   };
 }
 
-/** What another site may lead a person to: pages, and the two ends of a sign-in. */
-function isPage(path: string): boolean {
-  return claimedShape(path) === null || path === login.path || path === loginCallback.path;
-}
-
 function isOf(principal: Principal, ended: Ended): boolean {
   if ('userId' in ended) return principal.userId === ended.userId;
   if ('keyId' in ended) return principal.keyId === ended.keyId;
   return principal.sessionId === ended.sessionId;
-}
-
-/** The web interface, for what the API did not take. */
-function createWebPages(options: CloudOptions, log: HttpLog): express.Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  const folder = options.rendererFolder ?? join(packageRoot(), 'out', 'renderer');
-  for (const page of createPages({ folder, buildCommand: 'npm run build' })) app.use(page);
-  app.use(((fault, _request, response, _next) => {
-    log.error('page failed', { fault: fault instanceof Error ? fault.stack : String(fault) });
-    if (response.headersSent) response.destroy();
-    else response.status(500).json(new AppError('internal', 'The page failed.', 'Reload it.').toPlain());
-  }) satisfies express.ErrorRequestHandler);
-  return app;
-}
-
-/** Lets what dials `path` through to `next` as the guard lets requests through; everything else is answered and cut. */
-function upgradeAt(path: string, guard: Guard, next: UpgradeListener): UpgradeListener {
-  return (request: IncomingMessage, socket, head) => {
-    const refused =
-      guard(request) ??
-      (request.url === path ? null : new AppError('not_found', 'Nothing can be dialled there.', `Dial ${path}.`));
-    if (refused === null) {
-      next(request, socket, head);
-      return;
-    }
-    const body = JSON.stringify(refused.toPlain());
-    socket.on('error', () => {});
-    socket.end(
-      `HTTP/1.1 ${refused.status} Refused\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    );
-  };
 }
