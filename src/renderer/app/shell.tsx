@@ -10,6 +10,7 @@ import { AnnounceNeeds } from './announce-needs.tsx';
 import { useOnlyComputer } from './computers.tsx';
 import { FloorsProvider, useBots, useComputers, useFloors } from './floors.tsx';
 import { ObeyWindowEvents } from './obey-window-events.tsx';
+import { ObeyWorker } from './obey-worker.tsx';
 import { places } from './places.ts';
 import { Rail } from './rail.tsx';
 import { OnComputer, useLink, useServices } from './services.tsx';
@@ -101,6 +102,7 @@ function Frame() {
   return (
     <div className="flex h-dvh flex-col bg-window text-ui">
       <ObeyWindowEvents />
+      <ObeyWorker />
       <AnnounceNeeds />
       <div className="flex min-h-0 flex-1">
         {!narrow && rail}
