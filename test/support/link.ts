@@ -23,6 +23,8 @@ export interface TestCloud {
   readonly dialIns: ReturnType<typeof createDialIns>;
   /** The key of each computer that is known. */
   readonly keys: Map<string, string>;
+  /** Told once, when a key was looked up next. */
+  onLookUp(told: () => void): void;
   close(): Promise<void>;
 }
 
@@ -36,12 +38,16 @@ export async function startTestCloud({
   timers = systemTimers,
 }: TestCloudOptions = {}): Promise<TestCloud> {
   const keys = new Map<string, string>();
+  const lookUps: (() => void)[] = [];
   const folder = mkdtempSync(join(tmpdir(), 'gantry-link-'));
   const store = await openStore({ file: join(folder, 'cloud.db'), migrations: signingMigrations, clock });
   const device = createDeviceAuthenticator({
     store,
     clock,
-    find: (id) => (keys.has(id) ? { userId: 'user_1', keys: [keys.get(id)!] } : null),
+    find: (id) => {
+      for (const told of lookUps.splice(0)) told();
+      return keys.has(id) ? { userId: 'user_1', keys: [keys.get(id)!] } : null;
+    },
   });
   const dialIns = createDialIns({
     async authenticate(incoming) {
@@ -59,6 +65,7 @@ export async function startTestCloud({
     port: (server.address() as AddressInfo).port,
     dialIns,
     keys,
+    onLookUp: (told) => void lookUps.push(told),
     async close() {
       await dialIns.close(0);
       server.closeAllConnections();

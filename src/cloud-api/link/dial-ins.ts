@@ -75,7 +75,7 @@ export function createDialIns(deps: DialInsDeps): DialIns {
     ...{ closeTimeout: closeFrameMs },
   });
   let closing = false;
-  let onEmpty = () => {};
+  const waitForEmpty: (() => void)[] = [];
 
   function entryOf(computerId: string): Entry {
     let entry = entries.get(computerId);
@@ -172,7 +172,7 @@ export function createDialIns(deps: DialInsDeps): DialIns {
       log.info('A computer is not linked any more.', { computer: computerId, why: end.kind, reason: end.reason });
       tell(computerId, false);
     }
-    if (closing && carriers().length === 0) onEmpty();
+    if (closing && carriers().length === 0) for (const told of waitForEmpty.splice(0)) told();
   }
 
   function carriers(): Carrier[] {
@@ -216,11 +216,8 @@ export function createDialIns(deps: DialInsDeps): DialIns {
     },
     async close(graceMs = closeGraceMs) {
       closing = true;
-      const empty = new Promise<void>((resolve) => {
-        onEmpty = resolve;
-      });
       for (const carrier of carriers()) carrier.drain('closing', 'The cloud closes.', graceMs);
-      if (carriers().length > 0) await empty;
+      if (carriers().length > 0) await new Promise<void>((resolve) => waitForEmpty.push(resolve));
     },
   };
 }

@@ -138,7 +138,8 @@ export function createCarrier(deps: CarrierDeps): Carrier {
       deps.onUp();
     });
     made.on('goaway', (_code, _last, data) => {
-      markDraining(data?.toString() === 'replaced' ? 'replaced' : 'closing', 'The other side closes.');
+      if (draining === null)
+        markDraining(data?.toString() === 'replaced' ? 'replaced' : 'closing', 'The other side closes.', drainMs);
     });
     made.once('close', lost);
   }
@@ -184,8 +185,11 @@ export function createCarrier(deps: CarrierDeps): Carrier {
     cancelTimer = timers.after(pingEveryMs, beat);
   }
 
-  function markDraining(kind: 'replaced' | 'closing', reason: string): boolean {
-    if (draining !== null || ended) return false;
+  function markDraining(kind: 'replaced' | 'closing', reason: string, graceMs: number): boolean {
+    if (ended) return false;
+    cancelDrain();
+    cancelDrain = timers.after(graceMs, () => end(kind, reason));
+    if (draining !== null) return false;
     draining = kind;
     drainReason = reason;
     for (const pipe of [...pipes]) pipe.emit(drainingEvent);
@@ -239,10 +243,9 @@ export function createCarrier(deps: CarrierDeps): Carrier {
       }
     },
     drain(kind, reason, graceMs = drainMs) {
-      if (!markDraining(kind, reason)) return;
+      if (!markDraining(kind, reason, graceMs)) return;
       if (!up || session === null || session.destroyed) return end(kind, reason);
       session.goaway(constants.NGHTTP2_NO_ERROR, 0, Buffer.from(kind));
-      cancelDrain = timers.after(graceMs, () => end(kind, reason));
       session.close();
     },
     end,

@@ -92,7 +92,7 @@ export function createDialer(deps: DialerDeps): Dialer {
   let signedAtS = 0;
   let learned = false;
   let cancelTry = () => {};
-  let onEmpty = () => {};
+  const waitForEmpty: (() => void)[] = [];
 
   function change(linked: boolean): void {
     for (const listener of [...listeners]) listener(linked);
@@ -194,7 +194,7 @@ export function createDialer(deps: DialerDeps): Dialer {
       onEnd(end) {
         carriers.delete(carrier);
         away(carrier, describe(end));
-        if (carriers.size === 0) onEmpty();
+        if (carriers.size === 0) for (const told of waitForEmpty.splice(0)) told();
       },
     });
     carriers.add(carrier);
@@ -247,11 +247,8 @@ export function createDialer(deps: DialerDeps): Dialer {
       started = false;
       cancelTry();
       dialling?.terminate();
-      const empty = new Promise<void>((resolve) => {
-        onEmpty = resolve;
-      });
       for (const carrier of [...carriers]) carrier.drain('closing', 'The computer closes.', graceMs);
-      if (carriers.size > 0) await empty;
+      if (carriers.size > 0) await new Promise<void>((resolve) => waitForEmpty.push(resolve));
     },
     state: () => ({ linked: current?.ready ?? false, since, problem }),
     onChange(listener) {
