@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { localPath } from '../../src/cloud-api/identity/model.ts';
-import { movableClock, scratchHome, signIn, startPair } from '../host/support.ts';
+import { localPath } from '../../../src/cloud-api/identity/model.ts';
+import { movableClock, scratchHome, signIn, startPair } from '../../host/support.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
