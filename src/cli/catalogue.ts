@@ -307,6 +307,7 @@ export const commands: readonly Verb[] = [
       noEngine,
       { flags: '--port <n>', about: 'port of the web interface (default 3010, 0: any free one)' },
       { flags: '--engine-port <n>', about: 'port of the engine (default 3011, 0: any free one)' },
+      { flags: '--peer-port <n>', about: 'port for other computers, while this one is paired (default 3019)' },
       { flags: '--event-streams <n>', about: 'open event streams for one caller (default 64)' },
       { flags: '--no-open', about: 'do not open a browser' },
       { flags: '--headless', about: 'no browser, no desktop window' },

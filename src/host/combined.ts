@@ -74,6 +74,7 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
     const runtime = await createRuntime({
       folder,
       port: settings.enginePort.value,
+      peerPort: settings.peerPort.value,
       workspace: async () => {
         const workspace = await prepareWorkspace({
           asked: options.workspace ?? null,

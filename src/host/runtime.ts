@@ -44,11 +44,15 @@ import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type EngineServer, openEngineDoors, stopReason } from './engine-server.ts';
 import { createHomeLink, type HomeLink } from './home-link.ts';
+import { createPeerHome } from './peer-home.ts';
+import { createPeerServer, type PeerServer } from './peer-server.ts';
 
 export interface RuntimeOptions {
   readonly folder: DataFolder;
   /** 0 = any free one. */
   readonly port: number;
+  /** Of the door for other computers; 0 = any free one. */
+  readonly peerPort: number;
   /** Prepares the workspace. Called once both doors are taken: a start that cannot be must leave nothing behind. */
   readonly workspace: () => Promise<PreparedWorkspace>;
   /** Where the cloud of the same process listens: home while this computer is not paired. Null where there is none. */
@@ -263,12 +267,20 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       tools: (more) =>
         createToolServer({ policy, approvals: approvals.desk, env, freshName: () => ids.next('tmp'), more }),
     },
-    hostChecks: () => [policyCheck(policy), ...homeLink.checks(), ...(options.hostChecks?.() ?? [])],
+    peerHome: createPeerHome(homeLink.home),
+    random: Math.random,
+    hostChecks: () => [
+      policyCheck(policy),
+      ...homeLink.checks(),
+      ...peerDoor(peers),
+      ...(options.hostChecks?.() ?? []),
+    ],
   });
   closing.add('factory', () => factory.close());
 
   const linkToken = newToken();
   let serving: EngineServer | null = null;
+  let peers: PeerServer | null = null;
   return {
     port: doors.port,
     url: doors.url,
@@ -303,11 +315,26 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
         limits: options.limits,
         answers: options.answers,
       });
-      const { accept } = serving;
-      homeLink.dial({ engine: accept, peer: (connection) => void connection.destroy() });
+      const others = createPeerServer({
+        routes: factory.peerRoutes,
+        pairing: homeLink.tickets,
+        port: options.peerPort,
+        clock,
+        timers: systemTimers,
+        ids,
+        log,
+        limits: options.limits,
+        answers: options.answers,
+      });
+      peers = others;
+      closing.add('door for other computers', () => others.close());
+      homeLink.dial({ engine: serving.accept, peer: (connection) => others.connection(connection) });
     },
     liveBots: () => factory.liveBots(),
-    endStreams: () => serving?.endStreams(stopReason),
+    endStreams() {
+      serving?.endStreams(stopReason);
+      peers?.endStreams(stopReason);
+    },
     async close({ stopBots = false } = {}) {
       if (stopBots) {
         await factory.stopAll().catch((fault) => log.error('Not every bot could be stopped.', { fault }));
@@ -315,6 +342,19 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       await closing.close();
     },
   };
+}
+
+/** Where other computers come in, while there are any. */
+function peerDoor(peers: PeerServer | null): DoctorCheck[] {
+  if (peers === null || (peers.port === null && peers.problem === null)) return [];
+  const common = { name: 'Door for other computers', group: 'port', version: null } as const;
+  if (peers.problem === null) {
+    return [{ ...common, state: 'ok', detail: `Listens on http://127.0.0.1:${peers.port}.`, fix: null }];
+  }
+  const detail = `${peers.problem} Other computers come in through the link alone.`;
+  return [
+    { ...common, state: 'warn', detail, fix: 'Free the port, or choose another: gantry start --peer-port <port>' },
+  ];
 }
 
 /** The first thing that is wrong with the policy's file; the rest shows once that is mended. */

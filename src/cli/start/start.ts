@@ -18,6 +18,7 @@ export const start: Action = async (context, input) => {
   const settings = readSettings(context.env, {
     port: optionalText(input, 'port'),
     enginePort: optionalText(input, 'enginePort'),
+    peerPort: optionalText(input, 'peerPort'),
     eventStreams: optionalText(input, 'eventStreams'),
   });
   const interactive = !context.output.json && context.terminal.stdin.isTTY === true && isForeground();

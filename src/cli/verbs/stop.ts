@@ -62,7 +62,7 @@ async function stopLeftBots(context: Context, input: Input): Promise<undefined> 
     return undefined;
   }
   const { startCombined } = await import('../../host/combined.ts');
-  const settings = readSettings(context.env, { port: 0, enginePort: 0 });
+  const settings = readSettings(context.env, { port: 0, enginePort: 0, peerPort: 0 });
   const servers = await startCombined({ env: context.env, settings, gantry: context.names.gantry });
   let bots: string[] = [];
   try {

@@ -8,6 +8,7 @@ import { FactoryError } from '../common/errors.ts';
 import { defineRoute } from '../common/route.ts';
 import { Time } from '../common/values.ts';
 import { AgentState, HarnessName, PaneInput, PaneSize, Screen, TeamPlanStep, TranscriptChunk } from './agent.ts';
+import { deliveryEvidences } from './delivery.ts';
 import { ClosingEvent } from './events.ts';
 import { area, base, errors } from './route-parts.ts';
 import { BotSlug, TeamName } from './team-file.ts';
@@ -119,6 +120,7 @@ export const PeerSendResult = z
     to: z.string(),
     state: z.enum(['verified', 'queued']),
     messageId: z.string().optional().meta({ description: 'Id of the delivery on that computer.' }),
+    evidence: z.enum(deliveryEvidences).nullable().optional().meta({ description: '(+) What proved it.' }),
     depth: z.number().int().optional().meta({ description: 'How many wait for the bot.' }),
     reason: z.string().optional(),
   })

@@ -17,6 +17,7 @@ import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Policy } from '../policy/index.ts';
 import type { Tool, ToolRegistry } from '../tool-server/index.ts';
 import type { Harnesses } from './harness/harness.ts';
+import type { PeerHome } from './remote/calls.ts';
 
 /** Tells what went wrong where nobody waits for an answer. */
 export interface FactoryLog {
@@ -94,6 +95,9 @@ export interface FactoryDeps {
   readonly desk: ApprovalDesk;
   readonly policy: Policy;
   readonly hosted: HostedParts;
+  /** The way to other computers; absent where none can be paired. */
+  readonly peerHome?: PeerHome | undefined;
+  readonly random: () => number;
   /** How git is run for what other computers bring; by default as any child. */
   readonly runGit?: ((options: RunOptions) => Promise<RunResult>) | undefined;
   readonly hostChecks?: () => Promise<readonly DoctorCheck[]> | readonly DoctorCheck[];

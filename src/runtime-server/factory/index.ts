@@ -26,6 +26,7 @@ import { laneOf, toDelivery } from './model.ts';
 import { createNeeds } from './needs.ts';
 import { createPeers, peerMigrations } from './peers/index.ts';
 import { createRegistry, type Registry } from './registry.ts';
+import { createRemote, noHome, remoteMigrations } from './remote/index.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { orchestrationRoutes } from './routes/orchestration.ts';
 import { teamRoutes } from './routes/teams.ts';
@@ -60,9 +61,11 @@ export const factoryMigrations = [
   ...workEngineMigrations,
   ...hostedMigrations,
   ...peerMigrations,
+  ...remoteMigrations,
 ];
 export { createTicketAuthenticator, type TicketFacts } from './peers/index.ts';
 export { type PreparedWorkspace, prepareWorkspace, type WorkspaceOptions } from './prepare-workspace.ts';
+export type { PeerHome } from './remote/index.ts';
 
 /** Who hands nodes to bots, as the bot reads it. */
 const engineSender = { caller: 'engine', surface: 'engine', name: 'Gantry', agentId: null, inPerson: false };
@@ -93,7 +96,9 @@ export function createFactory(deps: FactoryDeps): Factory {
     queueDepth: (agentId) => lanes.depth(laneOf(agentId)),
     workOf: (address) => workflows.workOf(address),
     attachHosted: (spec) => hosted.attach(spec),
+    attachRemote: (agent, ref, events) => remote.attach(agent, ref, events),
   });
+  const remote = createRemote({ ...deps, home: deps.peerHome ?? noHome, registry: () => registry });
   /** Queues and hooks name a bot by its id, whoever brought it. */
   const everyBot = {
     find: (agentId: string) => registry.find(agentId) ?? peers.find(agentId),
@@ -137,6 +142,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     homes: createBotHomes(deps),
     worktrees,
     secrets: { open: (env) => workEngine.secrets.open(env) },
+    abroad: remote.abroad,
   });
   const hosted = composeHosted({
     ...deps,
@@ -159,7 +165,7 @@ export function createFactory(deps: FactoryDeps): Factory {
   const offGate = registry.onGate((agentId) => lanes.wake(laneOf(agentId)));
   const followTokens = createTokenEnds({ tokens: deps.botTokens, wake: (id) => lanes.wake(laneOf(id)), log });
   const offState = followTokens(registry);
-  const peers = createPeers({ ...deps, deliverer, lanes, sizes, followTokens });
+  const peers = createPeers({ ...deps, deliverer, lanes, sizes, followTokens, remote: remote.panes });
 
   const tell = async (to: string, text: string, more: Partial<SendRequest>): Promise<Delivery> => {
     // A plain shell would run what it is told in words: the person at it reads them as comments.
@@ -228,7 +234,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       timers,
       addressOf: (agentId) => registry.find(agentId)?.address ?? null,
     }),
-    ...agentRoutes({ registry, panes, sizes, prove: deps.prove, conversations: hosted }),
+    ...agentRoutes({ registry, panes, remote: remote.panes, sizes, prove: deps.prove, conversations: hosted }),
     ...teamRoutes({ teams }),
     ...worktreeRoutes({ worktrees }),
     ...whyRoutes({ store, ledger, workspace: deps.workspace, findAgent: (name) => namedAgent(registry, name) }),
@@ -291,7 +297,8 @@ export function createFactory(deps: FactoryDeps): Factory {
     liveBots: () => livePanes().length,
     async stopAll() {
       const names = new Set(registry.members().map((member) => member.team));
-      await Promise.all([...names].map((name) => teams.down(name, { actor: deps.ownerId, surface: 'engine' })));
+      const by = { actor: deps.ownerId, surface: 'engine' };
+      await Promise.all([...names].map((name) => teams.down(name, by, { here: true })));
       await peers.stopAll();
       await Promise.all(livePanes().map((pane) => panes.kill(pane.id)));
     },
@@ -309,6 +316,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       peers.close();
       await lanes.close();
       registry.close();
+      remote.close();
       offState();
     },
   };

@@ -4,7 +4,11 @@ import type { PaneEngine } from '../panes/pane-engine.ts';
 import { unreadable } from './readable.ts';
 
 /** Screens until the viewer leaves, the pane closes or cannot be read; the last two end with one `gone`. */
-export function streamScreens(panes: PaneEngine, pane: string, sink: SseSink): Promise<void> {
+export function streamScreens(
+  panes: Pick<PaneEngine, 'engine' | 'listen' | 'watch'>,
+  pane: string,
+  sink: SseSink,
+): Promise<void> {
   return new Promise((resolve) => {
     let over = false;
     const end = () => {

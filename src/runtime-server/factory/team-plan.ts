@@ -77,6 +77,11 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
 export const notPaired = (machine: string): string => `computer ${machine} is not paired with this one`;
 
 function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanStep {
+  if (live.remote !== null) {
+    const { computerId: machine, computerName, harness } = live.remote;
+    const reason = `it runs already on ${computerName}`;
+    return { action: 'bind', agent: live.address, ...(harness === null ? {} : { harness }), machine, reason };
+  }
   const running = live.spec?.harness;
   const same =
     live.spec === null ||

@@ -20,10 +20,11 @@ import { labelsFor } from './pane-labels.ts';
 import { refuseUnreadable } from './readable.ts';
 import { type Actor, engineActor, recordTeamChange } from './records.ts';
 import type { Member, Registry } from './registry.ts';
+import type { Abroad } from './remote/abroad.ts';
 import { readTeams, saveTeamFile, saveTeamUp, type TeamRecord } from './store/teams.ts';
 import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
 import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
-import { type Hindrance, notPaired, planUp, type Start, specOf, TeamHindered } from './team-plan.ts';
+import { type Hindrance, planUp, type Start, specOf, TeamHindered } from './team-plan.ts';
 import type { BotSecrets } from './work-engine/index.ts';
 import type { Worktrees } from './worktrees/index.ts';
 
@@ -42,7 +43,8 @@ export interface TeamService {
   check(name: string): { team: string; ok: boolean; problems: TeamProblem[] };
   up(name: string, request: UpRequest, by: Actor): Promise<{ plan: TeamPlanStep[]; applied: boolean }>;
   planDown(name: string): TeamPlanStep[];
-  down(name: string, by: Actor): Promise<{ stopped: string[] }>;
+  /** `here`: those on other computers run on. */
+  down(name: string, by: Actor, options?: { readonly here?: boolean }): Promise<{ stopped: string[] }>;
   /** Takes what the files say now; resolves when it is known everywhere. */
   refresh(): Promise<void>;
   close(): void;
@@ -59,6 +61,7 @@ export interface TeamServiceDeps {
   readonly homes: BotHomes;
   readonly worktrees: Worktrees;
   readonly secrets: BotSecrets;
+  readonly abroad: Abroad;
   readonly ids: Ids;
   readonly log: FactoryLog;
   readonly workspace: string;
@@ -226,9 +229,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
 
   const up: TeamService['up'] = (name, request, by) =>
     alone(name, async () => {
-      if (request.on !== undefined && request.on !== deps.computerId) {
-        throw new AppError('transport', `${capital(notPaired(request.on))}.`, 'Pair it first, or leave out `on`.');
-      }
+      const computer = request.on === undefined ? null : await deps.abroad.find(request.on);
       folder.refresh();
       await refresh();
       const file = readable(name);
@@ -238,6 +239,11 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
         throw new AppError('usage', `Team ${name} has no preset "${request.preset}".`, known);
       }
       const team = resolveTeam(file, request.preset ?? presetOf(file), around);
+      if (computer !== null) {
+        const steps = await deps.abroad.up(computer, team, folder.folderOf(name), request);
+        if (request.dryRun !== true) await markUp(team, by);
+        return { plan: steps, applied: request.dryRun !== true };
+      }
       const found = await deps.harnesses.found();
       const facts = { members: registry.members(name), found, computerId: deps.computerId, only: request.only };
       const plan = planUp(team, facts);
@@ -250,22 +256,26 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       if (plan.starts.length > 0) refuseUnreadable(deps.panes);
       const prepared = await prepareAll(team, plan.starts, null);
       await startAll(team, prepared);
-      const agents = registry.members(name).filter((member) => member.live || kindOf(member) === 'hosted');
-      await store.write((tx) => {
-        saveTeamUp(tx, deps.workspace, name, true, team.preset);
-        const state = { workspace: deps.workspace, up: true, preset: team.preset };
-        recordTeamChange(tx, deps.ledger, { team: name, change: 'up', agents: addresses(agents) }, state, by);
-      });
-      await loadRows();
-      await refresh();
+      await markUp(team, by);
       return { plan: steps, applied: true };
     });
 
-  const down: TeamService['down'] = (name, by) =>
+  const markUp = async ({ name, preset }: ResolvedTeam, by: Actor) => {
+    const agents = registry.members(name).filter((member) => member.live || kindOf(member) === 'hosted');
+    await store.write((tx) => {
+      saveTeamUp(tx, deps.workspace, name, true, preset);
+      const state = { workspace: deps.workspace, up: true, preset };
+      recordTeamChange(tx, deps.ledger, { team: name, change: 'up', agents: addresses(agents) }, state, by);
+    });
+    await loadRows();
+    await refresh();
+  };
+
+  const down: TeamService['down'] = (name, by, { here = false } = {}) =>
     alone(name, async () => {
-      const live = registry.members(name).filter((member) => member.live);
+      const live = registry.members(name).filter((member) => member.live && !(here && member.remote !== null));
       if (live.length === 0 && rows.get(name)?.up !== true) return { stopped: [] };
-      if (live.some((member) => !member.hosted)) refuseUnreadable(deps.panes);
+      if (live.some((member) => !member.hosted && member.remote === null)) refuseUnreadable(deps.panes);
       await Promise.all(live.map((member) => registry.stop(member.id)));
       await Promise.all(live.map((member) => deps.tokens.revoke(member.id)));
       await store.write((tx) => {
@@ -316,7 +326,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       registry.members(name).map((member) => ({
         action: member.live ? 'stop' : 'skip',
         agent: member.address,
-        machine: deps.computerId,
+        machine: member.remote?.computerId ?? deps.computerId,
         reason: member.live ? 'it runs' : 'it is not running',
       })),
     down,
@@ -329,7 +339,6 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
 }
 
 const addresses = (members: readonly Member[]) => members.map((member) => member.address);
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function shape(team: ResolvedTeam): Omit<Team, 'agents'> {
   return { name: team.name, preset: team.preset, presets: [...team.presets], edges: [...team.edges] };

@@ -36,6 +36,7 @@ import {
   createFactory,
   type Factory,
   factoryMigrations,
+  type PeerHome,
 } from '../../../src/runtime-server/factory/index.ts';
 import { createModels, type ModelSettings, modelMigrations } from '../../../src/runtime-server/models/index.ts';
 import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
@@ -108,6 +109,8 @@ export interface EngineOptions {
   /** This computer is paired: other computers reach it on its peer port. */
   readonly pairing?: PeerPairing;
   readonly computerId?: string;
+  /** The way from here to other computers. */
+  readonly peerHome?: PeerHome;
   /** How git is run for what other computers bring. */
   readonly runGit?: (options: RunOptions) => Promise<RunResult>;
   /** Beside PATH, HOME and LANG. */
@@ -199,6 +202,8 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       home,
       userHome,
       computerId: options.computerId ?? computerId,
+      random: () => 0.5,
+      ...(options.peerHome === undefined ? {} : { peerHome: options.peerHome }),
       ...(options.runGit === undefined ? {} : { runGit: options.runGit }),
       ownerId: localUserId,
       botTokens,

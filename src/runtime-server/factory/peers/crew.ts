@@ -9,6 +9,7 @@ import type { Deliverer } from '../deliverer.ts';
 import type { FactoryDeps } from '../deps.ts';
 import { laneOf } from '../model.ts';
 import { createRegistry, type Registry } from '../registry.ts';
+import { nowhere } from '../remote/abroad.ts';
 import { createSendService, type SendService } from '../send.ts';
 import { createTeamFolder, type TeamFolder, type TeamOnDisk } from '../team-file/folder.ts';
 import { createTeamService, type TeamService } from '../team-service.ts';
@@ -65,6 +66,9 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
     ...deps,
     queueDepth: (agentId) => deps.lanes.depth(laneOf(agentId)),
     workOf: () => ({ currentNode: null, proof: { proven: 0, total: 0 } }),
+    attachRemote: () => {
+      throw new Error('A guest was sent on.');
+    },
     attachHosted: () => {
       throw new Error('A hosted bot was taken for a guest.');
     },
@@ -82,6 +86,7 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
       findBot: (id) => worktreeBot(registry.find(id)),
     }),
     secrets: noSecrets,
+    abroad: nowhere,
   });
   const sends = createSendService({
     ...deps,

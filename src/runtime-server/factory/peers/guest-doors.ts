@@ -9,6 +9,7 @@ import { gateRoutes } from '../../approvals/gate.ts';
 import type { Deliverer } from '../deliverer.ts';
 import type { FactoryDeps } from '../deps.ts';
 import { createDrain } from '../drain.ts';
+import type { RemotePanes } from '../remote/panes.ts';
 import { agentRoutes } from '../routes/agents.ts';
 import { orchestrationRoutes } from '../routes/orchestration.ts';
 import { teamRoutes } from '../routes/teams.ts';
@@ -26,6 +27,7 @@ export interface GuestDoorsDeps
   readonly deliverer: Deliverer;
   readonly lanes: ReturnType<FactoryDeps['openLanes']>;
   readonly sizes: SizeOwners;
+  readonly remote: RemotePanes;
 }
 
 export interface GuestDoors {

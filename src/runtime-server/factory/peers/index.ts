@@ -10,6 +10,7 @@ import type { FactoryDeps } from '../deps.ts';
 import type { HarnessBot } from '../harness/harness.ts';
 import type { Member } from '../member.ts';
 import type { Registry } from '../registry.ts';
+import type { RemotePanes } from '../remote/panes.ts';
 import type { SizeOwners } from '../size-owners.ts';
 import { createBring } from './bring.ts';
 import { createClones } from './clone.ts';
@@ -24,6 +25,8 @@ export interface PeersDeps extends FactoryDeps {
   readonly deliverer: Deliverer;
   readonly lanes: ReturnType<FactoryDeps['openLanes']>;
   readonly sizes: SizeOwners;
+  /** A guest has none, and asks by the same routes as who has. */
+  readonly remote: RemotePanes;
   readonly followTokens: (registry: Registry) => () => void;
 }
 

@@ -34,7 +34,7 @@ function answerOf(sent: Delivery, depth: number): PeerSendResult {
   const extra = { state: sent.state };
   switch (sent.state) {
     case 'verified':
-      return { to: sent.to, state: 'verified', messageId: sent.id, ...said };
+      return { to: sent.to, state: 'verified', messageId: sent.id, evidence: sent.evidence, ...said };
     case 'accepted':
     case 'queued':
       return { to: sent.to, state: 'queued', messageId: sent.id, depth, ...said };

@@ -58,7 +58,9 @@ export interface KnownComputer {
 }
 
 /** A newer cloud may say more. */
-const Computers = z.object({ computers: z.array(z.object(Computer.shape).pick({ id: true, cloudId: true, name: true })) });
+const Computers = z.object({
+  computers: z.array(z.object(Computer.shape).pick({ id: true, cloudId: true, name: true })),
+});
 const CloudError = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 const largestAnswer = 64 * 1024 * 1024;
 /** A token is taken anew this long before it ends. */
@@ -119,7 +121,7 @@ export function createPeerCalls(deps: { readonly home: PeerHome; readonly clock:
       throw cloudFault({ status, body });
     },
     async call(computerId, { method, path, body, idempotencyKey }) {
-      const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
+      const headers: Record<string, string> = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
       const answer = await ask(method, peerPath(computerId, path), body, headers);
       if (answer.status !== 200 && CloudError.safeParse(answer.body).success) throw cloudFault(answer);
       return answer;

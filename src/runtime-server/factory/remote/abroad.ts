@@ -1,0 +1,151 @@
+/**
+ * Starts bots of a team on another computer (interface.md C, `on`): finds the computer, brings the team folder, and takes what it
+ * answers into the registry. Must not know HTTP or how a bot is reached later.
+ */
+import { relative, sep } from 'node:path';
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { TeamPlanStep } from '../../../contracts/factory/agent.ts';
+import { type PeerUpRequest, PeerUpResult } from '../../../contracts/factory/peer-routes.ts';
+import { addressOf } from '../model.ts';
+import type { Registry } from '../registry.ts';
+import type { ResolvedBot, ResolvedTeam } from '../team-file/resolve.ts';
+import { type Hindrance, TeamHindered } from '../team-plan.ts';
+import type { Git } from '../worktrees/git.ts';
+import { type PeerCalls, peerFault } from './calls.ts';
+import { readTeamFiles } from './team-files.ts';
+import { findRepo } from './workspace-repo.ts';
+
+export interface OtherComputer {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface AbroadRequest {
+  readonly preset?: string | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+
+/** How the team service starts bots elsewhere. */
+export interface Abroad {
+  /** By its id, its cloud id or its name; null: this computer itself. `transport` for one that is not paired, or unknown. */
+  find(on: string): Promise<OtherComputer | null>;
+  /** Starts the bots of the team there that can run there and do not run yet. Fails whole, or starts all of them. */
+  up(computer: OtherComputer, team: ResolvedTeam, folder: string, request: AbroadRequest): Promise<TeamPlanStep[]>;
+}
+
+export interface AbroadDeps {
+  readonly calls: PeerCalls;
+  /** Whether this computer is paired at all. */
+  readonly paired: () => boolean;
+  readonly registry: () => Pick<Registry, 'members' | 'find' | 'startedAbroad'>;
+  readonly git: Git;
+  readonly workspace: string;
+  readonly computerId: string;
+}
+
+export function createAbroad(deps: AbroadDeps): Abroad {
+  const { calls } = deps;
+
+  /** What goes there, what stays, and what hinders. */
+  const sort = (computer: OtherComputer, team: ResolvedTeam) => {
+    const steps: TeamPlanStep[] = [];
+    const going: ResolvedBot[] = [];
+    const hindrances: Hindrance[] = [];
+    const members = deps.registry().members(team.name);
+    for (const bot of team.bots) {
+      const address = addressOf(bot.slug, team.name);
+      const live = members.find((member) => member.slug === bot.slug && member.live);
+      const here = live !== undefined && live.remote === null;
+      if (bot.binding.type !== 'terminal') {
+        const reason = `a ${bot.binding.type} bot runs where its team is; only bots in terminals go to another computer`;
+        steps.push({ action: 'skip', agent: address, machine: deps.computerId, reason });
+      } else if (here || (live?.remote && live.remote.computerId !== computer.id)) {
+        const machine = live.remote?.computerId ?? deps.computerId;
+        const reason = `it runs already on ${live.remote?.computerName ?? 'this computer'}; stop it there first`;
+        steps.push({ action: 'bind', agent: address, machine, reason });
+      } else if (isInside(deps.workspace, bot.cwd)) going.push(bot);
+      else {
+        const action = 'Name its cwd relative to the workspace.';
+        hindrances.push({ address, fact: `its cwd ${bot.cwd} is not on ${computer.name}`, action });
+      }
+    }
+    if (hindrances.length > 0) throw new TeamHindered(team.name, hindrances);
+    return { steps, going };
+  };
+
+  const failed = (computer: OtherComputer, team: ResolvedTeam, { results }: PeerUpResult): AppError => {
+    const hindrances = results.flatMap(({ agent, error }) =>
+      error === undefined ? [] : [{ address: `${agent} on ${computer.name}`, fact: error.fact, action: error.action }],
+    );
+    return new TeamHindered(team.name, hindrances);
+  };
+
+  return {
+    async find(on) {
+      if (on === deps.computerId) return null;
+      if (!deps.paired()) throw unknownComputer(on, []);
+      const known = await calls.computers();
+      const named = known.filter((one) => one.name.toLowerCase() === on.toLowerCase());
+      const found =
+        known.find((one) => one.id === on || one.cloudId === on) ?? (named.length === 1 ? named[0] : undefined);
+      if (found === undefined)
+        throw unknownComputer(
+          on,
+          known.map((one) => one.name),
+        );
+      return found.id === deps.computerId ? null : { id: found.id, name: found.name };
+    },
+    async up(computer, team, folder, request) {
+      const { steps, going } = sort(computer, team);
+      if (going.length === 0) return steps;
+      const { repo, note } = await findRepo(deps.git, deps.workspace);
+      const body: PeerUpRequest = {
+        files: await readTeamFiles(folder),
+        bots: going.map((bot) => bot.slug),
+        ...(team.preset === null ? {} : { preset: team.preset }),
+        ...(repo === null ? {} : { repo }),
+        ...(request.dryRun === true ? { dryRun: true } : {}),
+      };
+      const path = `teams/${encodeURIComponent(team.name)}/up`;
+      const answer = await calls.call(computer.id, { method: 'POST', path, body });
+      const parsed = PeerUpResult.safeParse(answer.body);
+      if (!parsed.success || (answer.status !== 200 && answer.status !== 409)) throw peerFault(answer);
+      if (answer.status === 409) throw failed(computer, team, parsed.data);
+      const { plan, results } = parsed.data;
+      const named = new Set(going.map((bot) => addressOf(bot.slug, team.name)));
+      const there = plan
+        .filter((step) => named.has(step.agent))
+        .map((step) => ({
+          ...step,
+          machine: computer.id,
+          reason: step.action === 'spawn' && note !== null ? `${step.reason}; ${note}` : step.reason,
+        }));
+      if (request.dryRun !== true) {
+        for (const { agent, session, harness = null } of results) {
+          const member = deps.registry().find(agent);
+          if (member === null || session === null) continue;
+          const ref = { computerId: computer.id, computerName: computer.name, session, harness };
+          await deps.registry().startedAbroad(member.id, ref);
+        }
+      }
+      return [...there, ...steps];
+    },
+  };
+}
+
+function unknownComputer(on: string, known: readonly string[]): AppError {
+  const fact = `Computer ${on} is not paired with this one.`;
+  const others = known.length === 0 ? '' : ` Paired: ${known.join(', ')}.`;
+  return new AppError('transport', fact, `Pair it first, or leave out \`on\`.${others}`);
+}
+
+function isInside(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || way.startsWith(sep));
+}
+
+/** For bots that another computer brought: they go no further. */
+export const nowhere: Abroad = {
+  find: async () => null,
+  up: async () => [],
+};
