@@ -113,16 +113,16 @@ export function InboxPage() {
                 </h2>
                 {open.length === 0 ? <p className="px-2 text-muted">Nothing waits for you now.</p> : open.map(cardOf)}
               </section>
-              <News />
-              {earlier.length > 0 && (
-                <section aria-label="Earlier">
-                  <h2 className="px-2 pb-1 font-semibold">Earlier</h2>
-                  {earlier.map(cardOf)}
-                </section>
-              )}
             </div>
           )}
         </ListStates>
+        <News />
+        {earlier.length > 0 && (
+          <section aria-label="Earlier">
+            <h2 className="px-2 pb-1 font-semibold">Earlier</h2>
+            {earlier.map(cardOf)}
+          </section>
+        )}
       </div>
     </main>
   );

@@ -37,7 +37,7 @@ export function About({ children }: { children: ReactNode }) {
 /** Small, quiet facts of a row, set apart by dots. */
 export function Facts({ children }: { children: ReactNode }) {
   return (
-    <p className="flex flex-wrap gap-x-1.5 text-meta text-muted [&>*+*]:before:pr-1.5 [&>*+*]:before:content-['·']">
+    <p className="flex flex-wrap gap-x-1.5 text-meta text-muted [&>*:not(:last-child)]:after:pl-1.5 [&>*:not(:last-child)]:after:content-['·']">
       {children}
     </p>
   );
