@@ -7,6 +7,7 @@ import { approvalMigrations, createApprovals } from '../cloud-api/approvals/inde
 import { createEvents, eventMigrations } from '../cloud-api/events/index.ts';
 import { type ComputerLookup, createFactoryProxy } from '../cloud-api/factory/index.ts';
 import { createToPeers } from '../cloud-api/factory/to-peers.ts';
+import type { HomeDoor } from '../cloud-api/home/index.ts';
 import {
   createIdentity,
   type Ended,
@@ -14,7 +15,6 @@ import {
   identityMigrations,
   type OidcSettings,
 } from '../cloud-api/identity/index.ts';
-import type { HomeDoor } from '../cloud-api/home/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
 import { createDevices, type Devices } from '../cloud-api/link/devices.ts';
 import { createLinkArea } from '../cloud-api/link/index.ts';
@@ -339,7 +339,12 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const dispatcher =
       local?.home === undefined
         ? createDispatcher(serving)
-        : createHomeDispatcher(serving, { home: local.home, computerId: local.computer.id, link, timers: systemTimers });
+        : createHomeDispatcher(serving, {
+            home: local.home,
+            computerId: local.computer.id,
+            link,
+            timers: systemTimers,
+          });
 
     const stopEnding = identity.onEnded((ended) => {
       dispatcher.cut((principal) => isOf(principal, ended));

@@ -43,6 +43,8 @@ export interface Combined {
   /** What a person should read once: a database that was moved aside, for example. */
   readonly notices: readonly string[];
   openUrl(next?: string): Promise<{ url: string; expiresAt: string }>;
+  /** Reads the pairing file at once, not only within half a minute. */
+  checkPairing(): Promise<void>;
   /** Bots with a live pane. */
   liveBots(): number;
   /** Everything in reverse order of start, within 5 s; bots live on unless `stopBots`. Idempotent. */
@@ -113,6 +115,7 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
         computer: folder.computer,
         userName: userName(),
         pairing: runtime.homeLink.routes,
+        home: runtime.homeLink.door,
       },
       clock,
       ids,
@@ -140,6 +143,7 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
       workspaceCreated: workspace.created,
       notices: [...runtime.notices, ...cloud.notices],
       openUrl: (next) => cloud.openUrl(next),
+      checkPairing: () => runtime.homeLink.pairing.readFile(),
       liveBots: () => runtime.liveBots(),
       close(how = {}) {
         stopBots = how.stopBots ?? false;

@@ -3,6 +3,7 @@
  * dialled while it is paired, and who may come in over it. Owns that these change together.
  */
 
+import type { HomeDoor } from '../cloud-api/home/index.ts';
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createLinkTokens, createPairedLinkAuthenticator } from '../kit/http/paired-link.ts';
@@ -15,7 +16,7 @@ import { createDeviceAuthenticator } from '../kit/signing/authenticator.ts';
 import type { Store } from '../kit/store/store.ts';
 import type { DoctorCheck } from '../runtime-server/factory/index.ts';
 import { createAskCloud } from '../runtime-server/link/ask-cloud.ts';
-import { createDialer, type Dialer } from '../runtime-server/link/dialer.ts';
+import { createDialer } from '../runtime-server/link/dialer.ts';
 import { createHome, type Home, type HomeNow, type PairedHome } from '../runtime-server/link/home.ts';
 import { createHomeSecrets } from '../runtime-server/link/home-secrets.ts';
 import { createPairing, type Pairing, type PairingDeps } from '../runtime-server/link/pairing.ts';
@@ -45,7 +46,8 @@ export interface HomeLink {
   readonly device: Authenticator;
   /** The person of the pairing, over the link alone. */
   readonly paired: Authenticator;
-  readonly link: Pick<Dialer, 'state' | 'onChange'>;
+  /** How the server of the same process goes home. */
+  readonly door: HomeDoor;
   /** What peers check tickets with. */
   readonly tickets: {
     current(): { keys: PairedHome['ticketKeys']; computerId: string; issuer: string } | null;
@@ -117,7 +119,15 @@ export function createHomeLink(deps: HomeLinkDeps): HomeLink {
     home,
     pairing,
     routes: localPairingRoutes(pairing),
-    link: dialer,
+    door: {
+      current() {
+        const now = pairedOf(home.current());
+        if (now === null) return null;
+        return { cloudUrl: now.cloudUrl, credential: now.credential, computerId: now.computerId };
+      },
+      onChange: (listener) => home.onChange(() => listener()),
+      link: { state: () => dialer.state(), onChange: (listener) => dialer.onChange(() => listener()) },
+    },
     device: createDeviceAuthenticator({
       store,
       clock,

@@ -22,6 +22,8 @@ export interface Desk {
   readonly web: Call;
   readonly engine: Call;
   pairing(): Promise<LocalPairing>;
+  /** Reads the pairing file now, and not only within half a minute. */
+  check(): Promise<void>;
 }
 
 export async function startDesk(options: { home?: string; clock?: Clock } = {}): Promise<Desk> {
@@ -44,7 +46,7 @@ export async function startDesk(options: { home?: string; clock?: Clock } = {}):
   const web = caller(port, token);
   const engine = caller(Number(new URL(gantry.engineUrl).port), token);
   const pairing = async () => (await engine('GET', '/api/v1/pairing')).json as never as LocalPairing;
-  return { gantry, home, port, places, web, engine, pairing };
+  return { gantry, home, port, places, web, engine, pairing, check: () => gantry.checkPairing() };
 }
 
 export const signIn = async (people: People, name = 'ada'): Promise<Person> =>

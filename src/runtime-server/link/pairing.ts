@@ -42,6 +42,7 @@ export interface PairingDeps {
 export interface Pairing {
   /** Reads the file, and again every half minute. */
   start(): Promise<void>;
+  readFile(): Promise<void>;
   status(): LocalPairing;
   /** Asks the cloud for a code and waits for the person in the background. */
   begin(cloudUrl: string): Promise<LocalPairing>;
@@ -88,13 +89,13 @@ export function createPairing(deps: PairingDeps): Pairing {
   let reading: Promise<void> = Promise.resolve();
 
   function check(): Promise<void> {
-    reading = reading.then(readFile).catch((fault: unknown) => {
+    reading = reading.then(look).catch((fault: unknown) => {
       log.warn('The pairing file could not be checked.', { fault: String(fault) });
     });
     return reading;
   }
 
-  async function readFile(): Promise<void> {
+  async function look(): Promise<void> {
     const found = readPairing(file);
     if (found.is !== 'pairing') {
       leave(found.is === 'none' ? null : found.problem);
@@ -274,6 +275,7 @@ export function createPairing(deps: PairingDeps): Pairing {
     status,
     rotate,
     check: refusals,
+    readFile: check,
     problem: () => unusable,
     async start() {
       await check();
