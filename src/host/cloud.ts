@@ -16,18 +16,14 @@ import {
   type OidcSettings,
 } from '../cloud-api/identity/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
-import { createDevices, type Devices } from '../cloud-api/link/devices.ts';
-import { createLinkArea } from '../cloud-api/link/index.ts';
+import type { Devices } from '../cloud-api/link/devices.ts';
 import type { Link } from '../cloud-api/link/link.ts';
 import { linkMigrations } from '../cloud-api/link/migrations.ts';
-import { createTickets } from '../cloud-api/link/tickets.ts';
 import { notificationMigrations } from '../cloud-api/notifications/index.ts';
 import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
 import { createUsage, usageMigrations } from '../cloud-api/usage/index.ts';
-import { AppError } from '../contracts/common/errors.ts';
 import type { Route } from '../contracts/common/route.ts';
 import { linkPath } from '../contracts/link/dial-in.ts';
-import { localPairingRoutes } from '../contracts/link/local-pairing.ts';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
@@ -35,18 +31,17 @@ import { createAddressOf } from '../kit/http/client-address.ts';
 import { createDispatcher, type DispatcherOptions, type HttpLog } from '../kit/http/dispatcher.ts';
 import { createGuard, type Door } from '../kit/http/guard.ts';
 import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotency.ts';
-import { createLimits } from '../kit/http/limits.ts';
 import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
 import type { Authenticator, BoundRoute, OwnerLookups, Principal } from '../kit/http/types.ts';
 import { bindUnbuilt } from '../kit/http/unbuilt.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import { createLanes } from '../kit/lane/create-lanes.ts';
 import { laneMigrations } from '../kit/lane/migrations.ts';
-import { createSealer } from '../kit/secrets/sealer.ts';
-import { createDeviceAuthenticator, signingMigrations } from '../kit/signing/authenticator.ts';
+import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { openStore } from '../kit/store/open-store.ts';
 import type { Store } from '../kit/store/store.ts';
 import { createClosing } from './closing.ts';
+import { composeComputers, noComputerHere } from './computers.ts';
 import type { OpenDoor, UpgradeListener } from './doors.ts';
 import { stopReason } from './engine-server.ts';
 import { createHomeDispatcher } from './home-dispatcher.ts';
@@ -134,19 +129,6 @@ const closeLimitMs = 2_000;
 /** A bot waits for the answer, and the engine of the same process is up within a second. */
 const answerBackoffMs = [200, 500, 1000, 1000, 2000, 5000, 10_000, 30_000];
 
-/** Codes that one address may ask for. */
-const pairingsAMinute = 20;
-
-/** A cloud of many has no computer of its own that could be paired. */
-const noComputerHere: readonly BoundRoute[] = localPairingRoutes.map((route) => ({
-  route,
-  handler() {
-    throw new AppError('not_found', 'This server has no computer of its own.', 'Ask the one on your computer.', {
-      wireCode: 'no_computer',
-    });
-  },
-}));
-
 /** What each area gives to the one dispatcher. */
 interface Area {
   readonly routes: readonly BoundRoute[];
@@ -189,55 +171,9 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       internalToken: options.internalToken,
     });
     const addressOf = createAddressOf(mode.kind === 'headless' ? mode.trustedProxies : []);
-    const devices = createDevices({
-      store,
-      sealer: createSealer({ masterKey: options.masterKey, purpose: 'device' }),
-      clock,
-    });
-    const deviceAuthenticator = createDeviceAuthenticator({
-      store,
-      clock,
-      async find(id) {
-        const device = await devices.find(id);
-        return device !== null && (await identity.admits(device.userId)) ? device : null;
-      },
-      used: (id, key) => devices.used(id, key),
-    });
-    const linkEnd = options.openLink({ store, devices, authenticator: deviceAuthenticator });
+    const composed = await composeComputers({ ...options, store, identity, local, origin, addressOf }, closing);
+    const { area: computers, devices, linkEnd, tickets } = composed;
     const { link, upgrade } = linkEnd;
-    closing.add('computers', () => linkEnd.close());
-    const pairingLimits = createLimits({ publicPages: pairingsAMinute }, addressOf);
-    const tickets = await createTickets({
-      store,
-      sealer: createSealer({ masterKey: options.masterKey, purpose: 'ticket' }),
-      clock,
-      ids,
-      issuer: origin,
-    });
-    const computers = createLinkArea({
-      store,
-      devices,
-      link,
-      endLink: (id, reason) => linkEnd.end?.(id, reason),
-      users: identity.users,
-      home: {
-        begin: ({ userId, computerId, name }) => identity.sessions.beginHome(userId, computerId, name),
-        end: (computerId) => identity.sessions.endHome(computerId),
-      },
-      tickets,
-      origin,
-      open: mode.kind === 'headless',
-      addressOf,
-      limit: (request) => pairingLimits.page(request),
-      clock,
-      ids,
-      log,
-    });
-    closing.add('list of computers', () => computers.computers.close());
-    if (local !== null) {
-      const { computerId: id, userId, token } = local.device;
-      await computers.computers.know({ id, userId, token, name: local.computer.name, version: packageVersion() });
-    }
     const runtimes = createRuntimeCalls({ link, devices, clock });
     closing.add('calls to computers', () => runtimes.close());
     const events = createEvents({ store, clock, ids });
@@ -318,7 +254,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...(local === null ? [] : [createOwnerAuthenticator(local.ownerToken)]),
         computers.authenticator,
         ...identity.authenticators,
-        deviceAuthenticator,
+        composed.authenticator,
       ],
       routes: [
         ...areas.flatMap(({ routes }) => routes),
