@@ -21,6 +21,8 @@ export interface Desk {
   /** As the owner at the web port, and at the engine's. */
   readonly web: Call;
   readonly engine: Call;
+  /** An event stream of the engine. */
+  engineStream(path: string, signal: AbortSignal): Promise<Response>;
   pairing(): Promise<LocalPairing>;
   /** Reads the pairing file now, and not only within half a minute. */
   check(): Promise<void>;
@@ -45,8 +47,10 @@ export async function startDesk(options: { home?: string; clock?: Clock } = {}):
   const port = Number(new URL(gantry.origin).port);
   const web = caller(port, token);
   const engine = caller(Number(new URL(gantry.engineUrl).port), token);
+  const engineStream = (path: string, signal: AbortSignal) =>
+    fetch(`${gantry.engineUrl}${path}`, { headers: { authorization: `Bearer ${token}` }, signal });
   const pairing = async () => (await engine('GET', '/api/v1/pairing')).json as never as LocalPairing;
-  return { gantry, home, port, places, web, engine, pairing, check: () => gantry.checkPairing() };
+  return { gantry, home, port, places, web, engine, engineStream, pairing, check: () => gantry.checkPairing() };
 }
 
 export const signIn = async (people: People, name = 'ada'): Promise<Person> =>
