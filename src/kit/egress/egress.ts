@@ -79,7 +79,8 @@ export function createEgress(options: EgressOptions = {}): Egress {
     connect: (asked, done) => {
       if (isAllowed(bare(asked.hostname), portOf(asked))) return open(asked, done);
       guarded(asked, (...outcome) => {
-        const [, socket] = outcome;
+        // A connection that failed comes without a socket, not with null.
+        const socket = outcome[1] ?? null;
         if (socket !== null && !mayBe(socket.remoteAddress ?? '')) {
           socket.destroy();
           done(notPublic(asked.hostname), null);
