@@ -5,21 +5,35 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 
+/** Plain data: a program that runs in one place may be told of the others. */
 export interface Place {
+  readonly name: string;
   /** `10.77.0.1` */
   readonly address: string;
-  /** What runs `command` there, as its own process id. */
-  command(...command: readonly [string, ...string[]]): [string, ...string[]];
-  /** Pulls the cable: nothing comes, nothing goes, nobody is told. */
-  cut(): void;
-  /** Puts it back. */
-  heal(): void;
+  readonly namespace: string;
+  /** Namespace of the switch, where the other ends of all cables are. */
+  readonly bridge: string;
 }
 
 export interface Network {
-  /** Takes the place with this name, or makes it. */
+  /** Makes a place. */
   place(name: string): Place;
   close(): Promise<void>;
+}
+
+/** What runs `command` there, under the process id of whoever starts it. */
+export function commandIn(place: Place, ...command: readonly [string, ...string[]]): [string, ...string[]] {
+  return ['ip', 'netns', 'exec', place.namespace, ...command];
+}
+
+/** Pulls the cable: nothing comes, nothing goes, nobody is told. */
+export function cut({ bridge, name }: Place): void {
+  ip('-n', bridge, 'link', 'set', 'dev', name, 'down');
+}
+
+/** Puts it back. */
+export function heal({ bridge, name }: Place): void {
+  ip('-n', bridge, 'link', 'set', 'dev', name, 'up');
 }
 
 /** Whether this process may make one; says why not. */
@@ -34,43 +48,30 @@ export function noNetwork(): string | null {
 
 export function createNetwork(): Network {
   const suffix = randomBytes(3).toString('hex');
-  const nameOf = (place: string) => `gantry-${suffix}-${place}`;
-  const bridge = nameOf('switch');
-  const places = new Map<string, Place>();
+  const bridge = `gantry-${suffix}-switch`;
+  const places: Place[] = [];
   ip('netns', 'add', bridge);
   ip('-n', bridge, 'link', 'add', 'switch', 'type', 'bridge');
   ip('-n', bridge, 'link', 'set', 'switch', 'up');
-
-  function make(name: string): Place {
-    const own = nameOf(name);
-    const address = `10.77.0.${places.size + 1}`;
-    ip('netns', 'add', own);
-    ip('-n', own, 'link', 'set', 'lo', 'up');
-    ip('-n', bridge, 'link', 'add', 'name', name, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', own);
-    ip('-n', bridge, 'link', 'set', 'dev', name, 'master', 'switch', 'up');
-    ip('-n', own, 'address', 'add', `${address}/24`, 'dev', 'eth0');
-    ip('-n', own, 'link', 'set', 'eth0', 'up');
-    return {
-      address,
-      command: (...command) => ['ip', 'netns', 'exec', own, ...command],
-      cut: () => void ip('-n', bridge, 'link', 'set', 'dev', name, 'down'),
-      heal: () => void ip('-n', bridge, 'link', 'set', 'dev', name, 'up'),
-    };
-  }
-
   return {
     place(name) {
-      const place = places.get(name) ?? make(name);
-      places.set(name, place);
+      const place = { name, address: `10.77.0.${places.length + 1}`, namespace: `gantry-${suffix}-${name}`, bridge };
+      const { namespace, address } = place;
+      ip('netns', 'add', namespace);
+      places.push(place);
+      ip('-n', namespace, 'link', 'set', 'lo', 'up');
+      ip('-n', bridge, 'link', 'add', 'name', name, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespace);
+      ip('-n', bridge, 'link', 'set', 'dev', name, 'master', 'switch', 'up');
+      ip('-n', namespace, 'address', 'add', `${address}/24`, 'dev', 'eth0');
+      ip('-n', namespace, 'link', 'set', 'eth0', 'up');
       return place;
     },
     async close() {
-      for (const name of [...places.keys()].map(nameOf)) {
-        await endAll(name);
-        ip('netns', 'del', name);
+      for (const { namespace } of places.splice(0)) {
+        await endAll(namespace);
+        ip('netns', 'del', namespace);
       }
       ip('netns', 'del', bridge);
-      places.clear();
     },
   };
 }
