@@ -37,7 +37,7 @@ beforeAll(async () => {
   const team = join(home, 'ws', '.gantry', 'teams', 'far');
   mkdirSync(team, { recursive: true });
   writeFileSync(join(team, 'team.yaml'), 'bots:\n  - bot: ops\n    harness: shell\n');
-  [here, there] = await Promise.all([startDesk(), startDesk({ home })]);
+  [here, there] = await Promise.all([startDesk({ home }), startDesk()]);
 });
 afterAll(async () => {
   await stop();
@@ -60,26 +60,23 @@ test('a person signs in, pairs two computers, works on the other one through a c
   const subscribed = await ada.call('POST', '/api/v1/push/subscriptions', { body: device.subscription });
   expect(subscribed.status).toBe(201);
 
-  const up = await ada.call('POST', `/api/factory/teams/far/up?computer=${away}`, { body: {} });
+  const up = await ada.call('POST', '/api/factory/teams/far/up', { body: { on: away } });
   expect(up.json).toMatchObject({ applied: true });
   const bot = async () =>
-    ((await ada.call('GET', `/api/factory/agents?team=far&computer=${away}`)).json as never as { agents: Agent[] })
-      .agents[0];
+    ((await ada.call('GET', '/api/factory/agents?team=far')).json as never as { agents: Agent[] }).agents[0];
   await expect.poll(async () => (await bot())?.state).toBe('idle');
   const first = await bot();
   expect(first).toMatchObject({ address: 'ops@far' });
   const at = `/api/factory/agents/${first!.id}`;
 
-  const text = async () => (await ada.call('GET', `${at}/capture?lines=50&computer=${away}`)).text;
+  const text = async () => (await ada.call('GET', `${at}/capture?lines=50`)).text;
   const type = async (line: string) => {
-    const reply = await ada.call('POST', `${at}/input?computer=${away}`, { body: { text: line, keys: ['Enter'] } });
+    const reply = await ada.call('POST', `${at}/input`, { body: { text: line, keys: ['Enter'] } });
     expect([reply.status, reply.text]).toMatchObject([200, expect.anything()]);
   };
   const screens: string[] = [];
   const watching = new AbortController();
-  void watch(`${people.origin}${at}/stream?computer=${away}`, ada.cookie, watching.signal, (screen) =>
-    screens.push(screen),
-  );
+  void watch(`${people.origin}${at}/stream`, ada.cookie, watching.signal, (screen) => screens.push(screen));
   await type('echo before-$((20 + 1))');
   await expect.poll(() => screens.some((screen) => screen.includes('before-21'))).toBe(true);
   await type('for n in $(seq 40); do echo tick-$n; sleep 0.1; done');
@@ -88,7 +85,7 @@ test('a person signs in, pairs two computers, works on the other one through a c
   down = true;
   wire.cutAll();
   await expect.poll(async () => (await computersOf(ada)).map(({ state }) => state)).toEqual(['away', 'away']);
-  const cut = await ada.call('GET', `${at}/capture?computer=${away}`);
+  const cut = await ada.call('GET', `${at}/capture`);
   expect([cut.status, cut.text]).toMatchObject([502, expect.stringContaining('transport')]);
   down = false;
   await expect.poll(async () => (await computersOf(ada)).map(({ state }) => state)).toEqual(['linked', 'linked']);
@@ -100,7 +97,7 @@ test('a person signs in, pairs two computers, works on the other one through a c
   await expect.poll(() => device.received.length, { timeout: 20_000 }).toBe(1);
   const push = JSON.parse(device.received[0]!) as PushPayload;
   expect(push).toMatchObject({ type: 'event', data: { event: 'approval.requested', botId: expect.anything() } });
-  const made = () => existsSync(join(there.home, 'ws', 'made'));
+  const made = () => existsSync(join(there.home, 'peers', ada.id, 'far', 'made'));
   expect(made()).toBe(false);
   // What a notification's button does: without a cookie, the token is the credential.
   const pressed = await direct('POST', `/api/v1/push/actions/${push.data.approve}`, { body: { decision: 'approve' } });
