@@ -100,6 +100,9 @@ export const testPush = defineRoute({
   },
 });
 
+/** Random bytes in base64url: one in 32 begins with `-` or `_`, which no id does. */
+const ActionToken = z.string().regex(/^[A-Za-z0-9_-]{1,200}$/, 'a token of base64url');
+
 /** The token is good for one approval on one device until it is answered or expires. */
 export const pushAction = defineRoute({
   op: 'pushAction',
@@ -110,7 +113,7 @@ export const pushAction = defineRoute({
   path: `${base}/actions/:token`,
   auth: ['public'],
   scope: null,
-  params: z.strictObject({ token: Id }),
+  params: z.strictObject({ token: ActionToken }),
   owner: { none: 'the token is the credential' },
   body: z.strictObject({ decision: ApprovalDecision }),
   answers: {
