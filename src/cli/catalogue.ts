@@ -2,6 +2,7 @@
  * Every part and verb of Gantry's command line (gaps.md C, "CLI parts and verbs"), with the words of its help. A verb without `load`
  * is specified and not built: it says so with exit code 2.
  */
+import { admin } from './admin/catalogue.ts';
 import type { Option, Part, Verb } from './command.ts';
 import { ledgerExport, ledgerQuery, ledgerVerify, mail, peers, runs, steer, vault } from './work-engine/catalogue.ts';
 import { workflows, workspace } from './workflows/catalogue.ts';
@@ -296,6 +297,7 @@ export const parts: readonly Part[] = [
   vault,
   tools,
   desktop,
+  admin,
 ];
 
 export const commands: readonly Verb[] = [
@@ -354,10 +356,33 @@ export const commands: readonly Verb[] = [
     ],
     load: () => import('./cloud/cloud.ts').then((m) => m.cloud),
   },
-  unbuilt('runtime', 'Run only this computer’s half, paired with a cloud'),
+  {
+    name: 'runtime',
+    about: 'Run only this computer’s half, paired with a cloud, without a web interface',
+    more: 'Without a pairing it asks the cloud for a code, prints it with the address where you approve it, and waits. GANTRY_CLOUD is\nthe same as --cloud. docs/computers.md says what a cloud can see and do.',
+    options: [
+      { flags: '--cloud <address>', about: 'the cloud to pair with, such as https://gantry.example' },
+      noEngine,
+      { flags: '--engine-port <n>', about: 'port of the engine (default 3011, 0: any free one)' },
+      { flags: '--peer-port <n>', about: 'port for other computers, while this one is paired (default 3019)' },
+      { flags: '--event-streams <n>', about: 'open event streams for one caller (default 64)' },
+      { flags: '--stop-bots', about: 'stop the bots too when the runtime is stopped' },
+    ],
+    load: () => import('./pairing/runtime.ts').then((m) => m.runtime),
+  },
   unbuilt('worker', 'Work on tasks of the work queue'),
-  unbuilt('admin', 'Plans, flags and keys'),
-  unbuilt('pair', 'Pair this computer with a cloud'),
+  {
+    name: 'pair',
+    args: '[cloud]',
+    about: 'Pair this computer with a cloud, show the pairing, or end it',
+    more: 'gantry pair https://gantry.example   asks for a code, prints it, and waits until you approve it in a browser\ngantry pair                          shows how the pairing stands',
+    options: [
+      { flags: '--status', about: 'show how the pairing stands' },
+      { flags: '--end', about: 'end the pairing: the cloud loses every key to this computer' },
+    ],
+    mutation: true,
+    load: () => import('./pairing/pair.ts').then((m) => m.pair),
+  },
   {
     name: 'why',
     args: '<what>',

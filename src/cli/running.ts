@@ -10,12 +10,18 @@ import { takeInstanceLock } from '../kit/store/instance-lock.ts';
 import type { CommandNames } from './command-name.ts';
 import type { Env } from './connect.ts';
 
-const Holder = z.object({ pid: z.number().int().positive(), address: z.string().nullable() });
+const Holder = z.object({
+  pid: z.number().int().positive(),
+  address: z.string().nullable(),
+  listens: z.string().optional(),
+});
 
 export interface Running {
   readonly pid: number;
   /** Address of the web interface; null while it starts. */
   readonly address: string | null;
+  /** `host:port` that a cloud listens on behind its public address. */
+  readonly listens?: string | undefined;
 }
 
 export function findRunning(env: Env): Running | null {

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import ipaddr from 'ipaddr.js';
 import type { OidcSettings } from '../cloud-api/identity/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
+import { createAddressOf } from '../kit/http/client-address.ts';
 import type { Address } from '../kit/http/server.ts';
 import { dataFolder } from './places.ts';
 import { type PushSettings, readPushSettings } from './push-settings.ts';
@@ -62,10 +63,7 @@ export function readCloudSettings(
     baseUrl: new URL(baseUrl).origin,
     listen: addressOf(pick('listen') ?? defaultListen),
     oidc: { issuer, clientId, clientSecret: secretFile === null ? null : secretIn(secretFile) },
-    trustedProxies: (pick('trustedProxy') ?? '')
-      .split(',')
-      .map((text) => text.trim())
-      .filter((text) => text !== ''),
+    trustedProxies: proxiesIn(pick('trustedProxy') ?? ''),
     push: readPushSettings(env),
   };
 }
@@ -96,6 +94,16 @@ function addressOf(value: string): Address {
   const port = Number(match?.[3]);
   if (host === undefined || port > 65_535) throw bad('listen', value, 'Give host and port, such as 127.0.0.1:3010.');
   return { host, port };
+}
+
+function proxiesIn(list: string): string[] {
+  const proxies = list
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '');
+  // Throws for what is neither an address nor a network, before anything is started.
+  createAddressOf(proxies);
+  return proxies;
 }
 
 function secretIn(path: string): string {

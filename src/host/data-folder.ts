@@ -30,8 +30,8 @@ export interface CloudFolder {
   readonly masterKey: string;
   /** The service token: whoever can read it administers this cloud. */
   readonly internalToken: string;
-  /** Tells a second instance where this one is. */
-  announce(address: string): void;
+  /** Tells a second instance and the command line where this one is; `listens` where that is another address. */
+  announce(address: string, listens?: string): void;
   release(): void;
 }
 
@@ -70,8 +70,8 @@ function open<More>({ places, clock, gantry }: DataFolderDeps, more: () => More)
   const release = takeInstanceLock(places.lock, lookMs);
   if (release === null) throw alreadyRunning(places, gantry);
   try {
-    const announce = (address: string | null) =>
-      writePrivateFile(places.holder, JSON.stringify({ pid: process.pid, address, since: iso(clock.now()) }));
+    const announce = (address: string | null, listens?: string) =>
+      writePrivateFile(places.holder, JSON.stringify({ pid: process.pid, address, listens, since: iso(clock.now()) }));
     announce(null);
     return {
       places,

@@ -79,8 +79,8 @@ export async function startHeadless(options: HeadlessOptions): Promise<Headless>
     });
     closing.add('cloud', () => cloud.close());
     closing.add('announcement', () => log.info('Gantry stops.'));
-    folder.announce(cloud.origin);
     const listens = `${host.includes(':') ? `[${host}]` : host}:${door.port}`;
+    folder.announce(cloud.origin, listens);
     log.info('Gantry started.', { origin: cloud.origin, listens });
     return {
       origin: cloud.origin,
