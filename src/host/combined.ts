@@ -2,17 +2,15 @@
  * Runtime and cloud API in one process: what `gantry start` runs (architecture.md). The same two parts run apart; here the
  * link between them is this computer's socket.
  */
-import { readFileSync } from 'node:fs';
 import { type Clock, systemClock } from '../kit/clock/clock.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { createIds } from '../kit/ids/ids.ts';
 import { createLog } from '../kit/log/log.ts';
-import { writePrivateFile } from '../kit/secrets/token-file.ts';
-import { prepareWorkspace } from '../runtime-server/factory/prepare-workspace.ts';
 import { createClosing } from './closing.ts';
 import { createCloud } from './cloud.ts';
 import { openDataFolder } from './data-folder.ts';
 import { openPort } from './doors.ts';
+import { lastWorkspace } from './last-workspace.ts';
 import { placesIn } from './places.ts';
 import { readPushSettings } from './push-settings.ts';
 import { createRuntime } from './runtime.ts';
@@ -77,16 +75,7 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
       folder,
       port: settings.enginePort.value,
       peerPort: settings.peerPort.value,
-      workspace: async () => {
-        const workspace = await prepareWorkspace({
-          asked: options.workspace ?? null,
-          last: readLast(places.lastWorkspace),
-          home: places.home,
-          from: places.home,
-        });
-        writePrivateFile(places.lastWorkspace, `${workspace.path}\n`);
-        return workspace;
-      },
+      workspace: lastWorkspace(places, options.workspace),
       env,
       clock,
       ids,
@@ -154,14 +143,6 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
     log.error('Gantry could not start.', { error });
     await closing.close();
     throw error;
-  }
-}
-
-function readLast(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8').trim() || null;
-  } catch {
-    return null;
   }
 }
 
