@@ -129,7 +129,7 @@ const teams: Part = {
       about: 'Start the bots of a team; what already runs is left alone',
       options: [
         { flags: '--preset <preset>', about: 'a preset of the team file' },
-        { flags: '--on <computer>', about: 'id of the computer to start on' },
+        { flags: '--on <computer>', about: 'another paired computer, by its name or id' },
       ],
       mutation: true,
       load: () => import('./verbs/teams.ts').then((m) => m.up),

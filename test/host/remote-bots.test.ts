@@ -2,7 +2,7 @@
  * Bots on another computer, end to end: two computers and their cloud, all as their commands start them; every byte between them
  * goes through a proxy that can be cut (interface.md C "Peer routes"; architecture.md 12).
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSseParser } from '../../src/contracts/common/sse-parser.ts';
@@ -232,6 +232,49 @@ test('a computer that is not the person’s, or nobody’s, is not there; nor is
   expect((await people.call('GET', path(far, 'hello'))).status).toBe(401);
   expect((await ada.call('GET', path(far, '../agents'))).status).toBe(404);
   expect((await ada.call('GET', path('computer_01NOBODY', 'hello'))).status).toBe(404);
+});
+
+test('a bot whose file names another computer starts there, and the rest of its team here', async () => {
+  const folder = join(here.home, 'ws', '.gantry', 'teams', 'both');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(
+    join(folder, 'team.yaml'),
+    'bots:\n  - {bot: near, harness: shell}\n  - {bot: far, harness: shell, machine: Attic}\n  - {bot: none, harness: shell, machine: Cellar}\n',
+  );
+  const { body } = await factory<{ plan: { agent: string; action: string }[] }>('POST', '/teams/both/up', {});
+  expect(Object.fromEntries(body.plan.map((step) => [step.agent, step.action]))).toEqual({
+    'near@both': 'spawn',
+    'far@both': 'spawn',
+    'none@both': 'skip',
+  });
+  await until('near@both', { state: 'idle', runner: 'local' });
+  await until('far@both', { state: 'idle', runner: `remote:${far}` });
+  const template = { name: 'work', steps: [{ id: 'a', title: 'A', executor: 'bot:far@both' }] };
+  mkdirSync(join(here.home, 'ws', '.gantry', 'templates'), { recursive: true });
+  writeFileSync(join(here.home, 'ws', '.gantry', 'templates', 'work.json'), JSON.stringify(template));
+  const run = await factory<{ error: { fact: string } }>('POST', '/runs', { template: 'work', projectId: 'p1' });
+  expect([run.status, run.body.error.fact]).toEqual([400, expect.stringContaining('far@both runs on Attic')]);
+  const down = await factory<{ stopped: string[] }>('POST', '/teams/both/down');
+  expect(down.body.stopped.toSorted()).toEqual(['far@both', 'near@both']);
+  expect(here.gantry.liveBots() + there.gantry.liveBots()).toBe(0);
+});
+
+test('a link that is cut in the middle of an upload leaves no half team, and the next try brings it whole', async () => {
+  team('large', 'web');
+  for (let index = 0; index < 30; index += 1) {
+    writeFileSync(join(here.home, 'ws', '.gantry', 'teams', 'large', `n${index}.md`), 'x'.repeat(100_000));
+  }
+  const first = up('large');
+  await new Promise((resolve) => setImmediate(resolve));
+  proxy.cutAll();
+  const tried = await first;
+  expect([200, 502]).toContain(tried.status);
+  await expect.poll(() => up('large'), { timeout: 30_000 }).toMatchObject({ status: 200, body: { applied: true } });
+  await until('web@large', { state: 'idle', runner: `remote:${far}` });
+  expect(there.gantry.liveBots()).toBe(1);
+  const files = readdirSync(join(there.home, 'peers', ada.id, 'large', '.gantry', 'teams'));
+  expect(files).toEqual(['large']);
+  await factory('POST', '/teams/large/down');
 });
 
 test('what cannot start there is named with its computer, and nothing is started', async () => {

@@ -256,7 +256,10 @@ export function createFactory(deps: FactoryDeps): Factory {
           return teams.refresh();
         },
       }),
-      examine: () => examine({ ...deps, models: deps.hosted.models, hostChecks: deps.hostChecks ?? (() => []) }),
+      examine: () => {
+        const hostChecks = async () => [...peers.checks(), ...((await deps.hostChecks?.()) ?? [])];
+        return examine({ ...deps, models: deps.hosted.models, hostChecks });
+      },
     }),
   ]);
   const missing = factoryRoutes.filter((route) => !routes.some((bound) => bound.route.op === route.op));
@@ -303,7 +306,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       await Promise.all(livePanes().map((pane) => panes.kill(pane.id)));
     },
     nameOf(agentId) {
-      const member = registry.find(agentId);
+      const member = everyBot.find(agentId);
       return member === null ? null : nameOf(member);
     },
     async close() {

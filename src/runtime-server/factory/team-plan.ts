@@ -32,6 +32,8 @@ export interface PlanFacts {
   readonly members: readonly Member[];
   readonly found: readonly FoundHarness[];
   readonly computerId: string;
+  /** Computers that the team file names, as far as they can be reached; null: it is this one. Absent: none. */
+  readonly machines?: ReadonlyMap<string, unknown> | undefined;
   /** Bots that were asked for; absent: all of them. */
   readonly only?: ReadonlySet<string> | undefined;
 }
@@ -55,7 +57,9 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
     } else if (bot.binding.type === 'vendor') {
       const reason = `an app of ${bot.binding.vendor ?? 'its vendor'}: what is sent to it becomes a ticket`;
       steps.push({ action: 'bind', agent: address, reason });
-    } else if (bot.machine !== null && bot.machine !== facts.computerId && bot.machine !== 'local') {
+    } else if (isElsewhere(bot.machine, facts)) {
+      // Where the computer is known it is started there, by a plan of its own.
+      if (facts.machines?.has(bot.machine) === true) continue;
       steps.push({ action: 'skip', agent: address, machine: bot.machine, reason: notPaired(bot.machine) });
     } else {
       const choice = chooseHarness(bot, facts.found);
@@ -72,6 +76,10 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
     steps.push({ action: 'skip', agent: member.address, machine: facts.computerId, reason });
   }
   return { steps, starts, hindrances };
+}
+
+function isElsewhere(machine: string | null, { computerId, machines }: PlanFacts): machine is string {
+  return machine !== null && machine !== 'local' && machine !== computerId && machines?.get(machine) !== null;
 }
 
 export const notPaired = (machine: string): string => `computer ${machine} is not paired with this one`;

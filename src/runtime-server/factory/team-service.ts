@@ -20,7 +20,7 @@ import { labelsFor } from './pane-labels.ts';
 import { refuseUnreadable } from './readable.ts';
 import { type Actor, engineActor, recordTeamChange } from './records.ts';
 import type { Member, Registry } from './registry.ts';
-import type { Abroad } from './remote/abroad.ts';
+import type { Abroad, OtherComputer } from './remote/abroad.ts';
 import { readTeams, saveTeamFile, saveTeamUp, type TeamRecord } from './store/teams.ts';
 import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
 import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
@@ -239,26 +239,50 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
         throw new AppError('usage', `Team ${name} has no preset "${request.preset}".`, known);
       }
       const team = resolveTeam(file, request.preset ?? presetOf(file), around);
+      const applied = request.dryRun !== true;
       if (computer !== null) {
         const steps = await deps.abroad.up(computer, team, folder.folderOf(name), request);
-        if (request.dryRun !== true) await markUp(team, by);
-        return { plan: steps, applied: request.dryRun !== true };
+        if (applied) await markUp(team, by);
+        return { plan: steps, applied };
       }
+      const machines = request.on === undefined ? await deps.abroad.machinesOf(team) : undefined;
       const found = await deps.harnesses.found();
-      const facts = { members: registry.members(name), found, computerId: deps.computerId, only: request.only };
+      const facts = {
+        members: registry.members(name),
+        found,
+        computerId: deps.computerId,
+        machines,
+        only: request.only,
+      };
       const plan = planUp(team, facts);
       if (plan.hindrances.length > 0) throw new TeamHindered(name, plan.hindrances);
-      const steps = [...plan.steps];
-      if (request.dryRun === true) {
+      if (!applied) {
         await withScratch((scratch) => prepareAll(team, plan.starts, scratch));
-        return { plan: steps, applied: false };
+        return { plan: [...plan.steps, ...(await upElsewhere(team, machines, request))], applied };
       }
       if (plan.starts.length > 0) refuseUnreadable(deps.panes);
       const prepared = await prepareAll(team, plan.starts, null);
+      // First what may fail on other computers: here everything is prepared by now.
+      const elsewhere = await upElsewhere(team, machines, request);
       await startAll(team, prepared);
       await markUp(team, by);
-      return { plan: steps, applied: true };
+      return { plan: [...plan.steps, ...elsewhere], applied };
     });
+
+  /** Bots whose file names a computer of their own. */
+  const upElsewhere = async (
+    team: ResolvedTeam,
+    machines: ReadonlyMap<string, OtherComputer | null> = new Map(),
+    request: UpRequest,
+  ): Promise<TeamPlanStep[]> => {
+    const steps: TeamPlanStep[] = [];
+    for (const [machine, computer] of machines) {
+      const bots = team.bots.filter((bot) => bot.machine === machine);
+      if (computer === null) continue;
+      steps.push(...(await deps.abroad.up(computer, { ...team, bots }, folder.folderOf(team.name), request)));
+    }
+    return steps;
+  };
 
   const markUp = async ({ name, preset }: ResolvedTeam, by: Actor) => {
     const agents = registry.members(name).filter((member) => member.live || kindOf(member) === 'hosted');

@@ -13,6 +13,7 @@ export interface Crews {
   /** Where a crew works, whether it is there or not. */
   placeOf(user: string, team: string): CrewPlace;
   of(user: string): Crew[];
+  all(): Crew[];
   find(user: string, team: string): Crew | null;
   /** By `bot@team`, among the user's own alone. */
   member(user: string, address: string): { crew: Crew; member: Member } | null;
@@ -60,6 +61,7 @@ export function createCrews(deps: CrewDeps): Crews {
       }
     },
     placeOf,
+    all: () => [...crews.values()],
     of: (user) => [...crews.values()].filter((crew) => crew.user === user),
     find,
     member(user, address) {

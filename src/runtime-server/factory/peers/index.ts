@@ -6,7 +6,7 @@
 import type { BoundRoute } from '../../../kit/http/types.ts';
 import { runProcess } from '../../../kit/process/run-process.ts';
 import type { Deliverer } from '../deliverer.ts';
-import type { FactoryDeps } from '../deps.ts';
+import type { DoctorCheck, FactoryDeps } from '../deps.ts';
 import type { HarnessBot } from '../harness/harness.ts';
 import type { Member } from '../member.ts';
 import type { Registry } from '../registry.ts';
@@ -37,6 +37,8 @@ export interface Peers {
   /** A guest by its agent id; never by an address: that of a bot of this computer may be the same. */
   find(agentId: string): Member | null;
   bot(agentId: string): HarnessBot | null;
+  /** For `doctor`: whoever sits here sees that others' bots run. */
+  checks(): DoctorCheck[];
   start(): Promise<void>;
   stopAll(): Promise<void>;
   close(): void;
@@ -68,6 +70,13 @@ export function createPeers(deps: PeersDeps): Peers {
     doors: createGuestDoors({ ...deps, crews }),
     find: (agentId) => crews.ofAgent(agentId)?.registry.find(agentId) ?? null,
     bot: (agentId) => crews.ofAgent(agentId)?.registry.bot(agentId) ?? null,
+    checks() {
+      const live = crews.all().flatMap((crew) => crew.registry.members().filter((member) => member.live));
+      if (live.length === 0) return [];
+      const names = live.map((member) => member.address).join(', ');
+      const detail = `Started here from another computer of yours: ${names}. They are stopped there, or with \`gantry stop\`.`;
+      return [{ name: 'Bots from elsewhere', group: 'workspace', state: 'ok', version: null, detail, fix: null }];
+    },
     start: () => crews.start(),
     stopAll: () => crews.stopAll(),
     close() {

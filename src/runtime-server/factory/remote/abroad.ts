@@ -11,9 +11,12 @@ import type { Registry } from '../registry.ts';
 import type { ResolvedBot, ResolvedTeam } from '../team-file/resolve.ts';
 import { type Hindrance, TeamHindered } from '../team-plan.ts';
 import type { Git } from '../worktrees/git.ts';
-import { type PeerCalls, peerFault } from './calls.ts';
+import { type KnownComputer, type PeerCalls, peerFault } from './calls.ts';
 import { readTeamFiles } from './team-files.ts';
 import { findRepo } from './workspace-repo.ts';
+
+/** A clone may take a quarter of an hour there. */
+const bringMs = 20 * 60_000;
 
 export interface OtherComputer {
   readonly id: string;
@@ -29,6 +32,8 @@ export interface AbroadRequest {
 export interface Abroad {
   /** By its id, its cloud id or its name; null: this computer itself. `transport` for one that is not paired, or unknown. */
   find(on: string): Promise<OtherComputer | null>;
+  /** The computers that the bots of a team name, by the name that they use; those that are not paired are left out. */
+  machinesOf(team: ResolvedTeam): Promise<ReadonlyMap<string, OtherComputer | null>>;
   /** Starts the bots of the team there that can run there and do not run yet. Fails whole, or starts all of them. */
   up(computer: OtherComputer, team: ResolvedTeam, folder: string, request: AbroadRequest): Promise<TeamPlanStep[]>;
 }
@@ -80,20 +85,37 @@ export function createAbroad(deps: AbroadDeps): Abroad {
     return new TeamHindered(team.name, hindrances);
   };
 
+  const pick = (on: string, known: readonly KnownComputer[]): OtherComputer | null => {
+    const named = known.filter((one) => one.name.toLowerCase() === on.toLowerCase());
+    const found =
+      known.find((one) => one.id === on || one.cloudId === on) ?? (named.length === 1 ? named[0] : undefined);
+    if (found === undefined)
+      throw unknownComputer(
+        on,
+        known.map((one) => one.name),
+      );
+    return found.id === deps.computerId ? null : { id: found.id, name: found.name };
+  };
+
   return {
     async find(on) {
       if (on === deps.computerId) return null;
       if (!deps.paired()) throw unknownComputer(on, []);
+      return pick(on, await calls.computers());
+    },
+    async machinesOf(team) {
+      const names = team.bots.flatMap(({ machine }) => (machine === null || machine === 'local' ? [] : [machine]));
+      const others = [...new Set(names)].filter((name) => name !== deps.computerId);
+      if (others.length === 0 || !deps.paired()) return new Map();
       const known = await calls.computers();
-      const named = known.filter((one) => one.name.toLowerCase() === on.toLowerCase());
-      const found =
-        known.find((one) => one.id === on || one.cloudId === on) ?? (named.length === 1 ? named[0] : undefined);
-      if (found === undefined)
-        throw unknownComputer(
-          on,
-          known.map((one) => one.name),
-        );
-      return found.id === deps.computerId ? null : { id: found.id, name: found.name };
+      const found = others.flatMap((name): [string, OtherComputer | null][] => {
+        try {
+          return [[name, pick(name, known)]];
+        } catch {
+          return [];
+        }
+      });
+      return new Map(found);
     },
     async up(computer, team, folder, request) {
       const { steps, going } = sort(computer, team);
@@ -107,7 +129,7 @@ export function createAbroad(deps: AbroadDeps): Abroad {
         ...(request.dryRun === true ? { dryRun: true } : {}),
       };
       const path = `teams/${encodeURIComponent(team.name)}/up`;
-      const answer = await calls.call(computer.id, { method: 'POST', path, body });
+      const answer = await calls.call(computer.id, { method: 'POST', path, body, timeoutMs: bringMs });
       const parsed = PeerUpResult.safeParse(answer.body);
       if (!parsed.success || (answer.status !== 200 && answer.status !== 409)) throw peerFault(answer);
       if (answer.status === 409) throw failed(computer, team, parsed.data);
@@ -147,5 +169,6 @@ function isInside(root: string, path: string): boolean {
 /** For bots that another computer brought: they go no further. */
 export const nowhere: Abroad = {
   find: async () => null,
+  machinesOf: async () => new Map(),
   up: async () => [],
 };

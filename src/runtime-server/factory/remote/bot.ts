@@ -2,8 +2,7 @@
  * A bot on another computer, as the factory sees any bot (architecture.md 12): its state is what that computer says, a message is a
  * send there, keys go there. Whatever is asked twice is answered once: a delivery's id is its key. Must not know registry or rows.
  */
-import type { AppError } from '../../../contracts/common/errors.ts';
-import { AppError as Fault } from '../../../contracts/common/errors.ts';
+import { AppError } from '../../../contracts/common/errors.ts';
 import { type PeerAgent, PeerSendFailure, PeerSendResult } from '../../../contracts/factory/peer-routes.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { BotState, DeliverResult, HarnessBot, Outgoing } from '../harness/harness.ts';
@@ -31,6 +30,8 @@ export interface RemoteBotDeps {
   readonly onSession: (session: string) => void;
   /** It does not run there any more. */
   readonly onGone: (reason: string) => void;
+  /** Whether there is a way to other computers at all. */
+  readonly paired: () => boolean;
   /** A bot that was started just now: what was said of it before does not count. */
   readonly fresh: boolean;
 }
@@ -177,11 +178,13 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
       approvals: [],
     }),
     async stop() {
+      // Nobody here can end it any more, nor say whether it runs.
+      if (!deps.paired()) return;
       try {
         await ask('POST', 'stop', { to: address });
       } catch (error) {
         // Neither the bot nor the computer is there for this person any more.
-        if (!(error instanceof Fault) || error.code !== 'not_found') throw error;
+        if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
       }
     },
     async look() {
@@ -200,5 +203,5 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
 }
 
 function factOf(error: unknown): string {
-  return (error as Partial<AppError>).fact ?? String(error);
+  return error instanceof AppError ? error.fact : String(error);
 }

@@ -27,6 +27,8 @@ export interface PeerCall {
   readonly body?: unknown;
   /** A repeated one answers what became of the first. */
   readonly idempotencyKey?: string;
+  /** Milliseconds; default {@link answerMs}. */
+  readonly timeoutMs?: number;
 }
 
 export interface PeerAnswer {
@@ -65,6 +67,8 @@ const CloudError = z.object({ error: z.object({ code: z.string(), message: z.str
 const largestAnswer = 64 * 1024 * 1024;
 /** A token is taken anew this long before it ends. */
 const marginMs = 30_000;
+/** An answer to anything but bringing a team is there by then; a send takes 10 s. */
+const answerMs = 40_000;
 /** Nothing came, not even the comment that every stream sends each 15 s: the way is dead. */
 const silenceMs = 45_000;
 
@@ -103,9 +107,11 @@ export function createPeerCalls(deps: { readonly home: PeerHome; readonly clock:
   };
 
   /** One answer; asked once more with a fresh bearer when the cloud did not take the one at hand. */
-  const ask = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+  const ask = async ({ method, path, body, timeoutMs = answerMs }: PeerCall, headers: Record<string, string> = {}) => {
     for (let fresh = false; ; fresh = true) {
-      const response = await answerOf(await open(method, path, body, headers, fresh));
+      const request = await open(method, path, body, headers, fresh);
+      request.setTimeout(timeoutMs, () => request.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
+      const response = await answerOf(request);
       const answer = { status: response.statusCode ?? 0, body: await readJson(response) };
       if (answer.status !== 401 || fresh) return answer;
     }
@@ -115,14 +121,14 @@ export function createPeerCalls(deps: { readonly home: PeerHome; readonly clock:
 
   return {
     async computers() {
-      const { status, body } = await ask('GET', '/api/v1/computers');
+      const { status, body } = await ask({ method: 'GET', path: '/api/v1/computers' });
       const parsed = Computers.safeParse(body);
       if (status === 200 && parsed.success) return parsed.data.computers;
       throw cloudFault({ status, body });
     },
-    async call(computerId, { method, path, body, idempotencyKey }) {
+    async call(computerId, { path, idempotencyKey, ...rest }) {
       const headers: Record<string, string> = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
-      const answer = await ask(method, peerPath(computerId, path), body, headers);
+      const answer = await ask({ ...rest, path: peerPath(computerId, path) }, headers);
       if (answer.status !== 200 && CloudError.safeParse(answer.body).success) throw cloudFault(answer);
       return answer;
     },

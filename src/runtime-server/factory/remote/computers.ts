@@ -8,6 +8,8 @@ import { type Clock, iso } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { PeerCalls, PeerHome } from './calls.ts';
 
+/** A stream that lived so long ended with its ticket, or with the link for a moment: the next one is asked for at once. */
+const steadyMs = 5000;
 /** Delays between tries, the last one for good; each is spread by chance. Milliseconds. */
 const backoffMs = [250, 500, 1000, 2000, 5000, 10_000, 20_000];
 
@@ -77,6 +79,7 @@ export function createRemoteComputers(deps: RemoteComputersDeps): RemoteComputer
     while (!signal.aborted) {
       let heard = false;
       let why = 'its stream ended';
+      const began = deps.clock.monotonic();
       try {
         await deps.calls.stream(
           id,
@@ -88,7 +91,7 @@ export function createRemoteComputers(deps: RemoteComputersDeps): RemoteComputer
           signal,
         );
         // A stream ends with its ticket every few minutes: that alone is no reason to call the computer away.
-        if (heard) {
+        if (heard && deps.clock.monotonic() - began >= steadyMs) {
           failures = 0;
           continue;
         }

@@ -44,6 +44,7 @@ export const noHome: PeerHome = {
 
 export function createRemote(deps: RemoteDeps): Remote {
   const calls = createPeerCalls(deps);
+  const paired = () => deps.home.address() !== null;
   const computers = createRemoteComputers({ ...deps, calls });
   const panes = createRemotePanes({
     ...deps,
@@ -52,7 +53,7 @@ export function createRemote(deps: RemoteDeps): Remote {
   });
   return {
     panes,
-    abroad: createAbroad({ ...deps, calls, git: createGit(), paired: () => deps.home.address() !== null }),
+    abroad: createAbroad({ ...deps, calls, git: createGit(), paired }),
     attach({ id, address }, ref, { onSession, onGone, fresh }) {
       let { session } = ref;
       const pane = { computerId: ref.computerId, address };
@@ -60,6 +61,7 @@ export function createRemote(deps: RemoteDeps): Remote {
       return createRemoteBot({
         calls,
         computers,
+        paired,
         clock: deps.clock,
         agentId: id,
         address,

@@ -49,7 +49,9 @@ export interface RemotePanesDeps {
   readonly onError: (error: unknown) => void;
 }
 
-/** After a cut, until the first screen comes again. Milliseconds. */
+/** A stream that lived so long ended with its ticket: the next one is asked for at once. */
+const steadyMs = 5000;
+/** Else after a while. Milliseconds. */
 const backoffMs = [250, 500, 1000, 2000, 5000];
 
 const Scrollback = z.object({ ansi: z.string(), first: z.number(), lines: z.number(), total: z.number() });
@@ -98,6 +100,8 @@ export function createRemotePanes(deps: RemotePanesDeps): RemotePanes {
   const follow = async (session: string, pane: Known, signal: AbortSignal): Promise<void> => {
     let failures = 0;
     while (!signal.aborted) {
+      const began = deps.clock.monotonic();
+      let shown = false;
       try {
         await calls.stream(
           pane.computerId,
@@ -106,7 +110,7 @@ export function createRemotePanes(deps: RemotePanesDeps): RemotePanes {
             if (signal.aborted) return;
             const screen = event === 'screen' ? AnyScreen.safeParse(data) : null;
             if (screen?.success === true) {
-              failures = 0;
+              shown = true;
               watchers.screen(session, saw(pane, screen.data));
             }
             const reason = event === 'gone' ? (data as { reason?: unknown }).reason : undefined;
@@ -119,8 +123,10 @@ export function createRemotePanes(deps: RemotePanesDeps): RemotePanes {
       }
       // Nobody looks any more, or it is gone.
       if (signal.aborted || !watchers.panes().includes(session)) return;
+      if (shown) failures = 0;
+      if (shown && deps.clock.monotonic() - began >= steadyMs) continue;
       failures += 1;
-      const ms = failures === 1 ? 0 : (backoffMs[Math.min(failures - 1, backoffMs.length) - 1] ?? 0);
+      const ms = backoffMs[Math.min(failures, backoffMs.length) - 1] ?? 0;
       await new Promise<void>((resolve) => {
         const cancel = timers.after(ms, resolve);
         signal.addEventListener(

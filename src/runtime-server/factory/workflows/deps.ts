@@ -16,6 +16,8 @@ export interface WorkerBot {
   readonly role: string | null;
   readonly harness: HarnessName | null;
   readonly bindingType: (typeof bindingTypes)[number];
+  /** Name of the other computer that it runs on: the verbs of a run do not reach from there. */
+  readonly elsewhere?: string | null;
 }
 
 export interface WorkTeam {

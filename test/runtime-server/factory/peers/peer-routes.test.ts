@@ -1,7 +1,9 @@
 /** What another computer of the person may do here, and what it may not (interface.md C "Peer routes"; security.md 2.3). */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { FactoryError } from '../../../../src/contracts/common/errors.ts';
 import { type PeerAgent, type PeerUpResult, peerRoutes } from '../../../../src/contracts/factory/peer-routes.ts';
 import { type Engine, startEngine, waitFor } from '../engine.ts';
 import { issuer, openTicketOffice, peerCaller, peerComputer, type TicketOffice, teamOf } from './support.ts';
@@ -72,6 +74,55 @@ test('the peer port serves nothing but peer routes, and no web page', async () =
   expect(page.status).toBe(403);
 });
 
+test('whatever comes in with a ticket, a peer route answers in its shape and never with a fault', async () => {
+  const word = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 40 }),
+    fc.constantFrom('__proto__', 'constructor', '..', 'web@dev', 'a'.repeat(300), '\u202e', ''),
+  );
+  const names = fc.constantFrom('to', 'text', 'keys', 'cols', 'rows', 'files', 'bots', 'repo', 'preset', 'dryRun', 'x');
+  const body = fc.oneof(fc.jsonValue(), fc.dictionary(names, fc.oneof(fc.jsonValue(), word)));
+  const ticket = await office.mint('user_fuzz');
+  const open = new Set(['peerHello', 'peerAgents', 'peerEvents']);
+  for (const route of peerRoutes.filter(({ op }) => !open.has(op))) {
+    await fc.assert(
+      fc.asyncProperty(word, fc.dictionary(word, word, { maxKeys: 3 }), body, async (name, query, sent) => {
+        const path = route.path
+          .replace('/api/factory/peer', '')
+          .replace(':name', encodeURIComponent(name.toWellFormed()));
+        const search = new URLSearchParams(Object.entries(query).map(([key, value]) => [key, value])).toString();
+        const reply = await ada.call(
+          route.method,
+          search === '' ? path : `${path}?${search}`,
+          route.method === 'GET' ? undefined : sent,
+          { ticket },
+        );
+        expect([400, 404, 409]).toContain(reply.status);
+        expect(FactoryError.safeParse(reply.body).success).toBe(true);
+      }),
+      { numRuns: 12 },
+    );
+  }
+});
+
+test('two users with the same key and the same names send their own messages', async () => {
+  const [carl, dora] = ['user_carl', 'user_dora'].map((user) => peerCaller(() => engine, office, user)) as [
+    typeof ada,
+    typeof ada,
+  ];
+  for (const who of [carl, dora]) await up('same', { files: teamOf('web'), bots: ['web'] }, who);
+  await idle('web@same', carl);
+  await idle('web@same', dora);
+  const headers = { 'idempotency-key': 'same' };
+  const [first, second] = await Promise.all(
+    [carl, dora].map((who) =>
+      who.call<{ messageId: string }>('POST', '/send', { to: 'web@same', text: 'true' }, { headers }),
+    ),
+  );
+  expect([first?.status, second?.status]).toEqual([200, 200]);
+  expect(first?.body.messageId).not.toBe(second?.body.messageId);
+  for (const who of [carl, dora]) await who.call('POST', '/teams/same/down');
+});
+
 test('hello names the computer, its engine and the user of the ticket', async () => {
   const { body } = await ada.call('GET', '/hello');
   expect(body).toEqual({ computerId: peerComputer, engine: engine.ledger.engineId, user: 'user_ada' });
@@ -83,7 +134,7 @@ test('a brought team starts the named bots alone, in a workspace of its own, and
     status: 200,
     body: { applied: false, results: [{ agent: 'web@dev', state: 'planned' }] },
   });
-  expect(existsSync(join(engine.home, 'peers'))).toBe(false);
+  expect(existsSync(join(engine.home, 'peers', 'user_ada'))).toBe(false);
 
   const brought = await up('dev', { files: { ...teamOf('web', 'api'), 'notes/a.md': 'ä' }, bots: ['web'] });
   expect(brought.status).toBe(200);
