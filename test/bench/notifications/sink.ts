@@ -25,7 +25,7 @@ const sinks = 2;
 const people = 50;
 const program = fileURLToPath(new URL('../../support/victims/sink.ts', import.meta.url));
 /** Longer no event waits; what is missing then is counted as lost. */
-const patienceMs = 240_000;
+const patienceMs = 400_000;
 
 interface Floor {
   /** All sinks begin at the same moment. */
