@@ -60,6 +60,8 @@ export interface HomeLink {
   dial(serve: Parameters<typeof createDialer>[0]['serve']): void;
   /** The home is another one; told at most once for each. */
   onHome(listener: (home: HomeNow) => void): void;
+  /** The link came up: whatever waits for home can go. */
+  onLinked(listener: () => void): void;
   close(): Promise<void>;
 }
 
@@ -147,6 +149,7 @@ export function createHomeLink(deps: HomeLinkDeps): HomeLink {
     checks: () => [pairingCheck(pairing, home.current())],
     load: () => pairing.start(),
     onHome: (listener) => void home.onChange(listener),
+    onLinked: (listener) => void dialer.onChange((linked) => (linked ? listener() : undefined)),
     dial(given) {
       serve = given;
       if (home.current().kind === 'paired') dialer.start();

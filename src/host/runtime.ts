@@ -180,7 +180,12 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   // What is asked now is answered in the home cloud of now; the one before may never be reached again.
   homeLink.onHome(() => {
     outbox.wake();
+    approvals.wake();
     approvals.desk.reportAgain().catch((fault) => log.error('What waits could not be asked at home.', { fault }));
+  });
+  homeLink.onLinked(() => {
+    outbox.wake();
+    approvals.wake();
   });
   closing.add('pairing', () => homeLink.close());
 

@@ -35,6 +35,8 @@ export interface Reports {
   waiting(): Promise<ReadonlySet<string>>;
   /** Why nothing arrives; null while all does. */
   trouble(): Promise<string | null>;
+  /** Home can be reached again: what waits is sent at once. */
+  wake(): void;
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -71,6 +73,7 @@ export function createReports({ openLanes, call, engineId, botName, log }: Repor
     },
     waiting: async () => new Set((await lanes.list(home)).map((item) => item.id)),
     trouble: async () => (await lanes.list(home))[0]?.waiting ?? null,
+    wake: () => lanes.wake(),
     start: () => lanes.start(),
     close: () => lanes.close(),
   };
