@@ -1,10 +1,10 @@
 /** Which computer is looked at, said and chosen the same way everywhere: in the address, so that a link shows what its sender saw. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { Agent } from '../../contracts/factory/agent.ts';
-import type { Place, PlacedBot } from '../data/places.ts';
+import { botName, type Place, type PlacedBot } from '../data/places.ts';
 import { Ago } from '../ui/now.tsx';
 import { computerStatus, Status } from '../ui/status.tsx';
-import { useFloors } from './floors.tsx';
+import { useBots, useFloors } from './floors.tsx';
 import { useServices } from './services.tsx';
 
 /** Id of the one computer that the address names; null: none is named. */
@@ -53,12 +53,25 @@ export function ComputerSelect({ all, wide = false }: { all: string | null; wide
   );
 }
 
+/** What a bot is called among all that are there: its name, with its team and its computer as far as others share it. */
+export function useBotName(bot: PlacedBot): string {
+  const bots = useBots();
+  return botName(bot, bots);
+}
+
 /** The computer of this part of the page. */
 export function useHere(): Place {
   const { computer } = useServices();
   const floors = useFloors();
   const place = floors.find((floor) => floor.place.scope === computer)?.place;
   return place ?? { id: computer ?? '', name: 'this computer', scope: computer, away: false, since: null };
+}
+
+/** The computer a bot runs on, which may be another one than the one its team belongs to. */
+export function useRunsOn(bot: PlacedBot): Place {
+  const floors = useFloors();
+  if (bot.runner === 'local') return bot.place;
+  return floors.find((floor) => floor.place.id === bot.machine)?.place ?? bot.place;
 }
 
 /** Name of the computer a bot runs on, where that is another one than the one its team belongs to; else null. */

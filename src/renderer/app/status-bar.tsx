@@ -117,7 +117,7 @@ export function StatusBar() {
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-meta text-muted">
       <WhichComputer />
-      {here?.away === true ? <PlaceState place={here} /> : <LinkStatus />}
+      {here?.away === true ? <PlaceState place={here} /> : here !== undefined && <LinkStatus />}
       <HomeCloud />
       <span className="inline-flex items-center gap-1.5 whitespace-nowrap tabular-nums">
         <TerminalSquare className="size-3.5" aria-hidden="true" />

@@ -4,6 +4,7 @@
  */
 import { createClient } from '../../client/client.ts';
 import { listApprovals, resolveApproval } from '../../contracts/approvals/routes.ts';
+import { peerInput, peerScreen, peerScrollback, peerSize, peerStream } from '../../contracts/factory/peer-routes.ts';
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
 import { createKey, listKeys, revokeKey } from '../../contracts/identity/keys.ts';
 import { protectedResource } from '../../contracts/identity/resource.ts';
@@ -19,6 +20,18 @@ export function onComputer(url: string, computer: string | null): string {
   if (computer === null) return url;
   return `${url}${url.includes('?') ? '&' : '?'}computer=${encodeURIComponent(computer)}`;
 }
+
+/** The peer routes as the home cloud passes them on to a computer. */
+const peerRoutesOf = (computer: string) => {
+  const at = `/api/v1/computers/${encodeURIComponent(computer)}/factory-peer`;
+  return [
+    { ...peerStream, path: `${at}/stream` },
+    { ...peerScreen, path: `${at}/screen` },
+    { ...peerInput, path: `${at}/input` },
+    { ...peerSize, path: `${at}/size` },
+    { ...peerScrollback, path: `${at}/scrollback` },
+  ] as const;
+};
 
 export function createApi() {
   let csrf: Promise<string> | null = null;
@@ -47,6 +60,8 @@ export function createApi() {
   return {
     factory: factoryOf(null),
     factoryOf,
+    /** What a computer serves to the person's other computers: bots that those started there. */
+    peerOf: (computer: string) => createClient(peerRoutesOf(computer), person),
     approvals: createClient([listApprovals, resolveApproval], person),
     identity,
     computers: createClient(

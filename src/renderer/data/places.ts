@@ -67,6 +67,14 @@ export function placesOf(
   return places.sort((a, b) => Number(a.scope !== null) - Number(b.scope !== null) || a.name.localeCompare(b.name));
 }
 
+/** What a bot is called among all that are there: its name, with its team and its computer as far as others share it. */
+export function botName(bot: PlacedBot, bots: readonly PlacedBot[]): string {
+  const others = bots.filter((one) => one.id !== bot.id);
+  if (!others.some((one) => one.name === bot.name)) return bot.name;
+  if (!others.some((one) => one.address === bot.address)) return bot.address;
+  return `${bot.address} on ${bot.place.name}`;
+}
+
 /**
  * All bots, each once: one that was started on another computer stands with the team it belongs to, and is left out where that
  * computer lists it as its guest.

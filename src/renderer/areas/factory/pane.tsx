@@ -4,10 +4,10 @@ import { Maximize2, Minimize2, Monitor, Search, Unplug } from 'lucide-react';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { toast } from 'sonner';
 import type { Engine } from '../../../contracts/factory/agent.ts';
-import { useComputerName } from '../../app/computers.tsx';
+import { useComputerName, useRunsOn } from '../../app/computers.tsx';
 import { isLive } from '../../app/is-live.ts';
 import { useServices } from '../../app/services.tsx';
-import type { PlacedBot } from '../../data/places.ts';
+import type { Place, PlacedBot } from '../../data/places.ts';
 import { describeProblem } from '../../data/problem.ts';
 import type { PaneLink } from '../../data/screens.ts';
 import { IconButton } from '../../ui/button.tsx';
@@ -31,7 +31,8 @@ export interface PaneProps {
 export function Pane(props: PaneProps) {
   const { agent, active, onFocus, onScrollback } = props;
   const { queries } = useServices();
-  const engine = useQuery({ ...queries.agents, enabled: !agent.place.away }).data?.engine;
+  const own = useQuery({ ...queries.agents, enabled: !agent.place.away }).data?.engine;
+  const engine = agent.runner === 'local' ? own : undefined;
   const { link, setLink, seenAt } = usePaneLink();
   const [size, setSize] = useState<ScreenSize | null>(null);
   const onInputError = useCallback(
@@ -42,7 +43,8 @@ export function Pane(props: PaneProps) {
     [agent.name],
   );
   const paneId = agent.pane?.id ?? null;
-  const away = agent.place.away || (engine !== undefined && !engine.running);
+  const where = useRunsOn(agent);
+  const away = where.away || (engine !== undefined && !engine.running);
   const watchRequest = useWatchAgain(link, paneId !== null && !away && !agent.stale);
   const old =
     paneId !== null &&
@@ -50,7 +52,7 @@ export function Pane(props: PaneProps) {
   return (
     <section aria-label={`Pane of ${agent.name}`} className="flex h-full min-w-0 flex-col bg-terminal">
       <PaneHeader {...props} size={paneId === null ? null : size} seenAt={old ? seenAt : null} />
-      <PaneNotice agent={agent} engine={engine} link={paneId === null ? null : link} />
+      <PaneNotice agent={agent} where={where} seenAt={seenAt} engine={engine} link={paneId === null ? null : link} />
       <div className={`relative min-h-0 flex-1 ${old ? 'opacity-60' : ''}`}>
         {paneId === null ? (
           <LastLines agent={agent} />
@@ -59,7 +61,7 @@ export function Pane(props: PaneProps) {
             <div className="relative h-full">
               <PaneTerminal
                 key={paneId}
-                agentId={agent.id}
+                bot={agent}
                 label={`Terminal of ${agent.name}`}
                 active={active}
                 focusRequest={props.focusRequest}
@@ -73,9 +75,7 @@ export function Pane(props: PaneProps) {
             </div>
           </div>
         )}
-        {props.scrollbackOpen && paneId !== null && (
-          <Scrollback agentId={agent.id} name={agent.name} onClose={() => onScrollback(false)} />
-        )}
+        {props.scrollbackOpen && paneId !== null && <Scrollback bot={agent} onClose={() => onScrollback(false)} />}
       </div>
     </section>
   );
@@ -178,10 +178,22 @@ function PaneHeader({
 }
 
 /** Why the screen below may be old. Nothing is said while it is live. */
-function PaneNotice({ agent, engine, link }: { agent: PlacedBot; engine: Engine | undefined; link: PaneLink | null }) {
+function PaneNotice({
+  agent,
+  where,
+  seenAt,
+  engine,
+  link,
+}: {
+  agent: PlacedBot;
+  where: Place;
+  seenAt: string | null;
+  engine: Engine | undefined;
+  link: PaneLink | null;
+}) {
   let text: string | null = null;
-  if (agent.place.away) {
-    text = `${agent.place.name} is away. What you see is the last known screen; what you type comes to nobody.`;
+  if (where.away) {
+    text = `${where.name} is away. ${seenAt === null ? 'Its screen comes when it is back.' : 'What you see is the last known screen; what you type comes to nobody.'}`;
   } else if (engine !== undefined && !engine.running) {
     text = `Panes cannot be read: ${engine.error ?? 'the pane host does not answer'}. What you see is the last known screen.`;
   } else if (agent.stale) text = 'What you see is the last known screen.';

@@ -4,7 +4,6 @@ import { Monitor, Pencil } from 'lucide-react';
 import { useState } from 'react';
 import type { Computer } from '../../../contracts/link/computers.ts';
 import { PlaceState } from '../../app/computers.tsx';
-import { useComputers } from '../../app/floors.tsx';
 import { useServices } from '../../app/services.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -16,14 +15,16 @@ import { Problem } from '../../ui/problem.tsx';
 import { PairWithCloud } from './pair-with-cloud.tsx';
 import { Chip, Facts } from './parts.tsx';
 
+/** Whoever looks at this page waits for a computer to come, as a rule; ms. */
+const lookedAtEvery = 2000;
+
 export function ComputersPage() {
   const { api, queries, keys } = useServices();
   const client = useQueryClient();
   const session = useQuery(queries.session).data;
-  const computers = useComputers();
+  const computers = useQuery({ ...queries.computers, staleTime: 0, refetchInterval: lookedAtEvery });
   const [revoking, setRevoking] = useState<Computer | null>(null);
   const read = () => client.invalidateQueries({ queryKey: keys.computers });
-  const headless = session?.mode === 'headless';
   return (
     <>
       <Card title="Computers" aside={computers.data === undefined ? undefined : `${computers.data.computers.length}`}>
@@ -49,7 +50,8 @@ export function ComputersPage() {
           )}
         </ListStates>
       </Card>
-      {headless ? <PairAnother /> : <PairWithCloud />}
+      {session?.mode === 'headless' && <PairAnother />}
+      {session?.mode === 'embedded' && <PairWithCloud />}
       {revoking !== null && (
         <ConfirmDialog
           title={`Revoke ${revoking.name}?`}
@@ -135,7 +137,7 @@ function ComputerRow({
             {!computer.default && (
               <Button
                 onClick={() => void change({ default: true })}
-                aria-label={`Make ${name} the default`}
+                aria-label={`Make default: ${name}`}
                 title="The one that answers when no computer is named"
               >
                 Make default
