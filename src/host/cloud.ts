@@ -204,6 +204,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       origin,
       events: events.backbone,
       approvals: approvals.service,
+      admits: (userId) => identity.admits(userId),
       computers: (userId) => computers.computers.list(userId),
     });
     closing.add('notifications', () => notifications.close());

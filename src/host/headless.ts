@@ -44,7 +44,8 @@ export async function startHeadless(options: HeadlessOptions): Promise<Headless>
   const places = placesIn(settings.home);
   const ids = createIds(clock);
   const folder = openCloudFolder({ places, clock, ids, gantry });
-  const log = createLog({ folder: places.logs, name: 'cloud', clock, known: () => [folder.internalToken] });
+  const secrets = [folder.internalToken, settings.oidc.clientSecret ?? ''];
+  const log = createLog({ folder: places.logs, name: 'cloud', clock, known: () => secrets });
   const closing = createClosing({
     limitMs: closeLimitMs,
     onFault: (step, fault) => log.error('Gantry did not close cleanly.', { step, fault }),

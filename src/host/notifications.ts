@@ -10,7 +10,7 @@ import { createSealer } from '../kit/secrets/sealer.ts';
 import type { PushSettings } from './push-settings.ts';
 
 export interface ComposeOptions
-  extends Pick<NotificationsDeps, 'store' | 'clock' | 'ids' | 'log' | 'events' | 'approvals' | 'computers'> {
+  extends Pick<NotificationsDeps, 'store' | 'clock' | 'ids' | 'log' | 'events' | 'approvals' | 'computers' | 'admits'> {
   readonly masterKey: string;
   readonly push: PushSettings;
   /** The address that people use. */

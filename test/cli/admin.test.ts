@@ -83,6 +83,11 @@ test('behind a proxy the command line goes straight to where the cloud listens',
   expect([listed.code, listed.json()]).toEqual([0, { users: [] }]);
 });
 
+test('a cloud of many is stopped like every Gantry, and has no bots to ask about', async () => {
+  const dry = await run({ GANTRY_HOME: people.home }, ['stop', '--dry-run', '--json']);
+  expect([dry.code, dry.json()]).toEqual([0, { dryRun: true, plan: { process: process.pid, bots: [] } }]);
+});
+
 test('the owner of a computer administers their own Gantry with the same words', async () => {
   const pair = await startPair({});
   writeFileSync(

@@ -20,10 +20,22 @@ export interface ApprovalDoor {
 
 const surface = 'push';
 
-export function actionRoutes({ actions, approvals }: { actions: PushActions; approvals: ApprovalDoor }): BoundRoute[] {
+export interface ActionRoutesDeps {
+  readonly actions: PushActions;
+  readonly approvals: ApprovalDoor;
+  /** Whether this person may act at all; default everybody. */
+  readonly admits?: ((userId: string) => boolean | Promise<boolean>) | undefined;
+}
+
+export function actionRoutes({ actions, approvals, admits }: ActionRoutesDeps): BoundRoute[] {
   return [
     bind(pushAction, async ({ params, body: { decision } }) => {
       const { approvalId, userId } = await actions.find(params.token);
+      if (!((await admits?.(userId)) ?? true)) {
+        throw new AppError('refused', 'This account is shut out.', 'Ask whoever runs this Gantry.', {
+          wireCode: 'account_disabled',
+        });
+      }
       try {
         const { title } = await approvals.resolve(approvalId, { decision, note: null, userId, surface });
         return { body: { approvalId, title, decision } };

@@ -57,6 +57,8 @@ export interface NotificationsDeps {
   };
   readonly approvals: ApprovalDoor & { readonly open: OpenApproval };
   readonly computers: ComputerReach;
+  /** Whether this person may act, and be told anything, at all; default everybody. */
+  readonly admits?: (userId: string) => boolean | Promise<boolean>;
 }
 
 export interface Notifications {
@@ -97,7 +99,7 @@ export async function createNotifications(deps: NotificationsDeps): Promise<Noti
     routes: [
       ...preferenceRoutes({ preferences, pushConfigured }),
       ...deviceRoutes({ devices, store, clock, pusher, keys, egress: deps.egress, notConfigured }),
-      ...actionRoutes({ actions, approvals: deps.approvals }),
+      ...actionRoutes({ actions, approvals: deps.approvals, admits: deps.admits }),
       ...feedRoutes({ feed, devices, computers: deps.computers, pushConfigured, sinkWorks: () => sink.working() }),
     ],
     owners: {

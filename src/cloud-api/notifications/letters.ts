@@ -27,6 +27,7 @@ export interface LettersDeps {
   readonly devices: DeviceStore;
   readonly outcomes: Outcomes;
   readonly actions: PushActions;
+  readonly admits?: ((userId: string) => boolean | Promise<boolean>) | undefined;
   readonly openApproval: OpenApproval;
   /** Tells the lanes of this process from those of another one on the same database. */
   readonly instance: string;
@@ -75,12 +76,14 @@ export function createLetters(deps: LettersDeps): Letters {
     if (deps.pusher === null || device === null || device.userId !== body.userId) {
       return { to: 'dead', reason: 'the device is gone', commit: firstFailed };
     }
-    const payload = await withButtons(body, device);
-    if (payload === null) {
+    const skipped = (reason: string): LaneOutcome => {
       const { eventId } = body;
       const commit = (tx: Tx) => (eventId === null ? undefined : outcomes.settle(tx, eventId, 'skipped'));
-      return { to: 'dead', reason: 'answered meanwhile', ...(item.attempt === 1 ? { commit } : {}) };
-    }
+      return { to: 'dead', reason, ...(item.attempt === 1 ? { commit } : {}) };
+    };
+    if (!((await deps.admits?.(body.userId)) ?? true)) return skipped('its person is shut out');
+    const payload = await withButtons(body, device);
+    if (payload === null) return skipped('answered meanwhile');
     const urgent = urgentEvents.has(payload.data.event);
     const result = await deps.pusher.push(device, payload, { until: body.until, urgent, signal });
     if (result.outcome !== 'retry') return settled(result, body, firstFailed);

@@ -2,7 +2,7 @@
  * The key pair that tells push services who sends (RFC 8292): made at the first start and sealed, or given by the operator. What it
  * signs for one push service is kept for as long as it is good. Owns `push_key`; must not know devices.
  */
-import webpush from 'web-push';
+import { createECDH } from 'node:crypto';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { Store } from '../../kit/store/store.ts';
@@ -26,7 +26,7 @@ export interface PushKeysDeps {
 export interface PushKeys {
   readonly publicKey: string;
   /** The `Authorization` header for the push service of this endpoint. */
-  authorization(endpoint: string): string;
+  authorization(endpoint: string): Promise<string>;
 }
 
 const name = 'vapid';
@@ -36,6 +36,7 @@ const goodForMs = 12 * 60 * 60_000;
 const renewedBeforeMs = 60 * 60_000;
 /** Push services are few; a person who registers made-up ones must not fill the memory. */
 const mostKept = 200;
+const privateBytes = 32;
 
 /** Null when the kept pair cannot be opened: making another would cut off every device without a word. */
 export async function createPushKeys(deps: PushKeysDeps): Promise<PushKeys | null> {
@@ -50,7 +51,7 @@ export async function createPushKeys(deps: PushKeysDeps): Promise<PushKeys | nul
   const kept = new Map<string, { header: string; until: number }>();
   return {
     publicKey: pair.publicKey,
-    authorization(endpoint) {
+    async authorization(endpoint) {
       const { origin } = new URL(endpoint);
       const known = kept.get(origin);
       const now = clock.now();
@@ -58,6 +59,7 @@ export async function createPushKeys(deps: PushKeysDeps): Promise<PushKeys | nul
       const until = now + goodForMs;
       const { publicKey, privateKey } = pair;
       const expiry = Math.floor(until / 1000);
+      const { default: webpush } = await import('web-push');
       const made = webpush.getVapidHeaders(origin, subject, publicKey, privateKey, 'aes128gcm', expiry);
       if (kept.size >= mostKept) kept.clear();
       kept.set(origin, { header: made.Authorization, until });
@@ -67,7 +69,7 @@ export async function createPushKeys(deps: PushKeysDeps): Promise<PushKeys | nul
 }
 
 async function keptPair({ store, sealer, clock }: PushKeysDeps): Promise<VapidPair> {
-  const made = webpush.generateVAPIDKeys();
+  const made = newPair();
   const row = await store.write((tx) => {
     const sql = `INSERT INTO push_key (name, public_key, private_key, made_at) VALUES (?, ?, ?, ?)
       ON CONFLICT (name) DO NOTHING`;
@@ -75,4 +77,12 @@ async function keptPair({ store, sealer, clock }: PushKeysDeps): Promise<VapidPa
     return tx.get<{ public_key: string; private_key: string }>('SELECT * FROM push_key WHERE name = ?', name)!;
   });
   return { publicKey: row.public_key, privateKey: sealer.open(place, row.private_key) };
+}
+
+function newPair(): VapidPair {
+  const keys = createECDH('prime256v1');
+  const publicKey = keys.generateKeys('base64url');
+  // Leading zeros are left out by the library and asked for by the format.
+  const privateKey = Buffer.concat([Buffer.alloc(privateBytes), keys.getPrivateKey()]).subarray(-privateBytes);
+  return { publicKey, privateKey: privateKey.toString('base64url') };
 }

@@ -3,7 +3,6 @@
  * RFC 8030). Must not know rows or what is told.
  */
 import { hash } from 'node:crypto';
-import webpush from 'web-push';
 import type { PushPayload } from '../../contracts/notifications/push.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Egress, EgressAnswer } from '../../kit/egress/egress.ts';
@@ -44,13 +43,15 @@ export function createPusher({ keys, egress, clock, log }: PusherDeps): Pusher {
   let told = false;
 
   async function post(to: Subscription, payload: PushPayload, options: PushOptions): Promise<EgressAnswer> {
+    // Loaded with the first push: a start pays nothing for it.
+    const { default: webpush } = await import('web-push');
     const details = webpush.generateRequestDetails(to, JSON.stringify(payload), {
       TTL: Math.max(0, Math.floor((options.until - clock.now()) / 1000)),
       urgency: options.urgent ? 'high' : 'normal',
       // What is told of the same matter replaces what still waits at the service.
       topic: hash('sha256', payload.tag, 'base64url').slice(0, topicLength),
     });
-    const headers = Object.entries({ ...details.headers, authorization: keys.authorization(to.endpoint) });
+    const headers = Object.entries({ ...details.headers, authorization: await keys.authorization(to.endpoint) });
     return egress.request({
       method: 'POST',
       url: to.endpoint,
@@ -61,8 +62,7 @@ export function createPusher({ keys, egress, clock, log }: PusherDeps): Pusher {
   }
 
   function read({ status, headers, body }: EgressAnswer): PushResult {
-    const said = body.toString('utf8').replace(/\s+/g, ' ').slice(0, 200);
-    const detail = `The push service answered ${status}${said === '' ? '' : `: ${said}`}.`;
+    const detail = `The push service answered ${status}.`;
     if (status >= 200 && status < 300) return { outcome: 'sent' };
     if (status === 404 || status === 410) return { outcome: 'gone', detail };
     if (status === 413) return { outcome: 'too_large', detail };
@@ -72,7 +72,9 @@ export function createPusher({ keys, egress, clock, log }: PusherDeps): Pusher {
     }
     if ((status === 401 || status === 403) && !told) {
       told = true;
-      log.error('A push service does not take the push keys: devices have to be registered again.', { detail });
+      // What it said is for the operator alone: a person may have chosen an address that only the operator may read.
+      const said = body.toString('utf8').slice(0, 200);
+      log.error('A push service does not take the push keys: devices have to be registered again.', { status, said });
     }
     return { outcome: 'refused', detail };
   }

@@ -182,6 +182,43 @@ test('an approval that was answered meanwhile is not pushed late, and its token 
   expect(reply.json).toEqual({ approvalId: 'apr_1', title: 'Run it', decision: 'reject' });
 });
 
+test('a person who is shut out is told nothing, and the buttons that they have answer nothing', async () => {
+  let shut = false;
+  const answered: string[] = [];
+  const world = await openWorld({
+    admits: () => !shut,
+    approvals: {
+      open: () => createTestClock().now() + 3_600_000,
+      async resolve(id) {
+        answered.push(id);
+        return { id, title: 'Run it' };
+      },
+    },
+  });
+  const device = await world.device();
+  const ask = (approvalId: string) =>
+    world.emit('approval.requested', approvalId, {
+      ...{ approvalId, kind: 'tool_call', title: 'Run it', risk: 'low', source: 'gate' },
+    });
+  await ask('apr_1');
+  await world.settled(() => device.pushes().length === 1);
+  shut = true;
+  await ask('apr_2');
+  await world.settled(async () => (await world.outcomes())[0] === 'approval.requested skipped');
+  expect(device.pushes()).toHaveLength(1);
+  const press = () =>
+    world.call('POST', `/api/v1/push/actions/${device.pushes()[0]?.data.approve}`, {
+      token: null,
+      body: { decision: 'approve' },
+    });
+  const reply = await press();
+  expect([reply.status, reply.json.error]).toEqual([403, 'account_disabled']);
+  expect(answered).toEqual([]);
+  shut = false;
+  expect((await press()).status).toBe(200);
+  expect(answered).toEqual(['apr_1']);
+});
+
 test('keys are made once, sealed, and kept; without them nothing is sent and everybody is told', async () => {
   const folder = scratchFolder();
   const key = async (world: World) => (await world.call('GET', '/api/v1/push/key')).json;

@@ -25,7 +25,7 @@ import { createTestClock, type TestClock } from '../../support/test-clock.ts';
 
 export const person = 'user_1';
 
-export interface WorldOptions extends Partial<Pick<NotificationsDeps, 'vapid' | 'approvals' | 'computers'>> {
+export interface WorldOptions extends Partial<Pick<NotificationsDeps, 'vapid' | 'approvals' | 'computers' | 'admits'>> {
   readonly folder?: string;
   readonly clock?: TestClock;
   readonly service?: PushService;
@@ -104,6 +104,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       resolve: () => Promise.reject(new Error('There is no approval here.')),
     },
     computers: options.computers ?? (async () => []),
+    ...(options.admits === undefined ? {} : { admits: options.admits }),
   });
   if (options.started !== false) await notifications.start();
   const { call } = await serve({
