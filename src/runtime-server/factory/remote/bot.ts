@@ -25,6 +25,8 @@ export interface RemoteBotDeps {
   readonly clock: Clock;
   readonly agentId: string;
   readonly address: string;
+  /** As it was last seen. */
+  readonly shown: BotState;
   readonly ref: RemoteRef;
   /** Its pane there is another one now. */
   readonly onSession: (session: string) => void;
@@ -43,7 +45,7 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
   const { computerId, computerName } = ref;
   const stateListeners = new Set<(state: BotState) => void>();
   const gateListeners = new Set<() => void>();
-  let state: BotState = { state: 'starting', reason: null, since: clock.now() };
+  let state: BotState = deps.fresh ? { state: 'starting', reason: null, since: clock.now() } : deps.shown;
   let session = ref.session;
   let known = !deps.fresh;
   /** What a message waits for there: asked again when something changed there. */

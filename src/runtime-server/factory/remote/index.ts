@@ -54,7 +54,7 @@ export function createRemote(deps: RemoteDeps): Remote {
   return {
     panes,
     abroad: createAbroad({ ...deps, calls, git: createGit(), paired }),
-    attach({ id, address }, ref, { onSession, onGone, fresh }) {
+    attach({ id, address, shown }, ref, { onSession, onGone, fresh }) {
       let { session } = ref;
       const pane = { computerId: ref.computerId, address };
       panes.know(session, pane);
@@ -65,6 +65,7 @@ export function createRemote(deps: RemoteDeps): Remote {
         clock: deps.clock,
         agentId: id,
         address,
+        shown,
         ref,
         fresh,
         onSession(next) {

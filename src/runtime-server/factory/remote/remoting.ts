@@ -47,7 +47,7 @@ export interface RemotingEntry {
 }
 
 export type AttachRemote = (
-  agent: { readonly id: string; readonly address: string },
+  agent: { readonly id: string; readonly address: string; readonly shown: Shown },
   ref: RemoteRef,
   events: { onSession(session: string): void; onGone(reason: string): void; readonly fresh: boolean },
 ) => RemoteBot;

@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FactoryError } from '../../../../src/contracts/common/errors.ts';
 import { type PeerAgent, type PeerUpResult, peerRoutes } from '../../../../src/contracts/factory/peer-routes.ts';
-import { type Engine, startEngine, waitFor } from '../engine.ts';
+import { rawRequest } from '../../../kit/http/support.ts';
+import { type Engine, ownerToken, startEngine, waitFor } from '../engine.ts';
 import { issuer, openTicketOffice, peerCaller, peerComputer, type TicketOffice, teamOf } from './support.ts';
 
 let engine: Engine;
@@ -42,7 +43,7 @@ test('every peer route refuses whoever has no ticket for this computer now', asy
   const now = Math.floor(Date.now() / 1000);
   const bad = {
     junk: 'junk',
-    owner: readFileSync(join(engine.home, 'runtime.db')).toString('base64').slice(0, 64),
+    owner: ownerToken,
     otherComputer: await office.mint('user_ada', { audience: 'computer:computer_01OTHER' }),
     accessToken: await office.mint('user_ada', { typ: 'at+jwt' }),
     otherCloud: await office.mint('user_ada', { issuer: 'https://other.example' }),
@@ -60,6 +61,15 @@ test('every peer route refuses whoever has no ticket for this computer now', asy
     const reply = await ada.call(route.method, pathOf(route.path), undefined, { ticket: bad.accessToken });
     expect([route.op, [401, 429].includes(reply.status)]).toEqual([route.op, true]);
   }
+});
+
+test('a ticket opens the peer port alone, and a wrong Host opens nothing', async () => {
+  const ticket = await office.mint('user_ada');
+  expect((await engine.call('GET', '/agents', undefined, { token: ticket })).status).toBe(401);
+  const { port } = engine.peers as { port: number };
+  const head = `GET /api/factory/peer/hello HTTP/1.1\r\nAuthorization: Bearer ${ticket}\r\nConnection: close\r\n`;
+  expect(await rawRequest(port, `${head}Host: evil.example:${port}\r\n\r\n`)).toContain(' 421 ');
+  expect(await rawRequest(port, `${head}Host: 127.0.0.1:${port}\r\nHost: evil.example\r\n\r\n`)).toMatch(/ 4(00|21) /);
 });
 
 test('the peer port serves nothing but peer routes, and no web page', async () => {
