@@ -172,11 +172,17 @@ test('a pairing file that others may read, or that was changed, is not used, and
 
 test('a computer that is revoked at home is cut off at once, and its server says so', async () => {
   const { computerId } = await desk.pairing();
-  const stream = await fetch(`${people.origin}/api/factory/events`, { headers: { cookie: ada.cookie } });
-  expect(stream.status).toBe(200);
-  const ended = (async () => {
-    for await (const _part of stream.body!);
-  })().catch(() => {});
+  const token = readFileSync(desk.places.token, 'utf8').trim();
+  const streams = await Promise.all([
+    fetch(`${people.origin}/api/factory/events`, { headers: { cookie: ada.cookie } }),
+    fetch(`${desk.gantry.origin}/api/factory/events`, { headers: { authorization: `Bearer ${token}` } }),
+  ]);
+  const ended = Promise.all(
+    streams.map(async (stream) => {
+      expect(stream.status).toBe(200);
+      await stream.text().catch(() => {});
+    }),
+  );
   expect((await ada.call('DELETE', `/api/v1/computers/${computerId}`)).status).toBe(204);
   await ended;
   await expect.poll(async () => (await desk.pairing()).link?.linked, { timeout: 20_000 }).toBe(false);

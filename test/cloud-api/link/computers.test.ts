@@ -1,13 +1,23 @@
 /** Computers of one person and of others: names, the default, keys that change, and the end of a pairing. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { decodeJwt } from 'jose';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { createDevices } from '../../../src/cloud-api/link/devices.ts';
+import { linkMigrations } from '../../../src/cloud-api/link/migrations.ts';
 import { listApprovals } from '../../../src/contracts/approvals/routes.ts';
 import { defineRoute } from '../../../src/contracts/common/route.ts';
 import type { Computer } from '../../../src/contracts/link/computers.ts';
 import { bind } from '../../../src/kit/http/types.ts';
+import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { newToken } from '../../../src/kit/secrets/token-file.ts';
+import { signingMigrations } from '../../../src/kit/signing/authenticator.ts';
 import { signature, signatureHeaders, signedHeaders, signingKey } from '../../../src/kit/signing/signature.ts';
+import { openStore } from '../../../src/kit/store/open-store.ts';
+import { onEnd } from '../../kit/http/support.ts';
+import { createTestClock } from '../../support/test-clock.ts';
 import { idOf, startLinkArea } from './support.ts';
 
 type Area = Awaited<ReturnType<typeof startLinkArea>>;
@@ -211,4 +221,30 @@ test('the computer of the same process is known at each start, and cannot be rev
   expect((await area.devices.find(idOf('E')))?.keys).toHaveLength(2);
   const reply = await area.ada('DELETE', `/api/v1/computers/${idOf('E')}`);
   expect(reply.status).toBe(409);
+});
+
+test('the computer of an earlier version is still known by its key after the upgrade', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-'));
+  onEnd(async () => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'cloud.db');
+  const clock = createTestClock();
+  const sealer = createSealer({ masterKey: newToken(), purpose: 'device' });
+  const token = newToken();
+  const before = await openStore({ file, migrations: [...signingMigrations, linkMigrations[0]!], clock });
+  await before.write((tx) =>
+    tx.run(
+      'INSERT INTO runtime_device (computer_id, user_id, token, known_since) VALUES (?, ?, ?, ?)',
+      idOf('A'),
+      'user_local',
+      sealer.seal(`runtime_device|token|${idOf('A')}`, token),
+      clock.now(),
+    ),
+  );
+  await before.close();
+  const store = await openStore({ file, migrations: [...signingMigrations, ...linkMigrations], clock });
+  onEnd(() => store.close());
+  const known = await createDevices({ store, sealer, clock }).find(idOf('A'));
+  expect(known).toEqual({ userId: 'user_local', keys: [signingKey(token)] });
+  const rows = await store.read((tx) => tx.all('SELECT id, cloud_id, embedded FROM computer'));
+  expect(rows).toEqual([{ id: idOf('A'), cloud_id: `cc_${'A'.repeat(26)}`, embedded: 1 }]);
 });
