@@ -5,7 +5,7 @@
  */
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
 import { isIP } from 'node:net';
-import { Agent, buildConnector, request as startRequest } from 'undici';
+import type { Agent } from 'undici';
 import { AppError } from '../../contracts/common/errors.ts';
 import { isPublic, parseRange } from './addresses.ts';
 
@@ -73,21 +73,27 @@ export function createEgress(options: EgressOptions = {}): Egress {
       else answer(null, first.address, first.family);
     });
   };
-  const guarded = buildConnector({ lookup: guardedLookup as never });
-  const open = buildConnector({});
-  const agent = new Agent({
-    connect: (asked, done) => {
-      if (isAllowed(bare(asked.hostname), portOf(asked))) return open(asked, done);
-      guarded(asked, (...outcome) => {
-        // A connection that failed comes without a socket, not with null.
-        const socket = outcome[1] ?? null;
-        if (socket !== null && !mayBe(socket.remoteAddress ?? '')) {
-          socket.destroy();
-          done(notPublic(asked.hostname), null);
-        } else done(...outcome);
-      });
-    },
-  });
+  /** Loaded with the first request: a start pays nothing for it. */
+  async function load() {
+    const { Agent, buildConnector, request } = await import('undici');
+    const guarded = buildConnector({ lookup: guardedLookup as never });
+    const open = buildConnector({});
+    const agent = new Agent({
+      connect: (asked, done) => {
+        if (isAllowed(bare(asked.hostname), portOf(asked))) return open(asked, done);
+        guarded(asked, (...outcome) => {
+          // A connection that failed comes without a socket, not with null.
+          const socket = outcome[1] ?? null;
+          if (socket !== null && !mayBe(socket.remoteAddress ?? '')) {
+            socket.destroy();
+            done(notPublic(asked.hostname), null);
+          } else done(...outcome);
+        });
+      },
+    });
+    return { agent, request };
+  }
+  let client: Promise<{ agent: Agent; request: typeof import('undici').request }> | null = null;
 
   function refusal(url: string): AppError | null {
     if (!URL.canParse(url)) return refused(`${shorten(url)} is no address.`);
@@ -113,9 +119,11 @@ export function createEgress(options: EgressOptions = {}): Egress {
     }) {
       const bad = refusal(url);
       if (bad !== null) throw bad;
+      client ??= load();
+      const { agent, request: start } = await client;
       const late = AbortSignal.timeout(timeoutMs);
       try {
-        const answer = await startRequest(url, {
+        const answer = await start(url, {
           method: method as 'POST',
           headers,
           body: body ?? null,
@@ -137,7 +145,7 @@ export function createEgress(options: EgressOptions = {}): Egress {
         throw new AppError('transport', `${host} could not be reached: ${why}.`, 'Try again later.', { cause });
       }
     },
-    close: () => agent.destroy(),
+    close: async () => (await client)?.agent.destroy(),
   };
 }
 
