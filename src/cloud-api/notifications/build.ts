@@ -27,7 +27,7 @@ const builders: Builders = {
     tag: `approval-${approvalId}`,
   }),
   'agent.run.completed': ({ runId, status, title }, bot) => ({
-    title: `${bot}: ${runWords[status] ?? status}`,
+    title: `${bot} ${runWords[status] ?? `ended as ${status}`}`,
     body: title,
     tag: `run-${runId}`,
   }),
@@ -73,10 +73,10 @@ const builders: Builders = {
   }),
 };
 const runWords: Readonly<Record<string, string>> = {
-  done: 'finished',
-  completed: 'finished',
-  degraded: 'finished with shortcomings',
-  failed: 'failed',
+  done: 'has finished',
+  completed: 'has finished',
+  degraded: 'has finished with shortcomings',
+  failed: 'has failed',
   cancelled: 'was cancelled',
   interrupted: 'was interrupted',
 };
