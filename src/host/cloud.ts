@@ -310,7 +310,8 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     closing.add('waking', stopWaking);
     closing.add('web requests', async () => {
       dispatcher.close(stopReason);
-      await options.door.close();
+      // Together: the connections that computers dialled are open at this door.
+      await Promise.all([options.door.close(), linkEnd.close()]);
     });
     return {
       origin,

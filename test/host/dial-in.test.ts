@@ -1,0 +1,86 @@
+/** A computer that dials into a cloud of many, as `gantry cloud` starts it: seen, reached, and let go in good order. */
+
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Computer } from '../../src/contracts/link/computers.ts';
+import { linkPath } from '../../src/contracts/link/dial-in.ts';
+import { placesIn } from '../../src/host/places.ts';
+import { systemClock } from '../../src/kit/clock/clock.ts';
+import { systemTimers } from '../../src/kit/clock/timers.ts';
+import { newToken } from '../../src/kit/secrets/token-file.ts';
+import { signingKey } from '../../src/kit/signing/signature.ts';
+import { createDialer } from '../../src/runtime-server/link/dialer.ts';
+import { type People, type Person, personWith, startPeople } from '../cloud-api/identity/support.ts';
+import { keepUntilEnd } from '../kit/http/support.ts';
+import { quiet } from '../support/link.ts';
+import { signInAs } from '../support/oidc-provider.ts';
+
+let people: People;
+let ada: Person;
+let dialer: ReturnType<typeof createDialer>;
+const computerId = 'computer_01HZZZZZZZZZZZZZZZZZZZZZZZ';
+const asked: { url: string; user: unknown; authorized: boolean }[] = [];
+const stop = keepUntilEnd();
+
+beforeAll(async () => {
+  people = await startPeople();
+  ada = await personWith(people, await signInAs('ada', people.origin));
+  const begun = await people.call('POST', '/api/v1/pairings', {
+    body: { computerId, name: 'Desk', version: '0.1.0' },
+  });
+  const { userCode, deviceCode } = begun.json as never as { userCode: string; deviceCode: string };
+  await ada.call('POST', `/api/v1/pairings/${userCode}/approve`);
+  const taken = await people.call('POST', '/api/v1/pairings/token', { body: { deviceCode } });
+  const key = signingKey((taken.json as never as { deviceToken: string }).deviceToken);
+  let token = '';
+  const engine = createServer((request, response) => {
+    const { url = '', headers } = request;
+    asked.push({ url, user: headers['x-platform-user-id'], authorized: headers.authorization === `Bearer ${token}` });
+    response.end(JSON.stringify({ agents: [], engine: { running: true, error: null } }));
+  });
+  dialer = createDialer({
+    home: () => ({ cloudUrl: people.origin, computerId, key }),
+    serve: { engine: (pipe) => void engine.emit('connection', pipe), peer: (pipe) => void pipe.destroy() },
+    linkToken: () => {
+      token = newToken();
+      return token;
+    },
+    clock: systemClock,
+    timers: systemTimers,
+    random: Math.random,
+    log: quiet,
+  });
+  dialer.start();
+});
+afterAll(async () => {
+  await dialer.stop(0);
+  await stop();
+});
+
+const computer = async () =>
+  ((await ada.call('GET', '/api/v1/computers')).json as never as { computers: Computer[] }).computers[0];
+
+test('a computer that dialled in is shown as linked and reached by its person', async () => {
+  await expect.poll(async () => (await computer())?.state).toBe('linked');
+  expect((await ada.call('GET', '/api/factory/agents?team=far')).status).toBe(200);
+  expect(asked).toEqual([{ url: '/api/factory/agents?team=far', user: ada.id, authorized: true }]);
+});
+
+test('only at its own path can anything be dialled, and not from a page', async () => {
+  const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
+  const headers = { ...upgrade, 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' };
+  expect((await people.call('GET', '/api/v1/computers', { headers })).status).toBe(404);
+  expect((await people.call('GET', linkPath, { headers })).status).toBe(400);
+  const page = { ...headers, origin: 'https://elsewhere.example' };
+  expect((await people.call('GET', linkPath, { headers: page })).status).toBe(403);
+  expect((await people.call('GET', linkPath)).status).toBe(404);
+});
+
+test('a cloud that closes lets its computers go without a fault', async () => {
+  const away = new Promise<void>((resolve) => void dialer.onChange((linked) => !linked && resolve()));
+  await people.cloud.close();
+  await away;
+  expect(dialer.state().problem).toBe('The cloud closes.');
+  expect(readFileSync(`${placesIn(people.home).logs}/cloud.log`, 'utf8')).not.toMatch(/did not close/);
+});
