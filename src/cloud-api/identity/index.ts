@@ -11,20 +11,17 @@ import { iso } from '../../kit/clock/clock.ts';
 import { type Authenticator, type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { Store } from '../../kit/store/store.ts';
 import { pageHeaders } from '../pages/plain-page.ts';
-import { createAccessTokens } from './access-tokens.ts';
 import { createAdminRoutes, toApiKey } from './admin.ts';
 import { createInternalAuthenticator } from './internal.ts';
-import { createIssuerKeys } from './issuer-keys.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { cookieNameFor, cookieText, csrfOf, localPath, sessionLifeMs } from './model.ts';
 import { createOpening, type Opening } from './opening.ts';
 import { otherWayPage, spentCodePage } from './pages.ts';
 import { createProjects, type Projects } from './projects.ts';
-import { createProvider, type OidcSettings } from './provider.ts';
-import { createResources, type Resources } from './resource.ts';
+import type { OidcSettings } from './provider.ts';
+import type { Resources } from './resource.ts';
 import { createSessionStore, type SignInRow } from './session-store.ts';
 import { createSessions, type HomeSessions, type Sessions } from './sessions.ts';
-import { createSignIn } from './sign-in.ts';
 import { createUsers, type User, type Users } from './users.ts';
 
 export { identityMigrations } from './migrations.ts';
@@ -113,7 +110,9 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
   const enter = async (user: Pick<User, 'id'>, request: IncomingMessage) =>
     cookie(await sessions.begin(user.id, request), sessionLifeMs / 1000);
 
-  const people = mode.kind === 'headless' ? createPeople(mode, deps, users, enter) : null;
+  // Loaded only where a provider is: what signs in and checks tokens is much, and one's own computer idles without it.
+  const people =
+    mode.kind === 'headless' ? (await import('./people.ts')).createPeople({ ...deps, ...mode, users, enter }) : null;
   const owner = mode.kind === 'embedded' ? createOwnerRoutes(mode, opening, sessions, enter) : null;
 
   return {
@@ -178,36 +177,6 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
       }),
       ...createAdminRoutes({ users, sessions, keys, projects, clock }),
     ],
-  };
-}
-
-/** What there is only at a cloud of many people. */
-function createPeople(
-  { oidc, issuerKeysFile }: PeopleMode,
-  deps: IdentityDeps,
-  users: Users,
-  enter: (user: User, request: IncomingMessage) => Promise<string>,
-) {
-  const { clock, log, origin, random } = deps;
-  const { issuer } = oidc;
-  const provider = createProvider({ settings: oidc, clock, log });
-  const resources = createResources({ origin, issuer });
-  const keys = createIssuerKeys({
-    issuer,
-    clock,
-    log,
-    file: issuerKeysFile,
-    fetch: deps.fetch ?? fetch,
-    keysUrl: async () => {
-      const { jwks_uri: url } = (await provider.config()).serverMetadata();
-      if (url === undefined) throw new Error('it names no jwks_uri');
-      return url;
-    },
-  });
-  return {
-    resources,
-    routes: createSignIn({ provider, origin, users, enter, log, random }),
-    authenticator: createAccessTokens({ issuer, origin, keys, resources, users, clock }),
   };
 }
 
