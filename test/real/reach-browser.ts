@@ -19,10 +19,14 @@ export interface Firefox {
   readonly page: Page;
   /** Errors of the page's console and uncaught ones so far. */
   readonly errors: readonly string[];
-  /** Clicks the first visible button, link or field with this name, as soon as there is one. */
+  /** Clicks the first visible button, link or field with this name, or the bot with this address, as soon as there is one. */
   click(name: string): Promise<void>;
   /** The words of the page. */
   words(): Promise<string>;
+  /** Whether keys go to a bot's pane. */
+  hasFocus(slug: string): Promise<boolean>;
+  /** The rows of a bot's pane, which must be drawn with plain elements. */
+  pane(slug: string): Promise<string>;
   /** What Firefox shows at this moment, oldest first. */
   alerts(): Promise<readonly Alert[]>;
   /** Presses a button of the alert with this text: its worker gets a `notificationclick`. */
@@ -102,14 +106,29 @@ export async function openFirefox(pushUrl: string): Promise<Firefox> {
     errors,
     async click(name) {
       // By hand: puppeteer's own searches evaluate text in the page, which its policy forbids.
+      let before = '';
       for (let tries = 0; tries < 200; tries += 1) {
         const at = await page.evaluate(middleOf, name).catch(() => null);
-        if (at !== null) return page.mouse.click(at.x, at.y);
-        await delay(100);
+        const now = JSON.stringify(at);
+        // What still moves would not be where it was seen.
+        if (at !== null && now === before) return page.mouse.click(at.x, at.y);
+        before = now;
+        await delay(150);
       }
       throw new Error(`Nothing on the page is called ${JSON.stringify(name)}.`);
     },
-    words: () => page.evaluate(() => document.body.textContent ?? ''),
+    hasFocus: (slug) =>
+      page.evaluate(
+        (name) => document.activeElement?.closest('section')?.getAttribute('aria-label') === `Pane of ${name}`,
+        slug,
+      ),
+    pane: (slug) =>
+      page.evaluate((name) => {
+        const rows = document.querySelectorAll(`section[aria-label="Pane of ${name}"] .xterm-rows > div`);
+        return [...rows].map((row) => row.textContent?.replaceAll('\u00a0', ' ').trimEnd()).join('\n');
+      }, slug),
+    // biome-ignore lint/performance/useDomNodeTextContent: what is seen, without the styles that terminals bring along
+    words: () => page.evaluate(() => document.body.innerText),
     alerts: async () => Promise.all((await windows()).map(read)),
     async press(body, action) {
       for (const context of await windows()) {
@@ -133,7 +152,8 @@ export async function openFirefox(pushUrl: string): Promise<Firefox> {
 /** Runs in the page. */
 function middleOf(name: string): { x: number; y: number } | null {
   for (const element of document.querySelectorAll<HTMLElement>('button, a, input, textarea, [role=button]')) {
-    const names = [element.getAttribute('aria-label'), element.textContent?.trim(), element.getAttribute('name')];
+    const { name: field, bot } = { name: element.getAttribute('name'), bot: element.dataset.bot };
+    const names = [element.getAttribute('aria-label'), element.textContent?.trim(), field, bot];
     if (!names.includes(name) || !element.checkVisibility() || element.matches(':disabled')) continue;
     element.scrollIntoView({ block: 'center', behavior: 'instant' });
     const { left, top, width, height } = element.getBoundingClientRect();

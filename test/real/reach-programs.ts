@@ -57,37 +57,32 @@ export async function startCloud(place: Place): Promise<{ victim: Victim; remove
 }
 
 export interface ReachComputer {
-  readonly victim: Victim;
-  readonly place: Place;
   readonly home: ScratchHome;
+  /** What its start printed. */
+  readonly said: unknown;
   /** Runs a verb of the command line there and answers what it printed. */
   gantry<T>(...args: readonly string[]): Promise<T>;
 }
 
-/** `gantry start`, as a person runs it on that computer. */
+/** Starts `gantry <verb>` of that computer, as its person does, and waits until it says where it is. */
 export async function startComputer(
   place: Place,
   home: ScratchHome,
-  env: Readonly<Record<string, string>> = {},
+  verb: readonly [string, ...string[]],
+  more: Readonly<Record<string, string>> = {},
 ): Promise<ReachComputer> {
-  const flags = ['--headless', '--json', '--port', '0', '--engine-port', '0', '--workspace', home.workspace];
-  const all = { ...home.env, GANTRY_PEER_PORT: '0', ...env };
-  const victim = startVictim({
-    command: commandIn(place, ...gantryCommand, 'start', ...flags),
-    cwd: home.workspace,
-    env: all,
-  });
-  await victim.until((line) => line.startsWith('{'));
+  const run = (...args: readonly string[]) =>
+    startVictim({
+      command: commandIn(place, ...gantryCommand, ...args, '--json'),
+      cwd: home.workspace,
+      env: { ...home.env, ...more },
+    });
+  const said = await run(...verb, '--workspace', home.workspace).until((line) => line.startsWith('{'));
   return {
-    victim,
-    place,
     home,
+    said: JSON.parse(said),
     async gantry<T>(...args: readonly string[]) {
-      const asked = startVictim({
-        command: commandIn(place, ...gantryCommand, ...args, '--json'),
-        cwd: home.workspace,
-        env: all,
-      });
+      const asked = run(...args);
       const { code } = await asked.ended;
       const text = asked.lines.join('\n');
       if (code !== 0) throw new Error(`gantry ${args.join(' ')} ended with ${code}: ${text}`);

@@ -6,11 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Approval } from '../../src/contracts/approvals/approval.ts';
 import type { Agent } from '../../src/contracts/factory/agent.ts';
 import type { Computer } from '../../src/contracts/link/computers.ts';
+import type { LocalPairing } from '../../src/contracts/link/local-pairing.ts';
 import { scratchHome } from '../support/bench/product.ts';
 import { cut, heal, type Place } from '../support/namespaces.ts';
 import { openFirefox } from './reach-browser.ts';
 import { command, urls } from './reach-places.ts';
-import { type ReachComputer, startAround, startCloud, startComputer } from './reach-programs.ts';
+import { startAround, startCloud, startComputer } from './reach-programs.ts';
 
 const { cloud, here, there, claudeBin } = JSON.parse(process.env.GANTRY_REACH ?? '{}') as {
   readonly cloud: Place;
@@ -58,8 +59,9 @@ async function until<T>(what: string, look: () => Promise<T | undefined | null |
 
 const around = await startAround(cloud, here, there);
 const hosted = await startCloud(cloud);
-const team = 'bots:\n  - bot: ops\n    harness: claude\n';
+const team = 'bots:\n  - bot: ops\n    harness: claude\n  - bot: box\n    harness: shell\n';
 const homes = { here: scratchHome({ far: team }), there: scratchHome() };
+// As a person left it after the first start, but for the folder: whether that can be trusted is asked in the pane.
 writeFileSync(
   join(String(homes.there.env.HOME), '.claude.json'),
   JSON.stringify({ hasCompletedOnboarding: true, theme: 'dark' }),
@@ -76,10 +78,13 @@ const claudeEnv = {
   CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL: '1',
   CLAUDE_CODE_MAX_RETRIES: '1',
 };
-const computers = {
-  here: await startComputer(here, homes.here),
-  there: await startComputer(there, homes.there, claudeEnv),
-};
+const laptop = await startComputer(here, homes.here, ['start', '--headless', '--port', '0', '--engine-port', '0']);
+const tower = await startComputer(
+  there,
+  homes.there,
+  ['runtime', '--cloud', urls.cloud, '--engine-port', '0'],
+  claudeEnv,
+);
 const firefox = await openFirefox(`${urls.push.replace('http', 'ws')}/`);
 const { page } = firefox;
 
@@ -103,8 +108,34 @@ function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
   );
 }
 const known = async () => (await ask<{ computers: Computer[] }>('GET', '/api/v1/computers')).computers;
+const bots = async () => (await ask<{ agents: Agent[] }>('GET', '/api/factory/agents?team=far')).agents;
+const bot = async (slug: string) => (await bots()).find((one) => one.slug === slug);
+/** Until the pane shows it, in the page as it is. */
+const inPane = (slug: string, wanted: RegExp, ms?: number) =>
+  until(`${wanted} in the pane of ${slug}`, async () => wanted.exec(await firefox.pane(slug)), ms);
+/** Opens a bot's pane, as soon as it is drawn and takes keys. */
+async function open(slug: string): Promise<void> {
+  await firefox.click(`${slug}@far`);
+  await until(`the pane of ${slug}`, async () => (await firefox.hasFocus(slug)) && (await firefox.pane(slug)) !== '');
+}
+async function type(slug: string, line: string): Promise<void> {
+  await open(slug);
+  await page.keyboard.type(line);
+  await page.keyboard.press('Enter');
+}
+const seconds = (from: number) => `${((performance.now() - from) / 1000).toFixed(1)} s`;
 
-try {
+async function approvePairing({ userCode = '', verificationUriComplete = '' }: LocalPairing): Promise<string> {
+  const { name } = await ask<{ name: string }>('GET', `/api/v1/pairings/${userCode}`);
+  await page.goto(verificationUriComplete);
+  await firefox.click(`Approve ${name}`);
+  await until('that it is approved', async () => (await firefox.words()).includes('is approved'));
+  return userCode;
+}
+
+let user = '';
+let away = '';
+async function play(): Promise<void> {
   await scene('a person signs in through the provider', async () => {
     await page.goto(urls.cloud);
     await firefox.click('Sign in');
@@ -115,17 +146,138 @@ try {
     await firefox.click('Sign-in');
     await firefox.click('Continue');
     await until('the page of Gantry', async () => page.url().startsWith(urls.cloud) && !page.url().includes('/login'));
-    const me = await ask<{ name: string; mode: string; via: string }>('GET', '/api/v1/session');
+    const me = await ask<{ user: string; name: string; mode: string; via: string }>('GET', '/api/v1/session');
     assert.deepEqual([me.name, me.mode, me.via], ['Ada', 'headless', 'cookie']);
+    user = me.user;
+    // A terminal on a canvas cannot be read.
+    await page.evaluate(() => localStorage.setItem('gantry.settings', JSON.stringify({ terminalRenderer: 'dom' })));
     return `${firefox.version}, ${me.name} via ${me.via}`;
   });
-} catch (error) {
-  console.log((error as Error).stack);
+
+  await scene('both computers pair by their codes', async () => {
+    const asked = await laptop.gantry<LocalPairing>('pair', urls.cloud);
+    const codes = [
+      await approvePairing(asked),
+      await approvePairing((tower.said as { pairing: LocalPairing }).pairing),
+    ];
+    const linked = await until('two links', async () => {
+      const all = await known();
+      return all.length === 2 && all.every(({ state }) => state === 'linked') ? all : null;
+    });
+    away = (await tower.gantry<LocalPairing>('pair', '--status')).computerId ?? '';
+    assert.ok(linked.some(({ id }) => id === away));
+    return `${codes.join(' and ')}; both linked`;
+  });
+
+  await scene('the browser takes pushes', async () => {
+    await page.goto(`${urls.cloud}/settings/notifications`);
+    await firefox.click('Switch on');
+    await until('that it is on', async () => (await firefox.words()).includes('This browser takes pushes'));
+    await firefox.click('Send a test to Firefox on Linux');
+    const [test] = await until('the test', async () => {
+      const shown = await firefox.alerts();
+      return shown.length > 0 ? shown : null;
+    });
+    return `the push service: ${around.pushes().join(' ')}; Firefox shows ${JSON.stringify(test)}`;
+  });
+
+  await scene('a team starts on the other computer', async () => {
+    const up = await laptop.gantry<{ applied: boolean }>('teams', 'up', 'far', '--on', away);
+    assert.equal(up.applied, true);
+    const one = await until('a bot that asks', async () => {
+      const found = await bot('ops');
+      return found?.state === 'needs_you' ? found : null;
+    });
+    assert.deepEqual([one.machine, one.runner, one.pane?.attachable], [away, `remote:${away}`, true]);
+    return `ops@far is ${one.state}: ${one.stateReason}`;
+  });
+
+  await scene('its panes are watched and typed into', async () => {
+    await page.goto(`${urls.cloud}/floor`);
+    await type('box', 'echo far-$((40+2))');
+    await inPane('box', /^far-42/m);
+    await open('ops');
+    await inPane('ops', /trust/i);
+    // A person reads a dialog before answering; Claude Code drops keys that come as soon as it has drawn one.
+    await delay(1500);
+    await page.keyboard.press('ArrowDown');
+    await inPane('ops', /❯ Yes/);
+    await delay(500);
+    await page.keyboard.press('Enter');
+    const one = await until('an idle bot', async () => {
+      const found = await bot('ops');
+      return found?.state === 'idle' ? found : null;
+    });
+    return `a line of box's shell is back; Claude Code was let into its folder by keys and is ${one.state}`;
+  });
+
+  await scene(`the link is cut for ${cutMs / 1000} s and comes back`, async () => {
+    await type('box', 'for n in $(seq 300); do echo tick-$n; sleep 1; done');
+    await inPane('box', /^tick-2$/m);
+    const from = performance.now();
+    cut(there);
+    await until('an away computer', async () => (await known()).find(({ id }) => id === away)?.state === 'away', cutMs);
+    const noticed = seconds(from);
+    const said = await until('a stale bot', async () => {
+      const words = await firefox.words();
+      return /away|cannot be reached/i.test(words) ? words : null;
+    });
+    const seen = await bot('box');
+    await delay(Math.max(0, cutMs - (performance.now() - from)));
+    const lastSeen = /tick-(\d+)\n*$/.exec(await firefox.pane('box'))?.[1];
+    heal(there);
+    const healed = performance.now();
+    await until('the link', async () => (await known()).find(({ id }) => id === away)?.state === 'linked', 60_000);
+    const linked = seconds(healed);
+    const tick = await inPane('box', /^tick-(?:[6-9]\d|\d{3})$/m, 60_000);
+    const resumed = seconds(healed);
+    await page.keyboard.down('Control');
+    await page.keyboard.press('c');
+    await page.keyboard.up('Control');
+    await page.keyboard.type('echo back-$((70+7))');
+    await page.keyboard.press('Enter');
+    await inPane('box', /^back-77/m);
+    void said;
+    return `away after ${noticed} (box ${seen?.state}${seen?.stale ? ', stale' : ''}, its pane stood at tick-${lastSeen}); linked ${linked} after the cable was back, the same page shows ${tick[0]} after ${resumed} and takes keys`;
+  });
+
+  await scene('an approval is answered from the notification, and the tool runs', async () => {
+    const made = () => {
+      const root = join(homes.there.home, 'peers', user, 'far');
+      const found = readdirSync(root, { recursive: true, encoding: 'utf8' }).find((path) => /(^|\/)made$/.test(path));
+      return found === undefined ? null : join(root, found);
+    };
+    const pushesBefore = around.pushes().length;
+    const from = performance.now();
+    await ask('POST', '/api/factory/send', { to: 'ops@far', text: 'RUNSHELL please' });
+    const alert = await until('the notification', async () =>
+      (await firefox.alerts()).find(({ title }) => /asks for approval/.test(title)),
+    );
+    const shown = seconds(from);
+    const pending = await ask<{ approvals: Approval[] }>('GET', '/api/factory/approvals?state=pending');
+    const [approval] = pending.approvals;
+    assert.ok(approval);
+    assert.deepEqual([pending.approvals.length, approval.source, approval.summary], [1, 'harness', command]);
+    assert.equal(made(), null);
+    const pressed = performance.now();
+    await firefox.press(alert.body, 'approve');
+    const file = await until('what the tool makes', async () => made());
+    const ran = seconds(pressed);
+    const after = await until('that it acted', async () => {
+      const { approvals } = await ask<{ approvals: Approval[] }>('GET', '/api/factory/approvals?state=resolved');
+      const found = approvals.find(({ id }) => id === approval.id);
+      return found?.appliedAt ? found : null;
+    });
+    assert.deepEqual([after.decision, after.resolvedBy?.user, after.resolvedBy?.surface], ['approve', user, 'push']);
+    assert.ok(existsSync(file));
+    await until('an idle bot', async () => (await bot('ops'))?.state === 'idle');
+    const told = await firefox.alerts();
+    return `${approval.source} asks ${JSON.stringify(approval.summary)}; ${around.pushes().slice(pushesBefore).join(' ')}; Firefox shows ${JSON.stringify(alert)} after ${shown}; the file is there ${ran} after the press; answered by ${after.resolvedBy?.user} via ${after.resolvedBy?.surface}; then ${JSON.stringify(told)}`;
+  });
 }
 
+await play().catch((error: Error) => (failed === 0 ? Promise.reject(error) : undefined));
 await firefox.close();
-void [existsSync, readdirSync, cut, heal, command, cutMs, known, computers as Record<string, ReachComputer>];
-void (null as unknown as [Approval, Agent]);
 hosted.remove();
 await Promise.all([homes.here.remove(), homes.there.remove()]);
 process.exit(failed === 0 ? 0 : 1);
