@@ -28,7 +28,7 @@ export const LocalPairing = z
     problem: z
       .string()
       .optional()
-      .meta({ description: 'Why the last pairing failed, or the pairing file is not used.' }),
+      .meta({ description: 'Why the last pairing failed, the pairing file is not used, or the link is down.' }),
   })
   .meta({ id: 'LocalPairing' });
 export type LocalPairing = z.infer<typeof LocalPairing>;

@@ -28,8 +28,8 @@ export interface PairingDeps {
   readonly version: string;
   /** Approvals that wait for an answer at the home of now. */
   readonly waiting: () => Promise<readonly { readonly id: string; readonly title: string }[]>;
-  /** Whether the link to the home stands; null without one. */
-  readonly link: () => { readonly linked: boolean; readonly since: number } | null;
+  /** Whether the link to the home stands, and why not; null without one. */
+  readonly link: () => { readonly linked: boolean; readonly since: number; readonly problem: string | null } | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly ids: Ids;
@@ -264,6 +264,7 @@ export function createPairing(deps: PairingDeps): Pairing {
         user: now.user,
         computerId: now.computerId,
         ...(link === null ? {} : { link: { linked: link.linked, since: iso(link.since) } }),
+        ...(link === null || link.linked || link.problem === null ? {} : { problem: link.problem }),
       };
     }
     if (waiting === null) return { state: 'unpaired', computerId: computer.id, ...told };

@@ -52,7 +52,7 @@ export async function startComputer(options: ComputerOptions) {
     computer: { id: idOf(letter), name: 'study' },
     version: '1.0.0',
     waiting: options.waiting ?? (async () => []),
-    link: () => ({ linked: true, since: clock.now() }),
+    link: () => ({ linked: true, since: clock.now(), problem: null }),
     clock,
     timers: clock,
     ids: createIds(clock),
