@@ -18,12 +18,18 @@ const answerHeaders = [
   'x-accel-buffering',
 ] as const;
 const noPage = { 'content-security-policy': "default-src 'none'; sandbox" };
+
 /** Bytes as they come, for as long as they come: a stream has no end and no timeout of ours. */
 export function deliver(
   answer: IncomingMessage,
   { response }: { readonly response: ServerResponse },
   through?: Transform,
 ): Promise<void> {
+  // The caller left in the very moment in which the answer came.
+  if (response.destroyed) {
+    answer.destroy();
+    return Promise.resolve();
+  }
   const headers: Record<string, string> = { ...baseHeaders };
   for (const name of answerHeaders) {
     const value = answer.headers[name];
