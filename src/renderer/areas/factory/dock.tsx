@@ -12,6 +12,7 @@ import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { z } from 'zod';
 import { isLive } from '../../app/is-live.ts';
 import { OnComputer, useServices } from '../../app/services.tsx';
+import { botName } from '../../data/places.ts';
 import { readJson, writeJson } from '../../data/settings.ts';
 import { agentStatus, Status } from '../../ui/status.tsx';
 import { FloorProvider, type FloorState, useFloor } from './floor-state.tsx';
@@ -51,7 +52,7 @@ export function Dock({ layout, state }: { layout: string; state: FloorState }) {
         dock.addPanel({
           id: agent.id,
           component: 'pane',
-          title: agent.name,
+          title: botName(agent, agents),
           params: { originView: request.originView },
           position: request.split === true ? nextSplit(dock) : undefined,
         });
@@ -116,7 +117,7 @@ function DockTab({ api }: IDockviewPanelHeaderProps) {
   return (
     <span className="flex h-full items-center gap-2 px-3">
       {agent !== undefined && <Status look={agentStatus[agent.state]} wire={agent.state} iconOnly />}
-      <span className="max-w-44 truncate">{agent?.name ?? api.title}</span>
+      <span className="max-w-44 truncate">{agent === undefined ? api.title : botName(agent, agents)}</span>
     </span>
   );
 }
@@ -130,8 +131,10 @@ function DockPane({ api, containerApi }: IDockviewPanelProps) {
     return () => listener.dispose();
   }, [api, containerApi]);
   useEffect(() => {
-    if (agent !== undefined && agent.name !== api.title) api.setTitle(agent.name);
-  }, [agent, api]);
+    if (agent === undefined) return;
+    const name = botName(agent, floor.agents);
+    if (name !== api.title) api.setTitle(name);
+  }, [agent, floor.agents, api]);
   if (agent === undefined) return null;
   return (
     <OnComputer computer={agent.place.scope}>

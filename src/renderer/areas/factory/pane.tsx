@@ -4,7 +4,7 @@ import { Maximize2, Minimize2, Monitor, Search, Unplug } from 'lucide-react';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { toast } from 'sonner';
 import type { Engine } from '../../../contracts/factory/agent.ts';
-import { useComputerName, useRunsOn } from '../../app/computers.tsx';
+import { useBotName, useComputerName, useRunsOn } from '../../app/computers.tsx';
 import { isLive } from '../../app/is-live.ts';
 import { useServices } from '../../app/services.tsx';
 import type { Place, PlacedBot } from '../../data/places.ts';
@@ -12,7 +12,7 @@ import { describeProblem } from '../../data/problem.ts';
 import type { PaneLink } from '../../data/screens.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Ago } from '../../ui/now.tsx';
-import { agentStatus, Status } from '../../ui/status.tsx';
+import { agentStatus, lastKnown, Status } from '../../ui/status.tsx';
 import { PaneTerminal, type ScreenSize } from './pane-terminal.tsx';
 import { Scrollback } from './scrollback.tsx';
 
@@ -30,6 +30,7 @@ export interface PaneProps {
 
 export function Pane(props: PaneProps) {
   const { agent, active, onFocus, onScrollback } = props;
+  const name = useBotName(agent);
   const { queries } = useServices();
   const own = useQuery({ ...queries.agents, enabled: !agent.place.away }).data?.engine;
   const engine = agent.runner === 'local' ? own : undefined;
@@ -38,9 +39,9 @@ export function Pane(props: PaneProps) {
   const onInputError = useCallback(
     (error: unknown) => {
       const problem = describeProblem(error);
-      toast.error(`Not typed into ${agent.name}: ${problem.fact}`, { description: problem.action });
+      toast.error(`Not typed into ${name}: ${problem.fact}`, { description: problem.action });
     },
-    [agent.name],
+    [name],
   );
   const paneId = agent.pane?.id ?? null;
   const where = useRunsOn(agent);
@@ -50,7 +51,7 @@ export function Pane(props: PaneProps) {
     paneId !== null &&
     (away || agent.stale || link.kind === 'gone' || link.kind === 'reconnecting' || link.kind === 'failed');
   return (
-    <section aria-label={`Pane of ${agent.name}`} className="flex h-full min-w-0 flex-col bg-terminal">
+    <section aria-label={`Pane of ${name}`} className="flex h-full min-w-0 flex-col bg-terminal">
       <PaneHeader {...props} size={paneId === null ? null : size} seenAt={old ? seenAt : null} />
       <PaneNotice agent={agent} where={where} seenAt={seenAt} engine={engine} link={paneId === null ? null : link} />
       <div className={`relative min-h-0 flex-1 ${old ? 'opacity-60' : ''}`}>
@@ -62,7 +63,7 @@ export function Pane(props: PaneProps) {
               <PaneTerminal
                 key={paneId}
                 bot={agent}
-                label={`Terminal of ${agent.name}`}
+                label={`Terminal of ${name}`}
                 active={active}
                 focusRequest={props.focusRequest}
                 watchRequest={watchRequest}
@@ -120,9 +121,12 @@ function PaneHeader({
   fullScreen,
 }: PaneProps & { size: ScreenSize | null; seenAt: string | null }) {
   const computer = useComputerName(agent);
+  const name = useBotName(agent);
+  const look = agentStatus[agent.state];
+  const { away } = useRunsOn(agent);
   return (
     <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3 text-meta text-muted">
-      <Status look={agentStatus[agent.state]} wire={agent.state} />
+      <Status look={away ? lastKnown(look) : look} wire={agent.state} />
       {agent.stateReason !== null && (
         <span className="min-w-0 truncate text-ink" title={agent.stateReason}>
           {agent.stateReason === 'unclear' ? 'what it shows is unclear, so nothing is typed' : agent.stateReason}
@@ -131,7 +135,7 @@ function PaneHeader({
       {agent.queueDepth > 0 && <span className="shrink-0 tabular-nums">{agent.queueDepth} queued</span>}
       <span className="ml-auto shrink-0">{agent.binding.harness ?? agent.binding.type}</span>
       {computer !== null && (
-        <span className="inline-flex min-w-0 shrink items-center gap-1 text-ink" title={`Runs on ${computer}`}>
+        <span className="inline-flex max-w-32 shrink-0 items-center gap-1 text-ink" title={`Runs on ${computer}`}>
           <Monitor className="size-3.5 shrink-0 text-muted" aria-hidden="true" />
           <span className="truncate">{computer}</span>
         </span>
@@ -152,7 +156,7 @@ function PaneHeader({
       )}
       <span className="flex shrink-0 items-center">
         <IconButton
-          label={`Scrollback and search of ${agent.name}`}
+          label={`Scrollback and search of ${name}`}
           shortcut="Ctrl Shift F"
           aria-pressed={scrollbackOpen}
           disabled={agent.pane === null}
@@ -162,14 +166,14 @@ function PaneHeader({
         </IconButton>
         {fullScreen !== undefined && (
           <IconButton
-            label={fullScreen.on ? `Back from full screen of ${agent.name}` : `Full screen of ${agent.name}`}
+            label={fullScreen.on ? `Back from full screen of ${name}` : `Full screen of ${name}`}
             aria-pressed={fullScreen.on}
             onClick={() => fullScreen.toggle()}
           >
             {fullScreen.on ? <Minimize2 aria-hidden="true" /> : <Maximize2 aria-hidden="true" />}
           </IconButton>
         )}
-        <IconButton label={`Detach ${agent.name}; the bot runs on`} onClick={onDetach}>
+        <IconButton label={`Detach ${name}; the bot runs on`} onClick={onDetach}>
           <Unplug aria-hidden="true" />
         </IconButton>
       </span>

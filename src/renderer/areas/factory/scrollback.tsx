@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { SearchAddon } from '@xterm/addon-search';
 import { ArrowDown, ArrowUp, X } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
+import { useBotName } from '../../app/computers.tsx';
 import { useServices, useSettings } from '../../app/services.tsx';
 import { useScheme } from '../../app/use-theme.ts';
 import { type PanePort, panePortOf } from '../../data/pane-port.ts';
@@ -40,7 +41,7 @@ async function readScrollback(pane: PanePort, signal: AbortSignal): Promise<Line
 }
 
 export function Scrollback({ bot, onClose }: { bot: PlacedBot; onClose: () => void }) {
-  const { name } = bot;
+  const name = useBotName(bot);
   const { api } = useServices();
   const { terminalFontSize, terminalRenderer, screenReader } = useSettings();
   const scheme = useScheme();

@@ -130,7 +130,7 @@ function ComputerRow({
           </Facts>
         </div>
         {!renaming && (
-          <span className="flex flex-wrap items-center gap-2">
+          <span className="ml-auto flex flex-wrap items-center justify-end gap-2">
             <IconButton label={`Rename ${name}`} onClick={() => setRenaming(true)}>
               <Pencil aria-hidden="true" />
             </IconButton>

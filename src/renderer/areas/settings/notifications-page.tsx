@@ -46,6 +46,8 @@ const ways = {
 function ReachCard({ devices, browser }: { devices: readonly PushDevice[]; browser: PushState | undefined }) {
   const { queries } = useServices();
   const reach = useQuery({ ...queries.reach, staleTime: 0, refetchInterval: reachEvery });
+  const titles = useQuery(queries.preferences).data?.preferences;
+  const titleOf = (event: string): string => titles?.find((one) => one.event === event)?.title ?? event;
   return (
     <Card title="What can reach you now">
       <ListStates source={reach} skeleton={<SkeletonRows count={3} />} isEmpty={() => false} empty={null}>
@@ -59,7 +61,7 @@ function ReachCard({ devices, browser }: { devices: readonly PushDevice[]; brows
             </ul>
             {data.lastOutcome !== null && (
               <p className="text-meta text-muted">
-                The newest event ({data.lastOutcome.event}) {outcomeWords[data.lastOutcome.outcome]},{' '}
+                The newest event ({titleOf(data.lastOutcome.event)}) {outcomeWords[data.lastOutcome.outcome]},{' '}
                 <Ago at={data.lastOutcome.at} />.
               </p>
             )}

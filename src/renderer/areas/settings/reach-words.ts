@@ -26,7 +26,7 @@ export const deviceOutcomeWords: Readonly<Record<NonNullable<PushDevice['lastOut
 export const outcomeWords: Readonly<Record<NotificationOutcome, string>> = {
   claimed: 'is being sent',
   sent: 'was taken by a device',
-  off: 'was not pushed: you switched it off',
+  off: 'was not pushed: that is off',
   unreachable: 'reached no device',
   skipped: 'was not pushed: too old, too many, or told another way',
 };
