@@ -18,7 +18,7 @@ const Holder = z.object({
 
 export interface Running {
   readonly pid: number;
-  /** Address of the web interface; null while it starts. */
+  /** Address of the web interface; null while it starts, and for a runtime alone, which has none. */
   readonly address: string | null;
   /** `host:port` that a cloud listens on behind its public address. */
   readonly listens?: string | undefined;
@@ -43,4 +43,16 @@ function isFree(lock: string): boolean {
 
 export function notRunning(env: Env, names: CommandNames): AppError {
   return new AppError('transport', `Gantry is not running for ${dataFolder(env)}.`, `Start it with: ${names.start}`);
+}
+
+/** Address of the web interface of the Gantry that runs here. Throws `transport` when there is none. */
+export function webAddress(env: Env, names: CommandNames): string {
+  const running = findRunning(env);
+  if (running === null) throw notRunning(env, names);
+  if (running.address !== null) return running.address;
+  throw new AppError(
+    'transport',
+    `The Gantry of ${dataFolder(env)} (process ${running.pid}) has no web interface, or is still starting.`,
+    `If it is a runtime alone, go to the cloud that it is paired with: ${names.gantry} pair`,
+  );
 }

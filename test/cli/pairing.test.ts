@@ -115,6 +115,14 @@ test('a runtime without a web interface pairs, is reached, and is paired again w
   // There is no web port here: the person answers in the cloud.
   const status = await run({ GANTRY_HOME: home, PATH: process.env.PATH ?? '' }, ['pair', '--json']);
   expect(status.json()).toMatchObject({ state: 'paired', link: { linked: true } });
+  const here = { GANTRY_HOME: home, PATH: process.env.PATH ?? '' };
+  expect(await run(here, ['workspace', 'approvals'])).toMatchObject({ code: 0, out: 'Nothing waits for you.\n' });
+  for (const words of [['open'], ['workspace', 'approve', 'apr_1']]) {
+    expect(await run(here, words)).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('the cloud that it is paired with'),
+    });
+  }
   first.end();
   expect(await first.exit).toBe(0);
   await expect.poll(async () => (await computersOf(ada))[0]?.state, { timeout: 20_000 }).toBe('away');
