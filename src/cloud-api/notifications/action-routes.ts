@@ -2,6 +2,7 @@
 import type { ApprovalDecision } from '../../contracts/approvals/approval.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { pushAction } from '../../contracts/notifications/push.ts';
+import { shutOut } from '../../kit/http/admission.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { PushActions } from './actions.ts';
 
@@ -31,11 +32,7 @@ export function actionRoutes({ actions, approvals, admits }: ActionRoutesDeps): 
   return [
     bind(pushAction, async ({ params, body: { decision } }) => {
       const { approvalId, userId } = await actions.find(params.token);
-      if (!((await admits?.(userId)) ?? true)) {
-        throw new AppError('refused', 'This account is shut out.', 'Ask whoever runs this Gantry.', {
-          wireCode: 'account_disabled',
-        });
-      }
+      if (!((await admits?.(userId)) ?? true)) throw shutOut();
       try {
         const { title } = await approvals.resolve(approvalId, { decision, note: null, userId, surface });
         return { body: { approvalId, title, decision } };

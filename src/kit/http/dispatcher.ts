@@ -8,7 +8,8 @@ import createRouter from 'find-my-way';
 import type { ZodType } from 'zod';
 import { claimedShape } from '../../contracts/common/areas.ts';
 import { AppError } from '../../contracts/common/errors.ts';
-import { type ErrorShape, type Method, methods, type PrincipalKind, type Route } from '../../contracts/common/route.ts';
+import { type ErrorShape, type Method, methods, type Route } from '../../contracts/common/route.ts';
+import { type AdmissionOptions, createAdmission, type Gate } from './admission.ts';
 import type { AddressOf } from './client-address.ts';
 import { RequestContext } from './context.ts';
 import { render, toAppError } from './faults.ts';
@@ -18,27 +19,21 @@ import { createLimits, type LimitSettings } from './limits.ts';
 import { routeProblems } from './mount.ts';
 import { parseParams, parseQuery, readBody, unknownOwned } from './request-parts.ts';
 import { createSseStreams } from './sse.ts';
-import type { Answer, Authenticator, BoundRoute, OwnerLookups, Principal } from './types.ts';
+import type { Answer, BoundRoute, OwnerLookups, Principal } from './types.ts';
 
 export interface HttpLog {
   warn(message: string, fields?: Record<string, unknown>): void;
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
-export interface DispatcherOptions {
+export interface DispatcherOptions extends AdmissionOptions {
   readonly door: Door;
-  /** Asked in order; the first that knows the credential decides. */
-  readonly authenticators: readonly Authenticator[];
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   readonly ids: { next(prefix: string): string };
   readonly log: HttpLog;
   /** Needed as soon as one route is `idempotent`. */
   readonly idempotency?: Idempotency;
-  /** Whether this user may act at all, however they were authenticated; default everybody. */
-  readonly admits?: (userId: string) => boolean | Promise<boolean>;
-  /** Where a client reads who issues tokens for a path (RFC 9728); null where nobody does. */
-  readonly metadataUrl?: (path: string) => string | null;
   readonly limits?: LimitSettings;
   /** Default: the other end of the connection. */
   readonly addressOf?: AddressOf;
@@ -63,21 +58,18 @@ export interface Dispatcher {
   close(reason: string): void;
 }
 
-interface Mounted {
-  readonly route: Route;
+interface Mounted extends Gate {
   readonly bound: BoundRoute;
-  readonly kinds: ReadonlySet<PrincipalKind>;
-  readonly onlyPublic: boolean;
   readonly usualStatus: number;
 }
 
-const anyone: Principal = { kind: 'public', userId: '', scopes: new Set(), via: 'nobody' };
 const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { authenticators, owners, log, ids } = options;
+  const { owners, log, ids } = options;
   const guard = createGuard(options.door);
   const limits = createLimits(options.limits, options.addressOf);
+  const admission = createAdmission({ ...options, limits });
   const streams = createSseStreams();
   const running = new Set<RequestContext>();
   // Answers that may go on for long, and so must end with the right to them.
@@ -154,21 +146,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         log.error('request failed', { requestId, op: mounted.route.op, error: String(stackOf(error.cause ?? error)) });
       }
       if (response.headersSent) response.destroy();
-      else fail(response, error, mounted.route.errors, requestId, challengeOf(error, mounted.route, target));
+      else
+        fail(
+          response,
+          error,
+          mounted.route.errors,
+          requestId,
+          admission.challenge(error, mounted.route, pathOf(target)),
+        );
     }
     return true;
-  }
-
-  /** What a client needs to get a token, or a better one (RFC 6750, 3; RFC 9728, 5.1). */
-  function challengeOf(error: AppError, route: Route, target: string): Readonly<Record<string, string>> | undefined {
-    const { wireCode } = error.options;
-    const lacksScope = wireCode === 'insufficient_scope' && route.scope !== null;
-    const url = error.status === 401 || lacksScope ? options.metadataUrl?.(pathOf(target)) : null;
-    if (url === null || url === undefined) return undefined;
-    const parts = [`Bearer realm="gantry", resource_metadata="${url}"`];
-    if (lacksScope || wireCode === 'invalid_token') parts.push(`error="${wireCode}"`);
-    if (route.scope !== null) parts.push(`scope="${route.scope}"`);
-    return { 'www-authenticate': parts.join(', ') };
   }
 
   /** Nothing is served here by that method: the area says so, or the pages behind are asked. */
@@ -207,16 +194,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   ): Promise<void> {
     const { route, bound } = mounted;
     if (mounted.onlyPublic && route.kind === 'raw') await limits.page(request);
-    const principal = mounted.onlyPublic ? anyone : await authenticate(mounted, request);
-    if (
-      request.headers['x-platform-user-id'] !== undefined &&
-      principal.kind !== 'link' &&
-      principal.kind !== 'internal'
-    ) {
-      throw new AppError('refused', 'x-platform-user-id is not for callers from outside.', 'Leave the header out.');
-    }
-    await admit(principal);
-    authorise(mounted, principal);
+    const principal = await admission.admit(mounted, request);
     const context = new RequestContext(principal, request, response, requestId, rawParams, running);
     if (bound.passThrough || route.kind === 'sse') {
       lasting.add(context);
@@ -240,41 +218,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await bound.handler(context as never);
     } else if (route.kind === 'sse') await stream(bound, principal, context, requestId);
     else await answer(mounted, principal, context, requestId);
-  }
-
-  async function authenticate(mounted: Mounted, request: IncomingMessage): Promise<Principal> {
-    try {
-      for (const authenticator of authenticators) {
-        const pending = authenticator.authenticate(request);
-        const principal = pending instanceof Promise ? await pending : pending;
-        if (principal !== null) return principal;
-      }
-    } catch (thrown) {
-      if (thrown instanceof AppError && thrown.status === 401) throw await limits.failed(request, thrown);
-      throw thrown;
-    }
-    if (request.headers.authorization !== undefined) {
-      const refusal = new AppError('refused', 'The credential is not valid here.', 'Send a valid one.', {
-        status: 401,
-        wireCode: 'unauthorized',
-      });
-      throw await limits.failed(request, refusal);
-    }
-    if (mounted.kinds.has('public')) return anyone;
-    throw new AppError('refused', 'The request carries no credential.', 'Sign in, or send a bearer token.', {
-      status: 401,
-      wireCode: 'unauthorized',
-    });
-  }
-
-  /** A person who is shut out is refused whatever they hold. */
-  function admit({ userId }: Principal): undefined | Promise<void> {
-    const admitted = userId === '' || options.admits === undefined || options.admits(userId);
-    if (admitted === true) return undefined;
-    if (admitted === false) throw shutOut();
-    return admitted.then((known) => {
-      if (!known) throw shutOut();
-    });
   }
 
   async function stream(
@@ -412,33 +355,6 @@ function fail(
 ): void {
   const { status, body, headers } = render(error, shape);
   send(response, status, JSON.stringify(body), requestId, { ...headers, ...extra });
-}
-
-function shutOut(): AppError {
-  return new AppError('refused', 'This account is shut out.', 'Ask whoever runs this Gantry.', {
-    wireCode: 'account_disabled',
-  });
-}
-
-/** Scope is asked of everybody whose rights are counted in scopes; a person in person has them all. */
-function authorise({ route, kinds }: Mounted, principal: Principal): void {
-  if (!kinds.has(principal.kind)) {
-    throw new AppError('refused', `${route.op} is not for a ${principal.kind} credential.`, 'Ask the owner to do it.', {
-      wireCode: 'forbidden',
-    });
-  }
-  if (principal.kind === 'public') return;
-  const counted = principal.kind === 'key' || principal.via === 'oidc';
-  if (route.scope === null ? counted : !principal.scopes.has(route.scope)) {
-    throw new AppError(
-      'refused',
-      route.scope === null
-        ? `No ${principal.kind === 'key' ? 'API key' : 'access token'} is enough for this.`
-        : `The credential lacks the scope ${route.scope}.`,
-      route.scope === null ? 'Sign in to do it.' : 'Use a credential that has it.',
-      { wireCode: 'insufficient_scope' },
-    );
-  }
 }
 
 function isDryRun(context: RequestContext): boolean {
