@@ -105,12 +105,14 @@ export function createFactory(deps: FactoryDeps): Factory {
     bot: (agentId: string) => registry.bot(agentId) ?? peers.bot(agentId),
   };
   const botEvents = createBotEvents({ events: deps.events, registry });
-  const needs = createNeeds({
-    ...deps,
-    registry,
-    events: botEvents,
-    asks: (tx, agentId) => liveOfAgent(tx, agentId) > 0,
-  });
+  const followNeeds = (bots: Registry) =>
+    createNeeds({
+      ...deps,
+      registry: bots,
+      events: createBotEvents({ events: deps.events, registry: bots }),
+      asks: (tx, agentId) => liveOfAgent(tx, agentId) > 0,
+    });
+  const needs = followNeeds(registry);
   const deliverer = createDeliverer({ store, ledger, panes, clock, registry: everyBot });
   const lanes = deps.openLanes(deliverer);
   const sends = createSendService({
@@ -165,7 +167,7 @@ export function createFactory(deps: FactoryDeps): Factory {
   const offGate = registry.onGate((agentId) => lanes.wake(laneOf(agentId)));
   const followTokens = createTokenEnds({ tokens: deps.botTokens, wake: (id) => lanes.wake(laneOf(id)), log });
   const offState = followTokens(registry);
-  const peers = createPeers({ ...deps, deliverer, lanes, sizes, followTokens, remote: remote.panes });
+  const peers = createPeers({ ...deps, deliverer, lanes, sizes, followTokens, followNeeds, remote: remote.panes });
 
   const tell = async (to: string, text: string, more: Partial<SendRequest>): Promise<Delivery> => {
     // A plain shell would run what it is told in words: the person at it reads them as comments.

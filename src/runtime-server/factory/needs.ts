@@ -56,7 +56,9 @@ export function createNeeds({ registry, events, store, timers, log, asks }: Need
 
   function emit(tx: Tx, agentId: string): void {
     const member = registry.find(agentId);
-    if (member === null || member.shown.state !== 'needs_you' || asks(tx, agentId)) return;
+    // The computer that a bot runs on tells: it knows what waits as an approval, also while this one is off.
+    if (member === null || member.remote !== null) return;
+    if (member.shown.state !== 'needs_you' || asks(tx, agentId)) return;
     const reason = (member.shown.reason ?? 'it waits for a person').slice(0, longestReason);
     events.emit(tx, agentId, { type: 'thread.needs_user', id: `${agentId}:${member.shown.since}`, data: { reason } });
   }

@@ -8,6 +8,7 @@ import { createBotHomes } from '../bot-homes.ts';
 import type { Deliverer } from '../deliverer.ts';
 import type { FactoryDeps } from '../deps.ts';
 import { laneOf } from '../model.ts';
+import type { Needs } from '../needs.ts';
 import { createRegistry, type Registry } from '../registry.ts';
 import { nowhere } from '../remote/abroad.ts';
 import { createSendService, type SendService } from '../send.ts';
@@ -58,6 +59,8 @@ export interface CrewDeps
   readonly lanes: ReturnType<FactoryDeps['openLanes']>;
   /** A bot's token dies with its pane. */
   readonly followTokens: (registry: Registry) => () => void;
+  /** Tells the person of a bot that needs them. */
+  readonly followNeeds: (registry: Registry) => Needs;
 }
 
 export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
@@ -99,6 +102,7 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
   });
   const offGate = registry.onGate((agentId) => deps.lanes.wake(laneOf(agentId)));
   const offTokens = deps.followTokens(registry);
+  const needs = deps.followNeeds(registry);
   return {
     ...place,
     registry,
@@ -106,11 +110,13 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
     sends,
     threads: createThreadService({ ...deps, registry }),
     async start() {
+      await needs.start();
       await registry.start();
       await teams.start();
     },
     close() {
       offGate();
+      needs.close();
       teams.close();
       registry.close();
       offTokens();

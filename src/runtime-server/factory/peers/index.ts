@@ -9,6 +9,7 @@ import type { Deliverer } from '../deliverer.ts';
 import type { DoctorCheck, FactoryDeps } from '../deps.ts';
 import type { HarnessBot } from '../harness/harness.ts';
 import type { Member } from '../member.ts';
+import type { Needs } from '../needs.ts';
 import type { Registry } from '../registry.ts';
 import type { RemotePanes } from '../remote/panes.ts';
 import type { SizeOwners } from '../size-owners.ts';
@@ -28,6 +29,7 @@ export interface PeersDeps extends FactoryDeps {
   /** A guest has none, and asks by the same routes as who has. */
   readonly remote: RemotePanes;
   readonly followTokens: (registry: Registry) => () => void;
+  readonly followNeeds: (registry: Registry) => Needs;
 }
 
 export interface Peers {

@@ -210,6 +210,28 @@ test('a bot that was started anew there while this computer was off goes on here
   await here.call('POST', '/teams/anew/down');
 });
 
+test('that a bot there needs its person is told by the computer it runs on, and by that alone', async () => {
+  await up('needy', 'web');
+  await type('web@needy', 'echo "unfinished');
+  await here.until('web@needy', 'needs_you');
+  const needs = ({ told }: Engine) => told.filter((event) => event.type === 'thread.needs_user');
+  const [told] = await waitFor(
+    () => needs(there),
+    ({ length }) => length === 1,
+  );
+  expect(told?.data).toMatchObject({ botName: 'web', reason: expect.stringContaining('unfinished command') });
+  // Both began to wait at nearly the same time: one question more, and whoever tells has told of the first.
+  await type('web@needy', '"');
+  await here.until('web@needy', 'idle');
+  await type('web@needy', 'echo "again');
+  await waitFor(
+    () => needs(there),
+    ({ length }) => length === 2,
+  );
+  expect(needs(here)).toEqual([]);
+  await here.call('POST', '/teams/needy/down');
+});
+
 test('a bot of this computer that writes to one there is named in the message', async () => {
   await up('talk', 'web');
   here.team('local', shells('dev'));
