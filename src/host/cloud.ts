@@ -39,6 +39,7 @@ import { createLanes } from '../kit/lane/create-lanes.ts';
 import { laneMigrations } from '../kit/lane/migrations.ts';
 import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { openStore } from '../kit/store/open-store.ts';
+import { shareStore } from '../kit/store/share-store.ts';
 import type { Store } from '../kit/store/store.ts';
 import { createClosing } from './closing.ts';
 import { composeComputers, noComputerHere } from './computers.ts';
@@ -157,11 +158,12 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       ],
       clock,
     });
+    const shared = shareStore(store);
     closing.add('cloud.db', () => store.close());
     const origin = mode.kind === 'embedded' ? `http://127.0.0.1:${options.door.port}` : mode.baseUrl;
     const local = mode.kind === 'embedded' ? mode : null;
     const identity = await createIdentity({
-      store,
+      store: shared,
       clock,
       ids,
       log,

@@ -9,7 +9,7 @@ import { protectedResource, protectedResourceOf } from '../../contracts/identity
 import * as contract from '../../contracts/identity/routes.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import { type Authenticator, type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
-import type { Store } from '../../kit/store/store.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { pageHeaders } from '../pages/plain-page.ts';
 import { createAdminRoutes, toApiKey } from './admin.ts';
 import { createInternalAuthenticator } from './internal.ts';
@@ -46,7 +46,7 @@ export interface PeopleMode {
 }
 
 export interface IdentityDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly clock: { now(): number };
   readonly ids: { next(prefix: string): string };
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };

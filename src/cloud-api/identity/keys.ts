@@ -8,13 +8,13 @@ import type { Scope } from '../../contracts/common/route.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import { bearerOf } from '../../kit/http/principals.ts';
 import type { Authenticator, Principal } from '../../kit/http/types.ts';
-import type { Store } from '../../kit/store/store.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { createKept } from './kept.ts';
 import { keyPrefix, newKeyText, readKeyText } from './key-text.ts';
 import { digestOf } from './model.ts';
 
 export interface KeysDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly clock: { now(): number };
   readonly ids: { next(prefix: string): string };
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
@@ -67,7 +67,7 @@ interface Live {
 
 export function createKeys({ store, clock, ids, log, onEnded, random = randomBytes }: KeysDeps): Keys {
   const live = createKept<Live>(async (digest) => {
-    const row = await store.read((tx) => tx.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE digest = ?`, digest));
+    const row = await store.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE digest = ?`, digest);
     if (row === undefined) return null;
     const scopes = new Set(row.scopes.split(' ') as Scope[]);
     const principal: Principal = { kind: 'key', userId: row.user_id, scopes, via: 'key', keyId: row.id };
@@ -85,8 +85,8 @@ export function createKeys({ store, clock, ids, log, onEnded, random = randomByt
     if (key.usedAt < now - touchMs) {
       key.usedAt = now;
       store
-        .write((tx) => {
-          tx.run('UPDATE api_key SET last_used_at = ? WHERE digest = ?', now, digest);
+        .write(function* (tx) {
+          yield* tx.run('UPDATE api_key SET last_used_at = ? WHERE digest = ?', now, digest);
         })
         .catch((error) => log.warn('key use not kept', { error: String(error) }));
     }
@@ -122,14 +122,14 @@ export function createKeys({ store, clock, ids, log, onEnded, random = randomByt
         last_used_at: null,
         revoked_at: null,
       };
-      await store.write((tx) => {
+      await store.write(function* (tx) {
         const sql = `SELECT count(*) AS live FROM api_key WHERE user_id = ? AND name = ? AND revoked_at IS NULL
           AND (expires_at IS NULL OR expires_at > ?)`;
-        const alive = tx.get<{ live: number }>(sql, userId, name, now)!.live;
-        if (alive >= mostOfOneName) throw tooMany(name);
+        const alive = yield* tx.get<{ live: number }>(sql, userId, name, now);
+        if (alive!.live >= mostOfOneName) throw tooMany(name);
         if (dryRun) return;
         const { id, digest, prefix, scopes: list, created_at, expires_at } = row;
-        tx.run(
+        yield* tx.run(
           `INSERT INTO api_key (id, digest, user_id, name, prefix, scopes, created_at, expires_at)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
           ...[id, digest, userId, name, prefix, list, created_at, expires_at],
@@ -138,23 +138,22 @@ export function createKeys({ store, clock, ids, log, onEnded, random = randomByt
       return { row, secret };
     },
     async revoke(id) {
-      const row = await store.write((tx) => {
-        tx.run('UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL', clock.now(), id);
-        return tx.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE id = ?`, id) ?? null;
+      const row = await store.write(function* (tx) {
+        yield* tx.run('UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL', clock.now(), id);
+        return (yield* tx.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE id = ?`, id)) ?? null;
       });
       if (row === null) return null;
       live.forget(row.digest);
       onEnded(row.id);
       return row;
     },
-    get: (id) => store.read((tx) => tx.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE id = ?`, id) ?? null),
-    list: (userId, withRevoked = false) =>
-      store.read((tx) => {
-        const which = [userId === null ? null : 'user_id = ?', withRevoked ? null : 'revoked_at IS NULL'];
-        const where = which.filter((part) => part !== null).join(' AND ');
-        const sql = `SELECT ${columns} FROM api_key ${where === '' ? '' : `WHERE ${where}`} ORDER BY created_at DESC, id DESC`;
-        return tx.all<KeyRow>(sql, ...(userId === null ? [] : [userId]));
-      }),
+    get: async (id) => (await store.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE id = ?`, id)) ?? null,
+    list: (userId, withRevoked = false) => {
+      const which = [userId === null ? null : 'user_id = ?', withRevoked ? null : 'revoked_at IS NULL'];
+      const where = which.filter((part) => part !== null).join(' AND ');
+      const sql = `SELECT ${columns} FROM api_key ${where === '' ? '' : `WHERE ${where}`} ORDER BY created_at DESC, id DESC`;
+      return store.all<KeyRow>(sql, ...(userId === null ? [] : [userId]));
+    },
   };
 }
 

@@ -3,7 +3,7 @@
  * areas ask for. Must not know routes.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 
 export interface Project {
   readonly id: string;
@@ -56,19 +56,19 @@ interface PriceRow {
 const millionths = 1_000_000;
 const select = 'SELECT id, user_id, name, hosted_driver_enabled, spend_cap_cents, created_at FROM project';
 
-export function createProjects(store: Store): Projects {
-  const read = (tx: Pick<Tx, 'get'>, id: string) => {
-    const row = tx.get<Row>(`${select} WHERE id = ?`, id);
+export function createProjects(store: SharedStore): Projects {
+  function* read(tx: SharedReader, id: string): Op<Project | null> {
+    const row = yield* tx.get<Row>(`${select} WHERE id = ?`, id);
     return row === undefined ? null : toProject(row);
-  };
+  }
   return {
     get: (id) => store.read((tx) => read(tx, id)),
-    list: () => store.read((tx) => tx.all<Row>(`${select} ORDER BY id`).map(toProject)),
+    list: async () => (await store.all<Row>(`${select} ORDER BY id`)).map(toProject),
     create: (project) =>
-      store.write((tx) => {
-        if (read(tx, project.id) !== null) throw takenProject(project.id);
+      store.write(function* (tx) {
+        if ((yield* read(tx, project.id)) !== null) throw takenProject(project.id);
         const { id, userId, name, hostedDriverEnabled, spendCapCents, createdAt } = project;
-        tx.run(
+        yield* tx.run(
           `INSERT INTO project (id, user_id, name, hosted_driver_enabled, spend_cap_cents, created_at)
             VALUES (?, ?, ?, ?, ?, ?)`,
           ...[id, userId, name, hostedDriverEnabled ? 1 : 0, spendCapCents, createdAt],
@@ -76,26 +76,28 @@ export function createProjects(store: Store): Projects {
         return project;
       }),
     change: (id, change) =>
-      store.write((tx) => {
-        const before = read(tx, id);
+      store.write(function* (tx) {
+        const before = yield* read(tx, id);
         if (before === null) throw unknownProject(id);
         const after = changedProject(before, change);
-        tx.run(
+        yield* tx.run(
           'UPDATE project SET name = ?, hosted_driver_enabled = ?, spend_cap_cents = ? WHERE id = ?',
           ...[after.name, after.hostedDriverEnabled ? 1 : 0, after.spendCapCents, id],
         );
         return after;
       }),
-    prices: () =>
-      store.read((tx) =>
-        tx
-          .all<PriceRow>('SELECT name, millionths_of_cent, updated_at FROM price ORDER BY name')
-          .map((row) => ({ name: row.name, cents: row.millionths_of_cent / millionths, updatedAt: row.updated_at })),
-      ),
+    prices: async () => {
+      const rows = await store.all<PriceRow>('SELECT name, millionths_of_cent, updated_at FROM price ORDER BY name');
+      return rows.map((row) => ({
+        name: row.name,
+        cents: row.millionths_of_cent / millionths,
+        updatedAt: row.updated_at,
+      }));
+    },
     setPrice: ({ name, cents, updatedAt }) =>
-      store.write((tx) => {
+      store.write(function* (tx) {
         const whole = Math.round(cents * millionths);
-        tx.run(
+        yield* tx.run(
           `INSERT INTO price (name, millionths_of_cent, updated_at) VALUES (?, ?, ?) ON CONFLICT (name)
             DO UPDATE SET millionths_of_cent = excluded.millionths_of_cent, updated_at = excluded.updated_at`,
           ...[name, whole, updatedAt],

@@ -1,5 +1,5 @@
 /** Sign-ins in `cloud.db`, by hash only: whole operations (architecture.md 10). */
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 
 export interface SignInRow {
   readonly digest: string;
@@ -30,15 +30,16 @@ export interface SessionStore {
 
 const columns = 'digest, id, user_id, kind, device, computer_id, created_at, used_at';
 
-export function createSessionStore(store: Store): SessionStore {
-  const homeOf = (tx: Pick<Tx, 'get'>, computerId: string) =>
-    tx.get<SignInRow>(`SELECT ${columns} FROM sign_in WHERE computer_id = ?`, computerId) ?? null;
+export function createSessionStore(store: SharedStore): SessionStore {
+  function* homeOf(tx: SharedReader, computerId: string): Op<SignInRow | null> {
+    return (yield* tx.get<SignInRow>(`SELECT ${columns} FROM sign_in WHERE computer_id = ?`, computerId)) ?? null;
+  }
   return {
     add: (row) =>
-      store.write((tx) => {
-        const before = row.computer_id === null ? null : homeOf(tx, row.computer_id);
-        if (before !== null) tx.run('DELETE FROM sign_in WHERE digest = ?', before.digest);
-        tx.run(
+      store.write(function* (tx) {
+        const before = row.computer_id === null ? null : yield* homeOf(tx, row.computer_id);
+        if (before !== null) yield* tx.run('DELETE FROM sign_in WHERE digest = ?', before.digest);
+        yield* tx.run(
           `INSERT INTO sign_in (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
           row.digest,
           row.id,
@@ -51,30 +52,31 @@ export function createSessionStore(store: Store): SessionStore {
         );
         return before?.digest ?? null;
       }),
-    find: (digest) =>
-      store.read((tx) => tx.get<SignInRow>(`SELECT ${columns} FROM sign_in WHERE digest = ?`, digest) ?? null),
-    byId: (id) => store.read((tx) => tx.get<SignInRow>(`SELECT ${columns} FROM sign_in WHERE id = ?`, id) ?? null),
+    find: async (digest) =>
+      (await store.get<SignInRow>(`SELECT ${columns} FROM sign_in WHERE digest = ?`, digest)) ?? null,
+    byId: async (id) => (await store.get<SignInRow>(`SELECT ${columns} FROM sign_in WHERE id = ?`, id)) ?? null,
     touch: (digest, now) =>
-      store.write((tx) => {
-        tx.run('UPDATE sign_in SET used_at = ? WHERE digest = ?', now, digest);
+      store.write(function* (tx) {
+        yield* tx.run('UPDATE sign_in SET used_at = ? WHERE digest = ? AND used_at < ?', now, digest, now);
       }),
     remove: (digest) =>
-      store.write((tx) => {
-        tx.run('DELETE FROM sign_in WHERE digest = ?', digest);
+      store.write(function* (tx) {
+        yield* tx.run('DELETE FROM sign_in WHERE digest = ?', digest);
       }),
     removeHome: (computerId) =>
-      store.write((tx) => {
-        const row = homeOf(tx, computerId);
-        if (row !== null) tx.run('DELETE FROM sign_in WHERE digest = ?', row.digest);
+      store.write(function* (tx) {
+        const row = yield* homeOf(tx, computerId);
+        if (row !== null) yield* tx.run('DELETE FROM sign_in WHERE digest = ?', row.digest);
         return row;
       }),
     ofUser: (userId) =>
-      store.read((tx) =>
-        tx.all<SignInRow>(`SELECT ${columns} FROM sign_in WHERE user_id = ? ORDER BY created_at DESC, id DESC`, userId),
+      store.all<SignInRow>(
+        `SELECT ${columns} FROM sign_in WHERE user_id = ? ORDER BY created_at DESC, id DESC`,
+        userId,
       ),
     removeOld: (idleBefore, madeBefore) =>
-      store.write((tx) => {
-        tx.run(
+      store.write(function* (tx) {
+        yield* tx.run(
           "DELETE FROM sign_in WHERE kind = 'browser' AND (used_at < ? OR created_at < ?)",
           idleBefore,
           madeBefore,

@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Plan } from '../../contracts/identity/plan.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 import { createKept } from './kept.ts';
 
 export interface User {
@@ -43,7 +43,7 @@ export interface Users {
 }
 
 export interface UsersDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly clock: { now(): number };
   readonly ids: { next(prefix: string): string };
   /** A person is shut out from now on. */
@@ -66,9 +66,9 @@ const select = 'SELECT id, issuer, subject, email, name, plan, created_at, disab
 const local = { issuer: 'local', subject: 'owner' } as const;
 
 export function createUsers({ store, clock, ids, onShutOut }: UsersDeps): Users {
-  const read = (tx: Pick<Tx, 'get'>, id: string) => tx.get<Row>(`${select} WHERE id = ?`, id);
+  const read = (tx: SharedReader, id: string) => tx.get<Row>(`${select} WHERE id = ?`, id);
   const kept = createKept(async (id) => {
-    const row = await store.read((tx) => read(tx, id));
+    const row = await store.get<Row>(`${select} WHERE id = ?`, id);
     return row === undefined ? null : toUser(row);
   });
   const get = async (id: string) => kept.peek(id) ?? (await kept.load(id));
@@ -85,17 +85,16 @@ export function createUsers({ store, clock, ids, onShutOut }: UsersDeps): Users 
       return user === undefined ? kept.load(id).then(live) : live(user);
     },
     async of(issuer, subject) {
-      const sql = `${select} WHERE issuer = ? AND subject = ?`;
-      const row = await store.read((tx) => tx.get<Row>(sql, issuer, subject));
+      const row = await store.get<Row>(`${select} WHERE issuer = ? AND subject = ?`, issuer, subject);
       return row === undefined ? null : toUser(row);
     },
     async list() {
-      const rows = await store.read((tx) => tx.all<Row>(`${select} ORDER BY created_at DESC, id DESC`));
+      const rows = await store.all<Row>(`${select} ORDER BY created_at DESC, id DESC`);
       return rows.map(toUser);
     },
     async signIn({ issuer, subject, email, name }) {
-      const row = await store.write((tx) => {
-        tx.run(
+      const row = await store.write(function* (tx) {
+        yield* tx.run(
           `INSERT INTO account (id, issuer, subject, email, name, plan, created_at) VALUES (?, ?, ?, ?, ?, 'free', ?)
             ON CONFLICT (issuer, subject) DO UPDATE SET email = excluded.email, name = excluded.name`,
           ids.next('user'),
@@ -105,15 +104,15 @@ export function createUsers({ store, clock, ids, onShutOut }: UsersDeps): Users 
           name,
           clock.now(),
         );
-        return tx.get<Row>(`${select} WHERE issuer = ? AND subject = ?`, issuer, subject)!;
+        return (yield* tx.get<Row>(`${select} WHERE issuer = ? AND subject = ?`, issuer, subject))!;
       });
       const user = toUser(row);
       kept.put(user.id, user);
       return user;
     },
     async ensureOwner(userId, name) {
-      await store.write((tx) => {
-        tx.run(
+      await store.write(function* (tx) {
+        yield* tx.run(
           `INSERT INTO account (id, issuer, subject, email, name, plan, created_at) VALUES (?, ?, ?, NULL, ?, 'ultra', ?)
             ON CONFLICT (id) DO UPDATE SET name = excluded.name`,
           userId,
@@ -126,13 +125,13 @@ export function createUsers({ store, clock, ids, onShutOut }: UsersDeps): Users 
       kept.forget(userId);
     },
     async change(userId, { plan, disabled }) {
-      const row = await store.write((tx) => {
-        const before = read(tx, userId);
+      const row = await store.write(function* (tx) {
+        const before = yield* read(tx, userId);
         if (before === undefined) throw unknownUser(userId);
         const until =
           disabled === undefined ? before.disabled_at : disabled ? (before.disabled_at ?? clock.now()) : null;
-        tx.run('UPDATE account SET plan = ?, disabled_at = ? WHERE id = ?', plan ?? before.plan, until, userId);
-        return read(tx, userId)!;
+        yield* tx.run('UPDATE account SET plan = ?, disabled_at = ? WHERE id = ?', plan ?? before.plan, until, userId);
+        return (yield* read(tx, userId))!;
       });
       const user = toUser(row);
       kept.put(userId, user);

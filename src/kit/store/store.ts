@@ -1,6 +1,6 @@
 /**
  * The database as a program sees it (architecture.md 10): whole operations, data in, data out, nothing awaited inside.
- * First user: the runtime's factory; second: the cloud API's identity. SQLite now; PostgreSQL joins with the work queue.
+ * First user: the runtime's factory; second: its tools. What the cloud keeps, on one of two engines, goes through shared-store.ts.
  */
 export type Value = string | number | bigint | null | Uint8Array;
 export type Row = Record<string, unknown>;
@@ -36,6 +36,11 @@ export interface Migration {
   readonly number: number;
   readonly name: string;
   readonly sql: string;
+  /**
+   * The same for PostgreSQL where the text above cannot be read there. Types and table options need no second text: `INTEGER`,
+   * `TEXT`, `BLOB`, `STRICT` and `WITHOUT ROWID` become what means the same.
+   */
+  readonly postgres?: string;
 }
 
 export interface OpenStoreOptions {

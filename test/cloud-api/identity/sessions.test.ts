@@ -5,6 +5,7 @@ import { createSessionStore } from '../../../src/cloud-api/identity/session-stor
 import { createSessions, deviceOf } from '../../../src/cloud-api/identity/sessions.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
+import { shareStore } from '../../../src/kit/store/share-store.ts';
 import { movableClock, scratchHome } from '../../host/support.ts';
 import { keepUntilEnd, onEnd } from '../../kit/http/support.ts';
 import { signInAs } from '../../support/oidc-provider.ts';
@@ -86,7 +87,7 @@ async function sessionsAlone() {
   onEnd(() => store.close());
   const ended: string[] = [];
   const sessions = await createSessions({
-    store: createSessionStore(store),
+    store: createSessionStore(shareStore(store)),
     clock,
     ids: createIds(clock),
     log: { warn() {} },

@@ -1,0 +1,12 @@
+/**
+ * Wakes who waits for something that was stored (store.md 7.3). A hint, never the truth: each waiter also looks by itself from
+ * time to time, so that a lost wake costs time and nothing else. First user: lanes; second: the work queue's long polls.
+ */
+export interface Wake {
+  /** Something of this topic is durable: call it in `afterCommit`. Cheap, and gathered before it leaves the process. */
+  signal(topic: string): void;
+  /** Called once for any number of signals that came together, from this process or another. Returns the way to stop. */
+  on(topic: string, listener: () => void): () => void;
+  /** Resolves at the next signal of the topic, after `ms`, or when `signal` is aborted; never rejects. */
+  wait(topic: string, ms: number, signal?: AbortSignal): Promise<void>;
+}
