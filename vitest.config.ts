@@ -44,6 +44,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],
           exclude: ['test/e2e/**'],
+          globalSetup: ['test/support/postgres-run.ts'],
         },
       },
       {

@@ -44,6 +44,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
 export const packageHomes: Readonly<Record<string, readonly string[]>> = {
   zod: ['contracts', 'client', 'kit', 'runtime-server', 'cloud-api', 'host', 'cli', 'renderer'],
   'better-sqlite3': ['kit/store'],
+  pg: ['kit/store'],
   ulid: ['kit/ids'],
   'find-my-way': ['kit/http'],
   'rate-limiter-flexible': ['kit/http'],

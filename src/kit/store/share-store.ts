@@ -3,6 +3,7 @@
  * of {@link Store}. First user: the cloud of one computer; second: what the runtime has in common with it. Must not know tables.
  */
 import { createLocalWake } from '../wake/local-wake.ts';
+import { onlyOne } from './one-statement.ts';
 import type { Asked, Op, SharedReader, SharedStore, SharedTx, Sql } from './shared-store.ts';
 import type { Store, Tx } from './store.ts';
 
@@ -69,7 +70,8 @@ export function shareStore(store: Store): SharedStore {
   return {
     engine: 'sqlite',
     wake: createLocalWake(),
-    write: (operation) => store.write((tx) => runSync(tx, operation)),
+    write: (operation, options) =>
+      store.write((tx) => runSync(tx, options?.isolation === 'statement' ? onlyOne(operation) : operation)),
     read: (operation) =>
       store.read((tx) => {
         const asking = newAsking();

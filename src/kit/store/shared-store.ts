@@ -38,9 +38,10 @@ export interface SharedTx extends SharedReader {
 export interface WriteOptions {
   /**
    * `serial` (default): as if no other operation ran at the same time. `rows`: only rows that the statements lock themselves are
-   * safe; for operations that are correct by single statements and must not be run twice under load. SQLite is always serial.
+   * safe; for operations that are correct by single statements and must not be run twice under load. `statement`: the same for
+   * the one statement that the operation asks, which spares BEGIN and COMMIT. SQLite is always serial.
    */
-  readonly isolation?: 'serial' | 'rows';
+  readonly isolation?: 'serial' | 'rows' | 'statement';
 }
 
 export interface SharedStore {

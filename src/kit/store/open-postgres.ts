@@ -1,0 +1,90 @@
+/** Opens a PostgreSQL database as a {@link SharedStore}: reaches it, migrates it, listens. Home of the client beside its parts. */
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Clock } from '../clock/clock.ts';
+import { systemTimers, type Timers } from '../clock/timers.ts';
+import { createLocalWake } from '../wake/local-wake.ts';
+import { createConnections, settingsOf, whereOf } from './postgres-connections.ts';
+import { asAppError, away } from './postgres-errors.ts';
+import { migratePostgres } from './postgres-migrate.ts';
+import { createPostgresStore } from './postgres-store.ts';
+import { createPostgresWake } from './postgres-wake.ts';
+import type { OpenedSharedStore } from './shared-store.ts';
+import type { Migration } from './store.ts';
+
+export interface OpenPostgresOptions {
+  /** `postgres://user:password@host:port/name`. */
+  readonly url: string;
+  readonly migrations: readonly Migration[];
+  readonly clock: Clock;
+  readonly timers?: Timers;
+  readonly random?: () => number;
+  /** Connections at the same time, besides the one that listens; default 10. */
+  readonly connections?: number;
+  /** False: nobody is woken from another process, everybody looks by themselves. */
+  readonly listen?: boolean;
+  readonly onFault?: (error: unknown) => void;
+}
+
+const usualConnections = 10;
+
+/**
+ * Fails with `usage` when the address cannot be read, `transport` when the database is away or does not let us in, `refused` when
+ * it is from a newer or other Gantry.
+ */
+export async function openPostgres(options: OpenPostgresOptions): Promise<OpenedSharedStore> {
+  const { url, timers = systemTimers, random = Math.random } = options;
+  const where = checked(url);
+  await migrate(options, where);
+  const wake = options.listen === false ? null : createPostgresWake({ url, timers, id: randomUUID() });
+  const waking = wake ?? createLocalWake(timers);
+  const connections = createConnections({ url, timers, most: options.connections ?? usualConnections });
+  const onFault = options.onFault ?? throwLater;
+  const store = createPostgresStore({ connections, timers, random, wake: waking, onFault });
+  return {
+    ...store,
+    notices: [],
+    async close() {
+      await wake?.close();
+      await store.close();
+    },
+  };
+}
+
+function checked(url: string): string {
+  try {
+    if (!/^postgres(ql)?:$/.test(new URL(url).protocol)) throw new Error('another protocol');
+    return whereOf(url);
+  } catch {
+    // The text itself may hold a password.
+    throw new AppError(
+      'usage',
+      'DATABASE_URL is no address of a PostgreSQL database.',
+      'Write postgres://user:password@host:5432/name.',
+    );
+  }
+}
+
+async function migrate({ url, migrations, clock }: OpenPostgresOptions, where: string): Promise<void> {
+  const client = new pg.Client({ ...settingsOf(url), query_timeout: 0 });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+  } catch (error) {
+    throw away(error, where);
+  }
+  try {
+    await migratePostgres(client, migrations, { where, now: clock.now() });
+  } catch (error) {
+    throw asAppError(error, where);
+  } finally {
+    await client.end();
+  }
+}
+
+function throwLater(error: unknown): void {
+  setImmediate(() => {
+    throw error;
+  });
+}

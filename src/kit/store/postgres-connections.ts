@@ -1,0 +1,149 @@
+/**
+ * Connections to one PostgreSQL: as many as are allowed, each lent to one user at a time, and whether the database can be reached.
+ * Who comes while it is away is told at once; it is looked for until it is back. Must not know transactions.
+ */
+import pg from 'pg';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Timers } from '../clock/timers.ts';
+import { away } from './postgres-errors.ts';
+import { postgresTypes } from './postgres-sql.ts';
+
+export interface ConnectionsDeps {
+  readonly url: string;
+  /** Most at the same time. */
+  readonly most: number;
+  readonly timers: Timers;
+}
+
+export interface Connections {
+  /** What a person calls it: host, port and name, never a password. */
+  readonly where: string;
+  /** Lends a connection for `work`; it is thrown away when `spoils` says so of what went wrong. */
+  lend<T>(work: (client: pg.ClientBase) => Promise<T>, spoils: (error: unknown) => boolean): Promise<T>;
+  trouble(): string | null;
+  /** Waits for what is lent. */
+  close(): Promise<void>;
+}
+
+const connectMs = 5_000;
+const statementMs = 30_000;
+/** A replica that stops in the middle of a change must not hold its rows for ever. */
+const idleInTransactionMs = 15_000;
+const lockMs = 10_000;
+/** For an answer that never comes, as from a computer that was switched off. */
+const silentMs = 40_000;
+const lookMs = 500;
+
+export function settingsOf(url: string): pg.ClientConfig {
+  return {
+    connectionString: url,
+    application_name: 'gantry',
+    types: postgresTypes,
+    keepAlive: true,
+    connectionTimeoutMillis: connectMs,
+    statement_timeout: statementMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
+    lock_timeout: lockMs,
+    query_timeout: silentMs,
+  };
+}
+
+export function whereOf(url: string): string {
+  const { host, port, database } = new pg.Client(settingsOf(url));
+  return `The database ${database ?? ''} at ${host.startsWith('/') ? host : `${host}:${port}`}`;
+}
+
+export function createConnections({ url, most, timers }: ConnectionsDeps): Connections {
+  const where = whereOf(url);
+  const pool = new pg.Pool({ ...settingsOf(url), max: most, allowExitOnIdle: true });
+  // An idle connection that ends is replaced at its next use; one in use tells whoever uses it.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  let free = most;
+  const waiting: { readonly go: () => void; readonly fail: (error: AppError) => void }[] = [];
+  let refused: AppError | null = null;
+  let closed = false;
+  let cancelLook = () => {};
+
+  /** The pool's own queue would count the wait for others as a database that does not answer. */
+  function turn(): Promise<void> | undefined {
+    if (free > 0) {
+      free -= 1;
+      return undefined;
+    }
+    return new Promise((go, fail) => {
+      waiting.push({ go, fail });
+    });
+  }
+
+  function next(): void {
+    const first = waiting.shift();
+    if (first === undefined) free += 1;
+    else first.go();
+  }
+
+  function lost(error: unknown): AppError {
+    const reason = away(error, where);
+    if (refused === null) cancelLook = timers.after(lookMs, look);
+    refused = reason;
+    for (const one of waiting.splice(0)) one.fail(again(reason));
+    return again(reason);
+  }
+
+  function look(): void {
+    if (closed) return;
+    pool
+      .connect()
+      .then((client) => {
+        client.release();
+        refused = null;
+      })
+      .catch((error: unknown) => {
+        refused = away(error, where);
+        if (!closed) cancelLook = timers.after(lookMs, look);
+      });
+  }
+
+  async function connect(): Promise<pg.PoolClient> {
+    try {
+      return await pool.connect();
+    } catch (error) {
+      throw lost(error);
+    }
+  }
+
+  return {
+    where,
+    async lend(work, spoils) {
+      if (closed) throw new AppError('transport', `${where} is closed.`, 'Start Gantry again.');
+      if (refused !== null) throw again(refused);
+      await turn();
+      try {
+        const client = await connect();
+        let spoiled = false;
+        try {
+          return await work(client);
+        } catch (error) {
+          spoiled = spoils(error);
+          throw error;
+        } finally {
+          client.release(spoiled);
+        }
+      } finally {
+        next();
+      }
+    },
+    trouble: () => refused?.fact ?? null,
+    async close() {
+      if (closed) return;
+      closed = true;
+      cancelLook();
+      await pool.end();
+    },
+  };
+}
+
+/** A fresh error for each caller: a stack belongs to one. */
+function again(error: AppError): AppError {
+  return new AppError(error.code, error.fact, error.action, error.options);
+}

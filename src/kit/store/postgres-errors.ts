@@ -1,0 +1,70 @@
+/** What PostgreSQL's refusals mean for a person, and which of them pass by themselves. First user: the store; second: its start. */
+import pg from 'pg';
+import { AppError } from '../../contracts/common/errors.ts';
+
+/** Five characters; empty for anything that PostgreSQL did not say. */
+export function postgresCode(error: unknown): string {
+  return error instanceof pg.DatabaseError ? (error.code ?? '') : '';
+}
+
+/** Another operation was in the way: run again, it may succeed. Deadlocks and lost races. */
+export function isInTheWay(error: unknown): boolean {
+  return ['40001', '40P01'].includes(postgresCode(error));
+}
+
+const wentAway = ['57P01', '57P02', '57P03', '57P05', '25P03', '08000', '08003', '08006', '25006'];
+
+/**
+ * This connection is of no more use, another may be: the server ended it, or it was made before the schema changed.
+ */
+export function isLost(error: unknown): boolean {
+  const code = postgresCode(error);
+  if (wentAway.includes(code)) return true;
+  if (code !== '') return code === '0A000' && /cached plan/.test((error as Error).message);
+  return isOfTheLine(error);
+}
+
+const lineCodes = /^(E(CONN|PIPE|HOST|NET|TIMEDOUT|AI_|ADDR)|ENOENT|ENOTFOUND)/;
+
+function isOfTheLine(error: unknown): boolean {
+  const { code, message = '' } = error as { code?: unknown; message?: string };
+  if (error instanceof AggregateError) return error.errors.some(isOfTheLine);
+  if (typeof code === 'string' && lineCodes.test(code)) return true;
+  return /^(Connection terminated|timeout exceeded|Query read timeout|Client (was closed|has encountered))/i.test(
+    message,
+  );
+}
+
+/** The database cannot do it now: no room, too many connections, too slow. Nothing was kept. */
+const refusals: Readonly<Record<string, readonly [fact: string, action: string]>> = {
+  '53100': ['has no space left', 'Free some space: Gantry goes on by itself.'],
+  '53200': ['has no memory left', 'Give it more; Gantry goes on by itself.'],
+  '53300': ['takes no more connections', 'Raise max_connections, or start fewer replicas.'],
+  '57014': ['did not answer in time', 'Look at its load, then try again.'],
+  '55P03': ['is busy with the same rows', 'Try again.'],
+};
+
+/** What a caller gets: `transport` for what passes, the fault itself for what is wrong with the operation. */
+export function asAppError(error: unknown, where: string): unknown {
+  if (error instanceof AppError) return error;
+  const known = refusals[postgresCode(error)];
+  if (known !== undefined) return new AppError('transport', `${where} ${known[0]}.`, known[1], { cause: error });
+  if (postgresCode(error) === '22021') {
+    return new AppError('usage', 'A text has a character that cannot be kept (NUL).', 'Leave it out.', {
+      wireCode: 'bad_request',
+      cause: error,
+    });
+  }
+  if (isInTheWay(error)) {
+    return new AppError('transport', `${where} was too busy for this change.`, 'Try again.', { cause: error });
+  }
+  return isLost(error) ? away(error, where) : error;
+}
+
+/** It cannot be reached, or does not let us in. */
+export function away(error: unknown, where: string): AppError {
+  const why = error instanceof AggregateError ? (error.errors[0] as Error).message : (error as Error).message;
+  return new AppError('transport', `${where} cannot be reached (${why}).`, 'Start it: Gantry goes on by itself.', {
+    cause: error,
+  });
+}

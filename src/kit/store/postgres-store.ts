@@ -1,0 +1,232 @@
+/**
+ * A shared store on PostgreSQL: each operation on one client between BEGIN and COMMIT, run again when another was in the way or its
+ * connection was lost before COMMIT. Texts are prepared once a connection. Must not know tables.
+ */
+import type pg from 'pg';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Timers } from '../clock/timers.ts';
+import type { Wake } from '../wake/wake.ts';
+import { onlyOne } from './one-statement.ts';
+import type { Connections } from './postgres-connections.ts';
+import { asAppError, isInTheWay, isLost } from './postgres-errors.ts';
+import { numbered } from './postgres-sql.ts';
+import type { Asked, Op, SharedReader, SharedStore, SharedTx, Sql, Statement, WriteOptions } from './shared-store.ts';
+import type { Value } from './store.ts';
+
+export interface PostgresStoreDeps {
+  readonly connections: Connections;
+  readonly timers: Timers;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly wake: Wake;
+  /** An effect after a commit threw: a fault of the program. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** What a transaction yields here. */
+interface Query {
+  readonly name: string | undefined;
+  readonly text: string;
+  readonly values: readonly Value[];
+}
+
+/** One run of an operation. */
+interface Run {
+  left: number;
+  readonly effects: (() => void)[];
+}
+
+const begins = {
+  serial: 'BEGIN ISOLATION LEVEL SERIALIZABLE',
+  rows: 'BEGIN ISOLATION LEVEL READ COMMITTED',
+  snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+} as const;
+
+/** An operation that others get in the way of is tried anew for so long, with pauses that grow. */
+const insistMs = 10_000;
+const longestPauseMs = 250;
+/** Connections that may be found dead one after the other before the database counts as away. */
+const lostTries = 12;
+const keptTexts = 1000;
+
+export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
+  const { connections, timers, random, wake } = deps;
+  const { where } = connections;
+  const texts = new Map<string, Pick<Query, 'name' | 'text'>>();
+  const running = new Set<Promise<unknown>>();
+
+  /** Texts are few; beyond that they are sent without a name, so that no connection grows without end. */
+  function prepared(sql: Sql): Pick<Query, 'name' | 'text'> {
+    const source = typeof sql === 'string' ? sql : sql.postgres;
+    const known = texts.get(source);
+    if (known !== undefined) return known;
+    const text = numbered(source);
+    if (texts.size >= keptTexts) return { name: undefined, text };
+    const made = { name: `g${texts.size}`, text };
+    texts.set(source, made);
+    return made;
+  }
+
+  function* ask<T>(run: Run, sql: Sql, values: readonly Value[], read: (result: pg.QueryResult) => T): Op<T> {
+    run.left -= 1;
+    const query: Query = { ...prepared(sql), values };
+    // The one place that makes them: the type keeps everybody else from yielding anything.
+    return read((yield query as unknown as Statement) as pg.QueryResult);
+  }
+
+  function asked<T>(run: Run, sql: Sql, values: readonly Value[], read: (result: pg.QueryResult) => T): Asked<T> {
+    run.left += 1;
+    return { [Symbol.iterator]: () => ask(run, sql, values, read) };
+  }
+
+  function readerOf(run: Run): SharedReader {
+    return {
+      get: <T>(sql: Sql, ...values: Value[]) => asked(run, sql, values, ({ rows }) => rows[0] as T | undefined),
+      all: <T>(sql: Sql, ...values: Value[]) => asked(run, sql, values, ({ rows }) => rows as T[]),
+    };
+  }
+
+  function txOf(run: Run): SharedTx {
+    return {
+      ...readerOf(run),
+      run: (sql, ...values) => asked(run, sql, values, ({ rowCount }) => ({ changes: rowCount ?? 0 })),
+      afterCommit: (effect) => {
+        run.effects.push(effect);
+      },
+    };
+  }
+
+  /** Asks one statement after another until the operation ends. The first failure ends it, whatever it makes of that. */
+  async function finish<T>(client: pg.ClientBase, operation: Op<T>, run: Run): Promise<T> {
+    let step = operation.next();
+    while (step.done !== true) {
+      let answer: pg.QueryResult;
+      try {
+        answer = await client.query(step.value as unknown as pg.QueryConfig);
+      } catch (error) {
+        endWith(operation, error);
+        throw error;
+      }
+      step = operation.next(answer);
+    }
+    if (run.left !== 0) throw new Error('A statement was made and not asked: write `yield*` before it.');
+    return step.value;
+  }
+
+  /** One try on one client. What it throws before COMMIT was sent can be tried again. */
+  async function once<T>(client: pg.ClientBase, begin: string, work: () => Promise<T>): Promise<T> {
+    await client.query(begin);
+    let value: T;
+    try {
+      value = await work();
+    } catch (error) {
+      // Also a fault of the operation itself: the connection stays good, unless it says otherwise.
+      if (!isLost(error)) await client.query('ROLLBACK');
+      throw error;
+    }
+    try {
+      await client.query('COMMIT');
+    } catch (error) {
+      if (isLost(error)) throw unknownEnd(error, where);
+      throw error;
+    }
+    return value;
+  }
+
+  /** A statement that is its own transaction: whether it was kept is not known once its connection is lost. */
+  async function alone<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw isLost(error) ? unknownEnd(error, where) : error;
+    }
+  }
+
+  /** Tries until it is done, refused for good, or has taken too long. */
+  async function insist<T>(attempt: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    let waited = 0;
+    let lost = 0;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await connections.lend(attempt, isLost);
+      } catch (error) {
+        const inTheWay = isInTheWay(error) && waited < insistMs;
+        if (isLost(error)) lost += 1;
+        else if (!inTheWay) throw asAppError(error, where);
+        if (lost > lostTries) throw asAppError(error, where);
+        if (!inTheWay) continue;
+        const pause = random() * Math.min(2 ** Math.min(tries, 8), longestPauseMs);
+        waited += Math.max(1, pause);
+        await new Promise<void>((resolve) => void timers.after(pause, resolve));
+      }
+    }
+  }
+
+  /** What is under way when the store closes is waited for. */
+  function track<T>(work: Promise<T>): Promise<T> {
+    running.add(work);
+    const off = () => running.delete(work);
+    work.then(off, off);
+    return work;
+  }
+
+  async function write<T>(operation: (tx: SharedTx) => Op<T>, options: WriteOptions = {}): Promise<T> {
+    const { isolation = 'serial' } = options;
+    const [value, effects] = await insist(async (client) => {
+      const run: Run = { left: 0, effects: [] };
+      const asking = isolation === 'statement' ? onlyOne(operation) : operation;
+      const work = () => finish(client, asking(txOf(run)), run);
+      const done = isolation === 'statement' ? alone(work) : once(client, begins[isolation], work);
+      return [await done, run.effects] as const;
+    });
+    for (const effect of effects) {
+      try {
+        effect();
+      } catch (error) {
+        deps.onFault(error);
+      }
+    }
+    return value;
+  }
+
+  const query = (sql: Sql, values: readonly Value[]) =>
+    track(insist((client) => client.query({ ...prepared(sql), values: [...values] })));
+
+  return {
+    engine: 'postgres',
+    wake,
+    write: (operation, options) => track(write(operation, options)),
+    read: (operation) =>
+      track(
+        insist((client) => {
+          const run: Run = { left: 0, effects: [] };
+          return once(client, begins.snapshot, () => finish(client, operation(readerOf(run)), run));
+        }),
+      ),
+    get: async <T>(sql: Sql, ...values: Value[]) => (await query(sql, values)).rows[0] as T | undefined,
+    all: async <T>(sql: Sql, ...values: Value[]) => (await query(sql, values)).rows as T[],
+    trouble: () => connections.trouble(),
+    async close() {
+      await Promise.allSettled([...running]);
+      await connections.close();
+    },
+  };
+}
+
+/** Its own `finally` runs; what it throws or goes on with does not count. */
+function endWith(operation: Op<unknown>, error: unknown): void {
+  try {
+    operation.throw(error);
+  } catch {
+    // The statement's own failure is what is told.
+  }
+}
+
+function unknownEnd(cause: unknown, where: string): AppError {
+  return new AppError(
+    'transport',
+    `${where} went away at the end of a change: whether it was kept is not known.`,
+    'Look whether it was, then try again.',
+    { cause },
+  );
+}

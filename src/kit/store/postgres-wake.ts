@@ -1,0 +1,124 @@
+/**
+ * Wakes over PostgreSQL (store.md 7.3): LISTEN and one gathered NOTIFY per process and 20 ms, on a connection of its own, never in
+ * a transaction of the work (NOTIFY locks the whole database at its commit). Where it cannot listen, waiters look by themselves.
+ */
+import pg from 'pg';
+import type { Timers } from '../clock/timers.ts';
+import { createLocalWake } from '../wake/local-wake.ts';
+import type { Wake } from '../wake/wake.ts';
+import { settingsOf } from './postgres-connections.ts';
+
+export interface PostgresWakeDeps {
+  readonly url: string;
+  readonly timers: Timers;
+  /** This process, among those that share the database. */
+  readonly id: string;
+}
+
+export interface PostgresWake extends Wake {
+  close(): Promise<void>;
+}
+
+const channel = 'gantry_wake';
+const gatherMs = 20;
+/** PostgreSQL takes less than 8000 bytes in one. */
+const mostBytes = 7000;
+const againMs = [250, 500, 1000, 2000, 5000];
+/** A line that was cut without a word is noticed by this question. */
+const askMs = 15_000;
+
+export function createPostgresWake({ url, timers, id }: PostgresWakeDeps): PostgresWake {
+  const local = createLocalWake(timers);
+  const outgoing = new Set<string>();
+  let client: pg.Client | null = null;
+  let failures = 0;
+  let closed = false;
+  let cancelFlush: (() => void) | null = null;
+  let cancelNext = () => {};
+
+  function flush(): void {
+    cancelFlush = null;
+    const topics = [...outgoing];
+    outgoing.clear();
+    // Whoever is not told now finds it by looking.
+    if (client === null) return;
+    for (const payload of payloadsOf(id, topics)) {
+      client.query({ name: 'notify', text: 'SELECT pg_notify($1, $2)', values: [channel, payload] }).catch(() => {});
+    }
+  }
+
+  function hear(payload: string | undefined): void {
+    const [from, ...topics] = (payload ?? '').split('\n');
+    if (from !== id) for (const topic of topics) local.signal(topic);
+  }
+
+  function begin(): void {
+    if (closed) return;
+    const opened = new pg.Client(settingsOf(url));
+    let over = false;
+    const end = () => {
+      if (over) return;
+      over = true;
+      if (client === opened) client = null;
+      cancelNext();
+      opened.end().catch(() => {});
+      if (closed) return;
+      cancelNext = timers.after(againMs[Math.min(failures, againMs.length - 1)] as number, begin);
+      failures += 1;
+    };
+    opened.on('error', end);
+    opened.on('end', end);
+    opened.on('notification', ({ payload }) => hear(payload));
+    listen(opened).catch(end);
+
+    function ask(): void {
+      opened.query('SELECT 1').then(() => {
+        if (!over) cancelNext = timers.after(askMs, ask);
+      }, end);
+    }
+
+    async function listen(on: pg.Client): Promise<void> {
+      await on.connect();
+      await on.query(`LISTEN ${channel}`);
+      if (closed || over) return end();
+      client = on;
+      failures = 0;
+      cancelNext = timers.after(askMs, ask);
+      // Something may have been told while nobody listened.
+      local.all();
+    }
+  }
+
+  begin();
+  return {
+    ...local,
+    signal(topic) {
+      local.signal(topic);
+      if (closed) return;
+      outgoing.add(topic);
+      cancelFlush ??= timers.after(gatherMs, flush);
+    },
+    async close() {
+      closed = true;
+      cancelFlush?.();
+      cancelNext();
+      const open = client;
+      client = null;
+      await open?.end().catch(() => {});
+    },
+  };
+}
+
+/** One line a topic, behind the line of who tells it, as few messages as fit. */
+function payloadsOf(id: string, topics: readonly string[]): string[] {
+  const payloads: string[] = [];
+  let text = id;
+  for (const topic of topics) {
+    if (Buffer.byteLength(text) + Buffer.byteLength(topic) + 1 > mostBytes) {
+      payloads.push(text);
+      text = id;
+    }
+    text += `\n${topic}`;
+  }
+  return [...payloads, text];
+}

