@@ -8,6 +8,7 @@
  * between `send` and that transaction hands the item out again with `interrupted: true`: the sender dedupes by `id`, or,
  * where the other end cannot, settles it as not known.
  */
+import type { Asked, Op, SharedTx } from '../store/shared-store.ts';
 import type { Tx } from '../store/store.ts';
 
 export interface LaneItem {
@@ -47,9 +48,13 @@ export interface QueuedItem {
  * `hold`: it stays; asked again on `wake(lane)` and after `recheckMs`. `retry`: it stays; asked again at `at`
  * (milliseconds since the epoch), by default by the backoff schedule. Throwing from `send` is a retry with its message.
  */
-export type LaneOutcome =
-  | { readonly to: 'done'; readonly commit?: (tx: Tx) => void }
-  | { readonly to: 'dead'; readonly reason: string; readonly commit?: (tx: Tx) => void }
+export type LaneOutcome = Outcome<(tx: Tx) => void>;
+/** The same over a shared store. */
+export type SharedLaneOutcome = Outcome<(tx: SharedTx) => Asked<unknown>>;
+
+type Outcome<Commit> =
+  | { readonly to: 'done'; readonly commit?: Commit }
+  | { readonly to: 'dead'; readonly reason: string; readonly commit?: Commit }
   | { readonly to: 'hold'; readonly reason: string }
   | { readonly to: 'retry'; readonly reason: string; readonly at?: number };
 
@@ -62,12 +67,21 @@ export interface LaneAppend {
   readonly deadline?: number | null;
 }
 
-export interface Lanes {
+export interface Lanes extends LaneWork {
   /** Adds a row at the end of its lane, inside the operation that causes it. False: an item with this id is there already. */
   append(tx: Tx, item: LaneAppend): boolean;
   /** Takes an item out again. False: unknown, or being sent at this moment. */
   remove(tx: Tx, id: string): boolean;
-  /** Rows of the lane that are committed and not settled; from memory. */
+}
+
+/** {@link Lanes} over a shared store: whichever of the processes that share it sends a head, no other does meanwhile. */
+export interface SharedLanes extends LaneWork {
+  append(tx: SharedTx, item: LaneAppend): Op<boolean>;
+  remove(tx: SharedTx, id: string): Op<boolean>;
+}
+
+interface LaneWork {
+  /** Rows of the lane that are committed and not settled; from memory, so what other processes did may show a second later. */
   depth(lane: string): number;
   /** Lanes that have rows, with their depth; from memory. */
   depths(): ReadonlyMap<string, number>;

@@ -1,4 +1,4 @@
-/** The one table of all lanes of a store. `sending` is set while the head is out: found set at a start, nobody knows how it ended. */
+/** The one table of all lanes of a store, and which process sends of a lane where several share it. `sending` is set while the head is out: found set at a start, nobody knows how it ended. */
 import type { Migration } from '../store/store.ts';
 
 export const laneMigrations: readonly Migration[] = [
@@ -30,5 +30,19 @@ export const laneMigrations: readonly Migration[] = [
     name: 'interrupted heads',
     // Set once nobody knows how an attempt ended, and kept until the row is settled, also while it is held.
     sql: 'ALTER TABLE lane_item ADD COLUMN interrupted INTEGER NOT NULL DEFAULT 0 CHECK (interrupted IN (0, 1))',
+  },
+  {
+    area: 'lane',
+    number: 3,
+    name: 'who sends of a lane',
+    sql: `
+      CREATE TABLE lane_hold (
+        lanes TEXT NOT NULL,
+        lane TEXT NOT NULL,
+        holder TEXT NOT NULL,
+        until INTEGER NOT NULL,
+        PRIMARY KEY (lanes, lane)
+      ) STRICT, WITHOUT ROWID;
+    `,
   },
 ];

@@ -1,8 +1,8 @@
 /** Operations that call themselves one statement (`isolation: 'statement'`), on both engines. */
-import type { Op, SharedTx } from './shared-store.ts';
+import type { Asked, SharedTx } from './shared-store.ts';
 
 /** A second statement is a fault: it would not be in one transaction with the first. */
-export function onlyOne<T>(operation: (tx: SharedTx) => Op<T>): (tx: SharedTx) => Op<T> {
+export function onlyOne<T>(operation: (tx: SharedTx) => Asked<T>): (tx: SharedTx) => Asked<T> {
   return (tx) => {
     let left = 1;
     const once = <A extends unknown[], R>(make: (...args: A) => R) => {

@@ -97,17 +97,18 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
   }
 
   /** Asks one statement after another until the operation ends. The first failure ends it, whatever it makes of that. */
-  async function finish<T>(client: pg.ClientBase, operation: Op<T>, run: Run): Promise<T> {
-    let step = operation.next();
+  async function finish<T>(client: pg.ClientBase, operation: Asked<T>, run: Run): Promise<T> {
+    const steps = operation[Symbol.iterator]();
+    let step = steps.next();
     while (step.done !== true) {
       let answer: pg.QueryResult;
       try {
         answer = await client.query(step.value as unknown as pg.QueryConfig);
       } catch (error) {
-        endWith(operation, error);
+        endWith(steps, error);
         throw error;
       }
-      step = operation.next(answer);
+      step = steps.next(answer);
     }
     if (run.left !== 0) throw new Error('A statement was made and not asked: write `yield*` before it.');
     return step.value;
@@ -170,7 +171,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
     return work;
   }
 
-  async function write<T>(operation: (tx: SharedTx) => Op<T>, options: WriteOptions = {}): Promise<T> {
+  async function write<T>(operation: (tx: SharedTx) => Asked<T>, options: WriteOptions = {}): Promise<T> {
     const { isolation = 'serial' } = options;
     const [value, effects] = await insist(async (client) => {
       const run: Run = { left: 0, effects: [] };
@@ -214,9 +215,9 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
 }
 
 /** Its own `finally` runs; what it throws or goes on with does not count. */
-function endWith(operation: Op<unknown>, error: unknown): void {
+function endWith(steps: Iterator<Statement, unknown>, error: unknown): void {
   try {
-    operation.throw(error);
+    steps.throw?.(error);
   } catch {
     // The statement's own failure is what is told.
   }

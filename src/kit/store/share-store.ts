@@ -4,7 +4,7 @@
  */
 import { createLocalWake } from '../wake/local-wake.ts';
 import { onlyOne } from './one-statement.ts';
-import type { Asked, Op, SharedReader, SharedStore, SharedTx, Sql } from './shared-store.ts';
+import type { Asked, SharedReader, SharedStore, SharedTx, Sql } from './shared-store.ts';
 import type { Store, Tx } from './store.ts';
 
 type Reader = Pick<Tx, 'get' | 'all'>;
@@ -43,8 +43,11 @@ function readerOf(tx: Reader, asking: Asking): SharedReader {
   };
 }
 
-function txOf(tx: Tx, asking: Asking): SharedTx {
+const held = Symbol('transaction');
+
+function txOf(tx: Tx, asking: Asking): SharedTx & { readonly [held]: Tx } {
   return {
+    [held]: tx,
     ...readerOf(tx, asking),
     run: (sql, ...values) => ask(asking, () => tx.run(textOf(sql), ...values)),
     afterCommit: tx.afterCommit,
@@ -52,16 +55,21 @@ function txOf(tx: Tx, asking: Asking): SharedTx {
 }
 
 /** Runs an operation to its end at once. */
-function finish<T>(operation: Op<T>, asking: Asking): T {
-  const end = operation.next();
+function finish<T>(operation: Asked<T>, asking: Asking): T {
+  const end = operation[Symbol.iterator]().next();
   if (asking.failed !== null) throw asking.failed.error;
   if (end.done !== true) throw new Error('An operation of the store yielded something that is no statement.');
   if (asking.left !== 0) throw new Error('A statement was made and not asked: write `yield*` before it.');
   return end.value;
 }
 
+/** The transaction behind one that a SQLite store gave out. */
+export function syncTx(tx: SharedTx): Tx {
+  return (tx as SharedTx & { readonly [held]: Tx })[held];
+}
+
 /** One operation inside a transaction of SQLite that is under way. */
-export function runSync<T>(tx: Tx, operation: (tx: SharedTx) => Op<T>): T {
+export function runSync<T>(tx: Tx, operation: (tx: SharedTx) => Asked<T>): T {
   const asking = newAsking();
   return finish(operation(txOf(tx, asking)), asking);
 }

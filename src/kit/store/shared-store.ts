@@ -17,7 +17,10 @@ export interface Statement {
 /** Part of an operation: `const row = yield* find(tx, id)`. */
 export type Op<T> = Generator<Statement, T, unknown>;
 
-/** What `yield*` answers, once. It is asked nothing until then; an operation that ends before is refused as a fault. */
+/**
+ * What `yield*` answers, once: a statement, or a whole {@link Op}. Nothing is asked until then; an operation that ends before its
+ * statements were asked is refused as a fault.
+ */
 export type Asked<T> = Iterable<Statement, T, unknown>;
 
 /** One text for both engines, or one for each. `?` marks parameters. */
@@ -54,9 +57,9 @@ export interface SharedStore {
    * a failed statement is rolled back all the same. Rejects with `AppError('transport')` when the database is away or refuses;
    * whether the last operation was kept is then not known.
    */
-  write<T>(operation: (tx: SharedTx) => Op<T>, options?: WriteOptions): Promise<T>;
+  write<T>(operation: (tx: SharedTx) => Asked<T>, options?: WriteOptions): Promise<T>;
   /** One committed state. */
-  read<T>(operation: (tx: SharedReader) => Op<T>): Promise<T>;
+  read<T>(operation: (tx: SharedReader) => Asked<T>): Promise<T>;
   /** {@link read} of a single statement. */
   get<T = Row>(sql: Sql, ...values: Value[]): Promise<T | undefined>;
   all<T = Row>(sql: Sql, ...values: Value[]): Promise<T[]>;

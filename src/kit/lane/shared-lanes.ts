@@ -1,0 +1,392 @@
+/**
+ * The worker of ordered lanes: one a store, name and process. What waits and why is kept in memory beside the rows; rows alone
+ * decide after a restart. Where processes share the database (architecture.md 4), each sends what is due and nobody holds
+ * (holds.ts), and looks every second for what the others left.
+ */
+import type { Clock } from '../clock/clock.ts';
+import { systemTimers, type Timers } from '../clock/timers.ts';
+import type { Asked, Op, SharedStore, SharedTx } from '../store/shared-store.ts';
+import { createHolds, noHolds } from './holds.ts';
+import type { LaneItem, SharedLaneOutcome, SharedLanes } from './lane.ts';
+import { createLaneRows, type LoadedLane } from './rows.ts';
+
+export interface SharedLanesOptions {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly timers?: Timers;
+  /** 0 ≤ x < 1, spreads retries by ±20 %. */
+  readonly random?: () => number;
+  /** Tells these lanes from others in the same store: `sends`, `cloud`. */
+  readonly name: string;
+  /** Sends one head. `signal` is aborted by `close`. Where it may throw, it counts as a retry with its message. */
+  readonly send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>;
+  /** Asked before a head is taken out: why the lane must wait, or null. Saves the commits of a `hold`. */
+  readonly gate?: (lane: string) => string | null;
+  /** A row's deadline passed; runs in the transaction that removes it. */
+  readonly onExpired?: (tx: SharedTx, item: LaneItem) => Asked<unknown>;
+  /** A fault of the program (a `commit` that throws): the item stays and is tried again later. */
+  readonly onFault?: (error: unknown) => void;
+  /** Lanes that send at the same time; default 16. */
+  readonly parallel?: number;
+  /** How long a held head waits for a wake that was missed; default 1000 ms. */
+  readonly recheckMs?: number;
+  /** Waits before the 2nd, 3rd … attempt; the last one repeats. Default: 1 s up to 30 min (store.md 4.2). */
+  readonly backoffMs?: readonly number[];
+}
+
+interface LaneState {
+  depth: number;
+  busy: boolean;
+  /** Woken while a head was out: a hold or retry that comes back is asked again at once. */
+  woken: boolean;
+  /** Monotonic milliseconds; the head is not touched before. */
+  due: number;
+  /** As its head's row says it; where processes share it, another one may change that. */
+  notBefore: number;
+  waiting: string | null;
+}
+
+const minute = 60_000;
+const defaultBackoff = [
+  1000,
+  2000,
+  5000,
+  10_000,
+  30_000,
+  minute,
+  2 * minute,
+  5 * minute,
+  10 * minute,
+  15 * minute,
+  30 * minute,
+];
+/** A timer never waits longer, so that deadlines are seen after the wall clock jumped. */
+const longestWaitMs = 30_000;
+/** What other processes left is looked for this often. */
+const lookMs = 1000;
+const heldElsewhere = 'another replica sends of this lane';
+
+export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
+  const { store, clock, send } = options;
+  const timers = options.timers ?? systemTimers;
+  const random = options.random ?? Math.random;
+  const parallel = options.parallel ?? 16;
+  const recheckMs = options.recheckMs ?? 1000;
+  const backoff = options.backoffMs ?? defaultBackoff;
+  const rows = createLaneRows(options.name);
+  const shared = store.engine === 'postgres';
+  const holds = shared ? createHolds({ store, clock, timers, lanes: options.name }) : noHolds;
+  const states = new Map<string, LaneState>();
+  const running = new Set<Promise<void>>();
+  const stop = new AbortController();
+  let started = false;
+  let cancelTimer = () => {};
+  let cancelLook = () => {};
+
+  function stateOf(lane: string): LaneState {
+    let state = states.get(lane);
+    if (state === undefined) {
+      state = { depth: 0, busy: false, woken: false, due: 0, notBefore: 0, waiting: null };
+      states.set(lane, state);
+    }
+    return state;
+  }
+
+  function changeDepth(lane: string, by: number): void {
+    const state = stateOf(lane);
+    state.depth += by;
+    if (state.depth <= 0 && !state.busy) states.delete(lane);
+  }
+
+  /** Begins every lane that is due, as far as there is room, and sets the timer for the next one. */
+  function pump(): void {
+    if (!started || stop.signal.aborted) return;
+    cancelTimer();
+    const now = clock.monotonic();
+    let next = Number.POSITIVE_INFINITY;
+    for (const [lane, state] of states) {
+      if (state.busy || state.depth <= 0) continue;
+      if (state.due > now) next = Math.min(next, state.due);
+      else if (running.size < parallel) begin(lane, state);
+    }
+    if (next < Number.POSITIVE_INFINITY) {
+      cancelTimer = timers.after(Math.min(next - clock.monotonic(), longestWaitMs), pump);
+    }
+  }
+
+  function begin(lane: string, state: LaneState): void {
+    state.busy = true;
+    state.woken = false;
+    const stopRenewing = holds.renew(lane);
+    const work = runLane(lane, state)
+      .catch((error: unknown) => {
+        wait(state, error instanceof Error ? error.message : String(error), recheckMs);
+        if (!stop.signal.aborted && !isRefusedByDisk(error)) options.onFault?.(error);
+      })
+      .finally(() => {
+        stopRenewing();
+        running.delete(work);
+        state.busy = false;
+        if (state.depth <= 0) states.delete(lane);
+        pump();
+      });
+    running.add(work);
+  }
+
+  function wait(state: LaneState, reason: string, ms: number): void {
+    state.waiting = reason;
+    state.due = state.woken ? 0 : clock.monotonic() + ms;
+    state.woken = false;
+  }
+
+  /** Sends heads of one lane until it is empty or has to wait. Throws when a transaction fails. */
+  async function runLane(lane: string, state: LaneState): Promise<void> {
+    let item = await firstHead(lane, state);
+    while (item !== null) {
+      state.waiting = null;
+      const outcome = await trySend(item);
+      if (outcome.to === 'hold' || outcome.to === 'retry') {
+        await putOff(lane, state, item, outcome);
+        return;
+      }
+      const next = await finish(lane, item, outcome);
+      if (next === 'lost') wait(state, heldElsewhere, recheckMs);
+      item = next === 'lost' ? null : next;
+    }
+  }
+
+  async function firstHead(lane: string, state: LaneState): Promise<LaneItem | null> {
+    const closed = options.gate?.(lane) ?? null;
+    if (closed === null) {
+      const head = await store.write(function* (tx) {
+        return (yield* holds.take(tx, lane)) ? yield* take(tx, lane) : 'held';
+      });
+      if (head !== 'held') return head;
+      wait(state, heldElsewhere, recheckMs);
+      return null;
+    }
+    const expired = await store.read((tx) => rows.hasExpired(tx, lane, clock.now()));
+    if (expired) await store.write((tx) => expire(tx, lane));
+    wait(state, closed, recheckMs);
+    return null;
+  }
+
+  /** The next head of a lane that is held; without one it is let go. */
+  function* take(tx: SharedTx, lane: string): Op<LaneItem | null> {
+    yield* expire(tx, lane);
+    const head = stop.signal.aborted ? null : yield* rows.takeHead(tx, lane);
+    if (head !== null) return head;
+    yield* holds.letGo(tx, lane);
+    // What this process believed to be there, another may have brought away.
+    if (shared) tx.afterCommit(() => forget(lane));
+    return null;
+  }
+
+  function forget(lane: string): void {
+    const state = states.get(lane);
+    if (state !== undefined && !stop.signal.aborted) state.depth = 0;
+  }
+
+  function* expire(tx: SharedTx, lane: string): Op<void> {
+    const gone = yield* rows.expire(tx, lane, clock.now());
+    for (const item of gone) if (options.onExpired !== undefined) yield* options.onExpired(tx, item);
+    if (gone.length > 0) tx.afterCommit(() => changeDepth(lane, -gone.length));
+  }
+
+  async function trySend(item: LaneItem): Promise<SharedLaneOutcome> {
+    try {
+      return await send(item, stop.signal);
+    } catch (error) {
+      return { to: 'retry', reason: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  async function putOff(
+    lane: string,
+    state: LaneState,
+    item: LaneItem,
+    outcome: Extract<SharedLaneOutcome, { to: 'hold' | 'retry' }>,
+  ): Promise<void> {
+    const until = outcome.to === 'hold' ? 0 : (outcome.at ?? clock.now() + backoffAfter(item.attempt));
+    await insist(function* (tx) {
+      if (!(yield* holds.has(tx, lane))) return;
+      yield* outcome.to === 'hold' ? rows.putBack(tx, item.id) : rows.postpone(tx, item.id, until);
+      yield* holds.letGo(tx, lane);
+    });
+    if (outcome.to === 'hold') {
+      wait(state, outcome.reason, recheckMs);
+      return;
+    }
+    state.notBefore = until;
+    const again = item.deadline === null ? until : Math.min(until, item.deadline);
+    wait(state, outcome.reason, Math.max(0, again - clock.now()));
+  }
+
+  function backoffAfter(attempt: number): number {
+    const ms = backoff[Math.min(attempt, backoff.length) - 1] ?? recheckMs;
+    return Math.round(ms * (0.8 + 0.4 * random()));
+  }
+
+  /** Removes the row together with what it caused, and takes the next head out in the same commit. */
+  function finish(
+    lane: string,
+    item: LaneItem,
+    outcome: Extract<SharedLaneOutcome, { to: 'done' | 'dead' }>,
+  ): Promise<LaneItem | null | 'lost'> {
+    return insist(function* (tx) {
+      if (!(yield* holds.has(tx, lane))) return 'lost';
+      // Gone already: an earlier try of this very change was kept although its end was not heard.
+      if ((yield* rows.settle(tx, item.id)).changes === 1) {
+        if (outcome.commit !== undefined) yield* outcome.commit(tx);
+        tx.afterCommit(() => changeDepth(lane, -1));
+      }
+      const closed = options.gate?.(lane) ?? null;
+      if (closed === null) return yield* take(tx, lane);
+      yield* holds.letGo(tx, lane);
+      return null;
+    });
+  }
+
+  /**
+   * Writes an outcome, however long the disk refuses: what was sent must not be sent again only because it could not be noted.
+   * A fault of the operation itself, and the end of the program, are thrown; the row then counts as interrupted.
+   */
+  async function insist<T>(operation: (tx: SharedTx) => Op<T>): Promise<T> {
+    while (true) {
+      try {
+        return await store.write(operation);
+      } catch (error) {
+        if (!isRefusedByDisk(error) || stop.signal.aborted) throw error;
+        await pause(recheckMs);
+      }
+    }
+  }
+
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        cancel();
+        stop.signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const cancel = timers.after(ms, end);
+      stop.signal.addEventListener('abort', end, { once: true });
+    });
+  }
+
+  function wake(lane?: string): void {
+    for (const [name, state] of states) {
+      if (lane !== undefined && name !== lane) continue;
+      state.due = 0;
+      state.woken = true;
+    }
+    if (shared) void hasten(lane);
+    pump();
+  }
+
+  /** For the process that sends next, whichever that is. Where it fails, the lane is due by its own time. */
+  async function hasten(lane: string | undefined): Promise<void> {
+    try {
+      await store.write((tx) => rows.hasten(tx, lane), { isolation: 'statement' });
+      await look();
+    } catch (error) {
+      if (!isRefusedByDisk(error)) options.onFault?.(error);
+    }
+  }
+
+  function adopt({ lane, depth, notBefore }: LoadedLane): void {
+    const state = stateOf(lane);
+    state.depth = depth;
+    if (state.busy || (state.notBefore === notBefore && state.waiting !== null)) return;
+    state.notBefore = notBefore;
+    // A wall clock that was set back must not keep a lane waiting longer than the schedule would.
+    const left = Math.min(Math.max(0, notBefore - clock.now()), Math.max(...backoff));
+    state.due = left === 0 ? 0 : clock.monotonic() + left;
+  }
+
+  /** What is there now, by whomever it was appended, postponed or brought away. */
+  async function look(): Promise<void> {
+    const loaded = await store.read((tx) => rows.load(tx));
+    const found = new Set(loaded.map(({ lane }) => lane));
+    // One that was appended since shows at the next look, or sends by itself.
+    for (const [lane, state] of states) if (!found.has(lane) && !state.busy) states.delete(lane);
+    for (const lane of loaded) adopt(lane);
+    pump();
+  }
+
+  function keepLooking(): void {
+    if (stop.signal.aborted) return;
+    cancelLook = timers.after(lookMs, () => {
+      look()
+        .catch((error: unknown) => {
+          if (!stop.signal.aborted && !isRefusedByDisk(error)) options.onFault?.(error);
+        })
+        .finally(keepLooking);
+    });
+  }
+
+  async function start(): Promise<void> {
+    await store.write(function* (tx) {
+      const loaded = yield* rows.load(tx);
+      // After the commit, in order with the effects of appends before and after it in the same group.
+      tx.afterCommit(() => {
+        states.clear();
+        for (const lane of loaded) adopt(lane);
+      });
+    });
+    started = true;
+    if (shared) keepLooking();
+    pump();
+  }
+
+  async function close(graceMs = 2000): Promise<void> {
+    stop.abort();
+    cancelTimer();
+    cancelLook();
+    if (graceMs <= 0) return;
+    let cancel = () => {};
+    const late = new Promise<void>((resolve) => {
+      cancel = timers.after(graceMs, resolve);
+    });
+    await Promise.race([Promise.allSettled([...running]), late]);
+    cancel();
+  }
+
+  return {
+    *append(tx, item) {
+      const added = yield* rows.append(tx, item, clock.now());
+      if (added) {
+        tx.afterCommit(() => {
+          changeDepth(item.lane, 1);
+          pump();
+        });
+      }
+      return added;
+    },
+    *remove(tx, id) {
+      const lane = yield* rows.remove(tx, id);
+      if (lane === null) return false;
+      tx.afterCommit(() => {
+        changeDepth(lane, -1);
+        wake(lane);
+      });
+      return true;
+    },
+    depth: (lane) => states.get(lane)?.depth ?? 0,
+    depths: () =>
+      new Map([...states].filter(([, state]) => state.depth > 0).map(([lane, state]) => [lane, state.depth])),
+    list: async (lane) => {
+      const items = await store.read((tx) => rows.list(tx, lane));
+      const waiting = states.get(lane)?.waiting ?? null;
+      return items.map((item, index) => ({ ...item, waiting: index === 0 && !item.sending ? waiting : null }));
+    },
+    wake,
+    start,
+    close,
+  };
+}
+
+/** The disk said no, not the operation: the same write may succeed later. */
+function isRefusedByDisk(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'transport';
+}
