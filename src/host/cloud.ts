@@ -35,12 +35,11 @@ import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts
 import type { Authenticator, BoundRoute, OwnerLookups, Principal } from '../kit/http/types.ts';
 import { bindUnbuilt } from '../kit/http/unbuilt.ts';
 import type { Ids } from '../kit/ids/ids.ts';
-import { createLanes } from '../kit/lane/create-lanes.ts';
 import { laneMigrations } from '../kit/lane/migrations.ts';
+import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
 import { signingMigrations } from '../kit/signing/authenticator.ts';
-import { openStore } from '../kit/store/open-store.ts';
-import { shareStore } from '../kit/store/share-store.ts';
-import type { Store } from '../kit/store/store.ts';
+import { openSharedStore } from '../kit/store/open-shared-store.ts';
+import type { SharedStore } from '../kit/store/shared-store.ts';
 import { createClosing } from './closing.ts';
 import { composeComputers, noComputerHere } from './computers.ts';
 import type { OpenDoor, UpgradeListener } from './doors.ts';
@@ -78,7 +77,7 @@ export interface HeadlessMode {
 
 /** What the way to the computers may be made of. */
 export interface LinkParts {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly devices: Devices;
   /** Knows a computer by its signature, and takes each signature once. */
   readonly authenticator: Authenticator;
@@ -96,6 +95,8 @@ export interface LinkEnd {
 export interface CloudOptions {
   readonly mode: EmbeddedMode | HeadlessMode;
   readonly databaseFile: string;
+  /** A PostgreSQL that replicas share, in place of the file. */
+  readonly databaseUrl?: string | null;
   /** The port of the web interface, taken but not yet served. */
   readonly door: OpenDoor;
   readonly openLink: (parts: LinkParts) => LinkEnd;
@@ -143,7 +144,8 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     onFault: (step, fault) => log.error('cloud did not close cleanly', { step, fault: String(fault) }),
   });
   try {
-    const store = await openStore({
+    const store = await openSharedStore({
+      databaseUrl: options.databaseUrl ?? null,
       file: options.databaseFile,
       migrations: [
         ...identityMigrations,
@@ -158,12 +160,11 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       ],
       clock,
     });
-    const shared = shareStore(store);
-    closing.add('cloud.db', () => store.close());
+    closing.add('database', () => store.close());
     const origin = mode.kind === 'embedded' ? `http://127.0.0.1:${options.door.port}` : mode.baseUrl;
     const local = mode.kind === 'embedded' ? mode : null;
     const identity = await createIdentity({
-      store: shared,
+      store,
       clock,
       ids,
       log,
@@ -186,7 +187,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       events: events.backbone,
       call: (computerId, request) => runtimes.call(computerId, request),
       openLanes: (send) =>
-        createLanes({
+        createSharedLanes({
           store,
           clock,
           name: 'answers',
@@ -219,7 +220,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       knows: async (computerId) => (await devices.find(computerId)) !== null,
       call: (computerId, request) => runtimes.call(computerId, request),
       openLanes: (send) =>
-        createLanes({
+        createSharedLanes({
           store,
           clock,
           name: 'triggers',

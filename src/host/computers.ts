@@ -17,13 +17,13 @@ import type { Authenticator, BoundRoute } from '../kit/http/types.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import { createDeviceAuthenticator } from '../kit/signing/authenticator.ts';
-import type { Store } from '../kit/store/store.ts';
+import type { SharedStore } from '../kit/store/shared-store.ts';
 import type { Closing } from './closing.ts';
 import type { EmbeddedMode, LinkEnd, LinkParts } from './cloud.ts';
 import { packageVersion } from './places.ts';
 
 export interface ComposeComputersOptions {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly masterKey: string;
   readonly openLink: (parts: LinkParts) => LinkEnd;
   readonly identity: Pick<Identity, 'admits' | 'users' | 'sessions'>;

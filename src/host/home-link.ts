@@ -13,6 +13,7 @@ import type { Ids } from '../kit/ids/ids.ts';
 import type { Log } from '../kit/log/log.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import { createDeviceAuthenticator } from '../kit/signing/authenticator.ts';
+import { shareStore } from '../kit/store/share-store.ts';
 import type { Store } from '../kit/store/store.ts';
 import type { DoctorCheck } from '../runtime-server/factory/index.ts';
 import { createAskCloud } from '../runtime-server/link/ask-cloud.ts';
@@ -131,7 +132,7 @@ export function createHomeLink(deps: HomeLinkDeps): HomeLink {
       link: { state: () => dialer.state(), onChange: (listener) => dialer.onChange(() => listener()) },
     },
     device: createDeviceAuthenticator({
-      store,
+      store: shareStore(store),
       clock,
       find: (id) => {
         const keys = home.keysOf(id);

@@ -5,7 +5,7 @@
 import { createNotifications, type Notifications, type NotificationsDeps } from '../cloud-api/notifications/index.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createEgress } from '../kit/egress/egress.ts';
-import { createLanes } from '../kit/lane/create-lanes.ts';
+import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import type { PushSettings } from './push-settings.ts';
 
@@ -35,7 +35,7 @@ export async function composeNotifications(options: ComposeOptions): Promise<Not
     vapidSubject: push.subject ?? (origin.startsWith('https://') ? origin : nobody),
     egress,
     openLanes: (worker) =>
-      createLanes({
+      createSharedLanes({
         store,
         clock,
         name: 'pushes',

@@ -24,6 +24,7 @@ import { createSealer } from '../kit/secrets/sealer.ts';
 import { newToken } from '../kit/secrets/token-file.ts';
 import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { openStore } from '../kit/store/open-store.ts';
+import { shareStore } from '../kit/store/share-store.ts';
 import { createHeldApprovals, holdMigrations } from '../runtime-server/approvals/index.ts';
 import { createOutbox } from '../runtime-server/events/outbox.ts';
 import { createHarnesses } from '../runtime-server/factory/harness/index.ts';
@@ -316,7 +317,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
         pairedAuthenticators: [homeLink.paired, homeLink.device],
         ids,
         log,
-        idempotency: createIdempotency(store, clock),
+        idempotency: createIdempotency(shareStore(store), clock),
         limits: options.limits,
         answers: options.answers,
       });

@@ -1,8 +1,5 @@
 /** The store of approvals: one suite for every database it runs on. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { approvalMigrations } from '../../src/cloud-api/approvals/index.ts';
 import {
   type ApprovalMove,
@@ -15,31 +12,9 @@ import {
 import { type ApprovalStore, createApprovalStore } from '../../src/cloud-api/approvals/store.ts';
 import type { ApprovalReport } from '../../src/contracts/approvals/approval.ts';
 import { iso } from '../../src/kit/clock/clock.ts';
-import { openStore } from '../../src/kit/store/open-store.ts';
-import type { Store } from '../../src/kit/store/store.ts';
-import { createTestClock } from '../support/test-clock.ts';
-
-interface Opened {
-  readonly store: Store;
-  readonly close: () => Promise<void>;
-}
-
-/** Another database joins by a line here. */
-const databases: readonly { readonly name: string; readonly open: () => Promise<Opened> }[] = [
-  {
-    name: 'SQLite',
-    async open() {
-      const folder = mkdtempSync(join(tmpdir(), 'gantry-approvals-'));
-      const file = join(folder, 'cloud.db');
-      const store = await openStore({ file, migrations: approvalMigrations, clock: createTestClock() });
-      const close = async () => {
-        await store.close();
-        rmSync(folder, { recursive: true });
-      };
-      return { store, close };
-    },
-  },
-];
+import { answered } from '../../src/kit/store/answered.ts';
+import type { SharedStore } from '../../src/kit/store/shared-store.ts';
+import { engines } from '../support/engines.ts';
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5);
 const owner = { userId: 'user_1', computerId: 'computer_1' };
@@ -59,21 +34,16 @@ const report = (change: Partial<ApprovalReport> = {}): ApprovalReport => ({
   ...change,
 });
 
-describe.each(databases)('approvals on $name', ({ open }) => {
-  const closers: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closers.splice(0)) await close();
-  });
-  async function approvals(): Promise<ApprovalStore & { readonly effects: string[]; readonly raw: Store }> {
-    const { store, close } = await open();
-    closers.push(close);
+describe.each(engines)('approvals on $name', ({ place }) => {
+  async function approvals(): Promise<ApprovalStore & { readonly effects: string[]; readonly raw: SharedStore }> {
+    const store = await (await place()).open(approvalMigrations);
     return { ...createApprovalStore(store), effects: [], raw: store };
   }
   const answer = (id: string, surface: string, more: object = {}) => ({
     ...{ id, userId: 'user_1', decision: 'approve' as const, note: 'fine', surface, now: now + 1 },
     ...more,
   });
-  const nothing = () => {};
+  const nothing = () => answered(undefined);
   const rowOf = (put: Awaited<ReturnType<ApprovalStore['put']>>): ApprovalRow => {
     if (put === 'foreign') throw new Error('It is another computer’s.');
     return put.row;
@@ -110,7 +80,12 @@ describe.each(databases)('approvals on $name', ({ open }) => {
     await store.put('apr_1', report(), owner);
     const surfaces = ['cli', 'browser', 'push', 'text', 'cli'];
     const outcomes = await Promise.all(
-      surfaces.map((surface) => store.resolve(answer('apr_1', surface), (_tx, row) => store.effects.push(row.id))),
+      surfaces.map((surface) =>
+        store.resolve(answer('apr_1', surface), (tx, row) => {
+          tx.afterCommit(() => store.effects.push(row.id));
+          return answered(undefined);
+        }),
+      ),
     );
     expect(outcomes.filter((outcome) => outcome?.won)).toHaveLength(1);
     expect(store.effects).toEqual(['apr_1']);

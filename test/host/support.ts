@@ -27,6 +27,7 @@ import { createDeviceAuthenticator, signingMigrations } from '../../src/kit/sign
 import { signingKey } from '../../src/kit/signing/signature.ts';
 import { createSignedCaller } from '../../src/kit/signing/signed-call.ts';
 import { openStore } from '../../src/kit/store/open-store.ts';
+import { shareStore } from '../../src/kit/store/share-store.ts';
 import { createHeldApprovals, holdMigrations } from '../../src/runtime-server/approvals/index.ts';
 import { caller, type LogLine, onEnd } from '../kit/http/support.ts';
 
@@ -130,7 +131,7 @@ export async function startPair({
       createOwnerAuthenticator(folder.ownerToken),
       bots.authenticator,
       createDeviceAuthenticator({
-        store,
+        store: shareStore(store),
         clock,
         find: (id) => (id === folder.computer.id ? { userId: localUserId, keys: [deviceKey] } : null),
       }),
@@ -138,7 +139,7 @@ export async function startPair({
     linkAuthenticator: createLinkAuthenticator(linkToken),
     ids,
     log,
-    idempotency: createIdempotency(store, clock),
+    idempotency: createIdempotency(shareStore(store), clock),
     answers: 'throw',
   });
   const door = await openPort(0, '--port');

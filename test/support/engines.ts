@@ -24,16 +24,16 @@ function closing(store: OpenedSharedStore): OpenedSharedStore {
   return store;
 }
 
-const sqlite: Engine = {
-  name: 'sqlite',
-  async place() {
-    const file = join(scratchFolder(), 'cloud.db');
-    return {
-      open: async (migrations, clock = systemClock) =>
-        closing(await openSharedStore({ databaseUrl: null, file, migrations, clock })),
-    };
-  },
-};
+/** `cloud.db` in this folder. */
+export function sqliteIn(folder: string): Place {
+  const file = join(folder, 'cloud.db');
+  return {
+    open: async (migrations, clock = systemClock) =>
+      closing(await openSharedStore({ databaseUrl: null, file, migrations, clock })),
+  };
+}
+
+const sqlite: Engine = { name: 'sqlite', place: async () => sqliteIn(scratchFolder()) };
 
 function onPostgres(server: NonNullable<typeof postgres>): Engine {
   return {

@@ -13,6 +13,7 @@ import { newToken } from '../../src/kit/secrets/token-file.ts';
 import { createDeviceAuthenticator, signingMigrations } from '../../src/kit/signing/authenticator.ts';
 import { signingKey } from '../../src/kit/signing/signature.ts';
 import { openStore } from '../../src/kit/store/open-store.ts';
+import { shareStore } from '../../src/kit/store/share-store.ts';
 import { createDialer, type DialerDeps } from '../../src/runtime-server/link/dialer.ts';
 import { type CutProxy, startCutProxy } from './cut-proxy.ts';
 
@@ -42,7 +43,7 @@ export async function startTestCloud({
   const folder = mkdtempSync(join(tmpdir(), 'gantry-link-'));
   const store = await openStore({ file: join(folder, 'cloud.db'), migrations: signingMigrations, clock });
   const device = createDeviceAuthenticator({
-    store,
+    store: shareStore(store),
     clock,
     find: (id) => {
       for (const told of lookUps.splice(0)) told();

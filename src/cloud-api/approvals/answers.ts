@@ -5,8 +5,8 @@
 import type { AnswerOutcome, ApprovalAnswerBody } from '../../contracts/approvals/approval.ts';
 import { answerApproval } from '../../contracts/approvals/routes.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
-import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
-import type { Tx } from '../../kit/store/store.ts';
+import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
+import type { Op, SharedTx } from '../../kit/store/shared-store.ts';
 import type { ApprovalRow } from './model.ts';
 import type { ApprovalStore } from './store.ts';
 
@@ -16,7 +16,9 @@ export type CallRuntime = (
   request: { readonly method: string; readonly path: string; readonly body: unknown; readonly signal: AbortSignal },
 ) => Promise<{ readonly status: number; readonly body: unknown }>;
 
-export type OpenAnswerLanes = (send: (item: LaneItem, signal: AbortSignal) => Promise<LaneOutcome>) => Lanes;
+export type OpenAnswerLanes = (
+  send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>,
+) => SharedLanes;
 
 export interface AnswersDeps {
   readonly openLanes: OpenAnswerLanes;
@@ -28,7 +30,7 @@ export interface AnswersDeps {
 
 export interface Answers {
   /** In the transaction that resolved the row. */
-  queue(tx: Tx, row: ApprovalRow): void;
+  queue(tx: SharedTx, row: ApprovalRow): Op<boolean>;
   /** The computer can be reached again. */
   wake(computerId: string): void;
   start(): Promise<void>;
@@ -44,7 +46,8 @@ export function createAnswers({ openLanes, call, store, clock, log }: AnswersDep
     const { status, body } = await call(item.lane, { method, path, body: item.body, signal });
     if (status === 200) {
       const applied = (body as AnswerOutcome).state === 'applied';
-      return { to: 'done', commit: (tx) => (applied ? store.applied(tx, item.id, clock.now()) : undefined) };
+      if (!applied) return { to: 'done' };
+      return { to: 'done', commit: (tx) => store.applied(tx, item.id, clock.now()) };
     }
     // 401: a clock that is off, or a signature that was taken: signed anew the next time.
     if (status === 401 || status === 408 || status === 429 || status >= 500) {
@@ -62,7 +65,7 @@ export function createAnswers({ openLanes, call, store, clock, log }: AnswersDep
         resolvedBy: { user: row.resolvedUser!, surface: row.resolvedSurface! },
         at: iso(row.resolvedAt!),
       };
-      lanes.append(tx, { lane: row.computerId, id: row.id, body, deadline: row.expiresAt + keptAfterExpiryMs });
+      return lanes.append(tx, { lane: row.computerId, id: row.id, body, deadline: row.expiresAt + keptAfterExpiryMs });
     },
     wake: (computerId) => lanes.wake(computerId),
     start: () => lanes.start(),

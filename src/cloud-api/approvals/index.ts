@@ -6,7 +6,7 @@ import { listApprovals, putApproval, resolveApproval } from '../../contracts/app
 import type { Clock } from '../../kit/clock/clock.ts';
 import { surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
-import type { Store } from '../../kit/store/store.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { type CallRuntime, createAnswers, type OpenAnswerLanes } from './answers.ts';
 import { type ApprovalService, createApprovalService, type EmitApprovalEvent } from './service.ts';
 import { createApprovalStore } from './store.ts';
@@ -16,7 +16,7 @@ export { approvalMigrations } from './migrations.ts';
 export type { ApprovalEvent, ApprovalService } from './service.ts';
 
 export interface ApprovalsDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly clock: Clock;
   readonly openLanes: OpenAnswerLanes;
   readonly call: CallRuntime;

@@ -7,7 +7,7 @@ import { approvalEventId, parseApprovalEventId } from '../../contracts/approvals
 import { AppError } from '../../contracts/common/errors.ts';
 import type { EventData } from '../../contracts/events/registry.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
-import type { Tx } from '../../kit/store/store.ts';
+import type { Asked, Op, SharedReader, SharedTx } from '../../kit/store/shared-store.ts';
 import type { Answers } from './answers.ts';
 import { type ApprovalRow, eventData, phaseOf, refusal, toApproval } from './model.ts';
 import type { ApprovalOwner, ApprovalStore } from './store.ts';
@@ -40,7 +40,7 @@ export interface ApprovalService {
   list(listing: { userId: string; state?: 'pending' | 'resolved'; limit?: number }): Promise<Approval[]>;
   owns(userId: string, id: string): Promise<boolean>;
   /** Until when this person can answer it (milliseconds since the epoch); `unknown` where there is none of theirs. */
-  open(tx: Pick<Tx, 'get'>, id: string, userId: string): number | 'closed' | 'unknown';
+  open(tx: SharedReader, id: string, userId: string): Op<number | 'closed' | 'unknown'>;
   /** Where the engine's ledger stood before the approval of this event id; null when it is not known to this user. */
   ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
   /** Returns the way to stop. */
@@ -50,7 +50,7 @@ export interface ApprovalService {
 /** The backbone: each change is told in its own transaction. */
 export interface EmitApprovalEvent {
   emit<T extends 'approval.requested' | 'approval.resolved'>(
-    tx: Tx,
+    tx: SharedTx,
     event: {
       readonly userId: string;
       readonly type: T;
@@ -59,7 +59,7 @@ export interface EmitApprovalEvent {
       readonly data: EventData<T>;
       readonly computerId: string;
     },
-  ): boolean;
+  ): Op<boolean>;
 }
 
 export interface ApprovalServiceDeps {
@@ -78,16 +78,16 @@ export function createApprovalService({ store, answers, events, clock }: Approva
     for (const listener of [...listeners]) listener(event);
   }
 
-  function emit(tx: Tx, row: ApprovalRow, change: 'requested' | 'resolved'): void {
+  function emit(tx: SharedTx, row: ApprovalRow, change: 'requested' | 'resolved'): Asked<unknown> {
     const { userId, id: sourceId, computerId } = row;
     if (change === 'requested') {
       const occurredAt = row.requestedAt;
-      events.emit(tx, { userId, type: 'approval.requested', sourceId, occurredAt, data: eventData(row), computerId });
-      return;
+      const about = { userId, sourceId, occurredAt, data: eventData(row), computerId };
+      return events.emit(tx, { ...about, type: 'approval.requested' });
     }
     const data = { ...eventData(row), decision: row.decision };
     const occurredAt = row.resolvedAt ?? clock.now();
-    events.emit(tx, { userId, type: 'approval.resolved', sourceId, occurredAt, data, computerId });
+    return events.emit(tx, { userId, type: 'approval.resolved', sourceId, occurredAt, data, computerId });
   }
 
   async function check(id: string, userId: string): Promise<Approval> {
@@ -110,9 +110,9 @@ export function createApprovalService({ store, answers, events, clock }: Approva
     },
     async resolve(id, { decision, note, userId, surface }) {
       const now = clock.now();
-      const outcome = await store.resolve({ id, userId, decision, note, surface, now }, (tx, row) => {
-        answers.queue(tx, row);
-        emit(tx, row, 'resolved');
+      const outcome = await store.resolve({ id, userId, decision, note, surface, now }, function* (tx, row) {
+        yield* answers.queue(tx, row);
+        yield* emit(tx, row, 'resolved');
       });
       if (outcome === null) throw unknown(id);
       if (!outcome.won) throw refusal(outcome.row, now) ?? new Error(`The approval ${id} was lost without a reason.`);
@@ -122,8 +122,8 @@ export function createApprovalService({ store, answers, events, clock }: Approva
     async list(listing) {
       return (await store.list({ ...listing, now: clock.now() })).map(toApproval);
     },
-    open(tx, id, userId) {
-      const row = store.find(tx, id);
+    *open(tx, id, userId) {
+      const row = yield* store.find(tx, id);
       if (row === null || row.userId !== userId) return 'unknown';
       return phaseOf(row, clock.now()) === 'pending' ? row.expiresAt : 'closed';
     },

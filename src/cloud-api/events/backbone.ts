@@ -1,12 +1,12 @@
 /**
  * The event backbone of the cloud: what happened to a user is a row, written in the transaction of its cause and kept once by
- * `(user, type, source id)` (store.md 7.3). Wakes readers of this process; whoever misses that finds it by polling.
+ * `(user, type, source id)` (store.md 7.3). Wakes readers in every process; whoever misses that finds it by looking.
  * Must not know who reads.
  */
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 
 export interface NewEvent<T extends NotifiableEvent = NotifiableEvent> {
   readonly userId: string;
@@ -22,48 +22,45 @@ export interface NewEvent<T extends NotifiableEvent = NotifiableEvent> {
 
 export interface EventBackbone {
   /** False: it was known. */
-  emit<T extends NotifiableEvent>(tx: Tx, event: NewEvent<T>): boolean;
+  emit<T extends NotifiableEvent>(tx: SharedTx, event: NewEvent<T>): Op<boolean>;
   /** Notes that this computer forwards events. */
-  forwarded(tx: Tx, computerId: string): void;
+  forwarded(tx: SharedTx, computerId: string): Op<void>;
   /** Whether this computer has ever forwarded an event. */
-  forwards(tx: Pick<Tx, 'get'>, computerId: string): boolean;
+  forwards(tx: SharedReader, computerId: string): Op<boolean>;
   /** Called once events are durable. Returns the way to stop. */
   onEmit(listener: () => void): () => void;
   /** Removes what was stored before. */
   forget(before: number): Promise<void>;
 }
 
-export function createEventBackbone(deps: { store: Store; clock: Clock; ids: Ids }): EventBackbone {
+const eventsTopic = 'events';
+
+export function createEventBackbone(deps: { store: SharedStore; clock: Clock; ids: Ids }): EventBackbone {
   const { store, clock, ids } = deps;
-  const listeners = new Set<() => void>();
   const insert = `INSERT INTO user_event (id, user_id, type, source_id, computer_id, occurred_at, stored_at, data)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, type, source_id) DO NOTHING`;
 
   return {
-    emit(tx, { userId, type, sourceId, occurredAt, data, computerId = null as string | null }) {
+    *emit(tx, { userId, type, sourceId, occurredAt, data, computerId = null as string | null }) {
       const now = clock.now();
       // A producer whose clock is ahead has nothing to tell us of the future.
       const times = [Math.min(occurredAt, now), now];
       const values = [ids.next('event'), userId, type, sourceId, computerId, ...times, JSON.stringify(data)];
-      if (tx.run(insert, ...values).changes === 0) return false;
-      tx.afterCommit(() => {
-        for (const listener of [...listeners]) listener();
-      });
+      if ((yield* tx.run(insert, ...values)).changes === 0) return false;
+      tx.afterCommit(() => store.wake.signal(eventsTopic));
       return true;
     },
-    forwarded(tx, computerId) {
+    *forwarded(tx, computerId) {
       const sql = 'INSERT INTO event_source (computer_id, first_at) VALUES (?, ?) ON CONFLICT (computer_id) DO NOTHING';
-      tx.run(sql, computerId, clock.now());
+      yield* tx.run(sql, computerId, clock.now());
     },
-    forwards: (tx, computerId) => tx.get('SELECT 1 FROM event_source WHERE computer_id = ?', computerId) !== undefined,
-    onEmit(listener) {
-      const entry = () => listener();
-      listeners.add(entry);
-      return () => listeners.delete(entry);
+    *forwards(tx, computerId) {
+      const sql = 'SELECT 1 AS found FROM event_source WHERE computer_id = ?';
+      return (yield* tx.get(sql, computerId)) !== undefined;
     },
-    forget: (before) =>
-      store.write((tx) => {
-        tx.run('DELETE FROM user_event WHERE stored_at < ?', before);
-      }),
+    onEmit: (listener) => store.wake.on(eventsTopic, listener),
+    async forget(before) {
+      await store.write((tx) => tx.run('DELETE FROM user_event WHERE stored_at < ?', before), { isolation: 'rows' });
+    },
   };
 }

@@ -10,7 +10,7 @@ import { ForwardedEvent, forwardEvents } from '../../contracts/events/routes.ts'
 import type { Clock } from '../../kit/clock/clock.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
-import type { Store } from '../../kit/store/store.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { createEventBackbone, type EventBackbone, type NewEvent } from './backbone.ts';
 
 export type { EventBackbone, NewEvent } from './backbone.ts';
@@ -30,7 +30,7 @@ export interface Events {
 /** As long as approvals, which events speak of. */
 const keptMs = 90 * 24 * 60 * 60_000;
 
-export function createEvents(deps: { store: Store; clock: Clock; ids: Ids }): Events {
+export function createEvents(deps: { store: SharedStore; clock: Clock; ids: Ids }): Events {
   const backbone = createEventBackbone(deps);
   return {
     backbone,
@@ -39,10 +39,12 @@ export function createEvents(deps: { store: Store; clock: Clock; ids: Ids }): Ev
         // The authenticator of devices always names the computer that signed.
         const from = { userId: principal.userId, computerId: principal.computerId ?? '' };
         const checked = body.events.map(check);
-        const accepted = await deps.store.write((tx) => {
+        const accepted = await deps.store.write(function* (tx) {
           const events = checked.flatMap((one) => ('event' in one ? [one.event] : []));
-          if (events.length > 0) backbone.forwarded(tx, from.computerId);
-          return events.filter((event) => backbone.emit(tx, { ...from, ...event })).length;
+          if (events.length > 0) yield* backbone.forwarded(tx, from.computerId);
+          let fresh = 0;
+          for (const event of events) if (yield* backbone.emit(tx, { ...from, ...event })) fresh += 1;
+          return fresh;
         });
         return { body: { accepted, refused: checked.flatMap((one) => ('refused' in one ? [one.refused] : [])) } };
       }),

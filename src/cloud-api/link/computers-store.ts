@@ -1,5 +1,5 @@
 /** Rows of computers as whole operations. A revoked one keeps its row, so that its id stays known, and no key. */
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Asked, Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 
 /** Times in milliseconds since the epoch. */
 export interface ComputerRow {
@@ -27,18 +27,17 @@ export interface NewComputer {
   readonly sealedToken: string;
 }
 
-type Reader = Pick<Tx, 'get' | 'all'>;
-const columns = `id, cloud_id AS cloudId, user_id AS userId, name, version, embedded, is_default AS isDefault,
-  paired_at AS pairedAt, seen_at AS seenAt, revoked_at AS revokedAt`;
+const columns = `id, cloud_id AS "cloudId", user_id AS "userId", name, version, embedded, is_default AS "isDefault",
+  paired_at AS "pairedAt", seen_at AS "seenAt", revoked_at AS "revokedAt"`;
 /** The default comes first; until a person chooses one it is the first that was paired. */
 const ordered = 'ORDER BY is_default DESC, paired_at, id';
 
-export function readComputer(tx: Reader, id: string): ComputerRow | null {
-  return tx.get<ComputerRow>(`SELECT ${columns} FROM computer WHERE id = ?`, id) ?? null;
+export function* readComputer(tx: SharedReader, id: string): Op<ComputerRow | null> {
+  return (yield* tx.get<ComputerRow>(`SELECT ${columns} FROM computer WHERE id = ?`, id)) ?? null;
 }
 
 /** What that person has, the default first. */
-export function computersOf(tx: Reader, userId: string): ComputerRow[] {
+export function computersOf(tx: SharedReader, userId: string): Asked<ComputerRow[]> {
   return tx.all<ComputerRow>(
     `SELECT ${columns} FROM computer WHERE user_id = ? AND revoked_at IS NULL ${ordered}`,
     userId,
@@ -46,13 +45,13 @@ export function computersOf(tx: Reader, userId: string): ComputerRow[] {
 }
 
 /** By its own id or the cloud's. */
-export function findComputer(tx: Reader, userId: string, id: string): ComputerRow | null {
+export function* findComputer(tx: SharedReader, userId: string, id: string): Op<ComputerRow | null> {
   const sql = `SELECT ${columns} FROM computer WHERE (id = ? OR cloud_id = ?) AND user_id = ? AND revoked_at IS NULL`;
-  return tx.get<ComputerRow>(sql, id, id, userId) ?? null;
+  return (yield* tx.get<ComputerRow>(sql, id, id, userId)) ?? null;
 }
 
 /** Paired anew it keeps the cloud's id for as long as it stays with the same person; keys of before are gone. */
-export function putComputer(tx: Tx, computer: NewComputer): void {
+export function putComputer(tx: SharedTx, computer: NewComputer): Asked<unknown> {
   const { id, cloudId, userId, name, version, embedded, at, sealedToken } = computer;
   const sql = `INSERT INTO computer (id, cloud_id, user_id, name, version, embedded, is_default, paired_at, token)
     VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?)
@@ -63,29 +62,34 @@ export function putComputer(tx: Tx, computer: NewComputer): void {
       user_id = excluded.user_id, name = excluded.name, version = excluded.version, embedded = excluded.embedded,
       paired_at = excluded.paired_at, seen_at = NULL, revoked_at = NULL, token = excluded.token, next_token = NULL,
       previous_token = NULL, previous_until = NULL`;
-  tx.run(sql, id, cloudId, userId, name, version, embedded ? 1 : 0, at, sealedToken);
+  return tx.run(sql, id, cloudId, userId, name, version, embedded ? 1 : 0, at, sealedToken);
 }
 
-export function describeComputer(tx: Tx, id: string, { name, version }: { name: string; version: string }): void {
-  tx.run('UPDATE computer SET name = ?, version = ? WHERE id = ?', name, version, id);
+export function describeComputer(
+  tx: SharedTx,
+  id: string,
+  { name, version }: { name: string; version: string },
+): Asked<unknown> {
+  return tx.run('UPDATE computer SET name = ?, version = ? WHERE id = ?', name, version, id);
 }
 
-export function renameComputer(tx: Tx, id: string, name: string): void {
-  tx.run('UPDATE computer SET name = ? WHERE id = ?', name, id);
+export function renameComputer(tx: SharedTx, id: string, name: string): Asked<unknown> {
+  return tx.run('UPDATE computer SET name = ? WHERE id = ?', name, id);
 }
 
-export function makeDefault(tx: Tx, userId: string, id: string): void {
-  tx.run('UPDATE computer SET is_default = CASE WHEN id = ? THEN 1 ELSE 0 END WHERE user_id = ?', id, userId);
+export function makeDefault(tx: SharedTx, userId: string, id: string): Asked<unknown> {
+  return tx.run('UPDATE computer SET is_default = CASE WHEN id = ? THEN 1 ELSE 0 END WHERE user_id = ?', id, userId);
 }
 
 /** False: it was revoked before. */
-export function revokeComputerRow(tx: Tx, id: string, at: number): boolean {
+export function* revokeComputerRow(tx: SharedTx, id: string, at: number): Op<boolean> {
   const sql = `UPDATE computer SET revoked_at = ?, is_default = 0, token = NULL, next_token = NULL, previous_token = NULL,
     previous_until = NULL WHERE id = ? AND revoked_at IS NULL`;
-  return tx.run(sql, at, id).changes === 1;
+  return (yield* tx.run(sql, at, id)).changes === 1;
 }
 
 /** The link came or went. */
-export function noteSeen(store: Store, id: string, at: number): Promise<unknown> {
-  return store.write((tx) => tx.run('UPDATE computer SET seen_at = ? WHERE id = ?', at, id));
+export function noteSeen(store: SharedStore, id: string, at: number): Promise<unknown> {
+  const sql = 'UPDATE computer SET seen_at = ? WHERE id = ?';
+  return store.write((tx) => tx.run(sql, at, id), { isolation: 'rows' });
 }

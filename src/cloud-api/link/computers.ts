@@ -9,7 +9,7 @@ import * as contract from '../../contracts/link/computers.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
 import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
-import type { Store } from '../../kit/store/store.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
 import {
   type ComputerRow,
   computersOf,
@@ -39,7 +39,7 @@ export interface HomeCredentials {
 }
 
 export interface ComputersDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly devices: Devices;
   readonly link: Pick<Link, 'state' | 'onChange'>;
   /** Cuts the link of a computer, if it has one. */
@@ -123,9 +123,18 @@ export function createComputers(deps: ComputersDeps): Computers {
   async function put(computer: Admitted, embedded: boolean): Promise<string> {
     const { id, userId, name, version, token } = computer;
     const sealedToken = devices.seal(id, token);
-    return store.write((tx) => {
-      putComputer(tx, { id, userId, name, version, embedded, cloudId: ids.next('cc'), at: clock.now(), sealedToken });
-      return readComputer(tx, id)!.cloudId;
+    return store.write(function* (tx) {
+      yield* putComputer(tx, {
+        id,
+        userId,
+        name,
+        version,
+        embedded,
+        cloudId: ids.next('cc'),
+        at: clock.now(),
+        sealedToken,
+      });
+      return (yield* readComputer(tx, id))!.cloudId;
     });
   }
 
@@ -162,9 +171,9 @@ export function createComputers(deps: ComputersDeps): Computers {
       }
       // The name is the person's once it is here; the token may be another one since the last start.
       const { name = '' } = row;
-      await store.write((tx) => {
-        describeComputer(tx, row.id, { name: name === '' ? computer.name : name, version: computer.version });
-        devices.replace(tx, row.id, computer.token);
+      await store.write(function* (tx) {
+        yield* describeComputer(tx, row.id, { name: name === '' ? computer.name : name, version: computer.version });
+        yield* devices.replace(tx, row.id, computer.token);
       });
     },
     async describe(id, version) {
@@ -179,10 +188,10 @@ export function createComputers(deps: ComputersDeps): Computers {
       bind(contract.listComputers, async ({ principal }) => ({ body: { computers: await list(principal.userId) } })),
       bind(contract.updateComputer, async ({ principal: { userId }, params, body }) => {
         const { id } = await mine(userId, params.id);
-        const rows = await store.write((tx) => {
-          if (body.name !== undefined) renameComputer(tx, id, body.name);
-          if (body.default === true) makeDefault(tx, userId, id);
-          return computersOf(tx, userId);
+        const rows = await store.write(function* (tx) {
+          if (body.name !== undefined) yield* renameComputer(tx, id, body.name);
+          if (body.default === true) yield* makeDefault(tx, userId, id);
+          return yield* computersOf(tx, userId);
         });
         const row = rows.find((each) => each.id === id);
         if (row === undefined) throw unknown(params.id);

@@ -8,10 +8,10 @@ import type { Sealer } from '../../kit/secrets/sealer.ts';
 import { newToken } from '../../kit/secrets/token-file.ts';
 import type { KnownDevice } from '../../kit/signing/authenticator.ts';
 import { signingKey } from '../../kit/signing/signature.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 
 export interface DevicesDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly sealer: Sealer;
   readonly clock: Clock;
 }
@@ -26,7 +26,7 @@ export interface Devices {
   /** A token as it stands in a row of `computer`. */
   seal(computerId: string, token: string): string;
   /** In a row that is there: `token` is the only one, or one of old is kept for an hour. */
-  replace(tx: Tx, computerId: string, token: string): void;
+  replace(tx: SharedTx, computerId: string, token: string): Op<void>;
 }
 
 /** Opened keys in memory. */
@@ -77,31 +77,31 @@ export function createDevices({ store, sealer, clock }: DevicesDeps): Devices {
   return {
     seal,
     async find(computerId) {
-      const row = await store.read((tx) => tx.get<KeyRow>(select, computerId));
+      const row = await store.get<KeyRow>(select, computerId);
       if (row === undefined) return null;
       const recent = (row.previous_until ?? 0) > clock.now() ? row.previous_token : null;
       const keys = [row.token, row.next_token, recent].flatMap((sealed) => keyOf(computerId, sealed));
       return keys.length === 0 ? null : { userId: row.user_id, keys };
     },
     async used(computerId, key) {
-      const row = await store.read((tx) => tx.get<KeyRow>(select, computerId));
+      const row = await store.get<KeyRow>(select, computerId);
       if (row === undefined || row.next_token === null || keyOf(computerId, row.next_token)[0] !== key) return;
       const sql = `UPDATE computer SET previous_token = token, previous_until = ?, token = next_token, next_token = NULL
         WHERE id = ? AND next_token = ?`;
       const { next_token: next } = row;
-      await store.write((tx) => tx.run(sql, clock.now() + previousKeptMs, computerId, next));
+      await store.write((tx) => tx.run(sql, clock.now() + previousKeptMs, computerId, next), { isolation: 'rows' });
     },
     rotate: (computerId) =>
-      store.write((tx) => {
+      store.write(function* (tx) {
         const token = newToken();
         const sql = 'UPDATE computer SET next_token = ? WHERE id = ? AND revoked_at IS NULL';
-        return tx.run(sql, seal(computerId, token), computerId).changes === 1 ? token : null;
+        return (yield* tx.run(sql, seal(computerId, token), computerId)).changes === 1 ? token : null;
       }),
-    replace(tx, computerId, token) {
-      const row = tx.get<KeyRow>(select, computerId);
+    *replace(tx, computerId, token) {
+      const row = yield* tx.get<KeyRow>(select, computerId);
       if (row === undefined || open(row.token, computerId) === token) return;
       const sql = `UPDATE computer SET previous_token = token, previous_until = ?, token = ?, next_token = NULL WHERE id = ?`;
-      tx.run(sql, clock.now() + previousKeptMs, seal(computerId, token), computerId);
+      yield* tx.run(sql, clock.now() + previousKeptMs, seal(computerId, token), computerId);
     },
   };
 }

@@ -9,7 +9,7 @@ import * as contract from '../../contracts/link/pairings.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
 import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
 import { newToken } from '../../kit/secrets/token-file.ts';
-import type { Store } from '../../kit/store/store.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { Computers, HomeCredentials } from './computers.ts';
 import {
   addPairing,
@@ -26,7 +26,7 @@ import {
 import type { Tickets } from './tickets.ts';
 
 export interface PairingsDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly clock: Clock;
   readonly computers: Pick<Computers, 'admit' | 'ownerOf'>;
   readonly home: Pick<HomeCredentials, 'begin'>;
@@ -66,12 +66,12 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
     const now = clock.now();
     const deviceCode = newToken();
     const about = { ...asked, deviceHash: digest(deviceCode), address: deps.addressOf(request), requestedAt: now };
-    const code = await store.write((tx) => {
-      forgetPairings(tx, now);
-      if (openPairings(tx, now) >= mostOpen) return null;
+    const code = await store.write(function* (tx) {
+      yield* forgetPairings(tx, now);
+      if ((yield* openPairings(tx, now)) >= mostOpen) return null;
       for (let left = 5; left > 0; left -= 1) {
         const userCode = newCode();
-        if (addPairing(tx, { ...about, userCode, expiresAt: now + lifeMs })) return userCode;
+        if (yield* addPairing(tx, { ...about, userCode, expiresAt: now + lifeMs })) return userCode;
       }
       return null;
     });
@@ -120,11 +120,11 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
   async function find(principal: Principal, code: string): Promise<PairingRow> {
     refuseUnlessHere(principal);
     const now = clock.now();
-    const found = await store.write((tx) => {
-      const before = triesSince(tx, principal.userId, now - lifeMs);
+    const found = await store.write(function* (tx) {
+      const before = yield* triesSince(tx, principal.userId, now - lifeMs);
       if (before.length >= tries) return { until: (before[0] ?? now) + lifeMs };
-      const row = pairingOfCode(tx, code, now);
-      if (row === null) noteTry(tx, principal.userId, now);
+      const row = yield* pairingOfCode(tx, code, now);
+      if (row === null) yield* noteTry(tx, principal.userId, now);
       return { row };
     });
     if (found.until !== undefined) {

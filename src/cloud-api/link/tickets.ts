@@ -20,10 +20,10 @@ import {
   ticketLifeS,
   ticketToleranceS,
 } from '../../kit/signing/peer-ticket.ts';
-import type { Store } from '../../kit/store/store.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
 
 export interface TicketsDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -127,7 +127,7 @@ interface KeyPair {
 async function ensureKey({ store, sealer, clock, ids }: TicketsDeps): Promise<KeyPair> {
   const place = (kid: string) => `ticket_key|private|${kid}`;
   const sql = 'SELECT kid, public, private FROM ticket_key ORDER BY made_at DESC';
-  const rows = await store.read((tx) => tx.all<{ kid: string; public: string; private: string }>(sql));
+  const rows = await store.all<{ kid: string; public: string; private: string }>(sql);
   for (const row of rows) {
     try {
       const privateJwk = JSON.parse(sealer.open(place(row.kid), row.private)) as JWK;

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import { newToken } from '../../kit/secrets/token-file.ts';
-import type { Store } from '../../kit/store/store.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
 
 export interface PushAction {
   readonly userId: string;
@@ -24,23 +24,23 @@ export interface PushActions {
 /** An approval that has expired still tells so for a while. */
 const keptAfterExpiryMs = 24 * 60 * 60_000;
 
-export function createPushActions({ store, clock }: { store: Store; clock: Clock }): PushActions {
+export function createPushActions({ store, clock }: { store: SharedStore; clock: Clock }): PushActions {
   const hashOf = (token: string) => hash('sha256', token, 'base64url');
   return {
     mint: ({ userId, approvalId, deviceId, expiresAt }) => {
       const token = newToken();
-      return store.write((tx) => {
-        tx.run('DELETE FROM push_action WHERE expires_at < ?', clock.now() - keptAfterExpiryMs);
+      return store.write(function* (tx) {
+        yield* tx.run('DELETE FROM push_action WHERE expires_at < ?', clock.now() - keptAfterExpiryMs);
         const sql = `INSERT INTO push_action (token_hash, user_id, approval_id, device_id, expires_at)
           VALUES (?, ?, ?, ?, ?)`;
-        tx.run(sql, hashOf(token), userId, approvalId, deviceId, expiresAt);
+        yield* tx.run(sql, hashOf(token), userId, approvalId, deviceId, expiresAt);
         return token;
       });
     },
     async find(token) {
-      const sql = `SELECT user_id AS userId, approval_id AS approvalId, device_id AS deviceId FROM push_action
+      const sql = `SELECT user_id AS "userId", approval_id AS "approvalId", device_id AS "deviceId" FROM push_action
         WHERE token_hash = ?`;
-      const found = await store.read((tx) => tx.get<PushAction>(sql, hashOf(token)));
+      const found = await store.get<PushAction>(sql, hashOf(token));
       if (found !== undefined) return found;
       throw new AppError('not_found', 'This button is not known here.', 'Open Gantry and answer there.', {
         wireCode: 'action_not_found',

@@ -11,14 +11,14 @@ import {
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Egress } from '../../kit/egress/egress.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
-import type { Store } from '../../kit/store/store.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { Device, DeviceStore } from './devices.ts';
 import type { PushKeys } from './push-keys.ts';
 import type { Pusher, PushResult } from './pusher.ts';
 
 export interface DeviceRoutesDeps {
   readonly devices: DeviceStore;
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly clock: Clock;
   readonly keys: PushKeys | null;
   readonly pusher: Pusher | null;
@@ -47,10 +47,9 @@ export function deviceRoutes(deps: DeviceRoutesDeps): BoundRoute[] {
   ): Promise<{ outcome: 'sent' | 'gone' | 'refused' | 'too_large' | 'unreachable'; detail: string | null }> {
     const result: PushResult = await push.push(device, testPayload, { until: clock.now() + testKeptMs, urgent: true });
     const outcome = result.outcome === 'retry' ? 'unreachable' : result.outcome;
-    await store.write((tx) => {
-      if (outcome === 'gone') devices.remove(tx, device.id);
-      else devices.note(tx, device.id, outcome);
-    });
+    await store.write((tx) =>
+      outcome === 'gone' ? devices.remove(tx, device.id) : devices.note(tx, device.id, outcome),
+    );
     return { outcome, detail: 'detail' in result ? result.detail : null };
   }
 

@@ -3,7 +3,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { DeviceOutcome, PushDevice } from '../../contracts/notifications/push.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Asked, Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 
 export interface Subscription {
   readonly endpoint: string;
@@ -21,10 +21,10 @@ export interface DeviceStore {
   list(userId: string): Promise<PushDevice[]>;
   get(id: string): Promise<Device | null>;
   /** Ids of the person's devices. */
-  idsOf(tx: Pick<Tx, 'all'>, userId: string): string[];
-  remove(tx: Tx, id: string): void;
+  idsOf(tx: SharedReader, userId: string): Op<string[]>;
+  remove(tx: SharedTx, id: string): Asked<unknown>;
   /** How a push to it ended. */
-  note(tx: Tx, id: string, outcome: DeviceOutcome): void;
+  note(tx: SharedTx, id: string, outcome: DeviceOutcome): Asked<unknown>;
 }
 
 /** More browsers nobody has; each push goes to all of them. */
@@ -42,17 +42,19 @@ interface Row {
   readonly last_outcome: DeviceOutcome | null;
 }
 
-export function createDeviceStore(deps: { store: Store; clock: Clock; ids: Ids }): DeviceStore {
+export function createDeviceStore(deps: { store: SharedStore; clock: Clock; ids: Ids }): DeviceStore {
   const { store, clock, ids } = deps;
-  const idsOf = (tx: Pick<Tx, 'all'>, userId: string) =>
-    tx.all<{ id: string }>('SELECT id FROM push_device WHERE user_id = ? ORDER BY id', userId).map(({ id }) => id);
+  function* idsOf(tx: SharedReader, userId: string): Op<string[]> {
+    const rows = yield* tx.all<{ id: string }>('SELECT id FROM push_device WHERE user_id = ? ORDER BY id', userId);
+    return rows.map(({ id }) => id);
+  }
 
   return {
     idsOf,
     add: (userId, { endpoint, keys, name }) =>
-      store.write((tx) => {
-        const known = tx.get<Row>('SELECT * FROM push_device WHERE endpoint = ?', endpoint);
-        const others = idsOf(tx, userId).filter((id) => id !== known?.id);
+      store.write(function* (tx) {
+        const known = yield* tx.get<Row>('SELECT * FROM push_device WHERE endpoint = ?', endpoint);
+        const others = (yield* idsOf(tx, userId)).filter((id) => id !== known?.id);
         if (others.length >= mostDevices) {
           const fact = `${mostDevices} devices take your pushes already.`;
           throw new AppError('refused', fact, 'Remove one first.', { status: 409, wireCode: 'too_many_devices' });
@@ -61,26 +63,24 @@ export function createDeviceStore(deps: { store: Store; clock: Clock; ids: Ids }
         const sql = `INSERT INTO push_device (id, user_id, endpoint, p256dh, auth, name, created_at)
           VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (endpoint) DO UPDATE SET id = excluded.id, user_id = excluded.user_id,
           p256dh = excluded.p256dh, auth = excluded.auth, name = excluded.name, last_outcome = NULL`;
-        tx.run(sql, id, userId, endpoint, keys.p256dh, keys.auth, name, clock.now());
-        return wire(tx.get<Row>('SELECT * FROM push_device WHERE id = ?', id)!);
+        yield* tx.run(sql, id, userId, endpoint, keys.p256dh, keys.auth, name, clock.now());
+        return wire((yield* tx.get<Row>('SELECT * FROM push_device WHERE id = ?', id))!);
       }),
-    list: (userId) =>
-      store.read((tx) =>
-        tx.all<Row>('SELECT * FROM push_device WHERE user_id = ? ORDER BY created_at DESC, id DESC', userId).map(wire),
-      ),
+    async list(userId) {
+      const sql = 'SELECT * FROM push_device WHERE user_id = ? ORDER BY created_at DESC, id DESC';
+      return (await store.all<Row>(sql, userId)).map(wire);
+    },
     async get(id) {
-      const row = await store.read((tx) => tx.get<Row>('SELECT * FROM push_device WHERE id = ?', id));
+      const row = await store.get<Row>('SELECT * FROM push_device WHERE id = ?', id);
       if (row === undefined) return null;
       const keys = { p256dh: row.p256dh, auth: row.auth };
       return { id: row.id, userId: row.user_id, endpoint: row.endpoint, keys };
     },
-    remove(tx, id) {
-      tx.run('DELETE FROM push_device WHERE id = ?', id);
-    },
+    remove: (tx, id) => tx.run('DELETE FROM push_device WHERE id = ?', id),
     note(tx, id, outcome) {
       const sql = `UPDATE push_device SET last_outcome = ?, last_sent_at = CASE WHEN ? = 'sent' THEN ? ELSE last_sent_at END
         WHERE id = ?`;
-      tx.run(sql, outcome, outcome, clock.now(), id);
+      return tx.run(sql, outcome, outcome, clock.now(), id);
     },
   };
 }

@@ -6,7 +6,7 @@
 import type { EventData } from '../../contracts/events/registry.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 import { buildNotification, messageTag } from './build.ts';
 import type { Letters } from './letters.ts';
 import type { Pace } from './pace.ts';
@@ -25,10 +25,10 @@ export type DirectOutcome = 'pushed' | 'left' | 'off' | 'limited' | 'unreachable
 export type PushDirect = (message: DirectMessage) => Promise<DirectOutcome>;
 
 export interface DirectDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly forwards: (tx: Pick<Tx, 'get'>, computerId: string) => boolean;
+  readonly forwards: (tx: SharedReader, computerId: string) => Op<boolean>;
   readonly sinkWorks: () => boolean;
   readonly preferences: Pick<PreferenceStore, 'enabled'>;
   readonly pace: Pace;
@@ -42,18 +42,19 @@ const triedMs = 12 * 60 * 60_000;
 export function createDirectPush(deps: DirectDeps): PushDirect {
   const { store, clock, pace } = deps;
   return ({ userId, computerId, message }) =>
-    store.write((tx): DirectOutcome => {
-      if (deps.sinkWorks() && deps.forwards(tx, computerId)) return 'left';
-      if (!deps.preferences.enabled(tx, userId, 'message.received')) return 'off';
+    store.write(function* (tx): Op<DirectOutcome> {
+      if (deps.sinkWorks() && (yield* deps.forwards(tx, computerId))) return 'left';
+      if (!(yield* deps.preferences.enabled(tx, userId, 'message.received'))) return 'off';
       const conversation = messageTag(message);
-      if (!pace.allows(tx, userId, conversation)) return 'limited';
+      if (!(yield* pace.allows(tx, userId, conversation))) return 'limited';
       if (!deps.pushConfigured) return 'unreachable';
       const payload = buildNotification({ type: 'message.received', data: message });
       const now = clock.now();
       const times = { until: now + keptForDeviceMs, deadline: now + triedMs };
       const id = deps.ids.next('direct');
-      if (deps.letters.queue(tx, { id, eventId: null, userId, payload, ...times }) === 0) return 'unreachable';
-      pace.told(tx, userId, conversation, true);
+      const letter = { id, eventId: null, userId, payload, ...times };
+      if ((yield* deps.letters.queue(tx, letter)) === 0) return 'unreachable';
+      yield* pace.told(tx, userId, conversation, true);
       return 'pushed';
     });
 }

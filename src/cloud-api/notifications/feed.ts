@@ -6,7 +6,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import type { Notification, NotificationOutcome } from '../../contracts/notifications/routes.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 import { buildNotification } from './build.ts';
 
 export interface Feed {
@@ -36,42 +36,41 @@ const longestBody = 500;
 const joined = `SELECT e.seq, e.id, e.type, e.occurred_at, e.data, n.outcome, n.read_at
   FROM user_event e JOIN notification n ON n.event_id = e.id WHERE e.user_id = ?`;
 
-export function createFeed({ store, clock }: { store: Store; clock: Clock }): Feed {
-  const unreadOf = (tx: Pick<Tx, 'get'>, userId: string) =>
-    tx.get<{ n: number }>('SELECT count(*) AS n FROM notification WHERE user_id = ? AND read_at IS NULL', userId)?.n ??
-    0;
+export function createFeed({ store, clock }: { store: SharedStore; clock: Clock }): Feed {
+  function* unreadOf(tx: SharedReader, userId: string): Op<number> {
+    const sql = 'SELECT count(*) AS n FROM notification WHERE user_id = ? AND read_at IS NULL';
+    return (yield* tx.get<{ n: number }>(sql, userId))?.n ?? 0;
+  }
 
   return {
     list({ userId, unread, limit, cursor }) {
       const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : placeOf(cursor);
-      return store.read((tx) => {
+      return store.read(function* (tx) {
         const only = unread ? 'AND n.read_at IS NULL' : '';
         const sql = `${joined} AND e.seq < ? ${only} ORDER BY e.seq DESC LIMIT ?`;
-        const rows = tx.all<Row>(sql, userId, before, limit + 1);
+        const rows = yield* tx.all<Row>(sql, userId, before, limit + 1);
         const shown = rows.slice(0, limit);
         const last = shown.at(-1);
         const nextCursor = rows.length > limit && last !== undefined ? cursorOf(last.seq) : null;
-        return { notifications: shown.map(wire), unread: unreadOf(tx, userId), nextCursor };
+        return { notifications: shown.map(wire), unread: yield* unreadOf(tx, userId), nextCursor };
       });
     },
     read: (userId, ids) =>
-      store.write((tx) => {
+      store.write(function* (tx) {
         const all = 'UPDATE notification SET read_at = ? WHERE user_id = ? AND read_at IS NULL';
         const now = clock.now();
-        const changes =
-          ids === null
-            ? tx.run(all, now, userId).changes
-            : ids.reduce((sum, id) => sum + tx.run(`${all} AND event_id = ?`, now, userId, id).changes, 0);
-        return { read: changes, unread: unreadOf(tx, userId) };
+        let read = 0;
+        if (ids === null) read = (yield* tx.run(all, now, userId)).changes;
+        else for (const id of ids) read += (yield* tx.run(`${all} AND event_id = ?`, now, userId, id)).changes;
+        return { read, unread: yield* unreadOf(tx, userId) };
       }),
     async latest(userId) {
-      const row = await store.read((tx) => tx.get<Row>(`${joined} ORDER BY e.seq DESC LIMIT 1`, userId));
+      const row = await store.get<Row>(`${joined} ORDER BY e.seq DESC LIMIT 1`, userId);
       return row === undefined ? null : { event: row.type, outcome: row.outcome, at: iso(row.occurred_at) };
     },
-    forget: (before) =>
-      store.write((tx) => {
-        tx.run('DELETE FROM notification WHERE claimed_at < ?', before);
-      }),
+    async forget(before) {
+      await store.write((tx) => tx.run('DELETE FROM notification WHERE claimed_at < ?', before), { isolation: 'rows' });
+    },
   };
 }
 

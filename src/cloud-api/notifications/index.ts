@@ -9,9 +9,9 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import type { Egress } from '../../kit/egress/egress.ts';
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
-import type { Lanes } from '../../kit/lane/lane.ts';
+import type { SharedLanes } from '../../kit/lane/lane.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 import { type ApprovalDoor, actionRoutes } from './action-routes.ts';
 import { createPushActions } from './actions.ts';
 import { createClaims } from './claims.ts';
@@ -36,7 +36,7 @@ export { notificationMigrations } from './migrations.ts';
 export type { VapidPair } from './push-keys.ts';
 
 export interface NotificationsDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly ids: Ids;
@@ -50,10 +50,10 @@ export interface NotificationsDeps {
   /** Whom a push service may write to: `mailto:…` or `https://…`. */
   readonly vapidSubject: string;
   readonly egress: Pick<Egress, 'request' | 'refusal'>;
-  readonly openLanes: (worker: LaneWorker) => Lanes;
+  readonly openLanes: (worker: LaneWorker) => SharedLanes;
   readonly events: {
     onEmit(listener: () => void): () => void;
-    forwards(tx: Pick<Tx, 'get'>, computerId: string): boolean;
+    forwards(tx: SharedReader, computerId: string): Op<boolean>;
   };
   readonly approvals: ApprovalDoor & { readonly open: OpenApproval };
   readonly computers: ComputerReach;

@@ -3,8 +3,9 @@
  * loses none and repeats none. What may have been sent when the program ended is not sent again. Must not know why one is sent.
  */
 import type { PushPayload } from '../../contracts/notifications/push.ts';
-import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
+import { answered } from '../../kit/store/answered.ts';
+import type { Asked, Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import type { PushActions } from './actions.ts';
 import { urgentEvents } from './build.ts';
 import type { Device, DeviceStore } from './devices.ts';
@@ -12,16 +13,17 @@ import type { Outcomes } from './outcomes.ts';
 import type { Pusher, PushResult } from './pusher.ts';
 
 /** Whether a person can still answer: until when (milliseconds since the epoch), `closed`, or `unknown` here. */
-export type OpenApproval = (tx: Pick<Tx, 'get'>, approvalId: string, userId: string) => number | 'closed' | 'unknown';
+export type Answerable = number | 'closed' | 'unknown';
+export type OpenApproval = (tx: SharedReader, approvalId: string, userId: string) => Asked<Answerable>;
 
 export interface LaneWorker {
-  send(item: LaneItem, signal: AbortSignal): Promise<LaneOutcome>;
-  onExpired(tx: Tx, item: LaneItem): void;
+  send(item: LaneItem, signal: AbortSignal): Promise<SharedLaneOutcome>;
+  onExpired(tx: SharedTx, item: LaneItem): Asked<unknown>;
 }
 
 export interface LettersDeps {
-  readonly store: Store;
-  readonly openLanes: (worker: LaneWorker) => Lanes;
+  readonly store: SharedStore;
+  readonly openLanes: (worker: LaneWorker) => SharedLanes;
   /** Null where there are no push keys. */
   readonly pusher: Pusher | null;
   readonly devices: DeviceStore;
@@ -48,7 +50,7 @@ export interface NewLetter {
 
 export interface Letters {
   /** To every device of the person; answers how many. */
-  queue(tx: Tx, letter: NewLetter): number;
+  queue(tx: SharedTx, letter: NewLetter): Op<number>;
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -64,22 +66,21 @@ interface Body {
 export function createLetters(deps: LettersDeps): Letters {
   const { store, devices, outcomes, actions } = deps;
 
-  const failed = (tx: Tx, { eventId }: Body) => {
-    if (eventId !== null) outcomes.failed(tx, eventId);
-  };
+  const failed = (tx: SharedTx, { eventId }: Body): Asked<unknown> =>
+    eventId === null ? answered(undefined) : outcomes.failed(tx, eventId);
 
-  async function send(item: LaneItem, signal: AbortSignal): Promise<LaneOutcome> {
+  async function send(item: LaneItem, signal: AbortSignal): Promise<SharedLaneOutcome> {
     const body = item.body as Body;
     if (item.interrupted) return { to: 'dead', reason: 'cut off while it was sent' };
     const device = await devices.get(body.deviceId);
-    const firstFailed = (tx: Tx) => (item.attempt === 1 ? failed(tx, body) : undefined);
+    const firstFailed = (tx: SharedTx) => (item.attempt === 1 ? failed(tx, body) : answered(undefined));
     if (deps.pusher === null || device === null || device.userId !== body.userId) {
       return { to: 'dead', reason: 'the device is gone', commit: firstFailed };
     }
-    const skipped = (reason: string): LaneOutcome => {
+    const skipped = (reason: string): SharedLaneOutcome => {
       const { eventId } = body;
-      const commit = (tx: Tx) => (eventId === null ? undefined : outcomes.settle(tx, eventId, 'skipped'));
-      return { to: 'dead', reason, ...(item.attempt === 1 ? { commit } : {}) };
+      if (eventId === null || item.attempt !== 1) return { to: 'dead', reason };
+      return { to: 'dead', reason, commit: (tx) => outcomes.settle(tx, eventId, 'skipped') };
     };
     if (!((await deps.admits?.(body.userId)) ?? true)) return skipped('its person is shut out');
     const payload = await withButtons(body, device);
@@ -87,9 +88,9 @@ export function createLetters(deps: LettersDeps): Letters {
     const urgent = urgentEvents.has(payload.data.event);
     const result = await deps.pusher.push(device, payload, { until: body.until, urgent, signal });
     if (result.outcome !== 'retry') return settled(result, body, firstFailed);
-    await store.write((tx) => {
-      devices.note(tx, device.id, 'unreachable');
-      firstFailed(tx);
+    await store.write(function* (tx) {
+      yield* devices.note(tx, device.id, 'unreachable');
+      yield* firstFailed(tx);
     });
     return { to: 'retry', reason: result.detail, ...(result.at === undefined ? {} : { at: result.at }) };
   }
@@ -97,14 +98,14 @@ export function createLetters(deps: LettersDeps): Letters {
   function settled(
     result: Exclude<PushResult, { outcome: 'retry' }>,
     { deviceId, eventId }: Body,
-    firstFailed: (tx: Tx) => void,
-  ): LaneOutcome {
+    firstFailed: (tx: SharedTx) => Asked<unknown>,
+  ): SharedLaneOutcome {
     if (result.outcome === 'sent') {
       return {
         to: 'done',
-        commit(tx) {
-          devices.note(tx, deviceId, 'sent');
-          if (eventId !== null) outcomes.took(tx, eventId);
+        *commit(tx) {
+          yield* devices.note(tx, deviceId, 'sent');
+          if (eventId !== null) yield* outcomes.took(tx, eventId);
         },
       };
     }
@@ -112,10 +113,10 @@ export function createLetters(deps: LettersDeps): Letters {
     return {
       to: 'dead',
       reason: detail,
-      commit(tx) {
-        if (outcome === 'gone') devices.remove(tx, deviceId);
-        else devices.note(tx, deviceId, outcome);
-        firstFailed(tx);
+      *commit(tx) {
+        if (outcome === 'gone') yield* devices.remove(tx, deviceId);
+        else yield* devices.note(tx, deviceId, outcome);
+        yield* firstFailed(tx);
       },
     };
   }
@@ -133,17 +134,15 @@ export function createLetters(deps: LettersDeps): Letters {
 
   const lanes = deps.openLanes({
     send,
-    onExpired: (tx, item) => {
-      if (item.attempt === 0) failed(tx, item.body as Body);
-    },
+    onExpired: (tx, item) => (item.attempt === 0 ? failed(tx, item.body as Body) : answered(undefined)),
   });
 
   return {
-    queue(tx, { id, deadline, ...letter }) {
-      const to = devices.idsOf(tx, letter.userId);
+    *queue(tx, { id, deadline, ...letter }) {
+      const to = yield* devices.idsOf(tx, letter.userId);
       for (const deviceId of to) {
         const body: Body = { ...letter, deviceId };
-        lanes.append(tx, { lane: `${deps.instance}/${deviceId}`, id: `${id}:${deviceId}`, body, deadline });
+        yield* lanes.append(tx, { lane: `${deps.instance}/${deviceId}`, id: `${id}:${deviceId}`, body, deadline });
       }
       return to.length;
     },

@@ -5,7 +5,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { findNotifiable, type NotifiableEvent, notifiableEvents } from '../../contracts/events/registry.ts';
 import type { Preferences } from '../../contracts/notifications/preferences.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 
 type Change = ReadonlyMap<NotifiableEvent, boolean | null>;
 
@@ -13,14 +13,14 @@ export interface PreferenceStore {
   list(userId: string): Promise<Preferences['preferences']>;
   /** All of the change or nothing. */
   change(userId: string, change: Change): Promise<void>;
-  enabled(tx: Pick<Tx, 'get'>, userId: string, type: NotifiableEvent): boolean;
+  enabled(tx: SharedReader, userId: string, type: NotifiableEvent): Op<boolean>;
 }
 
-export function createPreferences(store: Store): PreferenceStore {
+export function createPreferences(store: SharedStore): PreferenceStore {
   return {
     async list(userId) {
       const sql = 'SELECT event, enabled FROM notification_preference WHERE user_id = ?';
-      const rows = await store.read((tx) => tx.all<{ event: string; enabled: number }>(sql, userId));
+      const rows = await store.all<{ event: string; enabled: number }>(sql, userId);
       const said = new Map(rows.map((row) => [row.event, row.enabled === 1]));
       return notifiableEvents.map(({ type, title, description, default: usual }) => ({
         event: type,
@@ -31,20 +31,20 @@ export function createPreferences(store: Store): PreferenceStore {
       }));
     },
     change: (userId, change) =>
-      store.write((tx) => {
+      store.write(function* (tx) {
         for (const [event, enabled] of change) {
           if (enabled === null) {
-            tx.run('DELETE FROM notification_preference WHERE user_id = ? AND event = ?', userId, event);
+            yield* tx.run('DELETE FROM notification_preference WHERE user_id = ? AND event = ?', userId, event);
             continue;
           }
           const sql = `INSERT INTO notification_preference (user_id, event, enabled) VALUES (?, ?, ?)
             ON CONFLICT (user_id, event) DO UPDATE SET enabled = excluded.enabled`;
-          tx.run(sql, userId, event, enabled ? 1 : 0);
+          yield* tx.run(sql, userId, event, enabled ? 1 : 0);
         }
       }),
-    enabled(tx, userId, type) {
+    *enabled(tx, userId, type) {
       const sql = 'SELECT enabled FROM notification_preference WHERE user_id = ? AND event = ?';
-      const row = tx.get<{ enabled: number }>(sql, userId, type);
+      const row = yield* tx.get<{ enabled: number }>(sql, userId, type);
       return row === undefined ? findNotifiable(type)?.default === true : row.enabled === 1;
     },
   };

@@ -5,7 +5,7 @@
 import { createECDH } from 'node:crypto';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
-import type { Store } from '../../kit/store/store.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
 
 export interface VapidPair {
   readonly publicKey: string;
@@ -13,7 +13,7 @@ export interface VapidPair {
 }
 
 export interface PushKeysDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly sealer: Sealer;
   readonly clock: Clock;
   /** The operator's own pair; null: one is made and kept. */
@@ -70,11 +70,11 @@ export async function createPushKeys(deps: PushKeysDeps): Promise<PushKeys | nul
 
 async function keptPair({ store, sealer, clock }: PushKeysDeps): Promise<VapidPair> {
   const made = newPair();
-  const row = await store.write((tx) => {
+  const row = await store.write(function* (tx) {
     const sql = `INSERT INTO push_key (name, public_key, private_key, made_at) VALUES (?, ?, ?, ?)
       ON CONFLICT (name) DO NOTHING`;
-    tx.run(sql, name, made.publicKey, sealer.seal(place, made.privateKey), clock.now());
-    return tx.get<{ public_key: string; private_key: string }>('SELECT * FROM push_key WHERE name = ?', name)!;
+    yield* tx.run(sql, name, made.publicKey, sealer.seal(place, made.privateKey), clock.now());
+    return (yield* tx.get<{ public_key: string; private_key: string }>('SELECT * FROM push_key WHERE name = ?', name))!;
   });
   return { publicKey: row.public_key, privateKey: sealer.open(place, row.private_key) };
 }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
-import type { Store } from '../../kit/store/store.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { Claims } from './claims.ts';
 
 export interface Sink {
@@ -17,7 +17,7 @@ export interface Sink {
 }
 
 export interface SinkDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly claims: Claims;
   readonly clock: Clock;
   readonly timers: Timers;

@@ -11,16 +11,16 @@ import { type Clock, iso } from '../../kit/clock/clock.ts';
 import { readRaw } from '../../kit/http/body.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
-import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
-import type { Store } from '../../kit/store/store.ts';
+import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
 
 export interface TriggerDoorDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
   readonly knows: (computerId: string) => Promise<boolean>;
-  readonly openLanes: (send: (item: LaneItem, signal: AbortSignal) => Promise<LaneOutcome>) => Lanes;
+  readonly openLanes: (send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>) => SharedLanes;
   /** Calls a computer's engine as the cloud. Throws when it cannot be reached. */
   readonly call: (
     computerId: string,

@@ -7,17 +7,17 @@ import type { EventData } from '../../contracts/events/registry.ts';
 import { getBudget, getUsage, reportUsage, setBudget } from '../../contracts/usage/routes.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import { addLine, type NewLine, readBudget, spentCents, sumLines, writeBudget } from './store.ts';
 
 export { usageMigrations } from './migrations.ts';
 
 export interface UsageDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly clock: Clock;
   readonly events: {
     emit(
-      tx: Tx,
+      tx: SharedTx,
       event: {
         readonly userId: string;
         readonly type: 'usage.threshold';
@@ -25,14 +25,14 @@ export interface UsageDeps {
         readonly occurredAt: number;
         readonly data: EventData<'usage.threshold'>;
       },
-    ): boolean;
+    ): Op<boolean>;
   };
 }
 
 export interface Usage {
   readonly routes: readonly BoundRoute[];
   /** Lines of one person; answers how many were new. */
-  record(tx: Tx, userId: string, lines: readonly Omit<NewLine, 'userId' | 'month'>[]): number;
+  record(tx: SharedTx, userId: string, lines: readonly Omit<NewLine, 'userId' | 'month'>[]): Op<number>;
 }
 
 const whole = 100;
@@ -41,14 +41,14 @@ export function createUsage({ store, clock, events }: UsageDeps): Usage {
   const monthOf = (at: number) => iso(at).slice(0, 'yyyy-mm'.length);
 
   /** Every level that is reached now and was not told yet: the source id tells which were. */
-  function tellThresholds(tx: Tx, userId: string, month: string): void {
-    const { budgetCents, alertPercent } = readBudget(tx, userId);
+  function* tellThresholds(tx: SharedTx, userId: string, month: string): Op<void> {
+    const { budgetCents, alertPercent } = yield* readBudget(tx, userId);
     if (budgetCents === null) return;
-    const spent = spentCents(tx, userId, month);
+    const spent = yield* spentCents(tx, userId, month);
     const percent = Math.floor((spent * whole) / budgetCents);
     for (const level of new Set([alertPercent, whole])) {
       if (percent < level) continue;
-      events.emit(tx, {
+      yield* events.emit(tx, {
         userId,
         type: 'usage.threshold',
         sourceId: `${userId}:${month}:${level}:${budgetCents}`,
@@ -58,16 +58,16 @@ export function createUsage({ store, clock, events }: UsageDeps): Usage {
     }
   }
 
-  function record(tx: Tx, userId: string, lines: readonly Omit<NewLine, 'userId' | 'month'>[]): number {
+  function* record(tx: SharedTx, userId: string, lines: readonly Omit<NewLine, 'userId' | 'month'>[]): Op<number> {
     const months = new Set<string>();
     let added = 0;
     for (const line of lines) {
       const month = monthOf(line.at);
-      if (!addLine(tx, { ...line, userId, month })) continue;
+      if (!(yield* addLine(tx, { ...line, userId, month }))) continue;
       months.add(month);
       added += 1;
     }
-    for (const month of months) tellThresholds(tx, userId, month);
+    for (const month of months) yield* tellThresholds(tx, userId, month);
     return added;
   }
 
@@ -84,19 +84,21 @@ export function createUsage({ store, clock, events }: UsageDeps): Usage {
       bind(getUsage, async ({ principal: { userId }, query }) => {
         const month = query.month ?? monthOf(clock.now());
         return {
-          body: await store.read((tx) => ({
-            month,
-            spentCents: spentCents(tx, userId, month),
-            lines: sumLines(tx, userId, month),
-          })),
+          body: await store.read(function* (tx) {
+            return {
+              month,
+              spentCents: yield* spentCents(tx, userId, month),
+              lines: yield* sumLines(tx, userId, month),
+            };
+          }),
         };
       }),
       bind(getBudget, async ({ principal }) => ({ body: await store.read((tx) => readBudget(tx, principal.userId)) })),
       bind(setBudget, async ({ principal: { userId }, body }) => {
-        const budget = await store.write((tx) => {
-          const next = { ...readBudget(tx, userId), ...body };
-          writeBudget(tx, userId, next);
-          tellThresholds(tx, userId, monthOf(clock.now()));
+        const budget = await store.write(function* (tx) {
+          const next = { ...(yield* readBudget(tx, userId)), ...body };
+          yield* writeBudget(tx, userId, next);
+          yield* tellThresholds(tx, userId, monthOf(clock.now()));
           return next;
         });
         return { body: budget };

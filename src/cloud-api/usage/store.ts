@@ -1,6 +1,6 @@
 /** Usage in the database. Must not know budgets' events or HTTP. */
 import type { Budget, UsageLine } from '../../contracts/usage/routes.ts';
-import type { Tx } from '../../kit/store/store.ts';
+import type { Op, SharedReader, SharedTx } from '../../kit/store/shared-store.ts';
 
 export interface NewLine {
   readonly userId: string;
@@ -16,40 +16,40 @@ export interface NewLine {
   readonly microUsd: number;
 }
 
-type Reader = Pick<Tx, 'get' | 'all'>;
 export const usualBudget: Budget = { budgetCents: null, alertPercent: 80 };
 const microPerCent = 10_000;
 
 /** False: it was known. */
-export function addLine(tx: Tx, line: NewLine): boolean {
+export function* addLine(tx: SharedTx, line: NewLine): Op<boolean> {
   const sql = `INSERT INTO usage_line (user_id, id, kind, name, computer_id, bot_id, run_id, at, month, micro_usd)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, id) DO NOTHING`;
   const { userId, id, kind, name, computerId, botId, runId, at, month, microUsd } = line;
-  return tx.run(sql, userId, id, kind, name, computerId, botId, runId, at, month, microUsd).changes === 1;
+  const values = [userId, id, kind, name, computerId, botId, runId, at, month, microUsd];
+  return (yield* tx.run(sql, ...values)).changes === 1;
 }
 
-export function spentCents(tx: Pick<Tx, 'get'>, userId: string, month: string): number {
+export function* spentCents(tx: SharedReader, userId: string, month: string): Op<number> {
   const sql = 'SELECT COALESCE(SUM(micro_usd), 0) AS micro FROM usage_line WHERE user_id = ? AND month = ?';
-  return (tx.get<{ micro: number }>(sql, userId, month)?.micro ?? 0) / microPerCent;
+  return ((yield* tx.get<{ micro: number }>(sql, userId, month))?.micro ?? 0) / microPerCent;
 }
 
 /** Summed by what it was for, the dearest first. */
-export function sumLines(tx: Reader, userId: string, month: string): UsageLine[] {
-  const sql = `SELECT kind, name, bot_id AS botId, computer_id AS computerId, SUM(micro_usd) AS micro, COUNT(*) AS count
+export function* sumLines(tx: SharedReader, userId: string, month: string): Op<UsageLine[]> {
+  const sql = `SELECT kind, name, bot_id AS "botId", computer_id AS "computerId", SUM(micro_usd) AS micro, COUNT(*) AS count
     FROM usage_line WHERE user_id = ? AND month = ? GROUP BY kind, name, bot_id, computer_id
-    ORDER BY micro DESC, name, bot_id, computer_id`;
-  return tx
-    .all<Omit<UsageLine, 'cents'> & { micro: number }>(sql, userId, month)
-    .map(({ micro, ...line }) => ({ ...line, cents: micro / microPerCent }));
+    ORDER BY SUM(micro_usd) DESC, name, COALESCE(bot_id, ''), COALESCE(computer_id, '')`;
+  const rows = yield* tx.all<Omit<UsageLine, 'cents'> & { micro: number }>(sql, userId, month);
+  return rows.map(({ micro, ...line }) => ({ ...line, cents: micro / microPerCent }));
 }
 
-export function readBudget(tx: Pick<Tx, 'get'>, userId: string): Budget {
-  const sql = 'SELECT budget_cents AS budgetCents, alert_percent AS alertPercent FROM usage_budget WHERE user_id = ?';
-  return tx.get<Budget>(sql, userId) ?? usualBudget;
+export function* readBudget(tx: SharedReader, userId: string): Op<Budget> {
+  const sql =
+    'SELECT budget_cents AS "budgetCents", alert_percent AS "alertPercent" FROM usage_budget WHERE user_id = ?';
+  return (yield* tx.get<Budget>(sql, userId)) ?? usualBudget;
 }
 
-export function writeBudget(tx: Tx, userId: string, { budgetCents, alertPercent }: Budget): void {
+export function* writeBudget(tx: SharedTx, userId: string, { budgetCents, alertPercent }: Budget): Op<void> {
   const sql = `INSERT INTO usage_budget (user_id, budget_cents, alert_percent) VALUES (?, ?, ?)
     ON CONFLICT (user_id) DO UPDATE SET budget_cents = excluded.budget_cents, alert_percent = excluded.alert_percent`;
-  tx.run(sql, userId, budgetCents, alertPercent);
+  yield* tx.run(sql, userId, budgetCents, alertPercent);
 }

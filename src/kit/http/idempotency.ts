@@ -5,8 +5,10 @@
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
+import { systemTimers, type Timers } from '../clock/timers.ts';
 import { canonicalJson } from '../ledger/canonical.ts';
-import type { Migration, Store } from '../store/store.ts';
+import type { SharedStore } from '../store/shared-store.ts';
+import type { Migration } from '../store/store.ts';
 
 export const idempotencyMigrations: readonly Migration[] = [
   {
@@ -51,7 +53,15 @@ interface KeptRow {
   answer: string | null;
 }
 
-export function createIdempotency(store: Store, clock: { now(): number }): Idempotency {
+/** The first answer may still be on its way in another process. */
+const othersMs = 10_000;
+const lookMs = 200;
+
+export function createIdempotency(
+  store: SharedStore,
+  clock: { now(): number },
+  timers: Timers = systemTimers,
+): Idempotency {
   // Requests under way here. After a crash this is empty, and a row without an answer is one that was cut off.
   const running = new Map<string, { fingerprint: string; answer: Promise<KeptAnswer> }>();
 
@@ -59,48 +69,46 @@ export function createIdempotency(store: Store, clock: { now(): number }): Idemp
     { caller, op, key, fingerprint }: Parameters<Idempotency['once']>[0],
     work: () => Promise<KeptAnswer>,
   ): Promise<KeptAnswer> {
-    const now = clock.now();
-    const kept = await store.write((tx) => {
-      tx.run('DELETE FROM idempotency WHERE at < ?', now - keptMs);
-      const row = tx.get<KeptRow>(
-        'SELECT fingerprint, status, answer FROM idempotency WHERE caller = ? AND op = ? AND key = ?',
-        caller,
-        op,
-        key,
-      );
-      if (row === undefined) {
-        tx.run(
-          'INSERT INTO idempotency (caller, op, key, fingerprint, at) VALUES (?, ?, ?, ?, ?)',
-          caller,
-          op,
-          key,
-          fingerprint,
-          now,
-        );
-      }
-      return row;
-    });
-    if (kept !== undefined) {
-      if (kept.fingerprint !== fingerprint) throw otherBody(key);
-      if (kept.status === null) throw cutOff(key);
-      return { status: kept.status, text: kept.answer ?? '' };
-    }
     const where = [caller, op, key] as const;
+    const find = 'SELECT fingerprint, status, answer FROM idempotency WHERE caller = ? AND op = ? AND key = ?';
+    const now = clock.now();
+    const kept = await store.write(
+      function* (tx) {
+        yield* tx.run('DELETE FROM idempotency WHERE at < ?', now - keptMs);
+        const insert = `INSERT INTO idempotency (caller, op, key, fingerprint, at) VALUES (?, ?, ?, ?, ?)
+          ON CONFLICT (caller, op, key) DO NOTHING`;
+        const { changes } = yield* tx.run(insert, ...where, fingerprint, now);
+        return changes === 1 ? null : yield* tx.get<KeptRow>(find, ...where);
+      },
+      { isolation: 'rows' },
+    );
+    if (kept === null) return answerFirst(where, work);
+    let row = kept;
+    if (row !== undefined && row.fingerprint !== fingerprint) throw otherBody(key);
+    for (let left = store.engine === 'sqlite' ? 0 : othersMs; left > 0 && row?.status === null; left -= lookMs) {
+      await new Promise<void>((resolve) => void timers.after(lookMs, resolve));
+      row = await store.get<KeptRow>(find, ...where);
+    }
+    // Gone: the first one failed, nothing was created, and the key is free again.
+    if (row === undefined) return first({ caller, op, key, fingerprint }, work);
+    if (row.status === null) throw cutOff(key);
+    return { status: row.status, text: row.answer ?? '' };
+  }
+
+  async function answerFirst(
+    where: readonly [caller: string, op: string, key: string],
+    work: () => Promise<KeptAnswer>,
+  ): Promise<KeptAnswer> {
     let answer: KeptAnswer;
     try {
       answer = await work();
     } catch (error) {
-      await store.write((tx) => tx.run('DELETE FROM idempotency WHERE caller = ? AND op = ? AND key = ?', ...where));
+      const free = 'DELETE FROM idempotency WHERE caller = ? AND op = ? AND key = ?';
+      await store.write((tx) => tx.run(free, ...where), { isolation: 'rows' });
       throw error;
     }
-    await store.write((tx) =>
-      tx.run(
-        'UPDATE idempotency SET status = ?, answer = ? WHERE caller = ? AND op = ? AND key = ?',
-        answer.status,
-        answer.text,
-        ...where,
-      ),
-    );
+    const keep = 'UPDATE idempotency SET status = ?, answer = ? WHERE caller = ? AND op = ? AND key = ?';
+    await store.write((tx) => tx.run(keep, answer.status, answer.text, ...where), { isolation: 'rows' });
     return answer;
   }
 

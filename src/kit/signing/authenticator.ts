@@ -9,7 +9,8 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Clock } from '../clock/clock.ts';
 import { readRaw } from '../http/body.ts';
 import type { Authenticator } from '../http/types.ts';
-import type { Migration, Store } from '../store/store.ts';
+import type { SharedStore } from '../store/shared-store.ts';
+import type { Migration } from '../store/store.ts';
 import { checkSignedPath, signatureHeaders, signatureMatches, signatureWindowS, signingKey } from './signature.ts';
 
 export interface KnownDevice {
@@ -19,7 +20,7 @@ export interface KnownDevice {
 }
 
 export interface DeviceAuthenticatorDeps {
-  readonly store: Store;
+  readonly store: SharedStore;
   readonly clock: Clock;
   /** Told which of the keys signed, once the signature is taken: a new one may count from its first use. */
   readonly used?: (runtimeId: string, key: string) => Promise<void>;
@@ -95,13 +96,16 @@ function headersOf({ headers }: IncomingMessage): Record<'id' | 'ts' | 'sig', st
 }
 
 /** False: it was there already. */
-function take(store: Store, id: string, sig: string, until: number, now: number): Promise<boolean> {
-  return store.write((tx) => {
-    tx.run('DELETE FROM signature_seen WHERE until < ?', now);
-    const sql =
-      'INSERT INTO signature_seen (runtime_id, signature, until) VALUES (?, ?, ?) ON CONFLICT (runtime_id, signature) DO NOTHING';
-    return tx.run(sql, id, sig, until).changes === 1;
-  });
+function take(store: SharedStore, id: string, sig: string, until: number, now: number): Promise<boolean> {
+  return store.write(
+    function* (tx) {
+      yield* tx.run('DELETE FROM signature_seen WHERE until < ?', now);
+      const sql =
+        'INSERT INTO signature_seen (runtime_id, signature, until) VALUES (?, ?, ?) ON CONFLICT (runtime_id, signature) DO NOTHING';
+      return (yield* tx.run(sql, id, sig, until)).changes === 1;
+    },
+    { isolation: 'rows' },
+  );
 }
 
 function unsigned(fact: string, action: string): AppError {

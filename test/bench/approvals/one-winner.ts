@@ -8,7 +8,7 @@ import { createApprovalStore } from '../../../src/cloud-api/approvals/store.ts';
 import { iso, systemClock } from '../../../src/kit/clock/clock.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
 import { laneMigrations } from '../../../src/kit/lane/migrations.ts';
-import { openStore } from '../../../src/kit/store/open-store.ts';
+import { openSharedStore } from '../../../src/kit/store/open-shared-store.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { seededRandom } from '../../support/kill-loop.ts';
 import { startVictim, type Victim } from '../../support/victim.ts';
@@ -25,7 +25,12 @@ async function run({ log }: FigureOptions): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-bench-'));
   const file = join(folder, 'cloud.db');
   const clock = systemClock;
-  const store = await openStore({ file, migrations: [...laneMigrations, ...approvalMigrations], clock });
+  const store = await openSharedStore({
+    databaseUrl: null,
+    file,
+    migrations: [...laneMigrations, ...approvalMigrations],
+    clock,
+  });
   try {
     const rows = createApprovalStore(store);
     const ids = createIds(clock);
@@ -47,7 +52,7 @@ async function run({ log }: FigureOptions): Promise<Measured> {
     log(`${Math.round(performance.now() - began)} ms for ${asked.length * surfaces.length} answers`);
 
     const winners = await Promise.all(asked.map(async (id) => hasOneWinner(told.get(id) ?? [], await rows.get(id))));
-    const queued = await store.read((tx) => tx.get<{ n: number }>('SELECT count(*) AS n FROM lane_item')!.n);
+    const queued = (await store.get<{ n: number }>('SELECT count(*) AS n FROM lane_item'))!.n;
     if (queued !== approvals) throw new Error(`${queued} answers were queued for ${approvals} approvals.`);
     return {
       value: winners.filter(Boolean).length,

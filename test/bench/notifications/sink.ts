@@ -10,7 +10,7 @@ import { createEvents } from '../../../src/cloud-api/events/index.ts';
 import { createDeviceStore } from '../../../src/cloud-api/notifications/devices.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
-import { openStore } from '../../../src/kit/store/open-store.ts';
+import { openSharedStore } from '../../../src/kit/store/open-shared-store.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { startPushService } from '../../support/push-service.ts';
 import { startVictim, type Victim } from '../../support/victim.ts';
@@ -46,7 +46,7 @@ async function openFloor(): Promise<Floor> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-bench-'));
   const file = join(folder, 'cloud.db');
   const clock = systemClock;
-  const store = await openStore({ file, migrations: sinkMigrations, clock });
+  const store = await openSharedStore({ databaseUrl: null, file, migrations: sinkMigrations, clock });
   const ids = createIds(clock);
   const { backbone } = createEvents({ store, clock, ids });
   const botOf = new Map<string, string>();
@@ -102,7 +102,7 @@ async function openFloor(): Promise<Floor> {
     },
     async outcomes() {
       const sql = 'SELECT outcome, count(*) AS n FROM notification GROUP BY outcome';
-      const rows = await store.read((tx) => tx.all<{ outcome: string; n: number }>(sql));
+      const rows = await store.all<{ outcome: string; n: number }>(sql);
       return Object.fromEntries(rows.map(({ outcome, n }) => [outcome, n]));
     },
     async close() {

@@ -1,7 +1,4 @@
 /** The area of computers on a real server, store and dispatcher; only who is signed in comes from a plain bearer. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createDevices } from '../../../src/cloud-api/link/devices.ts';
 import { createLinkArea } from '../../../src/cloud-api/link/index.ts';
 import { linkMigrations } from '../../../src/cloud-api/link/migrations.ts';
@@ -13,8 +10,8 @@ import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { newToken } from '../../../src/kit/secrets/token-file.ts';
 import { createDeviceAuthenticator, signingMigrations } from '../../../src/kit/signing/authenticator.ts';
 import { signedHeaders, signingKey } from '../../../src/kit/signing/signature.ts';
-import { openStore } from '../../../src/kit/store/open-store.ts';
 import { type CallOptions, onEnd, serve } from '../../kit/http/support.ts';
+import { type Engine, engines } from '../../support/engines.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 
 export const idOf = (letter: string) => `computer_${letter.repeat(26)}`;
@@ -24,6 +21,8 @@ export interface CloudOptions {
   readonly routes?: readonly BoundRoute[];
   readonly open?: boolean;
   readonly codes?: string[];
+  /** Default: SQLite. */
+  readonly engine?: Engine;
 }
 
 /** Bearers `ada` and `bob` are signed in by cookie, `oidc ada` by a token of the provider, `home ada` at their computer. */
@@ -34,18 +33,11 @@ function people(request: { headers: { authorization?: string } }): Principal | n
   return { kind: 'user', userId: `user_${name}`, scopes: new Set(['agents:read', 'bots:act']), via };
 }
 
-export async function startLinkArea({ routes = [], open = true, codes }: CloudOptions = {}) {
+export async function startLinkArea({ routes = [], open = true, codes, engine = engines[0]! }: CloudOptions = {}) {
   const clock = createTestClock();
   const ids = createIds(clock);
   const masterKey = newToken();
-  const folder = mkdtempSync(join(tmpdir(), 'gantry-'));
-  onEnd(async () => rmSync(folder, { recursive: true, force: true }));
-  const store = await openStore({
-    file: join(folder, 'cloud.db'),
-    migrations: [...signingMigrations, ...linkMigrations],
-    clock,
-  });
-  onEnd(() => store.close());
+  const store = await (await engine.place()).open([...signingMigrations, ...linkMigrations], clock);
   const devices = createDevices({ store, sealer: createSealer({ masterKey, purpose: 'device' }), clock });
   const ticketDeps = { store, sealer: createSealer({ masterKey, purpose: 'ticket' }), clock, ids, issuer };
   const tickets = await createTickets(ticketDeps);

@@ -8,6 +8,7 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import webpush from 'web-push';
 import type { PushDevice, PushPayload } from '../../../src/contracts/notifications/push.ts';
+import { answered as answeredWith } from '../../../src/kit/store/answered.ts';
 import { onEnd } from '../../kit/http/support.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { createTestClock } from '../../support/test-clock.ts';
@@ -144,7 +145,7 @@ test('an approval that was answered meanwhile is not pushed late, and its token 
   let open: number | 'closed' = createTestClock().now() + 3_600_000;
   const world = await openWorld({
     approvals: {
-      open: (_tx, id) => (id === 'apr_unknown' ? 'unknown' : open),
+      open: (_tx, id) => answeredWith(id === 'apr_unknown' ? 'unknown' : open),
       resolve: async (id) => ({ id, title: 'Run it' }),
     },
   });
@@ -188,7 +189,7 @@ test('a person who is shut out is told nothing, and the buttons that they have a
   const world = await openWorld({
     admits: () => !shut,
     approvals: {
-      open: () => createTestClock().now() + 3_600_000,
+      open: () => answeredWith(createTestClock().now() + 3_600_000),
       async resolve(id) {
         answered.push(id);
         return { id, title: 'Run it' };

@@ -1,5 +1,4 @@
 /** Notifications over a real database, with a push service of this machine, a clock of the test and as many people as it names. */
-import { join } from 'node:path';
 import { createEvents, type EventBackbone, eventMigrations } from '../../../src/cloud-api/events/index.ts';
 import {
   createNotifications,
@@ -14,11 +13,12 @@ import { createEgress } from '../../../src/kit/egress/egress.ts';
 import { createIdempotency, idempotencyMigrations } from '../../../src/kit/http/idempotency.ts';
 import type { Authenticator } from '../../../src/kit/http/types.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
-import { createLanes } from '../../../src/kit/lane/create-lanes.ts';
 import { laneMigrations } from '../../../src/kit/lane/migrations.ts';
+import { createSharedLanes } from '../../../src/kit/lane/shared-lanes.ts';
 import { createSealer } from '../../../src/kit/secrets/sealer.ts';
-import { openStore } from '../../../src/kit/store/open-store.ts';
+import { answered } from '../../../src/kit/store/answered.ts';
 import { type Call, onEnd, serve } from '../../kit/http/support.ts';
+import { type Place, sqliteIn } from '../../support/engines.ts';
 import { type PushService, startPushService } from '../../support/push-service.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { createTestClock, type TestClock } from '../../support/test-clock.ts';
@@ -26,6 +26,8 @@ import { createTestClock, type TestClock } from '../../support/test-clock.ts';
 export const person = 'user_1';
 
 export interface WorldOptions extends Partial<Pick<NotificationsDeps, 'vapid' | 'approvals' | 'computers' | 'admits'>> {
+  /** Default: SQLite in `folder`. */
+  readonly place?: Place;
   readonly folder?: string;
   readonly clock?: TestClock;
   readonly service?: PushService;
@@ -77,11 +79,8 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const clock = options.clock ?? createTestClock();
   const service = options.service ?? (await startPushService());
   if (options.service === undefined) onEnd(() => service.close());
-  const store = await openStore({
-    file: join(folder, 'cloud.db'),
-    migrations: [...laneMigrations, ...idempotencyMigrations, ...eventMigrations, ...notificationMigrations],
-    clock,
-  });
+  const migrations = [...laneMigrations, ...idempotencyMigrations, ...eventMigrations, ...notificationMigrations];
+  const store = await (options.place ?? sqliteIn(folder)).open(migrations, clock);
   const ids = createIds(clock);
   const errors: string[] = [];
   const { backbone } = createEvents({ store, clock, ids });
@@ -97,10 +96,18 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     vapidSubject: 'mailto:operator@example.com',
     egress,
     openLanes: (worker) =>
-      createLanes({ store, clock, timers: clock, random: () => 0.5, name: 'pushes', ...worker, backoffMs: [5000] }),
+      createSharedLanes({
+        store,
+        clock,
+        timers: clock,
+        random: () => 0.5,
+        name: 'pushes',
+        ...worker,
+        backoffMs: [5000],
+      }),
     events: backbone,
     approvals: options.approvals ?? {
-      open: () => 'unknown',
+      open: () => answered('unknown' as const),
       resolve: () => Promise.reject(new Error('There is no approval here.')),
     },
     computers: options.computers ?? (async () => []),

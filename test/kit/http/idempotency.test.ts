@@ -11,6 +11,7 @@ import { createIdempotency, idempotencyMigrations } from '../../../src/kit/http/
 import { createOwnerAuthenticator } from '../../../src/kit/http/principals.ts';
 import { type Answer, bind } from '../../../src/kit/http/types.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
+import { shareStore } from '../../../src/kit/store/share-store.ts';
 import { onEnd, ownerToken, serve } from './support.ts';
 
 const create = defineRoute({
@@ -51,7 +52,7 @@ async function start(home = mkdtempSync(join(tmpdir(), 'gantry-idem-')), now = (
   const served = await serve({
     routes: [handler],
     authenticators: [createOwnerAuthenticator(ownerToken), bots.authenticator],
-    idempotency: createIdempotency(store, clock),
+    idempotency: createIdempotency(shareStore(store), clock),
   });
   onEnd(async () => {
     await store.close();

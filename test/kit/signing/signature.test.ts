@@ -23,6 +23,7 @@ import {
 } from '../../../src/kit/signing/signature.ts';
 import { createSignedCaller } from '../../../src/kit/signing/signed-call.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
+import { shareStore } from '../../../src/kit/store/share-store.ts';
 import type { OpenedStore } from '../../../src/kit/store/store.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 import { type CallOptions, keepUntilEnd, onEnd, serve } from '../http/support.ts';
@@ -146,7 +147,7 @@ beforeAll(async () => {
   const served = await serve({
     routes,
     limits,
-    authenticators: [createDeviceAuthenticator({ store: held, clock, find })],
+    authenticators: [createDeviceAuthenticator({ store: shareStore(held), clock, find })],
   });
   call = served.call;
   port = served.port;

@@ -26,6 +26,7 @@ import { programCommand } from '../../../src/kit/process/programs.ts';
 import { type RunOptions, type RunResult, runProcess } from '../../../src/kit/process/run-process.ts';
 import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
+import { shareStore } from '../../../src/kit/store/share-store.ts';
 import type { Store } from '../../../src/kit/store/store.ts';
 import { createHeldApprovals, holdMigrations } from '../../../src/runtime-server/approvals/index.ts';
 import { createOutbox } from '../../../src/runtime-server/events/outbox.ts';
@@ -231,7 +232,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       owners: factory.owners,
       ids,
       log,
-      idempotency: createIdempotency(store, clock),
+      idempotency: createIdempotency(shareStore(store), clock),
       answers: 'throw',
       shape: 'factory',
     });

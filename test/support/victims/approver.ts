@@ -8,9 +8,9 @@ import { createEvents, eventMigrations } from '../../../src/cloud-api/events/ind
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
-import { createLanes } from '../../../src/kit/lane/create-lanes.ts';
 import { laneMigrations } from '../../../src/kit/lane/migrations.ts';
-import { openStore } from '../../../src/kit/store/open-store.ts';
+import { createSharedLanes } from '../../../src/kit/lane/shared-lanes.ts';
+import { openSharedStore } from '../../../src/kit/store/open-shared-store.ts';
 
 /** What one process was told of one approval. */
 export interface Told {
@@ -23,7 +23,8 @@ export interface Told {
 const together = 5;
 const [file = '', surface = ''] = process.argv.slice(2);
 const clock = systemClock;
-const store = await openStore({
+const store = await openSharedStore({
+  databaseUrl: null,
   file,
   migrations: [...laneMigrations, ...approvalMigrations, ...eventMigrations],
   clock,
@@ -33,7 +34,7 @@ const { service } = createApprovals({
   clock,
   log: { warn: () => {} },
   // Never started: answers only gather.
-  openLanes: (send) => createLanes({ store, clock, name: 'answers', send }),
+  openLanes: (send) => createSharedLanes({ store, clock, name: 'answers', send }),
   call: async () => ({ status: 503, body: null }),
   events: createEvents({ store, clock, ids: createIds(clock) }).backbone,
 });

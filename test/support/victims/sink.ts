@@ -9,7 +9,8 @@ import { composeNotifications } from '../../../src/host/notifications.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
 import { laneMigrations } from '../../../src/kit/lane/migrations.ts';
-import { openStore } from '../../../src/kit/store/open-store.ts';
+import { answered } from '../../../src/kit/store/answered.ts';
+import { openSharedStore } from '../../../src/kit/store/open-shared-store.ts';
 
 /** The key that sealed the push keys of the database. */
 export const sinkMasterKey = 'master-key-of-sinks-0123456789abcdef';
@@ -20,7 +21,7 @@ if (process.argv[1] === import.meta.filename) await main();
 async function main(): Promise<void> {
   const [file = '', service = ''] = process.argv.slice(2);
   const clock = systemClock;
-  const store = await openStore({ file, migrations: sinkMigrations, clock });
+  const store = await openSharedStore({ databaseUrl: null, file, migrations: sinkMigrations, clock });
   const ids = createIds(clock);
   const say = (message: string, facts?: unknown) => console.error(message, facts);
   const notifications = await composeNotifications({
@@ -33,7 +34,7 @@ async function main(): Promise<void> {
     origin: 'https://gantry.example',
     events: createEvents({ store, clock, ids }).backbone,
     approvals: {
-      open: () => 'unknown',
+      open: () => answered('unknown' as const),
       resolve: () => Promise.reject(new Error('Nobody asks for approval here.')),
     },
     computers: async () => [],
