@@ -9,6 +9,7 @@ import { identityRoutes } from './identity/routes.ts';
 import { linkRoutes, localPairingRoutes } from './link/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
 import { usageRoutes } from './usage/routes.ts';
+import { workQueueRoutes } from './work-queue/routes.ts';
 
 export interface ServerTable {
   readonly name: 'cloud' | 'engine' | 'peer';
@@ -30,6 +31,7 @@ export const serverTables: readonly ServerTable[] = [
       ...eventRoutes,
       ...notificationRoutes,
       ...usageRoutes,
+      ...workQueueRoutes,
       ...factoryRoutes,
       ...factoryPeerRoutes,
       postTrigger,

@@ -38,29 +38,6 @@ function table(
   }));
 }
 
-const queueLines: Line[] = [
-  ['POST', '', 'create a task'],
-  ['GET', '', 'list tasks'],
-  ['GET', '/queue', 'lease a task'],
-  ['GET', '/stats', 'queue figures'],
-  ['GET', '/events', 'queue events'],
-  ['GET', '/:id', 'read a task'],
-  ['POST', '/:id/heartbeat', 'heartbeat of a task'],
-  ['POST', '/:id/ack', 'acknowledge a task'],
-  ['POST', '/:id/stop', 'stop a task'],
-  ['POST', '/:id/retry', 'retry a task'],
-];
-const workQueue = table('work-queue', 'plain', 'cloud', [
-  ...['/beta/work', '/api/v1/beta/work'].flatMap((mount) =>
-    queueLines.map(([method, path, name]): Line => [method, mount + path, name]),
-  ),
-  ...['sessions', 'deployments'].flatMap((kind): Line[] => [
-    ['GET', `/beta/${kind}`, `list ${kind}`],
-    ['POST', `/beta/${kind}`, `create ${kind}`],
-    ['GET', `/beta/${kind}/:id`, `read ${kind}`],
-  ]),
-]);
-
 const toolServer = [
   ...table('tool-server', 'rpc', 'both', [['POST', '/mcp/server', 'the tool server']]),
   ...table('tool-server', 'rpc', 'cloud', [['POST', '/internal/tools/mcp', 'the internal tool server']]),
@@ -215,7 +192,6 @@ const computerUse = table('computer-use', 'plain', 'cloud', [
 ]);
 
 export const unbuiltRoutes: readonly UnbuiltRoute[] = [
-  ...workQueue,
   ...toolServer,
   ...computers,
   ...connectorEvents,

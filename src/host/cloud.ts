@@ -22,6 +22,7 @@ import { linkMigrations } from '../cloud-api/link/migrations.ts';
 import { notificationMigrations } from '../cloud-api/notifications/index.ts';
 import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
 import { createUsage, usageMigrations } from '../cloud-api/usage/index.ts';
+import { createStoreClock, createWorkQueue, workQueueMigrations } from '../cloud-api/work-queue/index.ts';
 import type { Route } from '../contracts/common/route.ts';
 import { linkPath } from '../contracts/link/dial-in.ts';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
@@ -157,6 +158,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...eventMigrations,
         ...notificationMigrations,
         ...usageMigrations,
+        ...workQueueMigrations,
       ],
       clock,
     });
@@ -212,6 +214,8 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     });
     closing.add('notifications', () => notifications.close());
     const usage = createUsage({ store, clock, events: events.backbone });
+    const work = createWorkQueue({ store, clock: createStoreClock(store, clock), timers: systemTimers, ids, log });
+    closing.add('work queue', () => work.close());
     const triggers = createTriggerDoor({
       store,
       clock,
@@ -246,6 +250,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       events,
       notifications,
       usage,
+      work,
       proxy,
       toPeers,
       triggers,
@@ -305,6 +310,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     await notifications.start();
     await approvals.start();
     await triggers.start();
+    await work.start();
     const stopWaking = link.onChange((computerId, linked) => {
       if (!linked) return;
       approvals.wake(computerId);

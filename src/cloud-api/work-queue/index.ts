@@ -1,0 +1,93 @@
+/**
+ * The work queue (interface.md A; gaps.md A): tasks that people hand to their own workers, which lease them over HTTP, beat, and end
+ * them. Gives routes, and what time alone does. Must not know what a task is for.
+ */
+import { leaseSeconds } from '../../contracts/work-queue/task.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
+import { createChanges } from './changes.ts';
+import { createLinks } from './links.ts';
+import { createQueue, type Queue } from './queue.ts';
+import { createWorkReads } from './reads.ts';
+import { workOwners, workRoutes } from './routes.ts';
+import { changedTopic, createWorkStore, readyTopic } from './store.ts';
+import type { StoreClock } from './store-clock.ts';
+
+export { workQueueMigrations } from './migrations.ts';
+export { createStoreClock } from './store-clock.ts';
+
+export interface WorkQueueDeps {
+  readonly store: SharedStore;
+  /** Leases end by it. */
+  readonly clock: StoreClock;
+  readonly timers: Timers;
+  readonly ids: { next(prefix: string): string };
+  readonly log: { error(message: string, fields?: Record<string, unknown>): void };
+}
+
+export interface WorkQueue {
+  readonly routes: readonly BoundRoute[];
+  readonly owners: OwnerLookups;
+  readonly queue: Queue;
+  /** Compares clocks, and begins what is done every ten seconds. */
+  start(): Promise<void>;
+  /** Whoever waits is told that there is nothing. */
+  close(): void;
+}
+
+const sweepMs = 10_000;
+const leaseMs = leaseSeconds * 1000;
+
+export function createWorkQueue({ store, clock, timers, ids, log }: WorkQueueDeps): WorkQueue {
+  const now = () => clock.now();
+  const onFault = (what: string, error: unknown) => log.error(what, { fault: String(error) });
+  const reads = createWorkReads(store);
+  const queue = createQueue({
+    store: createWorkStore({ store, now, leaseMs }),
+    ids,
+    now,
+    timers,
+    listen: (userId, listener) => store.wake.on(readyTopic(userId), listener),
+    onFault,
+  });
+  const changes = createChanges({
+    changed: (userId, since) => reads.changed(userId, since),
+    listen: (userId, listener) => store.wake.on(changedTopic(userId), listener),
+    now,
+    timers,
+    onFault: (error) => onFault('Changes of tasks could not be read.', error),
+  });
+  const sessions = createLinks(store, 'work_session');
+  const deployments = createLinks(store, 'work_deployment');
+  let closed = false;
+  let cancel = () => {};
+
+  function later(): void {
+    if (closed) return;
+    cancel = timers.after(sweepMs, () => {
+      clock
+        .compare()
+        .then(() => queue.sweep())
+        .catch((error) => onFault('Tasks could not be looked after.', error))
+        .finally(later);
+    });
+  }
+
+  return {
+    routes: workRoutes({ queue, reads, changes, sessions, deployments, ids, now }),
+    owners: workOwners({ sessions, deployments }),
+    queue,
+    async start() {
+      await clock.compare();
+      await queue.sweep();
+      later();
+    },
+    close() {
+      closed = true;
+      cancel();
+      queue.close();
+      changes.close();
+    },
+  };
+}

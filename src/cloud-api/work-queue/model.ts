@@ -1,0 +1,40 @@
+/**
+ * States of a task and what moves it (interface.md, "States and transitions"; gaps.md A), as data: the statements of the store take
+ * their conditions from here, and a test walks the table. Must not know SQL engines or HTTP.
+ */
+import type { TaskStatus } from '../../contracts/work-queue/task.ts';
+
+export type Move = 'lease' | 'heartbeat' | 'ack' | 'fail' | 'cancel' | 'expire' | 'retry';
+
+/** From which states a move is open, and where it leads. `lease` of a held task needs its lease to be over. */
+export const moves: Readonly<Record<Move, { readonly from: readonly TaskStatus[]; readonly to: TaskStatus }>> = {
+  lease: { from: ['queued', 'leased', 'running'], to: 'leased' },
+  heartbeat: { from: ['leased', 'running'], to: 'running' },
+  ack: { from: ['leased', 'running'], to: 'succeeded' },
+  fail: { from: ['queued', 'leased', 'running'], to: 'failed' },
+  cancel: { from: ['queued', 'leased', 'running'], to: 'cancelled' },
+  expire: { from: ['leased', 'running'], to: 'failed' },
+  retry: { from: ['failed', 'cancelled'], to: 'queued' },
+};
+
+export const held: readonly TaskStatus[] = ['leased', 'running'];
+const ended: readonly TaskStatus[] = ['succeeded', 'failed', 'cancelled'];
+
+export const isHeld = (status: TaskStatus) => held.includes(status);
+export const isEnded = (status: TaskStatus) => ended.includes(status);
+
+/** The guard of a move, as it stands in a statement. The words are ours alone. */
+export function openFor(move: Move): string {
+  return statusIn(moves[move].from);
+}
+
+export function statusIn(statuses: readonly TaskStatus[]): string {
+  return `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
+}
+
+export const usualAttempts = 5;
+/** `not_before` of nothing, `max_attempts` reached: what a task says of itself then. */
+export const expiredError = {
+  code: 'lease_expired',
+  message: 'The last of its attempts ended without a word: each worker that held it fell silent for 60 seconds.',
+} as const;

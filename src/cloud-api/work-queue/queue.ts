@@ -1,0 +1,204 @@
+/**
+ * The rules of the queue over its store: who may lease, beat, end, stop and retry, and what each is told when it may not (interface.md
+ * A; gaps.md A). Must not know routes or SQL.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { TaskError } from '../../contracts/work-queue/task.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import { canonicalJson } from '../../kit/ledger/canonical.ts';
+import { isEnded, usualAttempts } from './model.ts';
+import type { TaskRow } from './rows.ts';
+import type { Holder, NewTask, WorkStore } from './store.ts';
+import { createWaiters } from './waiters.ts';
+
+export interface QueueDeps {
+  readonly store: WorkStore;
+  readonly ids: { next(prefix: string): string };
+  readonly now: () => number;
+  readonly timers: Timers;
+  readonly listen: (userId: string, listener: () => void) => () => void;
+  readonly onFault: (what: string, error: unknown) => void;
+}
+
+export interface TaskWish {
+  readonly userId: string;
+  readonly sessionId?: string | undefined;
+  readonly deploymentId?: string | undefined;
+  readonly payload?: unknown;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly sandboxImage?: string | undefined;
+  readonly priority?: number | undefined;
+  readonly notBefore?: number | undefined;
+  readonly maxAttempts?: number | undefined;
+}
+
+export interface StopWish {
+  readonly workerId?: string | undefined;
+  readonly leaseId?: string | undefined;
+  readonly error?: TaskError | string | undefined;
+  readonly graceful?: boolean | undefined;
+}
+
+export interface Queue {
+  create(wish: TaskWish): Promise<TaskRow>;
+  find(userId: string, id: string): Promise<TaskRow>;
+  lease(wish: {
+    userId: string;
+    workerId: string;
+    waitMs: number;
+    draining: boolean;
+    signal: AbortSignal;
+  }): Promise<TaskRow | null>;
+  heartbeat(holder: Holder): Promise<TaskRow>;
+  ack(holder: Holder, result: unknown): Promise<TaskRow>;
+  stop(userId: string, id: string, wish: StopWish): Promise<TaskRow>;
+  retry(userId: string, id: string): Promise<TaskRow>;
+  /** What time alone changes. */
+  sweep(): Promise<void>;
+  close(): void;
+}
+
+/** A worker counts as polling for 30 seconds; this often it is written down that it did. */
+const seenEveryMs = 10_000;
+const forgetPollersMs = 24 * 60 * 60_000;
+const mostRemembered = 10_000;
+
+export function createQueue({ store, ids, now, timers, listen, onFault }: QueueDeps): Queue {
+  const seen = new Map<string, number>();
+
+  async function leaseNow(userId: string, workerId: string): Promise<TaskRow | null> {
+    const row = await store.lease(userId, workerId, ids.next('lease'));
+    // Nothing to lease: perhaps because what is left has had its last attempt.
+    if (row === null) await store.settle(userId);
+    return row;
+  }
+
+  const waiters = createWaiters<TaskRow>({ lease: leaseNow, listen, timers });
+
+  function note(userId: string, workerId: string): void {
+    const who = `${userId} ${workerId}`;
+    const at = now();
+    if ((seen.get(who) ?? -Infinity) > at - seenEveryMs) return;
+    if (seen.size >= mostRemembered) seen.clear();
+    seen.set(who, at);
+    store.seen(userId, workerId).catch((error) => onFault('Who polls could not be written down.', error));
+  }
+
+  async function find(userId: string, id: string): Promise<TaskRow> {
+    const row = await store.find(userId, id);
+    if (row === null) throw unknownTask(id);
+    return row;
+  }
+
+  /** What a worker is told that does not hold the task any more, or never did. */
+  async function notHeld(holder: Holder): Promise<AppError> {
+    const row = await find(holder.userId, holder.id);
+    return new AppError('not_found', `Task ${row.id} is not leased by ${holder.workerId}.`, 'Let go of it.', {
+      wireCode: 'lease_not_found',
+    });
+  }
+
+  return {
+    async create(wish) {
+      const task: NewTask = {
+        id: ids.next('task'),
+        userId: wish.userId,
+        sessionId: wish.sessionId ?? null,
+        deploymentId: wish.deploymentId ?? null,
+        payload: JSON.stringify(wish.payload ?? {}),
+        env: JSON.stringify(wish.env ?? {}),
+        sandboxImage: wish.sandboxImage ?? null,
+        priority: wish.priority ?? 0,
+        notBefore: wish.notBefore ?? null,
+        maxAttempts: wish.maxAttempts ?? usualAttempts,
+      };
+      const row = await store.create(task);
+      if (typeof row !== 'string') return row;
+      const [noun, id] = row === 'session_not_found' ? ['session', task.sessionId] : ['deployment', task.deploymentId];
+      throw new AppError('usage', `There is no ${noun} ${id}.`, `Create the ${noun} first, or leave it out.`, {
+        wireCode: row,
+      });
+    },
+    find,
+    async lease({ userId, workerId, waitMs, draining, signal }) {
+      if (draining) return null;
+      note(userId, workerId);
+      const row = await leaseNow(userId, workerId);
+      if (row !== null || waitMs <= 0) return row;
+      return waiters.wait({ userId, workerId, ms: waitMs, signal });
+    },
+    async heartbeat(holder) {
+      const row = await store.heartbeat(holder);
+      if (row === null) throw await notHeld(holder);
+      return row;
+    },
+    async ack(holder, result) {
+      const text = JSON.stringify(result ?? null);
+      const row = await store.ack(holder, text);
+      if (row !== null) return row;
+      const there = await find(holder.userId, holder.id);
+      if (!isEnded(there.status) || !heldIt(there, holder)) throw await notHeld(holder);
+      if (there.status === 'succeeded' && sameJson(there.result, text)) return there;
+      throw new AppError('refused', `Task ${there.id} has ended already: ${there.status}.`, 'Let go of it.', {
+        status: 409,
+        wireCode: 'already_finished',
+      });
+    },
+    async stop(userId, id, wish) {
+      const by = wish.workerId === undefined ? null : { workerId: wish.workerId, leaseId: wish.leaseId ?? null };
+      if (by === null && wish.leaseId !== undefined) {
+        throw new AppError('usage', 'lease_id is given without worker_id.', 'Give both, or neither.', {
+          wireCode: 'bad_request',
+        });
+      }
+      const how = { by, error: wish.error === undefined ? null : JSON.stringify(errorOf(wish.error)) };
+      const asked = wish.graceful === true ? await store.askToStop(userId, id, how) : null;
+      const row = asked ?? (await store.stop(userId, id, how));
+      if (row !== null) return row;
+      const there = await find(userId, id);
+      throw isEnded(there.status)
+        ? new AppError('not_found', `Task ${id} has ended already: ${there.status}.`, 'There is nothing to stop.', {
+            wireCode: 'already_finished',
+          })
+        : new AppError('not_found', `Task ${id} is not leased by ${wish.workerId ?? 'anybody'}.`, 'Let go of it.', {
+            wireCode: 'lease_not_found',
+          });
+    },
+    async retry(userId, id) {
+      const row = await store.retry(userId, id);
+      if (row !== null) return row;
+      const there = await find(userId, id);
+      throw new AppError(
+        'refused',
+        `Task ${id} is ${there.status}.`,
+        'Only a failed or cancelled task goes back into the queue.',
+        { status: 409, wireCode: 'invalid_transition' },
+      );
+    },
+    async sweep() {
+      await store.settle(null);
+      while ((await store.lineUp()) > 0);
+      await store.forgetPollers(now() - forgetPollersMs);
+    },
+    close: () => waiters.close(),
+  };
+}
+
+function heldIt(row: TaskRow, { workerId, leaseId }: Holder): boolean {
+  return row.lease_worker_id === workerId && (leaseId === null || row.lease_id === leaseId);
+}
+
+function sameJson(kept: string | null, given: string): boolean {
+  const text = kept ?? 'null';
+  return text === given || canonicalJson(JSON.parse(text)) === canonicalJson(JSON.parse(given));
+}
+
+function errorOf(error: TaskError | string): TaskError {
+  return typeof error === 'string' ? { code: 'worker_error', message: error } : error;
+}
+
+function unknownTask(id: string): AppError {
+  return new AppError('not_found', `There is no task ${id}.`, 'List the tasks with GET /beta/work.', {
+    wireCode: 'task_not_found',
+  });
+}

@@ -1,0 +1,168 @@
+/** The doors of the work queue: from the wire to its rules and back, at both mounts. */
+import * as linkContract from '../../contracts/work-queue/links.ts';
+import * as contract from '../../contracts/work-queue/routes.ts';
+import { iso } from '../../kit/clock/clock.ts';
+import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
+import type { Changes } from './changes.ts';
+import { type LinkRow, type Links, wireDeployment, wireSession } from './links.ts';
+import { pageOf, placeOf } from './place.ts';
+import type { Queue } from './queue.ts';
+import type { WorkReads } from './reads.ts';
+import { wireLease, wireTask } from './rows.ts';
+
+export interface WorkRoutesDeps {
+  readonly queue: Queue;
+  readonly reads: WorkReads;
+  readonly changes: Changes;
+  readonly sessions: Links;
+  readonly deployments: Links;
+  readonly ids: { next(prefix: string): string };
+  readonly now: () => number;
+}
+
+const usualLimit = 50;
+/** Who asked for a task in so long counts as polling. */
+const pollingMs = 30_000;
+
+export function workRoutes(deps: WorkRoutesDeps): BoundRoute[] {
+  return [...queueRoutes(deps), ...linkRoutes(deps)].flatMap((bound) =>
+    bound.route.path.startsWith('/beta/work') ? [bound, { ...bound, route: contract.aliasOf(bound.route) }] : [bound],
+  );
+}
+
+function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute[] {
+  return [
+    bind(contract.createTask, async ({ principal: { userId }, body }) => {
+      const row = await queue.create({
+        userId,
+        sessionId: body.session_id,
+        deploymentId: body.deployment_id,
+        payload: body.payload,
+        env: body.env,
+        sandboxImage: body.sandbox_image,
+        priority: body.priority,
+        notBefore: body.not_before === undefined ? undefined : Date.parse(body.not_before),
+        maxAttempts: body.max_attempts,
+      });
+      return { body: { task: wireTask(row), id: row.id } };
+    }),
+    bind(contract.listTasks, async ({ principal: { userId }, query }) => {
+      const { limit = usualLimit, cursor, status } = query;
+      const rows = await reads.list({
+        userId,
+        status,
+        sessionId: query.session_id,
+        deploymentId: query.deployment_id,
+        workerId: query.worker_id,
+        after: cursor === undefined ? null : placeOf(cursor),
+        limit: limit + 1,
+      });
+      const { shown, nextCursor } = pageOf(rows, limit);
+      return { body: { tasks: shown.map(wireTask), next_cursor: nextCursor } };
+    }),
+    bind(contract.leaseTask, async ({ principal: { userId }, query, signal }) => {
+      const { worker_id: workerId, wait = 0, draining = false } = query;
+      const row = await queue.lease({ userId, workerId, waitMs: wait * 1000, draining, signal });
+      return {
+        body: row === null ? { task: null, lease: null } : { task: wireTask(row), lease: wireLease(row, now()) },
+      };
+    }),
+    bind(contract.getQueueStats, async ({ principal: { userId } }) => {
+      const at = now();
+      const stats = await reads.stats(userId, at, at - pollingMs);
+      const { depth, leased, running, oldestQueuedAt, workersPolling } = stats;
+      return {
+        body: {
+          depth,
+          leased,
+          running,
+          oldest_queued_at: oldestQueuedAt === null ? null : iso(oldestQueuedAt),
+          workers_polling: workersPolling,
+        },
+      };
+    }),
+    bind(contract.streamTasks, ({ principal: { userId }, request }, sink) => {
+      const last = request.headers['last-event-id'];
+      const since = typeof last === 'string' && /^\d{1,15}$/.test(last) ? Number(last) : null;
+      sink.open();
+      const stop = changes.follow(userId, since, ({ id, status, at }) => {
+        sink.send({ event: 'task', id: String(at), data: { id, status } });
+      });
+      sink.signal.addEventListener('abort', stop, { once: true });
+      if (sink.signal.aborted) stop();
+    }),
+    bind(contract.getTask, async ({ principal, params }) => ({
+      body: { task: wireTask(await queue.find(principal.userId, params.id)) },
+    })),
+    bind(contract.heartbeatTask, async ({ principal: { userId }, params: { id }, body }) => {
+      const row = await queue.heartbeat({ userId, id, workerId: body.worker_id, leaseId: body.lease_id ?? null });
+      return {
+        body: { task: wireTask(row), lease: wireLease(row, now()), stop_requested: row.stop_requested === 1 },
+      };
+    }),
+    bind(contract.ackTask, async ({ principal: { userId }, params: { id }, body }) => {
+      const holder = { userId, id, workerId: body.worker_id, leaseId: body.lease_id ?? null };
+      return { body: { task: wireTask(await queue.ack(holder, body.result)) } };
+    }),
+    bind(contract.stopTask, async ({ principal: { userId }, params: { id }, body = {} }) => {
+      const { worker_id: workerId, lease_id: leaseId, error, graceful } = body;
+      return {
+        body: {
+          stopped: true as const,
+          task: wireTask(await queue.stop(userId, id, { workerId, leaseId, error, graceful })),
+        },
+      };
+    }),
+    bind(contract.retryTask, async ({ principal, params }) => ({
+      body: { task: wireTask(await queue.retry(principal.userId, params.id)) },
+    })),
+  ];
+}
+
+function linkRoutes({ sessions, deployments, ids, now }: WorkRoutesDeps): BoundRoute[] {
+  const made = (userId: string, prefix: string, title: string | undefined, metadata: unknown): LinkRow => ({
+    id: ids.next(prefix),
+    user_id: userId,
+    title: title ?? null,
+    metadata: JSON.stringify(metadata ?? {}),
+    created_at: now(),
+  });
+  const page = (links: Links, userId: string, limit = usualLimit, cursor: string | undefined = undefined) =>
+    links.list(userId, cursor === undefined ? null : placeOf(cursor), limit);
+  // The dispatcher has asked whether it is the caller's.
+  const found = async (links: Links, userId: string, id: string) => (await links.find(userId, id)) as LinkRow;
+
+  return [
+    bind(linkContract.createWorkSession, async ({ principal, body: { title, metadata } }) => {
+      const row = made(principal.userId, 'session', title, metadata);
+      await sessions.add(row);
+      return { body: { session: wireSession(row), id: row.id } };
+    }),
+    bind(linkContract.listWorkSessions, async ({ principal, query: { limit, cursor } }) => {
+      const { shown, nextCursor } = await page(sessions, principal.userId, limit, cursor);
+      return { body: { sessions: shown.map(wireSession), next_cursor: nextCursor } };
+    }),
+    bind(linkContract.getWorkSession, async ({ principal, params }) => ({
+      body: { session: wireSession(await found(sessions, principal.userId, params.id)) },
+    })),
+    bind(linkContract.createDeployment, async ({ principal, body: { name, metadata } }) => {
+      const row = made(principal.userId, 'deployment', name, metadata);
+      await deployments.add(row);
+      return { body: { deployment: wireDeployment(row), id: row.id } };
+    }),
+    bind(linkContract.listDeployments, async ({ principal, query: { limit, cursor } }) => {
+      const { shown, nextCursor } = await page(deployments, principal.userId, limit, cursor);
+      return { body: { deployments: shown.map(wireDeployment), next_cursor: nextCursor } };
+    }),
+    bind(linkContract.getDeployment, async ({ principal, params }) => ({
+      body: { deployment: wireDeployment(await found(deployments, principal.userId, params.id)) },
+    })),
+  ];
+}
+
+export function workOwners({ sessions, deployments }: Pick<WorkRoutesDeps, 'sessions' | 'deployments'>): OwnerLookups {
+  return {
+    work_session: async ({ userId }, id) => (await sessions.find(userId, id)) !== null,
+    deployment: async ({ userId }, id) => (await deployments.find(userId, id)) !== null,
+  };
+}

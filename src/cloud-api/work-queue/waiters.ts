@@ -1,0 +1,154 @@
+/**
+ * Who waits for a task: one line a person, served in its order, so that a new task costs one lease and not one for each who waits.
+ * Woken by commits, and looking by itself each second: a lost wake, a lease that ended and a time that came cost no more than that.
+ * Must not know what a task is.
+ */
+import type { Timers } from '../../kit/clock/timers.ts';
+
+export interface WaitersDeps<T> {
+  /** Null: there is none now. */
+  readonly lease: (userId: string, workerId: string) => Promise<T | null>;
+  /** Calls back when there may be one. */
+  readonly listen: (userId: string, listener: () => void) => () => void;
+  readonly timers: Timers;
+}
+
+export interface Waiters<T> {
+  /** Null after `ms`, when `signal` is aborted, or at the close. Rejects with what looking for one rejected with. */
+  wait(who: { userId: string; workerId: string; ms: number; signal: AbortSignal }): Promise<T | null>;
+  close(): void;
+}
+
+interface Waiter<T> {
+  readonly workerId: string;
+  /** Its time was over while it was being served. */
+  late: boolean;
+  readonly end: (task: T | null) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+interface Line<T> {
+  readonly userId: string;
+  waiting: Waiter<T>[];
+  serving: boolean;
+  /** Something came while it was being served. */
+  again: boolean;
+  readonly stop: () => void;
+}
+
+const lookMs = 1000;
+/** Who is served at the same time grows as long as there is something for each. */
+const growth = 2;
+
+export function createWaiters<T>({ lease, listen, timers }: WaitersDeps<T>): Waiters<T> {
+  const lines = new Map<string, Line<T>>();
+  let closed = false;
+
+  function lineOf(userId: string): Line<T> {
+    const known = lines.get(userId);
+    if (known !== undefined) return known;
+    let cancel = () => {};
+    const off = listen(userId, () => look(line));
+    const tick = () => {
+      cancel = timers.after(lookMs, () => {
+        tick();
+        look(line);
+      });
+    };
+    const line: Line<T> = {
+      userId,
+      waiting: [],
+      serving: false,
+      again: false,
+      stop: () => {
+        off();
+        cancel();
+        lines.delete(userId);
+      },
+    };
+    tick();
+    lines.set(userId, line);
+    return line;
+  }
+
+  function look(line: Line<T>): void {
+    line.again = true;
+    if (line.serving) return;
+    line.serving = true;
+    void serve(line).then(() => {
+      line.serving = false;
+      if (line.waiting.length === 0) line.stop();
+    });
+  }
+
+  async function serve(line: Line<T>): Promise<void> {
+    while (line.again) {
+      line.again = false;
+      for (let size = 1; line.waiting.length > 0; size *= growth) {
+        // Out of the line while they are served: none must be ended meanwhile and its task be lost.
+        const first = line.waiting.splice(0, size);
+        const left = (await Promise.all(first.map((waiter) => serveOne(line, waiter)))).filter(
+          (waiter) => waiter !== null,
+        );
+        line.waiting.unshift(...left);
+        if (left.length > 0) break;
+      }
+    }
+  }
+
+  /** Null: it waits no longer. */
+  async function serveOne(line: Line<T>, waiter: Waiter<T>): Promise<Waiter<T> | null> {
+    try {
+      const task = await lease(line.userId, waiter.workerId);
+      if (task === null && !waiter.late && !closed) return waiter;
+      waiter.end(task);
+    } catch (error) {
+      waiter.fail(error);
+    }
+    return null;
+  }
+
+  return {
+    wait: ({ userId, workerId, ms, signal }) =>
+      new Promise((resolve, reject) => {
+        if (closed || signal.aborted) return resolve(null);
+        const line = lineOf(userId);
+        const finish = () => {
+          cancel();
+          signal.removeEventListener('abort', giveUp);
+        };
+        const waiter: Waiter<T> = {
+          workerId,
+          late: false,
+          end: (task) => {
+            finish();
+            resolve(task);
+          },
+          fail: (error) => {
+            finish();
+            reject(error);
+          },
+        };
+        const giveUp = () => {
+          const place = line.waiting.indexOf(waiter);
+          waiter.late = true;
+          if (place === -1) return;
+          line.waiting.splice(place, 1);
+          if (line.waiting.length === 0 && !line.serving) line.stop();
+          waiter.end(null);
+        };
+        const cancel = timers.after(ms, giveUp);
+        signal.addEventListener('abort', giveUp, { once: true });
+        line.waiting.push(waiter);
+        // What came between its own look and now.
+        look(line);
+      }),
+    close() {
+      closed = true;
+      for (const line of [...lines.values()]) {
+        for (const waiter of line.waiting.splice(0)) waiter.end(null);
+        line.stop();
+      }
+    },
+  };
+}

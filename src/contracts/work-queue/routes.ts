@@ -1,0 +1,184 @@
+/**
+ * The work queue on the wire (interface.md A; gaps.md A): callers create tasks, their own workers lease them for 60 seconds, beat,
+ * and end them. Each route is served at `/beta/work` and, letter for letter the same, at `/api/v1/beta/work`.
+ */
+import { z } from 'zod';
+import { defineRoute, type Route } from '../common/route.ts';
+import { Id, Paging, QueryFlag, Time } from '../common/values.ts';
+import { workLinkRoutes } from './links.ts';
+import { Env, Lease, Line, longestWaitSeconds, Payload, Task, TaskError, TaskStatus, WorkerId } from './task.ts';
+
+const mount = '/beta/work';
+const base = {
+  area: 'work-queue',
+  errors: 'plain',
+  auth: ['owner', 'user', 'key'],
+  scope: 'work',
+} as const;
+const one = {
+  ...base,
+  owner: { none: 'each statement names the caller, so that a foreign task is one that is not there' },
+  params: z.strictObject({ id: Id }),
+} as const;
+const LeaseId = Line.max(200);
+
+export const createTask = defineRoute({
+  ...base,
+  op: 'createTask',
+  summary: 'Puts a task into the queue; 400 when the session or deployment that it names is not there',
+  method: 'POST',
+  path: mount,
+  owner: 'collection',
+  body: z.strictObject({
+    session_id: Id.optional(),
+    deployment_id: Id.optional(),
+    payload: Payload.optional(),
+    env: Env.optional(),
+    sandbox_image: Line.min(1).max(500).optional(),
+    priority: z.number().int().min(-1000).max(1000).optional(),
+    not_before: z.iso.datetime({ offset: true }).optional(),
+    max_attempts: z.number().int().min(1).max(100).optional(),
+  }),
+  answers: { 201: z.strictObject({ task: Task, id: z.string() }) },
+  idempotent: true,
+});
+
+export const listTasks = defineRoute({
+  ...base,
+  op: 'listTasks',
+  summary: 'Tasks, newest first; status=failed is the list of those that were given up',
+  method: 'GET',
+  path: mount,
+  owner: 'collection',
+  query: z.strictObject({
+    ...Paging,
+    status: TaskStatus.optional(),
+    session_id: Id.optional(),
+    deployment_id: Id.optional(),
+    worker_id: WorkerId.optional().meta({ description: 'Held by this worker now, or last.' }),
+  }),
+  answers: { 200: z.strictObject({ tasks: z.array(Task), next_cursor: z.string().nullable() }) },
+});
+
+export const leaseTask = defineRoute({
+  ...base,
+  op: 'leaseTask',
+  summary: 'Leases the oldest task that is queued or whose lease has expired, for 60 seconds; null when there is none',
+  method: 'GET',
+  path: `${mount}/queue`,
+  owner: 'collection',
+  query: z.strictObject({
+    worker_id: WorkerId,
+    wait: z.coerce.number().min(0).max(longestWaitSeconds).optional().meta({ description: 'Seconds to wait for one.' }),
+    draining: QueryFlag,
+  }),
+  answers: { 200: z.strictObject({ task: Task.nullable(), lease: Lease.nullable() }) },
+});
+
+export const getQueueStats = defineRoute({
+  ...base,
+  op: 'getQueueStats',
+  summary: 'How much waits, how much is at work, and how many workers asked in the last 30 seconds',
+  method: 'GET',
+  path: `${mount}/stats`,
+  owner: 'collection',
+  answers: {
+    200: z.strictObject({
+      depth: z.number().int(),
+      leased: z.number().int(),
+      running: z.number().int(),
+      oldest_queued_at: Time.nullable(),
+      workers_polling: z.number().int(),
+    }),
+  },
+});
+
+export const streamTasks = defineRoute({
+  ...base,
+  op: 'streamTasks',
+  summary: 'Tells each task whose status changed, from now on or after Last-Event-ID',
+  method: 'GET',
+  path: `${mount}/events`,
+  kind: 'sse',
+  owner: 'collection',
+  answers: { 200: z.unknown() },
+  events: { task: z.strictObject({ id: z.string(), status: TaskStatus }) },
+});
+
+export const getTask = defineRoute({
+  ...one,
+  op: 'getTask',
+  summary: 'One task',
+  method: 'GET',
+  path: `${mount}/:id`,
+  answers: { 200: z.strictObject({ task: Task }) },
+});
+
+export const heartbeatTask = defineRoute({
+  ...one,
+  op: 'heartbeatTask',
+  summary: 'Renews a lease; 404 when the worker does not hold the task',
+  method: 'POST',
+  path: `${mount}/:id/heartbeat`,
+  body: z.strictObject({ worker_id: WorkerId, lease_id: LeaseId.optional() }),
+  answers: { 200: z.strictObject({ task: Task, lease: Lease, stop_requested: z.boolean() }) },
+});
+
+export const ackTask = defineRoute({
+  ...one,
+  op: 'ackTask',
+  summary: 'Ends a task with its result; the same result again is answered the same',
+  method: 'POST',
+  path: `${mount}/:id/ack`,
+  body: z.strictObject({ worker_id: WorkerId, result: z.unknown().optional(), lease_id: LeaseId.optional() }),
+  answers: { 200: z.strictObject({ task: Task }) },
+});
+
+export const stopTask = defineRoute({
+  ...one,
+  op: 'stopTask',
+  summary: 'Ends a task without a result: failed when an error is given, else cancelled; or asks its worker to',
+  method: 'POST',
+  path: `${mount}/:id/stop`,
+  body: z
+    .strictObject({
+      worker_id: WorkerId.optional(),
+      lease_id: LeaseId.optional(),
+      error: z.union([TaskError, z.string().min(1).max(16_384)]).optional(),
+      graceful: z.boolean().optional(),
+    })
+    .optional(),
+  answers: { 200: z.strictObject({ stopped: z.literal(true), task: Task }) },
+});
+
+export const retryTask = defineRoute({
+  ...one,
+  op: 'retryTask',
+  summary: 'Puts a failed or cancelled task back into the queue, with all its attempts',
+  method: 'POST',
+  path: `${mount}/:id/retry`,
+  answers: { 200: z.strictObject({ task: Task }) },
+});
+
+/** The same route at the other mount. */
+export function aliasOf<R extends Route>(route: R): R {
+  return { ...route, op: `${route.op}V1`, path: `/api/v1${route.path}` };
+}
+
+export const queueRoutes = [
+  createTask,
+  listTasks,
+  leaseTask,
+  getQueueStats,
+  streamTasks,
+  getTask,
+  heartbeatTask,
+  ackTask,
+  stopTask,
+  retryTask,
+] as const;
+
+/** What a client needs: the aliases are left out. */
+export const workRoutes = [...queueRoutes, ...workLinkRoutes] as const;
+
+export const workQueueRoutes: readonly Route[] = [...queueRoutes, ...queueRoutes.map(aliasOf), ...workLinkRoutes];

@@ -1,0 +1,62 @@
+/** What a task of the work queue is (interface.md A; gaps.md A). snake_case, as the interface writes this area. Must not know routes. */
+import { z } from 'zod';
+import { Time } from '../common/values.ts';
+
+export const taskStatuses = ['queued', 'leased', 'running', 'succeeded', 'failed', 'cancelled'] as const;
+export const TaskStatus = z.enum(taskStatuses);
+export type TaskStatus = z.infer<typeof TaskStatus>;
+
+/** A worker that is silent for so long loses its task. */
+export const leaseSeconds = 60;
+/** A lease call is held open for so long at most. */
+export const longestWaitSeconds = 30;
+
+/** One line of text: nothing in it that a terminal or a database would take for something else. */
+export const Line = z.string().regex(/^[^\p{Cc}\p{Cs}]*$/u, 'text without control characters');
+export const WorkerId = Line.trim().min(1).max(200);
+const Name = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'a name such as PATH');
+export const Payload = z.record(z.string(), z.unknown());
+export const Env = z.record(Name, z.string().max(32_768));
+
+export const TaskError = z
+  .strictObject({
+    code: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'a word such as out_of_memory'),
+    message: z.string().max(16_384),
+  })
+  .meta({ id: 'TaskError' });
+export type TaskError = z.infer<typeof TaskError>;
+
+export const Task = z
+  .strictObject({
+    id: z.string(),
+    session_id: z.string().nullable(),
+    deployment_id: z.string().nullable(),
+    status: TaskStatus,
+    payload: Payload,
+    sandbox_image: z.string().nullable(),
+    env: z.record(z.string(), z.string()),
+    priority: z.number().int().meta({ description: 'Higher is leased before older; 0 unless set.' }),
+    not_before: Time.nullable(),
+    attempts: z.number().int().meta({ description: 'How often it was leased.' }),
+    max_attempts: z.number().int(),
+    stop_requested: z.boolean(),
+    lease_worker_id: z.string().nullable(),
+    lease_expires_at: Time.nullable(),
+    result: z.unknown().meta({ description: 'What the acknowledgement carried.' }),
+    error: TaskError.nullable(),
+    created_at: Time,
+    updated_at: Time,
+  })
+  .meta({ id: 'Task' });
+export type Task = z.infer<typeof Task>;
+
+export const Lease = z
+  .strictObject({
+    id: z.string(),
+    fence: z.number().int().meta({ description: 'Grows with each lease of the task.' }),
+    expires_at: Time,
+    ttl_seconds: z.number(),
+    attempt: z.number().int(),
+  })
+  .meta({ id: 'Lease' });
+export type Lease = z.infer<typeof Lease>;

@@ -1,0 +1,83 @@
+/** A work queue behind a real server, on either engine, with a clock that stands still and two people. */
+import { onTestFinished } from 'vitest';
+import { createWorkQueue, workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
+import type { Scope } from '../../../src/contracts/common/route.ts';
+import type { Lease, Task } from '../../../src/contracts/work-queue/task.ts';
+import { createIdempotency, idempotencyMigrations } from '../../../src/kit/http/idempotency.ts';
+import { bearerOf } from '../../../src/kit/http/principals.ts';
+import type { Authenticator } from '../../../src/kit/http/types.ts';
+import { createIds } from '../../../src/kit/ids/ids.ts';
+import type { SharedStore } from '../../../src/kit/store/shared-store.ts';
+import { type CallOptions, serve } from '../../kit/http/support.ts';
+import type { Engine } from '../../support/engines.ts';
+import { createTestClock } from '../../support/test-clock.ts';
+
+/** A token is a person's name, and after a slash the scopes of a key. */
+const people: Authenticator = {
+  name: 'people',
+  authenticate(request) {
+    const [name, scopes] = (bearerOf(request) ?? '').split('/');
+    if (name === undefined || name === '') return null;
+    const userId = `user_${name}`;
+    if (scopes === undefined) return { kind: 'user', userId, scopes: new Set<Scope>(['work']), via: 'cookie' };
+    return { kind: 'key', userId, scopes: new Set(scopes.split('~') as Scope[]), via: 'key', keyId: 'key_1' };
+  },
+};
+
+export interface Answered {
+  readonly status: number;
+  readonly error?: string;
+  readonly message?: string;
+  readonly id: string;
+  readonly task: Task;
+  readonly lease: Lease;
+  readonly tasks: Task[];
+  readonly next_cursor: string | null;
+  readonly stop_requested?: boolean;
+  readonly [more: string]: unknown;
+}
+
+export async function startQueue(engine: Engine) {
+  const clock = createTestClock();
+  const place = await engine.place();
+  const store: SharedStore = await place.open([...idempotencyMigrations, ...workQueueMigrations], clock);
+  const ids = createIds(clock);
+  const faults: string[] = [];
+  const work = createWorkQueue({
+    store,
+    clock: { now: () => clock.now(), compare: async () => {} },
+    timers: clock,
+    ids,
+    log: { error: (message, fields) => void faults.push(`${message} ${JSON.stringify(fields)}`) },
+  });
+  await work.start();
+  onTestFinished(() => work.close());
+  const server = await serve({
+    routes: work.routes,
+    owners: work.owners,
+    authenticators: [people],
+    ids,
+    idempotency: createIdempotency(store, clock),
+  });
+  const send = async (method: string, path: string, options: CallOptions = {}): Promise<Answered> => {
+    const reply = await server.call(method, `/beta/work${path}`, { token: 'ada', ...options });
+    return { ...(reply.json as unknown as Answered), status: reply.status };
+  };
+  const post = (path: string, body?: unknown, options: CallOptions = {}) => send('POST', path, { body, ...options });
+  const lease = (worker = 'w1', more = '', options: CallOptions = {}) =>
+    send('GET', `/queue?worker_id=${worker}${more}`, options);
+  const create = async (body: Record<string, unknown> = {}, options: CallOptions = {}) => {
+    const answer = await post('', body, options);
+    if (answer.status !== 201) throw new Error(JSON.stringify(answer));
+    clock.jump(1);
+    return answer.task;
+  };
+  return {
+    ...{ clock, store, work, faults, server, send, post, lease, create },
+    /** Time passes, and nobody is woken by it. */
+    later: (ms: number) => clock.jump(ms),
+    task: async (id: string) => (await send('GET', `/${id}`)).task,
+  };
+}
+
+export type TestQueue = Awaited<ReturnType<typeof startQueue>>;
