@@ -19,6 +19,8 @@ export interface CloudSettings {
   readonly oidc: OidcSettings;
   readonly trustedProxies: readonly string[];
   readonly push: PushSettings;
+  /** A PostgreSQL that replicas share; null: `cloud.db` in the data folder. Holds a password: from the environment alone. */
+  readonly databaseUrl: string | null;
 }
 
 const names = {
@@ -65,6 +67,7 @@ export function readCloudSettings(
     oidc: { issuer, clientId, clientSecret: secretFile === null ? null : secretIn(secretFile) },
     trustedProxies: proxiesIn(pick('trustedProxy') ?? ''),
     push: readPushSettings(env),
+    databaseUrl: env.DATABASE_URL || null,
   };
 }
 

@@ -44,7 +44,7 @@ export async function startHeadless(options: HeadlessOptions): Promise<Headless>
   const places = placesIn(settings.home);
   const ids = createIds(clock);
   const folder = openCloudFolder({ places, clock, ids, gantry });
-  const secrets = [folder.internalToken, settings.oidc.clientSecret ?? ''];
+  const secrets = [folder.internalToken, settings.oidc.clientSecret ?? '', settings.databaseUrl ?? ''];
   const log = createLog({ folder: places.logs, name: 'cloud', clock, known: () => secrets });
   const closing = createClosing({
     limitMs: closeLimitMs,
@@ -65,6 +65,7 @@ export async function startHeadless(options: HeadlessOptions): Promise<Headless>
         issuerKeysFile: places.issuerKeys,
       },
       databaseFile: places.cloudDb,
+      databaseUrl: settings.databaseUrl,
       door,
       openLink: ({ authenticator }) => openDialIns(authenticator, clock, log),
       masterKey: folder.masterKey,
