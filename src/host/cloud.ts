@@ -175,6 +175,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       origin,
       internalToken: options.internalToken,
     });
+    closing.add('identity', () => identity.close());
     const addressOf = createAddressOf(mode.kind === 'headless' ? mode.trustedProxies : []);
     const composed = await composeComputers({ ...options, store, identity, local, origin, addressOf }, closing);
     const { area: computers, devices, linkEnd, tickets } = composed;

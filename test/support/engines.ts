@@ -11,7 +11,8 @@ import { scratchFolder } from './scratch.ts';
 
 /** A database that can be opened again, also by several at once where the engine lets them. */
 export interface Place {
-  open(migrations: readonly Migration[], clock?: Clock): Promise<OpenedSharedStore>;
+  /** `listen: false`: nobody is woken from another process. */
+  open(migrations: readonly Migration[], clock?: Clock, more?: { listen?: boolean }): Promise<OpenedSharedStore>;
 }
 
 export interface Engine {
@@ -41,8 +42,8 @@ function onPostgres(server: NonNullable<typeof postgres>): Engine {
     async place() {
       const url = await server.schema();
       return {
-        open: async (migrations, clock = systemClock) =>
-          closing(await openPostgres({ url, migrations, clock, connections: 4 })),
+        open: async (migrations, clock = systemClock, more = {}) =>
+          closing(await openPostgres({ url, migrations, clock, connections: 4, ...more })),
       };
     },
   };

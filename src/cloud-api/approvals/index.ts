@@ -40,7 +40,13 @@ export interface Approvals {
 export function createApprovals(deps: ApprovalsDeps): Approvals {
   const store = createApprovalStore(deps.store);
   const answers = createAnswers({ ...deps, store });
-  const service = createApprovalService({ store, answers, events: deps.events, clock: deps.clock });
+  const service = createApprovalService({
+    store,
+    answers,
+    events: deps.events,
+    clock: deps.clock,
+    shared: deps.store.engine === 'postgres',
+  });
   return {
     service,
     owners: { approval: (principal, id) => service.owns(principal.userId, id) },
@@ -69,6 +75,9 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       await store.forget(deps.clock.now() - keptMs);
       await answers.start();
     },
-    close: () => answers.close(),
+    close() {
+      service.close();
+      return answers.close();
+    },
   };
 }

@@ -45,6 +45,7 @@ export interface ApprovalService {
   ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
   /** Returns the way to stop. */
   onEvent(listener: (event: ApprovalEvent) => void): () => void;
+  close(): void;
 }
 
 /** The backbone: each change is told in its own transaction. */
@@ -60,6 +61,11 @@ export interface EmitApprovalEvent {
       readonly computerId: string;
     },
   ): Op<boolean>;
+  /** Each one that any process stored. Returns the way to stop. */
+  follow(
+    types: readonly ('approval.requested' | 'approval.resolved')[],
+    listener: (event: { readonly type: string; readonly sourceId: string }) => Promise<void>,
+  ): () => void;
 }
 
 export interface ApprovalServiceDeps {
@@ -67,9 +73,14 @@ export interface ApprovalServiceDeps {
   readonly answers: Pick<Answers, 'queue'>;
   readonly events: EmitApprovalEvent;
   readonly clock: Clock;
+  /** Other processes answer and ask on the same database: what they did is told here as well. */
+  readonly shared: boolean;
 }
 
-export function createApprovalService({ store, answers, events, clock }: ApprovalServiceDeps): ApprovalService {
+const told = ['approval.requested', 'approval.resolved'] as const;
+
+export function createApprovalService(deps: ApprovalServiceDeps): ApprovalService {
+  const { store, answers, events, clock, shared } = deps;
   const listeners = new Set<(event: ApprovalEvent) => void>();
 
   function tell(type: ApprovalEvent['data']['type'], row: ApprovalRow): void {
@@ -98,14 +109,27 @@ export function createApprovalService({ store, answers, events, clock }: Approva
     return toApproval(row);
   }
 
+  const stop = shared
+    ? events.follow(told, async ({ type, sourceId }) => {
+        const row = await store.get(sourceId);
+        if (row !== null) tell(type as ApprovalEvent['data']['type'], row);
+      })
+    : () => {};
+
+  /** What other processes must hear, too, comes back from the database. */
+  function tellHere(type: ApprovalEvent['data']['type'], row: ApprovalRow): void {
+    if (!shared) tell(type, row);
+  }
+
   return {
     check,
+    close: stop,
     async put(id, report, owner) {
       const put = await store.put(id, report, owner, emit);
       // Another computer's id reads as one that cannot be used: whose it is stays unsaid.
       if (put === 'foreign') throw unknown(id);
       if (put.change !== 'nothing')
-        tell(put.change === 'requested' ? 'approval.requested' : 'approval.resolved', put.row);
+        tellHere(put.change === 'requested' ? 'approval.requested' : 'approval.resolved', put.row);
       return toApproval(put.row);
     },
     async resolve(id, { decision, note, userId, surface }) {
@@ -116,7 +140,7 @@ export function createApprovalService({ store, answers, events, clock }: Approva
       });
       if (outcome === null) throw unknown(id);
       if (!outcome.won) throw refusal(outcome.row, now) ?? new Error(`The approval ${id} was lost without a reason.`);
-      tell('approval.resolved', outcome.row);
+      tellHere('approval.resolved', outcome.row);
       return toApproval(outcome.row);
     },
     async list(listing) {

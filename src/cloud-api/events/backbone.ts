@@ -5,8 +5,10 @@
  */
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
+import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+import { follow } from '../../kit/wake/follow.ts';
 
 export interface NewEvent<T extends NotifiableEvent = NotifiableEvent> {
   readonly userId: string;
@@ -20,6 +22,15 @@ export interface NewEvent<T extends NotifiableEvent = NotifiableEvent> {
   readonly computerId?: string;
 }
 
+export interface FollowedEvent {
+  readonly id: string;
+  readonly userId: string;
+  readonly type: NotifiableEvent;
+  readonly sourceId: string;
+  /** When it was stored. */
+  readonly at: number;
+}
+
 export interface EventBackbone {
   /** False: it was known. */
   emit<T extends NotifiableEvent>(tx: SharedTx, event: NewEvent<T>): Op<boolean>;
@@ -29,14 +40,24 @@ export interface EventBackbone {
   forwards(tx: SharedReader, computerId: string): Op<boolean>;
   /** Called once events are durable. Returns the way to stop. */
   onEmit(listener: () => void): () => void;
+  /** Each new event of these types, once, by whichever process it was stored, in no certain order. Returns the way to stop. */
+  follow(types: readonly NotifiableEvent[], listener: (event: FollowedEvent) => void | Promise<void>): () => void;
   /** Removes what was stored before. */
   forget(before: number): Promise<void>;
 }
 
 const eventsTopic = 'events';
 
-export function createEventBackbone(deps: { store: SharedStore; clock: Clock; ids: Ids }): EventBackbone {
-  const { store, clock, ids } = deps;
+export interface BackboneDeps {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly timers?: Timers;
+  readonly log?: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+export function createEventBackbone(deps: BackboneDeps): EventBackbone {
+  const { store, clock, ids, timers = systemTimers } = deps;
   const insert = `INSERT INTO user_event (id, user_id, type, source_id, computer_id, occurred_at, stored_at, data)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, type, source_id) DO NOTHING`;
 
@@ -57,6 +78,19 @@ export function createEventBackbone(deps: { store: SharedStore; clock: Clock; id
     *forwards(tx, computerId) {
       const sql = 'SELECT 1 AS found FROM event_source WHERE computer_id = ?';
       return (yield* tx.get(sql, computerId)) !== undefined;
+    },
+    follow(types, listener) {
+      const sql = `SELECT id, user_id AS "userId", type, source_id AS "sourceId", stored_at AS at FROM user_event
+        WHERE stored_at > ? AND type IN (${types.map(() => '?').join(', ')}) ORDER BY seq`;
+      return follow<FollowedEvent>({
+        wake: store.wake,
+        clock,
+        timers,
+        topic: eventsTopic,
+        since: (at) => store.all<FollowedEvent>(sql, at, ...types),
+        tell: listener,
+        onFault: (fault) => deps.log?.warn('New events could not be looked for.', { fault: String(fault) }),
+      });
     },
     onEmit: (listener) => store.wake.on(eventsTopic, listener),
     async forget(before) {

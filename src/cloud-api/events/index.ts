@@ -7,13 +7,10 @@ import type { RouteAnswer } from '../../contracts/common/route.ts';
 import type { NotifiableEvent } from '../../contracts/events/registry.ts';
 import { findNotifiable } from '../../contracts/events/registry.ts';
 import { ForwardedEvent, forwardEvents } from '../../contracts/events/routes.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
-import type { Ids } from '../../kit/ids/ids.ts';
-import type { SharedStore } from '../../kit/store/shared-store.ts';
-import { createEventBackbone, type EventBackbone, type NewEvent } from './backbone.ts';
+import { type BackboneDeps, createEventBackbone, type EventBackbone, type NewEvent } from './backbone.ts';
 
-export type { EventBackbone, NewEvent } from './backbone.ts';
+export type { EventBackbone, FollowedEvent, NewEvent } from './backbone.ts';
 export { eventMigrations } from './migrations.ts';
 
 type Refusal = RouteAnswer<typeof forwardEvents>['refused'][number];
@@ -30,7 +27,7 @@ export interface Events {
 /** As long as approvals, which events speak of. */
 const keptMs = 90 * 24 * 60 * 60_000;
 
-export function createEvents(deps: { store: SharedStore; clock: Clock; ids: Ids }): Events {
+export function createEvents(deps: BackboneDeps): Events {
   const backbone = createEventBackbone(deps);
   return {
     backbone,

@@ -7,11 +7,13 @@ import { AppError } from '../../contracts/common/errors.ts';
 import * as keyContract from '../../contracts/identity/keys.ts';
 import { protectedResource, protectedResourceOf } from '../../contracts/identity/resource.ts';
 import * as contract from '../../contracts/identity/routes.ts';
-import { iso } from '../../kit/clock/clock.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
 import { type Authenticator, type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { pageHeaders } from '../pages/plain-page.ts';
 import { createAdminRoutes, toApiKey } from './admin.ts';
+import { createChanges } from './changes.ts';
 import { createInternalAuthenticator } from './internal.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { cookieNameFor, cookieText, csrfOf, localPath, sessionLifeMs } from './model.ts';
@@ -47,7 +49,8 @@ export interface PeopleMode {
 
 export interface IdentityDeps {
   readonly store: SharedStore;
-  readonly clock: { now(): number };
+  readonly clock: Clock;
+  readonly timers?: Timers;
   readonly ids: { next(prefix: string): string };
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
   readonly mode: OwnerMode | PeopleMode;
@@ -77,6 +80,7 @@ export interface Identity {
   onEnded(listener: (ended: Ended) => void): () => void;
   /** A fresh one-time address and when it ends (RFC 3339). */
   createOpenUrl(next?: string): Promise<{ url: string; expiresAt: string }>;
+  close(): void;
 }
 
 export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
@@ -85,11 +89,13 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
   const tell = (ended: Ended) => {
     for (const listener of listeners) listener(ended);
   };
-  const users = createUsers({ store: deps.store, clock, ids, onShutOut: (userId) => tell({ userId }) });
+  const changes = createChanges({ store: deps.store, clock, timers: deps.timers ?? systemTimers, log });
+  const users = createUsers({ store: deps.store, clock, ids, changes, onShutOut: (userId) => tell({ userId }) });
   if (mode.kind === 'embedded') await users.ensureOwner(mode.owner.userId, mode.owner.name);
   const cookieName = cookieNameFor(origin);
   const sessions = await createSessions({
-    store: createSessionStore(deps.store),
+    store: createSessionStore(deps.store, changes),
+    age: changes.age,
     clock,
     ids,
     log,
@@ -102,7 +108,11 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
         : `Sign in at ${origin}/login.`,
     onEnded: (sessionId) => tell({ sessionId }),
   });
-  const keys = createKeys({ store: deps.store, clock, ids, log, random, onEnded: (keyId) => tell({ keyId }) });
+  const keys = createKeys({ store: deps.store, clock, ids, log, changes, random, onEnded: (keyId) => tell({ keyId }) });
+  changes.start((change) => {
+    if (change.kind === 'user') users.changed(change.id, change.over);
+    else (change.kind === 'session' ? sessions : keys).ended(change.id, change.digest);
+  });
   const projects = createProjects(deps.store);
   const opening = createOpening({ store: deps.store, clock, origin, random });
   const cookie = (value: string, maxAgeS: number) =>
@@ -125,6 +135,7 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    close: () => changes.close(),
     createOpenUrl: (next) => opening.create(next),
     authenticators: [
       ...sessions.authenticators,

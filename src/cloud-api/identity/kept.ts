@@ -14,8 +14,18 @@ export interface Kept<Row> {
 
 const defaultMost = 10_000;
 
-export function createKept<Row>(read: (key: string) => Promise<Row | null>, most: number = defaultMost): Kept<Row> {
+export interface KeptOptions {
+  readonly most?: number;
+  /** Another process may have changed a row and its word not arrived: nothing is kept longer. */
+  readonly age?: { readonly clock: { monotonic(): number }; readonly mostMs: number } | null;
+}
+
+export function createKept<Row>(
+  read: (key: string) => Promise<Row | null>,
+  { most = defaultMost, age = null }: KeptOptions = {},
+): Kept<Row> {
   const rows = new Map<string, Row>();
+  let since = age?.clock.monotonic() ?? 0;
   // A row that was read before a change must not be kept after it.
   let changes = 0;
   const put = (key: string, row: Row) => {
@@ -23,7 +33,13 @@ export function createKept<Row>(read: (key: string) => Promise<Row | null>, most
     rows.set(key, row);
   };
   return {
-    peek: (key) => rows.get(key),
+    peek(key) {
+      if (age !== null && age.clock.monotonic() - since > age.mostMs) {
+        since = age.clock.monotonic();
+        rows.clear();
+      }
+      return rows.get(key);
+    },
     async load(key) {
       const before = changes;
       const row = await read(key);

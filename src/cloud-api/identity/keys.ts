@@ -9,6 +9,7 @@ import { iso } from '../../kit/clock/clock.ts';
 import { bearerOf } from '../../kit/http/principals.ts';
 import type { Authenticator, Principal } from '../../kit/http/types.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
+import type { Changes } from './changes.ts';
 import { createKept } from './kept.ts';
 import { keyPrefix, newKeyText, readKeyText } from './key-text.ts';
 import { digestOf } from './model.ts';
@@ -19,6 +20,7 @@ export interface KeysDeps {
   readonly ids: { next(prefix: string): string };
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
   readonly onEnded: (keyId: string) => void;
+  readonly changes: Pick<Changes, 'note' | 'age'>;
   readonly random?: (bytes: number) => Buffer;
 }
 
@@ -48,6 +50,8 @@ export interface Keys {
   create(userId: string, key: NewKey, dryRun?: boolean): Promise<{ row: KeyRow; secret: string }>;
   /** `null` when there is no such key. Revoking twice is once. */
   revoke(id: string): Promise<KeyRow | null>;
+  /** It was revoked in another process. */
+  ended(id: string, digest: string): void;
   get(id: string): Promise<KeyRow | null>;
   /** Newest first; revoked ones only `withRevoked`. */
   list(userId: string | null, withRevoked?: boolean): Promise<KeyRow[]>;
@@ -65,14 +69,15 @@ interface Live {
   usedAt: number;
 }
 
-export function createKeys({ store, clock, ids, log, onEnded, random = randomBytes }: KeysDeps): Keys {
+export function createKeys(deps: KeysDeps): Keys {
+  const { store, clock, ids, log, onEnded, changes, random = randomBytes } = deps;
   const live = createKept<Live>(async (digest) => {
     const row = await store.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE digest = ?`, digest);
     if (row === undefined) return null;
     const scopes = new Set(row.scopes.split(' ') as Scope[]);
     const principal: Principal = { kind: 'key', userId: row.user_id, scopes, via: 'key', keyId: row.id };
     return { row, principal, usedAt: row.last_used_at ?? 0 };
-  });
+  }, changes);
 
   function admit(key: Live | null): Principal {
     if (key === null) throw refused('This API key is not known here.', 'Make another one in the settings.');
@@ -140,12 +145,18 @@ export function createKeys({ store, clock, ids, log, onEnded, random = randomByt
     async revoke(id) {
       const row = await store.write(function* (tx) {
         yield* tx.run('UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL', clock.now(), id);
-        return (yield* tx.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE id = ?`, id)) ?? null;
+        const found = (yield* tx.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE id = ?`, id)) ?? null;
+        if (found !== null) yield* changes.note(tx, { kind: 'key', id, digest: found.digest, over: true });
+        return found;
       });
       if (row === null) return null;
       live.forget(row.digest);
       onEnded(row.id);
       return row;
+    },
+    ended(id, digest) {
+      live.forget(digest);
+      onEnded(id);
     },
     get: async (id) => (await store.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE id = ?`, id)) ?? null,
     list: (userId, withRevoked = false) => {

@@ -78,4 +78,17 @@ CREATE TABLE price (
 ) STRICT;
 `,
   },
+  {
+    area: 'identity',
+    number: 3,
+    name: 'changes that other processes hear of',
+    sql: `
+CREATE TABLE identity_change (
+  id TEXT PRIMARY KEY,
+  at INTEGER NOT NULL,
+  what TEXT NOT NULL
+) STRICT;
+CREATE INDEX identity_change_at ON identity_change (at);
+`,
+  },
 ];

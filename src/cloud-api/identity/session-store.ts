@@ -1,5 +1,6 @@
 /** Sign-ins in `cloud.db`, by hash only: whole operations (architecture.md 10). */
-import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
+import type { Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+import type { Changes } from './changes.ts';
 
 export interface SignInRow {
   readonly digest: string;
@@ -20,7 +21,7 @@ export interface SessionStore {
   find(digest: string): Promise<SignInRow | null>;
   byId(id: string): Promise<SignInRow | null>;
   touch(digest: string, now: number): Promise<void>;
-  remove(digest: string): Promise<void>;
+  remove(row: SignInRow): Promise<void>;
   removeHome(computerId: string): Promise<SignInRow | null>;
   /** Newest first. */
   ofUser(userId: string): Promise<SignInRow[]>;
@@ -30,15 +31,19 @@ export interface SessionStore {
 
 const columns = 'digest, id, user_id, kind, device, computer_id, created_at, used_at';
 
-export function createSessionStore(store: SharedStore): SessionStore {
+export function createSessionStore(store: SharedStore, changes: Pick<Changes, 'note'>): SessionStore {
   function* homeOf(tx: SharedReader, computerId: string): Op<SignInRow | null> {
     return (yield* tx.get<SignInRow>(`SELECT ${columns} FROM sign_in WHERE computer_id = ?`, computerId)) ?? null;
+  }
+  function* drop(tx: SharedTx, { id, digest }: SignInRow): Op<void> {
+    yield* tx.run('DELETE FROM sign_in WHERE digest = ?', digest);
+    yield* changes.note(tx, { kind: 'session', id, digest, over: true });
   }
   return {
     add: (row) =>
       store.write(function* (tx) {
         const before = row.computer_id === null ? null : yield* homeOf(tx, row.computer_id);
-        if (before !== null) yield* tx.run('DELETE FROM sign_in WHERE digest = ?', before.digest);
+        if (before !== null) yield* drop(tx, before);
         yield* tx.run(
           `INSERT INTO sign_in (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
           row.digest,
@@ -55,18 +60,15 @@ export function createSessionStore(store: SharedStore): SessionStore {
     find: async (digest) =>
       (await store.get<SignInRow>(`SELECT ${columns} FROM sign_in WHERE digest = ?`, digest)) ?? null,
     byId: async (id) => (await store.get<SignInRow>(`SELECT ${columns} FROM sign_in WHERE id = ?`, id)) ?? null,
-    touch: (digest, now) =>
-      store.write(function* (tx) {
-        yield* tx.run('UPDATE sign_in SET used_at = ? WHERE digest = ? AND used_at < ?', now, digest, now);
-      }),
-    remove: (digest) =>
-      store.write(function* (tx) {
-        yield* tx.run('DELETE FROM sign_in WHERE digest = ?', digest);
-      }),
+    async touch(digest, now) {
+      const sql = 'UPDATE sign_in SET used_at = ? WHERE digest = ? AND used_at < ?';
+      await store.write((tx) => tx.run(sql, now, digest, now), { isolation: 'rows' });
+    },
+    remove: (row) => store.write((tx) => drop(tx, row)),
     removeHome: (computerId) =>
       store.write(function* (tx) {
         const row = yield* homeOf(tx, computerId);
-        if (row !== null) yield* tx.run('DELETE FROM sign_in WHERE digest = ?', row.digest);
+        if (row !== null) yield* drop(tx, row);
         return row;
       }),
     ofUser: (userId) =>
@@ -74,13 +76,9 @@ export function createSessionStore(store: SharedStore): SessionStore {
         `SELECT ${columns} FROM sign_in WHERE user_id = ? ORDER BY created_at DESC, id DESC`,
         userId,
       ),
-    removeOld: (idleBefore, madeBefore) =>
-      store.write(function* (tx) {
-        yield* tx.run(
-          "DELETE FROM sign_in WHERE kind = 'browser' AND (used_at < ? OR created_at < ?)",
-          idleBefore,
-          madeBefore,
-        );
-      }),
+    async removeOld(idleBefore, madeBefore) {
+      const sql = "DELETE FROM sign_in WHERE kind = 'browser' AND (used_at < ? OR created_at < ?)";
+      await store.write((tx) => tx.run(sql, idleBefore, madeBefore), { isolation: 'rows' });
+    },
   };
 }

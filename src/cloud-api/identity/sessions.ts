@@ -8,7 +8,7 @@ import type { PrincipalKind } from '../../contracts/common/route.ts';
 import { bearerOf, everyScope, linkHeaders, surfaceName } from '../../kit/http/principals.ts';
 import type { Authenticator, Principal } from '../../kit/http/types.ts';
 import { newToken } from '../../kit/secrets/token-file.ts';
-import { createKept } from './kept.ts';
+import { createKept, type KeptOptions } from './kept.ts';
 import { csrfOf, digestOf, homePrefix, readCookie, sessionIdleMs, sessionLifeMs, sessionTouchMs } from './model.ts';
 import type { SessionStore, SignInRow } from './session-store.ts';
 
@@ -23,6 +23,8 @@ export interface SessionsDeps {
   /** What a person does whose sign-in is over: one sentence. */
   readonly signInAgain: string;
   readonly onEnded: (sessionId: string) => void;
+  /** How long what is kept here may be out of date. */
+  readonly age?: KeptOptions['age'];
   readonly random?: (bytes: number) => Buffer;
 }
 
@@ -43,6 +45,8 @@ export interface Sessions extends HomeSessions {
   list(userId: string): Promise<SignInRow[]>;
   /** The valid cookie's value in this request, or null. */
   secretOf(request: IncomingMessage): Promise<string | null>;
+  /** It was ended in another process. */
+  ended(id: string, digest: string): void;
   readonly authenticators: readonly Authenticator[];
 }
 
@@ -55,10 +59,13 @@ interface Live {
 
 export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
   const { store, clock, ids, log, kind, cookieName, random } = deps;
-  const live = createKept<Live>(async (digest) => {
-    const row = await store.find(digest);
-    return row === null ? null : toLive(row);
-  });
+  const live = createKept<Live>(
+    async (digest) => {
+      const row = await store.find(digest);
+      return row === null ? null : toLive(row);
+    },
+    { age: deps.age ?? null },
+  );
   await store.removeOld(clock.now() - sessionIdleMs, clock.now() - sessionLifeMs);
 
   function toLive(row: SignInRow): Live {
@@ -98,7 +105,7 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
   }
 
   async function remove(row: SignInRow): Promise<void> {
-    await store.remove(row.digest);
+    await store.remove(row);
     live.forget(row.digest);
     deps.onEnded(row.id);
   }
@@ -186,6 +193,10 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
     async secretOf(request) {
       const secret = cookieOf(request);
       return secret !== null && (await find(secret))?.row.kind === 'browser' ? secret : null;
+    },
+    ended(id, digest) {
+      live.forget(digest);
+      deps.onEnded(id);
     },
     authenticators: [
       {

@@ -5,6 +5,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Plan } from '../../contracts/identity/plan.ts';
 import type { SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
+import type { Changes } from './changes.ts';
 import { createKept } from './kept.ts';
 
 export interface User {
@@ -40,6 +41,8 @@ export interface Users {
   /** The one owner of a computer, with the largest plan. */
   ensureOwner(userId: string, name: string): Promise<void>;
   change(userId: string, change: { plan?: Plan; disabled?: boolean }): Promise<User>;
+  /** Another process changed the person. */
+  changed(userId: string, shutOut: boolean): void;
 }
 
 export interface UsersDeps {
@@ -48,6 +51,7 @@ export interface UsersDeps {
   readonly ids: { next(prefix: string): string };
   /** A person is shut out from now on. */
   readonly onShutOut: (userId: string) => void;
+  readonly changes: Pick<Changes, 'note' | 'age'>;
 }
 
 interface Row {
@@ -65,12 +69,12 @@ const select = 'SELECT id, issuer, subject, email, name, plan, created_at, disab
 /** Who owns a computer without a provider. */
 const local = { issuer: 'local', subject: 'owner' } as const;
 
-export function createUsers({ store, clock, ids, onShutOut }: UsersDeps): Users {
+export function createUsers({ store, clock, ids, onShutOut, changes }: UsersDeps): Users {
   const read = (tx: SharedReader, id: string) => tx.get<Row>(`${select} WHERE id = ?`, id);
   const kept = createKept(async (id) => {
     const row = await store.get<Row>(`${select} WHERE id = ?`, id);
     return row === undefined ? null : toUser(row);
-  });
+  }, changes);
   const get = async (id: string) => kept.peek(id) ?? (await kept.load(id));
   const live = (user: User | null) => user !== null && user.disabledAt === null;
 
@@ -124,6 +128,10 @@ export function createUsers({ store, clock, ids, onShutOut }: UsersDeps): Users 
       });
       kept.forget(userId);
     },
+    changed(userId, shutOut) {
+      kept.forget(userId);
+      if (shutOut) onShutOut(userId);
+    },
     async change(userId, { plan, disabled }) {
       const row = await store.write(function* (tx) {
         const before = yield* read(tx, userId);
@@ -131,6 +139,7 @@ export function createUsers({ store, clock, ids, onShutOut }: UsersDeps): Users 
         const until =
           disabled === undefined ? before.disabled_at : disabled ? (before.disabled_at ?? clock.now()) : null;
         yield* tx.run('UPDATE account SET plan = ?, disabled_at = ? WHERE id = ?', plan ?? before.plan, until, userId);
+        yield* changes.note(tx, { kind: 'user', id: userId, over: disabled === true });
         return (yield* read(tx, userId))!;
       });
       const user = toUser(row);

@@ -4,6 +4,7 @@ import { identityMigrations } from '../../../src/cloud-api/identity/migrations.t
 import { createSessionStore } from '../../../src/cloud-api/identity/session-store.ts';
 import { createSessions, deviceOf } from '../../../src/cloud-api/identity/sessions.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
+import { answered } from '../../../src/kit/store/answered.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import { shareStore } from '../../../src/kit/store/share-store.ts';
 import { movableClock, scratchHome } from '../../host/support.ts';
@@ -87,7 +88,7 @@ async function sessionsAlone() {
   onEnd(() => store.close());
   const ended: string[] = [];
   const sessions = await createSessions({
-    store: createSessionStore(shareStore(store)),
+    store: createSessionStore(shareStore(store), { note: () => answered(undefined) }),
     clock,
     ids: createIds(clock),
     log: { warn() {} },

@@ -35,6 +35,8 @@ export interface WorldOptions extends Partial<Pick<NotificationsDeps, 'vapid' | 
   /** Beside the push service of the test. */
   readonly allow?: readonly string[];
   readonly started?: boolean;
+  /** False: no other process wakes this one. */
+  readonly listen?: boolean;
 }
 
 export interface World {
@@ -80,7 +82,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const service = options.service ?? (await startPushService());
   if (options.service === undefined) onEnd(() => service.close());
   const migrations = [...laneMigrations, ...idempotencyMigrations, ...eventMigrations, ...notificationMigrations];
-  const store = await (options.place ?? sqliteIn(folder)).open(migrations, clock);
+  const store = await (options.place ?? sqliteIn(folder)).open(migrations, clock, { listen: options.listen ?? true });
   const ids = createIds(clock);
   const errors: string[] = [];
   const { backbone } = createEvents({ store, clock, ids });
