@@ -1,0 +1,157 @@
+/** The stores of identity, and what the kit keeps for every caller, on both engines. */
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { identityMigrations } from '../../../src/cloud-api/identity/index.ts';
+import { createKeys } from '../../../src/cloud-api/identity/keys.ts';
+import { createOpening } from '../../../src/cloud-api/identity/opening.ts';
+import { createProjects } from '../../../src/cloud-api/identity/projects.ts';
+import { createSessionStore, type SignInRow } from '../../../src/cloud-api/identity/session-store.ts';
+import { createUsers } from '../../../src/cloud-api/identity/users.ts';
+import { createIdempotency, idempotencyMigrations } from '../../../src/kit/http/idempotency.ts';
+import { createIds } from '../../../src/kit/ids/ids.ts';
+import { createDeviceAuthenticator, signingMigrations } from '../../../src/kit/signing/authenticator.ts';
+import { signedHeaders } from '../../../src/kit/signing/signature.ts';
+import { answered } from '../../../src/kit/store/answered.ts';
+import { engines } from '../../support/engines.ts';
+import { createTestClock } from '../../support/test-clock.ts';
+
+const log = { warn() {} };
+const changes = { note: () => answered(undefined), age: null };
+
+describe.each(engines)('on $name', ({ place }) => {
+  async function open() {
+    const clock = createTestClock();
+    const store = await (await place()).open(
+      [...identityMigrations, ...idempotencyMigrations, ...signingMigrations],
+      clock,
+    );
+    return { clock, store, ids: createIds(clock) };
+  }
+
+  test('people are made once at their first sign-in, and changed, listed and shut out', async () => {
+    const shutOut: string[] = [];
+    const deps = { ...(await open()), changes, onShutOut: (id: string) => shutOut.push(id) };
+    const users = createUsers(deps);
+    const who = { issuer: 'https://id.example', subject: 'ada', email: null, name: 'Ada' };
+    const together = await Promise.all(Array.from({ length: 5 }, () => users.signIn(who)));
+    expect(new Set(together.map(({ id }) => id)).size).toBe(1);
+    const { id } = together[0]!;
+    await users.signIn({ ...who, email: 'ada@example.com', name: 'Ada L.' });
+    await users.ensureOwner('user_local', 'Owner');
+    await users.ensureOwner('user_local', 'Owner');
+    expect(await users.of(who.issuer, who.subject)).toMatchObject({ id, name: 'Ada L.', plan: 'free' });
+    expect((await users.list()).map((user) => user.plan).sort()).toEqual(['free', 'ultra']);
+    expect(await users.change(id, { plan: 'super', disabled: true })).toMatchObject({ plan: 'super' });
+    expect([shutOut, await users.find(id), await users.admits(id)]).toEqual([[id], null, false]);
+    expect(await createUsers(deps).get(id)).toMatchObject({ plan: 'super', disabledAt: deps.clock.now() });
+    await expect(users.change('user_x', {})).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('of keys with one name two live at once, however many are asked for together', async () => {
+    const { store, clock, ids } = await open();
+    const keys = createKeys({ store, clock, ids, log, changes, onEnded: () => {} });
+    const key = { name: 'ci', scopes: ['compute' as const], expiresInDays: 1 };
+    const made = await Promise.allSettled(Array.from({ length: 6 }, () => keys.create('user_1', key)));
+    const rows = made.flatMap((one) => (one.status === 'fulfilled' ? [one.value.row] : []));
+    expect(rows).toHaveLength(2);
+    expect((await keys.list('user_1')).map(({ id }) => id).sort()).toEqual(rows.map(({ id }) => id).sort());
+    await keys.revoke(rows[0]!.id);
+    expect(await keys.list('user_1')).toHaveLength(1);
+    expect(await keys.list(null, true)).toHaveLength(2);
+    expect((await keys.create('user_1', key)).row.expires_at).toBe(clock.now() + 24 * 3_600_000);
+  });
+
+  test('sign-ins: the credential of a computer takes the place of the one before; old browsers are removed', async () => {
+    const { store } = await open();
+    const sessions = createSessionStore(store, changes);
+    const row = (digest: string, more: Partial<SignInRow> = {}): SignInRow => ({
+      ...{ digest, id: `session_${digest}`, user_id: 'user_1', kind: 'browser', device: 'Firefox', computer_id: null },
+      ...{ created_at: 10, used_at: 10 },
+      ...more,
+    });
+    const home = { kind: 'home', computer_id: 'computer_1' } as const;
+    expect(await sessions.add(row('a', home))).toBeNull();
+    expect(await sessions.add(row('b', home))).toBe('a');
+    for (const [digest, used_at] of [
+      ['c', 5],
+      ['d', 20],
+    ] as const)
+      await sessions.add(row(digest, { used_at }));
+    await sessions.touch('d', 30);
+    await sessions.touch('d', 25);
+    expect((await sessions.find('d'))?.used_at).toBe(30);
+    await sessions.removeOld(8, 0);
+    expect((await sessions.ofUser('user_1')).map(({ digest }) => digest)).toEqual(['d', 'b']);
+    expect(await sessions.removeHome('computer_1')).toMatchObject({ digest: 'b' });
+    await sessions.remove(row('d'));
+    expect(await sessions.byId('session_d')).toBeNull();
+  });
+
+  test('a one-time address is good once, of many that try it together', async () => {
+    const { store, clock } = await open();
+    const opening = createOpening({ store, clock, origin: 'http://127.0.0.1:1' });
+    const code = new URL((await opening.create()).url).searchParams.get('t')!;
+    const taken = await Promise.all(Array.from({ length: 6 }, () => opening.take(code)));
+    expect(taken.filter(Boolean)).toHaveLength(1);
+    const late = new URL((await opening.create()).url).searchParams.get('t')!;
+    await clock.advance(24 * 3_600_000);
+    expect(await opening.take(late)).toBe(false);
+  });
+
+  test('projects and prices are kept as they were set', async () => {
+    const projects = createProjects((await open()).store);
+    const project = {
+      id: 'p',
+      userId: 'user_1',
+      name: 'P',
+      hostedDriverEnabled: true,
+      spendCapCents: null,
+      createdAt: 1,
+    };
+    await projects.create(project);
+    await expect(projects.create(project)).rejects.toMatchObject({ status: 409 });
+    expect(await projects.change('p', { spendCapCents: 250 })).toEqual({ ...project, spendCapCents: 250 });
+    expect(await projects.list()).toEqual([{ ...project, spendCapCents: 250 }]);
+    await projects.setPrice({ name: 'minute', cents: 0.012345, updatedAt: 1 });
+    await projects.setPrice({ name: 'minute', cents: 0.5, updatedAt: 2 });
+    expect(await projects.prices()).toEqual([{ name: 'minute', cents: 0.5, updatedAt: 2 }]);
+  });
+
+  test('a request with a key is done once, also by two processes, and its key is free again when it failed', async () => {
+    const { store, clock } = await open();
+    const [one, other] = [createIdempotency(store, clock), createIdempotency(store, clock)];
+    const request = { caller: 'user_1', op: 'create', key: 'k', fingerprint: 'f' };
+    let done = 0;
+    const work = async () => {
+      done += 1;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      if (done === 1) throw new Error('away');
+      return { status: 201, text: `made ${done}` };
+    };
+    await expect(one.once(request, work)).rejects.toThrow('away');
+    const first = one.once(request, work);
+    await expect.poll(() => done).toBe(2);
+    // One process alone knows that the first request was cut off; of several, another may still be at it.
+    if (store.engine === 'postgres') expect(await other.once(request, work)).toEqual(await first);
+    else await expect(other.once(request, work)).rejects.toMatchObject({ status: 409 });
+    expect(await first).toEqual({ status: 201, text: 'made 2' });
+    expect(await other.once(request, work)).toEqual({ status: 201, text: 'made 2' });
+    await expect(other.once({ ...request, fingerprint: 'g' }, work)).rejects.toMatchObject({ status: 409 });
+    expect(done).toBe(2);
+  });
+
+  test('of twenty copies of one signature one is taken', async () => {
+    const { store, clock } = await open();
+    const key = 'a'.repeat(64);
+    const authenticator = createDeviceAuthenticator({ store, clock, find: () => ({ userId: 'user_1', keys: [key] }) });
+    const signer = { runtimeId: 'computer_1', key, now: () => clock.now() };
+    const headers = signedHeaders(signer, { method: 'PUT', path: '/x', body: '' });
+    const copy = () => {
+      const request = Object.assign(Readable.from([]), { url: '/x', method: 'PUT', headers });
+      return authenticator.authenticate(request as unknown as IncomingMessage);
+    };
+    const taken = await Promise.allSettled(Array.from({ length: 20 }, async () => copy()));
+    expect(taken.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+});
