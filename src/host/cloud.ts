@@ -49,6 +49,7 @@ import { createHomeDispatcher } from './home-dispatcher.ts';
 import { composeNotifications } from './notifications.ts';
 import { packageVersion } from './places.ts';
 import { type PushSettings, usualPushSettings } from './push-settings.ts';
+import { checkSharedSecrets, sharedSecretsMigrations } from './shared-secrets.ts';
 import { createUpgradeListener, createWebListener, isPage } from './web-door.ts';
 
 /** One person, whose runtime lives in the same process and needs no pairing. */
@@ -158,11 +159,13 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...eventMigrations,
         ...notificationMigrations,
         ...usageMigrations,
+        ...sharedSecretsMigrations,
         ...workQueueMigrations,
       ],
       clock,
     });
     closing.add('database', () => store.close());
+    await checkSharedSecrets(store, options);
     const origin = mode.kind === 'embedded' ? `http://127.0.0.1:${options.door.port}` : mode.baseUrl;
     const local = mode.kind === 'embedded' ? mode : null;
     const identity = await createIdentity({

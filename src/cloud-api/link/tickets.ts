@@ -117,6 +117,12 @@ function looksLikeOurs(token: string): boolean {
   }
 }
 
+interface KeyRow {
+  readonly kid: string;
+  readonly public: string;
+  readonly private: string;
+}
+
 interface KeyPair {
   readonly kid: string;
   readonly publicJwk: JWK;
@@ -126,28 +132,28 @@ interface KeyPair {
 /** The newest one that opens; a new one when there is none, as when the master key is gone: every pairing is then made anew. */
 async function ensureKey({ store, sealer, clock, ids }: TicketsDeps): Promise<KeyPair> {
   const place = (kid: string) => `ticket_key|private|${kid}`;
-  const sql = 'SELECT kid, public, private FROM ticket_key ORDER BY made_at DESC';
-  const rows = await store.all<{ kid: string; public: string; private: string }>(sql);
-  for (const row of rows) {
+  const open = (row: KeyRow): KeyPair[] => {
     try {
       const privateJwk = JSON.parse(sealer.open(place(row.kid), row.private)) as JWK;
-      return { kid: row.kid, publicJwk: JSON.parse(row.public) as JWK, privateJwk };
+      return [{ kid: row.kid, publicJwk: JSON.parse(row.public) as JWK, privateJwk }];
     } catch {
       // Sealed under another master key.
+      return [];
     }
-  }
+  };
+  const select = 'SELECT kid, public, private FROM ticket_key ORDER BY made_at DESC, kid DESC';
+  const [known] = (await store.all<KeyRow>(select)).flatMap(open);
+  if (known !== undefined) return known;
   const kid = ids.next('key');
   const { publicKey, privateKey } = await generateKeyPair(ticketAlgorithm, { extractable: true, crv: 'Ed25519' });
   const [publicJwk, privateJwk] = await Promise.all([exportJWK(publicKey), exportJWK(privateKey)]);
   const sealed = sealer.seal(place(kid), JSON.stringify(privateJwk));
-  await store.write((tx) =>
-    tx.run(
-      'INSERT INTO ticket_key (kid, public, private, made_at) VALUES (?, ?, ?, ?)',
-      kid,
-      JSON.stringify(publicJwk),
-      sealed,
-      clock.now(),
-    ),
-  );
-  return { kid, publicJwk, privateJwk };
+  return store.write(function* (tx) {
+    // Of replicas that start together, all sign with the key of the first.
+    const [first] = (yield* tx.all<KeyRow>(select)).flatMap(open);
+    if (first !== undefined) return first;
+    const sql = 'INSERT INTO ticket_key (kid, public, private, made_at) VALUES (?, ?, ?, ?)';
+    yield* tx.run(sql, kid, JSON.stringify(publicJwk), sealed, clock.now());
+    return { kid, publicJwk, privateJwk };
+  });
 }

@@ -11,11 +11,13 @@ import { type People, personWith, startPeople } from './support.ts';
 const stop = keepUntilEnd();
 
 describe.skipIf(postgres === null)('on PostgreSQL', () => {
+  let url = '';
   let first: People;
   /** The other replica, as the proxy in front of both calls it. */
   let atSecond: Call;
   beforeAll(async () => {
-    const settings = { databaseUrl: await postgres!.schema() };
+    url = await postgres!.schema();
+    const settings = { databaseUrl: url };
     first = await startPeople({ settings });
     const home = scratchHome();
     mkdirSync(home, { recursive: true });
@@ -28,6 +30,12 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
       second.call(method, path, { ...options, headers: { host, ...options.headers } });
   });
   afterAll(stop);
+
+  test('one with another master key or internal token is refused, and told what to copy', async () => {
+    const settings = { databaseUrl: url };
+    const start = startPeople({ settings, baseUrl: first.origin, provider: first.provider });
+    await expect(start).rejects.toMatchObject({ code: 'refused', action: expect.stringContaining('master.key') });
+  });
 
   const signIn = async (name: string) => personWith(first, await signInAs(name, first.origin));
 
