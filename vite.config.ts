@@ -1,6 +1,6 @@
 /**
  * One build for everything that is shipped: `vite build --app` makes the five environments below into `out/`.
- * renderer: the page, and its service worker beside it. server: the programs that Node runs (cli, pane-host). main, preload: the Electron shell.
+ * renderer: the page, and its service worker beside it. server: the programs that Node runs (cli, pane-host, a worker's thread). main, preload: the Electron shell.
  * Native modules stay outside, because their binaries lie beside their packages; all else is bundled.
  */
 import { builtinModules } from 'node:module';
@@ -78,7 +78,15 @@ export default defineConfig({
         },
       },
     },
-    server: program({ cli: 'src/cli/main.ts', 'pane-host': 'src/pane-host/main.ts' }, 'out/server', 'es'),
+    server: program(
+      {
+        cli: 'src/cli/main.ts',
+        'pane-host': 'src/pane-host/main.ts',
+        'worker-beats': 'src/worker/beats-thread.ts',
+      },
+      'out/server',
+      'es',
+    ),
     main: program({ main: 'src/main/main.ts' }, 'out/main', 'es'),
     preload: program({ preload: 'src/preload/preload.ts' }, 'out/preload', 'cjs'),
   },

@@ -5,6 +5,7 @@
 import { admin } from './admin/catalogue.ts';
 import type { Option, Part, Verb } from './command.ts';
 import { ledgerExport, ledgerQuery, ledgerVerify, mail, peers, runs, steer, vault } from './work-engine/catalogue.ts';
+import { worker } from './worker/catalogue.ts';
 import { workflows, workspace } from './workflows/catalogue.ts';
 
 const unbuilt = (name: string, about: string): Verb => ({ name, about });
@@ -370,7 +371,7 @@ export const commands: readonly Verb[] = [
     ],
     load: () => import('./pairing/runtime.ts').then((m) => m.runtime),
   },
-  unbuilt('worker', 'Work on tasks of the work queue'),
+  worker,
   {
     name: 'pair',
     args: '[cloud]',

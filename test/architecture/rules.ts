@@ -22,11 +22,12 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   kit: { folders: ['contracts'] },
   client: { folders: ['contracts'], node: false },
   'pane-host': { folders: [] },
+  worker: { folders: ['contracts', 'kit', 'client'] },
   'runtime-server': { folders: ['contracts', 'kit'], files: ['pane-host/protocol.ts'] },
   'cloud-api': { folders: ['contracts', 'kit'] },
   host: { folders: ['contracts', 'kit', 'runtime-server', 'cloud-api'] },
   cli: {
-    folders: ['client', 'contracts', 'host'],
+    folders: ['client', 'contracts', 'host', 'worker'],
     files: [
       // The token is read by the rules it was written by; the lock is asked before a server is started.
       'kit/secrets/token-file.ts',

@@ -11,7 +11,7 @@ import { createLinks } from './links.ts';
 import { createQueue, type Queue } from './queue.ts';
 import { createWorkReads } from './reads.ts';
 import { workOwners, workRoutes } from './routes.ts';
-import { changedTopic, createWorkStore, readyTopic } from './store.ts';
+import { changedTopic, createWorkStore } from './store.ts';
 import type { StoreClock } from './store-clock.ts';
 
 export { workQueueMigrations } from './migrations.ts';
@@ -23,6 +23,8 @@ export interface WorkQueueDeps {
   readonly clock: StoreClock;
   readonly timers: Timers;
   readonly ids: { next(prefix: string): string };
+  /** How long a lease lasts without a beat, ms; default: the 60 seconds of the interface. */
+  readonly leaseMs?: number;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
 }
 
@@ -37,9 +39,9 @@ export interface WorkQueue {
 }
 
 const sweepMs = 10_000;
-const leaseMs = leaseSeconds * 1000;
 
-export function createWorkQueue({ store, clock, timers, ids, log }: WorkQueueDeps): WorkQueue {
+export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
+  const { store, clock, timers, ids, log, leaseMs = leaseSeconds * 1000 } = deps;
   const now = () => clock.now();
   const onFault = (what: string, error: unknown) => log.error(what, { fault: String(error) });
   const reads = createWorkReads(store);
@@ -48,7 +50,7 @@ export function createWorkQueue({ store, clock, timers, ids, log }: WorkQueueDep
     ids,
     now,
     timers,
-    listen: (userId, listener) => store.wake.on(readyTopic(userId), listener),
+    wake: store.wake,
     onFault,
   });
   const changes = createChanges({

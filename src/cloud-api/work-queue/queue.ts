@@ -6,9 +6,10 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { TaskError } from '../../contracts/work-queue/task.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
+import type { Wake } from '../../kit/wake/wake.ts';
 import { isEnded, usualAttempts } from './model.ts';
 import type { TaskRow } from './rows.ts';
-import type { Holder, NewTask, WorkStore } from './store.ts';
+import { type Holder, type NewTask, readyTopic, type WorkStore } from './store.ts';
 import { createWaiters } from './waiters.ts';
 
 export interface QueueDeps {
@@ -16,7 +17,7 @@ export interface QueueDeps {
   readonly ids: { next(prefix: string): string };
   readonly now: () => number;
   readonly timers: Timers;
-  readonly listen: (userId: string, listener: () => void) => () => void;
+  readonly wake: Wake;
   readonly onFault: (what: string, error: unknown) => void;
 }
 
@@ -63,7 +64,9 @@ const seenEveryMs = 10_000;
 const forgetPollersMs = 24 * 60 * 60_000;
 const mostRemembered = 10_000;
 
-export function createQueue({ store, ids, now, timers, listen, onFault }: QueueDeps): Queue {
+const drainTopic = (userId: string, workerId: string) => `work.drain:${userId}:${workerId}`;
+
+export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDeps): Queue {
   const seen = new Map<string, number>();
 
   async function leaseNow(userId: string, workerId: string): Promise<TaskRow | null> {
@@ -73,7 +76,11 @@ export function createQueue({ store, ids, now, timers, listen, onFault }: QueueD
     return row;
   }
 
-  const waiters = createWaiters<TaskRow>({ lease: leaseNow, listen, timers });
+  const waiters = createWaiters<TaskRow>({
+    lease: leaseNow,
+    listen: (userId, listener) => wake.on(readyTopic(userId), listener),
+    timers,
+  });
 
   function note(userId: string, workerId: string): void {
     const who = `${userId} ${workerId}`;
@@ -121,11 +128,22 @@ export function createQueue({ store, ids, now, timers, listen, onFault }: QueueD
     },
     find,
     async lease({ userId, workerId, waitMs, draining, signal }) {
-      if (draining) return null;
+      if (draining) {
+        // Wherever it still waits, with whichever replica.
+        wake.signal(drainTopic(userId, workerId));
+        return null;
+      }
       note(userId, workerId);
-      const row = await leaseNow(userId, workerId);
-      if (row !== null || waitMs <= 0) return row;
-      return waiters.wait({ userId, workerId, ms: waitMs, signal });
+      if (waitMs <= 0) return leaseNow(userId, workerId);
+      const drained = new AbortController();
+      const off = wake.on(drainTopic(userId, workerId), () => drained.abort());
+      try {
+        const row = await leaseNow(userId, workerId);
+        if (row !== null) return row;
+        return await waiters.wait({ userId, workerId, ms: waitMs, signal: AbortSignal.any([signal, drained.signal]) });
+      } finally {
+        off();
+      }
     },
     async heartbeat(holder) {
       const row = await store.heartbeat(holder);

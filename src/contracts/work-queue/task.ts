@@ -60,3 +60,16 @@ export const Lease = z
   })
   .meta({ id: 'Lease' });
 export type Lease = z.infer<typeof Lease>;
+
+/** What `gantry worker` reads in a payload; other workers may read what they like. */
+export const CommandPayload = z.object({
+  command: z
+    .union([z.string().min(1), z.array(z.string()).min(1)])
+    .meta({ description: 'A line for a shell, or a program with its arguments.' }),
+  timeout_seconds: z
+    .number()
+    .positive()
+    .max(7 * 24 * 3600)
+    .optional(),
+  stdin: z.string().optional(),
+});

@@ -5,11 +5,12 @@
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export type ProgramName = 'cli' | 'pane-host';
+export type ProgramName = 'cli' | 'pane-host' | 'worker-beats';
 
 const sources: Record<ProgramName, string> = {
   cli: join('src', 'cli', 'main.ts'),
   'pane-host': join('src', 'pane-host', 'main.ts'),
+  'worker-beats': join('src', 'worker', 'beats-thread.ts'),
 };
 
 /** File of a program, seen from the module at `moduleUrl` (any module of Gantry, source or built). */

@@ -3,6 +3,8 @@ import { onTestFinished } from 'vitest';
 import { createWorkQueue, workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
 import type { Scope } from '../../../src/contracts/common/route.ts';
 import type { Lease, Task } from '../../../src/contracts/work-queue/task.ts';
+import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { createIdempotency, idempotencyMigrations } from '../../../src/kit/http/idempotency.ts';
 import { bearerOf } from '../../../src/kit/http/principals.ts';
 import type { Authenticator } from '../../../src/kit/http/types.ts';
@@ -37,7 +39,13 @@ export interface Answered {
   readonly [more: string]: unknown;
 }
 
-export async function startQueue(engine: Engine) {
+export interface QueueOptions {
+  readonly leaseMs?: number;
+  /** Leases end by the real clock: for workers, whose own time nobody moves. */
+  readonly real?: boolean;
+}
+
+export async function startQueue(engine: Engine, { leaseMs, real = false }: QueueOptions = {}) {
   const clock = createTestClock();
   const place = await engine.place();
   const store: SharedStore = await place.open([...idempotencyMigrations, ...workQueueMigrations], clock);
@@ -45,9 +53,10 @@ export async function startQueue(engine: Engine) {
   const faults: string[] = [];
   const work = createWorkQueue({
     store,
-    clock: { now: () => clock.now(), compare: async () => {} },
-    timers: clock,
+    clock: { now: () => (real ? systemClock : clock).now(), compare: async () => {} },
+    timers: real ? systemTimers : clock,
     ids,
+    leaseMs,
     log: { error: (message, fields) => void faults.push(`${message} ${JSON.stringify(fields)}`) },
   });
   await work.start();

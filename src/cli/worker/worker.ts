@@ -1,0 +1,109 @@
+/** `gantry worker`: works on tasks of the queue until it is told to end, or until the queue is empty. Says each of them in a line. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { AppError } from '../../contracts/common/errors.ts';
+import { commandRunner } from '../../worker/command.ts';
+import { findSandbox } from '../../worker/sandbox.ts';
+import { startWorker, type WorkerEvent } from '../../worker/worker.ts';
+import { type Action, flag, integer, optionalFlag, optionalText, text } from '../command.ts';
+
+const mostAtOnce = 256;
+
+export const worker: Action = async (context, input) => {
+  const { output, env } = context;
+  const url = addressOf(optionalText(input, 'url') ?? env.GANTRY_URL);
+  const key = keyIn(optionalText(input, 'keyFile') ?? env.GANTRY_KEY_FILE ?? text(input, 'keyFile'));
+  const workerId = optionalText(input, 'name') ?? `${hostname()}-${randomBytes(3).toString('hex')}`;
+  const concurrency = integer(input, 'concurrency', 1, mostAtOnce) ?? 1;
+  const untilEmpty = flag(input, 'drain');
+  const sandbox = await findSandbox({
+    wanted: optionalFlag(input, 'sandbox') !== false,
+    network: flag(input, 'network'),
+    path: env.PATH ?? '',
+  });
+  output.note(`Worker ${workerId} at ${url}, ${concurrency === 1 ? 'one task' : `${concurrency} tasks`} at a time.`);
+  output.note(sandbox.about);
+  const began = performance.now();
+  const running = startWorker({
+    url,
+    key,
+    workerId,
+    concurrency,
+    untilEmpty,
+    run: commandRunner(sandbox),
+    random: Math.random,
+    tell(event) {
+      const said = lineOf(event);
+      if (event.kind === 'trouble') output.note(said);
+      else output.line(said);
+    },
+  });
+  let asked = 0;
+  const end = () => {
+    asked += 1;
+    if (asked === 1) running.drain();
+    else {
+      output.note('Ending now: what it holds goes to other workers when the leases run out.');
+      running.abort();
+    }
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
+  try {
+    const counts = await running.ended;
+    const ms = Math.round(performance.now() - began);
+    output.result({ worker: workerId, sandbox: sandbox.closed, ...counts, ms }, () => {
+      const parts = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [`${count} ${name}`]));
+      return `Worker ${workerId} has ended: ${parts.length === 0 ? 'it did nothing' : parts.join(', ')}.`;
+    });
+    return 0;
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(signal, end);
+  }
+};
+
+function lineOf(event: WorkerEvent): string {
+  switch (event.kind) {
+    case 'began':
+      return `began      ${event.task.id}  attempt ${event.lease.attempt}`;
+    case 'draining':
+      return event.held === 0 ? 'draining   holds nothing' : `draining   finishes ${event.held}, takes nothing new`;
+    case 'trouble':
+      return `${event.why} Again in ${(event.againMs / 1000).toFixed(1)} s.`;
+    default:
+      return `${event.kind.padEnd(10)} ${event.task.id}  ${event.ms} ms${event.why === undefined ? '' : `  ${firstLine(event.why)}`}`;
+  }
+}
+
+function firstLine(text: string): string {
+  const [line = ''] = text.split('\n');
+  return line.length > 200 ? `${line.slice(0, 199)}…` : line;
+}
+
+function addressOf(given: string | undefined): string {
+  if (given === undefined) {
+    throw new AppError('usage', 'The address of the queue is missing.', 'Give --url https://gantry.example.');
+  }
+  const url = URL.parse(given);
+  if (url !== null && ['http:', 'https:'].includes(url.protocol)) return url.origin;
+  throw new AppError('usage', `--url is ${JSON.stringify(given)}.`, 'Give an address such as https://gantry.example.');
+}
+
+function keyIn(file: string): string {
+  let key: string;
+  try {
+    key = readFileSync(file, 'utf8').trim();
+  } catch (cause) {
+    const why = (cause as NodeJS.ErrnoException).code ?? String(cause);
+    throw new AppError(
+      'usage',
+      `The key file ${file} cannot be read (${why}).`,
+      'Give the file that holds an API key.',
+      {
+        cause,
+      },
+    );
+  }
+  if (key !== '') return key;
+  throw new AppError('usage', `The key file ${file} is empty.`, 'Put an API key with the scope work into it.');
+}

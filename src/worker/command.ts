@@ -1,0 +1,66 @@
+/**
+ * A task as a command: `payload.command`, a list of words or one line for a shell, in a folder of its own that is gone afterwards
+ * (gaps.md A). Must not know the queue.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CommandPayload } from '../contracts/work-queue/task.ts';
+import { type RunResult, runProcess } from '../kit/process/run-process.ts';
+import type { Sandbox } from './sandbox.ts';
+import { type Job, TaskFailure } from './worker.ts';
+
+const usualSeconds = 3600;
+/** Of each stream; what is more is dropped, and said so. */
+const outputCap = 64 * 1024;
+const shownOfError = 2_000;
+
+export function commandRunner(sandbox: Sandbox): (job: Job) => Promise<unknown> {
+  return async ({ task, lease, signal }) => {
+    const payload = CommandPayload.safeParse(task.payload);
+    if (!payload.success) {
+      throw failure('bad_payload', 'The payload has no `command`: a line for a shell, or a list of words.');
+    }
+    if (task.sandbox_image !== null) {
+      throw failure('no_such_image', `This worker runs no images, so not ${task.sandbox_image} either.`);
+    }
+    const { command, timeout_seconds: seconds = usualSeconds, stdin } = payload.data;
+    const words = typeof command === 'string' ? ['/bin/sh', '-c', command] : command;
+    const folder = await mkdtemp(join(tmpdir(), 'gantry-task-'));
+    try {
+      const { argv, home, path } = sandbox.wrap(words, folder);
+      const own = { GANTRY_TASK_ID: task.id, GANTRY_TASK_ATTEMPT: String(lease.attempt) };
+      const began = performance.now();
+      const done = await runProcess({
+        command: argv,
+        cwd: folder,
+        env: { PATH: path, HOME: home, LANG: 'C.UTF-8', ...task.env, ...own },
+        ...(stdin === undefined ? {} : { input: stdin }),
+        deadlineMs: seconds * 1000,
+        outputCap,
+        signal,
+      });
+      return resultOf(done, Math.round(performance.now() - began), seconds);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  };
+}
+
+function resultOf(done: RunResult, durationMs: number, seconds: number): unknown {
+  const { exitCode, exitSignal, stdout, stderr, truncated, ended } = done;
+  if (ended === 'deadline') throw failure('timeout', `It took longer than ${seconds} s.${tail(stderr)}`);
+  if (ended === 'aborted') throw failure('ended', 'It was ended.');
+  if (exitCode === 0) return { exit_code: 0, stdout, stderr, truncated, duration_ms: durationMs };
+  if (exitCode === null) throw failure('killed', `It was killed by ${exitSignal}.${tail(stderr)}`);
+  throw failure(`exit_${exitCode}`, `It ended with ${exitCode}.${tail(stderr)}`);
+}
+
+function tail(stderr: string): string {
+  const text = stderr.trim();
+  return text === '' ? '' : ` Its last words: ${text.slice(-shownOfError)}`;
+}
+
+function failure(code: string, message: string): TaskFailure {
+  return new TaskFailure({ code, message });
+}

@@ -1,0 +1,288 @@
+/**
+ * A worker of the work queue: asks for tasks, works on so many at once, lets a thread of its own beat, and tells the queue how each ended
+ * (interface.md A; gaps.md A). A lost lease ends its job and nothing is told; a worker that drains finishes what it holds, takes
+ * nothing new and leaves nothing behind. Must not know what a task does.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Client, createClient, type Fetch } from '../client/client.ts';
+import { AppError } from '../contracts/common/errors.ts';
+import { workRoutes } from '../contracts/work-queue/routes.ts';
+import { type Lease, longestWaitSeconds, type Task, type TaskError } from '../contracts/work-queue/task.ts';
+import { sharedNow } from './beat-messages.ts';
+import { type Beats, startBeats } from './beats.ts';
+
+/** Thrown by a job: the task failed, for a reason that a program can read. */
+export class TaskFailure extends Error {
+  readonly error: TaskError;
+  constructor(error: TaskError) {
+    super(error.message);
+    this.name = 'TaskFailure';
+    this.error = error;
+  }
+}
+
+export interface Job {
+  readonly task: Task;
+  readonly lease: Lease;
+  /** Aborted when the lease is lost, the task is asked to stop, or the worker ends now. */
+  readonly signal: AbortSignal;
+}
+
+export type WorkerEvent =
+  | { readonly kind: 'began'; readonly task: Task; readonly lease: Lease }
+  | {
+      readonly kind: 'succeeded' | 'failed' | 'stopped';
+      readonly task: Task;
+      readonly ms: number;
+      readonly why?: string;
+    }
+  /** Somebody else has it, or it was ended from outside. */
+  | { readonly kind: 'lost'; readonly task: Task; readonly ms: number; readonly why: string }
+  | { readonly kind: 'trouble'; readonly why: string; readonly againMs: number }
+  | { readonly kind: 'draining'; readonly held: number };
+
+export interface WorkerOptions {
+  readonly url: string;
+  /** API key with the scope `work`, or an access token. */
+  readonly key: string;
+  readonly workerId: string;
+  /** What a task is: its answer becomes the result; {@link TaskFailure} makes it fail, as does whatever else is thrown. */
+  readonly run: (job: Job) => Promise<unknown>;
+  /** At once; default 1. */
+  readonly concurrency?: number;
+  /** Ends when there is nothing left to lease, as after {@link Worker.drain}. */
+  readonly untilEmpty?: boolean;
+  readonly tell?: (event: WorkerEvent) => void;
+  readonly random: () => number;
+  readonly fetch?: Fetch;
+  /** Default: a thread of its own. */
+  readonly beats?: Beats;
+}
+
+export interface WorkerCounts {
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly stopped: number;
+  readonly lost: number;
+}
+
+export interface Worker {
+  /** Settles when the worker has ended; rejects when the queue does not let it in. */
+  readonly ended: Promise<WorkerCounts>;
+  /** Takes nothing new; ends when what it holds is done. */
+  drain(): void;
+  /** Ends its jobs now. Their leases run out, and others take the tasks over. */
+  abort(): void;
+}
+
+const firstPauseMs = 1_000;
+const longestPauseMs = 60_000;
+/** A queue that has nothing, and says so at once, is not asked again at once. */
+const idleMs = 1_000;
+
+export function startWorker(options: WorkerOptions): Worker {
+  const { workerId, run, random, concurrency = 1, tell = () => {} } = options;
+  const client: Client<typeof workRoutes> = createClient(workRoutes, {
+    baseUrl: options.url,
+    token: options.key,
+    fetch: options.fetch,
+    where: options.url,
+  });
+  const beats = options.beats ?? startBeats({ url: options.url, key: options.key, workerId });
+  const counts = { succeeded: 0, failed: 0, stopped: 0, lost: 0 };
+  const jobs = new Set<Promise<void>>();
+  const now = new AbortController();
+  const resting = new AbortController();
+  let draining = false;
+  let asking = false;
+
+  function drain(): void {
+    if (draining) return;
+    draining = true;
+    resting.abort();
+    tell({ kind: 'draining', held: jobs.size });
+    void endAsking();
+  }
+
+  /** Ends the call that waits for a task, rather than cutting it: one that is on its way to us would be left behind. */
+  async function endAsking(): Promise<void> {
+    while (asking) {
+      await client.leaseTask({ query: { worker_id: workerId, draining: '1' } }).catch(() => {});
+      // It may have overtaken the call that it was to end.
+      if (asking) await pause(firstPauseMs / 4);
+    }
+  }
+
+  function rest(ms: number): Promise<void> {
+    return pause(ms, undefined, { signal: resting.signal }).catch(() => {});
+  }
+
+  /** Full jitter, so that workers that lost the same queue do not come back together. */
+  function backoff(failures: number): number {
+    return Math.round(random() * Math.min(longestPauseMs, firstPauseMs * 2 ** failures));
+  }
+
+  async function poll(): Promise<void> {
+    let failures = 0;
+    while (!draining) {
+      if (jobs.size >= concurrency) {
+        await Promise.race([...jobs]);
+        continue;
+      }
+      const askedAt = sharedNow();
+      // While it works on something, an empty queue is no reason to end: what it does may bring more.
+      const wait = options.untilEmpty === true ? 0 : longestWaitSeconds;
+      try {
+        asking = true;
+        const query = { worker_id: workerId, wait };
+        const { task, lease } = await client.leaseTask({ query }, { signal: now.signal }).finally(() => {
+          asking = false;
+        });
+        failures = 0;
+        if (task !== null && lease !== null) {
+          take(task, lease, askedAt);
+          continue;
+        }
+        if (options.untilEmpty === true) {
+          if (jobs.size === 0) return drain();
+          await Promise.race([...jobs]);
+        } else if (sharedNow() - askedAt < idleMs) await rest(idleMs + random() * idleMs);
+      } catch (error) {
+        if (now.signal.aborted) return;
+        if (isFatal(error)) throw error;
+        const againMs = backoff(failures);
+        failures += 1;
+        tell({ kind: 'trouble', why: sentence(error), againMs });
+        await rest(againMs);
+      }
+    }
+  }
+
+  function take(task: Task, lease: Lease, askedAt: number): void {
+    const job = work(task, lease, askedAt).finally(() => jobs.delete(job));
+    jobs.add(job);
+  }
+
+  async function work(task: Task, lease: Lease, askedAt: number): Promise<void> {
+    const began = performance.now();
+    const took = () => Math.round(performance.now() - began);
+    const ending = new AbortController();
+    let lost: string | null = null;
+    let stop = false;
+    const letGo = beats.hold({
+      taskId: task.id,
+      leaseId: lease.id,
+      ttlMs: lease.ttl_seconds * 1000,
+      askedAt,
+      onStop() {
+        stop = true;
+        ending.abort();
+      },
+      onLost(why) {
+        lost = why;
+        ending.abort();
+      },
+    });
+    tell({ kind: 'began', task, lease });
+    const signal = AbortSignal.any([ending.signal, now.signal]);
+    const outcome = await run({ task, lease, signal }).then(
+      (result) => ({ result: result ?? null }),
+      (error: unknown) => ({ error: taskErrorOf(error) }),
+    );
+    const holder = { worker_id: workerId, lease_id: lease.id };
+    const params = { id: task.id };
+    /** Null: it is kept. A result that the queue does not take, such as one that is too large, fails the task. */
+    const ack = async (result: unknown): Promise<TaskError | null> => {
+      try {
+        await insist(
+          () => client.ackTask({ params, body: { ...holder, result } }),
+          () => lost,
+        );
+        return null;
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'usage') return { code: 'bad_result', message: error.fact };
+        throw error;
+      }
+    };
+    try {
+      // Ended because it had to: its lease runs out, and another worker begins anew.
+      if (now.signal.aborted) return;
+      if (lost !== null) throw new Lost(lost);
+      const error = 'error' in outcome ? outcome.error : await ack(outcome.result);
+      if (error === null) {
+        counts.succeeded += 1;
+        tell({ kind: 'succeeded', task, ms: took() });
+        return;
+      }
+      const body = stop ? holder : { ...holder, error };
+      await insist(
+        () => client.stopTask({ params, body }),
+        () => lost,
+      );
+      counts[stop ? 'stopped' : 'failed'] += 1;
+      tell({ kind: stop ? 'stopped' : 'failed', task, ms: took(), why: stop ? undefined : error.message });
+    } catch (error) {
+      counts.lost += 1;
+      tell({ kind: 'lost', task, ms: took(), why: error instanceof Lost ? error.message : sentence(error) });
+    } finally {
+      letGo();
+    }
+  }
+
+  /** Tells the queue until it has heard, as long as the lease is ours. */
+  async function insist(call: () => Promise<unknown>, lost: () => string | null): Promise<void> {
+    for (let failures = 0; ; failures += 1) {
+      const why = lost();
+      if (why !== null) throw new Lost(why);
+      try {
+        await call();
+        return;
+      } catch (error) {
+        if (!(error instanceof AppError) || !isPassing(error)) throw error;
+        const againMs = Math.min(backoff(failures), 10 * firstPauseMs);
+        tell({ kind: 'trouble', why: sentence(error), againMs });
+        await pause(againMs);
+      }
+    }
+  }
+
+  const ended = (async (): Promise<WorkerCounts> => {
+    try {
+      await poll();
+    } finally {
+      await Promise.all([...jobs]);
+      await beats.close();
+    }
+    return counts;
+  })();
+
+  return {
+    ended,
+    drain,
+    abort() {
+      draining = true;
+      resting.abort();
+      now.abort();
+    },
+  };
+}
+
+class Lost extends Error {}
+
+function taskErrorOf(error: unknown): TaskError {
+  if (error instanceof TaskFailure) return error.error;
+  return { code: 'worker_error', message: (error instanceof Error ? error.message : String(error)).slice(0, 16_000) };
+}
+
+/** A queue that does not know the key, or the way to it, will not another time. */
+function isFatal(error: unknown): boolean {
+  return error instanceof AppError && !isPassing(error);
+}
+
+function isPassing(error: AppError): boolean {
+  return ['transport', 'timeout', 'internal'].includes(error.code) || error.status === 429;
+}
+
+function sentence(error: unknown): string {
+  return error instanceof AppError ? `${error.fact} ${error.action}`.trim() : String(error);
+}

@@ -1,0 +1,168 @@
+/** Commands of tasks: in a real bubblewrap where there is one, as the worker itself elsewhere; `gantry worker` as a person starts it. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Task } from '../../src/contracts/work-queue/task.ts';
+import { commandRunner } from '../../src/worker/command.ts';
+import { findSandbox, type Sandbox } from '../../src/worker/sandbox.ts';
+import { startQueue } from '../cloud-api/work-queue/support.ts';
+import { engines } from '../support/engines.ts';
+import { scratchFolder } from '../support/scratch.ts';
+import { startVictim } from '../support/victim.ts';
+
+const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const path = process.env.PATH ?? '';
+const open = await findSandbox({ wanted: false, network: false, path });
+const closed = await findSandbox({ wanted: true, network: false, path });
+const sandboxes = [open, ...(closed.closed ? [closed] : [])].map((sandbox) => ({
+  name: sandbox.closed ? 'in bubblewrap' : 'without a sandbox',
+  sandbox,
+}));
+
+const task = { id: 'task_1', payload: {}, env: {}, sandbox_image: null } as unknown as Task;
+const lease = { id: 'lease_1', fence: 1, expires_at: '', ttl_seconds: 60, attempt: 3 };
+const run = (sandbox: Sandbox, payload: unknown, more: Partial<Task> = {}, signal = new AbortController().signal) =>
+  commandRunner(sandbox)({ task: { ...task, payload: payload as Task['payload'], ...more }, lease, signal });
+
+test.each(sandboxes)(
+  '$name: a command’s output is its result, and its folder is gone afterwards',
+  async ({ sandbox }) => {
+    const line =
+      'echo "$GREETING $GANTRY_TASK_ID $GANTRY_TASK_ATTEMPT"; echo x > here; ls; [ "$HOME" = "$PWD" ] && cat >&2';
+    const before = readdirSync(tmpdir()).filter((name) => name.startsWith('gantry-task-'));
+    const result = await run(sandbox, { command: line, stdin: 'from stdin' }, { env: { GREETING: 'hello' } });
+    expect(result).toMatchObject({
+      exit_code: 0,
+      stdout: 'hello task_1 3\nhere\n',
+      stderr: 'from stdin',
+      truncated: false,
+    });
+    const after = readdirSync(tmpdir()).filter((name) => name.startsWith('gantry-task-'));
+    expect(after.filter((name) => !before.includes(name))).toEqual([]);
+    expect(await run(sandbox, { command: ['printf', '%s|', 'a b', '$HOME'] })).toMatchObject({ stdout: 'a b|$HOME|' });
+  },
+);
+
+test.each(sandboxes)('$name: how a command failed is said', async ({ sandbox }) => {
+  const failed = async (payload: unknown, more?: Partial<Task>) => {
+    const error = await run(sandbox, payload, more).then(
+      () => null,
+      (thrown: { error: unknown }) => thrown.error,
+    );
+    return error;
+  };
+  expect(await failed({ command: 'echo why >&2; exit 3' })).toEqual({
+    code: 'exit_3',
+    message: 'It ended with 3. Its last words: why',
+  });
+  expect(await failed({ command: 'sleep 60', timeout_seconds: 0.3 })).toMatchObject({ code: 'timeout' });
+  expect(await failed({})).toMatchObject({ code: 'bad_payload' });
+  expect(await failed({ command: [] })).toMatchObject({ code: 'bad_payload' });
+  expect(await failed({ command: 'true' }, { sandbox_image: 'node:24' })).toMatchObject({ code: 'no_such_image' });
+});
+
+test.each(sandboxes)('$name: a job that is ended leaves no process', async ({ sandbox }) => {
+  const ending = new AbortController();
+  const mark = `1${Math.floor(performance.now() * 1000)}`;
+  const running = run(sandbox, { command: `sleep ${mark} & sleep ${mark}` }, {}, ending.signal);
+  const alive = () =>
+    readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && commandLine(pid).includes(`sleep\0${mark}`)).length;
+  await expect.poll(alive).toBe(2);
+  ending.abort();
+  await expect(running).rejects.toMatchObject({ error: { code: 'ended' } });
+  expect(alive()).toBe(0);
+});
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+test.skipIf(!closed.closed)('in bubblewrap a command sees nothing of the person’s and reaches nobody', async () => {
+  const folder = scratchFolder();
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'secret'), 'secret');
+  const server = createServer((_, response) => response.end('reached'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const line = [
+    `cat ${join(folder, 'secret')} 2>/dev/null`,
+    `ls /home /root ${process.cwd()} 2>/dev/null`,
+    'cat /etc/shadow 2>/dev/null',
+    `(exec 3<>/dev/tcp/127.0.0.1/${port} && echo reached) 2>/dev/null`,
+    'touch /usr/bin/mine 2>/dev/null && echo wrote',
+    'true',
+  ].join('; ');
+  expect(await run(closed, { command: ['bash', '-c', line] })).toMatchObject({ stdout: '' });
+  const reaching = await findSandbox({ wanted: true, network: true, path });
+  const reach = `exec 3<>/dev/tcp/127.0.0.1/${port} && echo reached`;
+  expect(await run(reaching, { command: ['bash', '-c', reach] })).toMatchObject({ stdout: 'reached\n' });
+});
+
+test('where bubblewrap is missing or not wanted, that is said plainly', async () => {
+  expect(open).toMatchObject({ closed: false, about: expect.stringContaining('as you asked: commands run as you') });
+  const missing = await findSandbox({ wanted: true, network: false, path: '/nowhere' });
+  expect(missing).toMatchObject({
+    closed: false,
+    about: expect.stringContaining('is not installed: commands run as you'),
+  });
+  const other = await findSandbox({ wanted: true, network: false, path, platform: 'darwin' });
+  expect(other).toMatchObject({ closed: false, about: expect.stringContaining('no sandbox on this system') });
+});
+
+test('gantry worker --drain works the queue empty, says so, and leaves nothing behind', async () => {
+  const q = await startQueue(engines[0]!, { real: true });
+  const folder = scratchFolder();
+  mkdirSync(folder, { recursive: true });
+  const keyFile = join(folder, 'key');
+  writeFileSync(keyFile, 'ada\n', { mode: 0o600 });
+  const tasks: string[] = [];
+  for (const command of ['echo one', 'exit 7', 'echo three']) tasks.push((await q.create({ payload: { command } })).id);
+  const worker = (...argv: string[]) =>
+    startVictim({
+      command: [
+        process.execPath,
+        cli,
+        'worker',
+        '--url',
+        `http://127.0.0.1:${q.server.port}`,
+        '--key-file',
+        keyFile,
+        ...argv,
+      ],
+      env: { GANTRY_HOME: join(folder, 'home') },
+    });
+  const drained = worker('--drain', '--json', '--name', 'desk', '--concurrency', '2');
+  expect((await drained.ended).code).toBe(0);
+  expect(drained.lines).toHaveLength(1);
+  expect(JSON.parse(drained.lines[0]!)).toMatchObject({
+    worker: 'desk',
+    sandbox: closed.closed,
+    succeeded: 2,
+    failed: 1,
+    lost: 0,
+  });
+  const statuses = await Promise.all(tasks.map(async (id) => (await q.task(id)).status));
+  expect(statuses).toEqual(['succeeded', 'failed', 'succeeded']);
+  expect((await q.task(tasks[0]!)).result).toMatchObject({ stdout: 'one\n' });
+  expect(existsSync(join(folder, 'home'))).toBe(false);
+
+  const { id } = await q.create({ payload: { command: 'sleep 1; echo late' } });
+  const told = worker();
+  await told.until((line) => line.startsWith('began') && line.includes(id));
+  told.child.kill('SIGTERM');
+  expect((await told.ended).code).toBe(0);
+  expect((await q.task(id)).result).toMatchObject({ stdout: 'late\n' });
+  expect(told.lines.map((line) => line.split(' ')[0])).toEqual(['began', 'draining', 'succeeded', 'Worker']);
+
+  const noKey = worker('--key-file', '/nowhere/key');
+  expect((await noKey.ended).code).toBe(64);
+});
