@@ -6,7 +6,6 @@ import type pg from 'pg';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../clock/timers.ts';
 import type { Wake } from '../wake/wake.ts';
-import { onlyOne } from './one-statement.ts';
 import type { Connections } from './postgres-connections.ts';
 import { asAppError, isInTheWay, isLost } from './postgres-errors.ts';
 import { numbered } from './postgres-sql.ts';
@@ -32,9 +31,14 @@ interface Query {
 
 /** One run of an operation. */
 interface Run {
+  /** Made and not asked. */
   left: number;
+  /** Statements that it may still make. */
+  most: number;
   readonly effects: (() => void)[];
 }
+
+const newRun = (most: number = Number.POSITIVE_INFINITY): Run => ({ left: 0, most, effects: [] });
 
 const begins = {
   serial: 'BEGIN ISOLATION LEVEL SERIALIZABLE',
@@ -75,6 +79,8 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
   }
 
   function asked<T>(run: Run, sql: Sql, values: readonly Value[], read: (result: pg.QueryResult) => T): Asked<T> {
+    run.most -= 1;
+    if (run.most < 0) throw new Error('An operation of one statement asked another.');
     run.left += 1;
     return { [Symbol.iterator]: () => ask(run, sql, values, read) };
   }
@@ -174,9 +180,8 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
   async function write<T>(operation: (tx: SharedTx) => Asked<T>, options: WriteOptions = {}): Promise<T> {
     const { isolation = 'serial' } = options;
     const [value, effects] = await insist(async (client) => {
-      const run: Run = { left: 0, effects: [] };
-      const asking = isolation === 'statement' ? onlyOne(operation) : operation;
-      const work = () => finish(client, asking(txOf(run)), run);
+      const run = newRun(isolation === 'statement' ? 1 : Number.POSITIVE_INFINITY);
+      const work = () => finish(client, operation(txOf(run)), run);
       const done = isolation === 'statement' ? alone(work) : once(client, begins[isolation], work);
       return [await done, run.effects] as const;
     });
@@ -200,7 +205,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
     read: (operation) =>
       track(
         insist((client) => {
-          const run: Run = { left: 0, effects: [] };
+          const run = newRun();
           return once(client, begins.snapshot, () => finish(client, operation(readerOf(run)), run));
         }),
       ),

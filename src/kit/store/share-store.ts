@@ -3,75 +3,98 @@
  * of {@link Store}. First user: the cloud of one computer; second: what the runtime has in common with it. Must not know tables.
  */
 import { createLocalWake } from '../wake/local-wake.ts';
-import { onlyOne } from './one-statement.ts';
-import type { Asked, SharedReader, SharedStore, SharedTx, Sql } from './shared-store.ts';
-import type { Store, Tx } from './store.ts';
+import type { Asked, SharedStore, SharedTx, Sql, Statement } from './shared-store.ts';
+import type { Store, Tx, Value } from './store.ts';
 
-type Reader = Pick<Tx, 'get' | 'all'>;
-
-interface Asking {
-  /** Made and not asked: a `yield*` that was forgotten. */
-  left: number;
-  /** The first statement that failed; what went on after it is not kept. */
-  failed: { readonly error: unknown } | null;
-}
-
-const newAsking = (): Asking => ({ left: 0, failed: null });
 const textOf = (sql: Sql) => (typeof sql === 'string' ? sql : sql.sqlite);
 
-function ask<T>(asking: Asking, answer: () => T): Asked<T> {
-  asking.left += 1;
-  const asked = {
-    [Symbol.iterator]: () => asked,
-    next: () => {
-      asking.left -= 1;
-      try {
-        return { done: true as const, value: answer() };
-      } catch (error) {
-        asking.failed ??= { error };
-        throw error;
-      }
-    },
-  };
-  return asked;
+/** The transaction of one operation. A class, as {@link AskedStatement}: they are made for every operation and every statement. */
+class SqliteTx implements SharedTx {
+  readonly tx: Tx;
+  /** Made and not asked: a `yield*` that was forgotten. */
+  left = 0;
+  /** Statements that it may still make. */
+  most: number;
+  /** The first statement that failed; what went on after it is not kept. */
+  failed: { readonly error: unknown } | null = null;
+
+  constructor(tx: Tx, most: number) {
+    this.tx = tx;
+    this.most = most;
+  }
+
+  make<T>(how: 'run' | 'get' | 'all', sql: Sql, values: Value[]): Asked<T> {
+    this.most -= 1;
+    if (this.most < 0) throw new Error('An operation of one statement asked another.');
+    this.left += 1;
+    return new AskedStatement<T>(this, how, textOf(sql), values);
+  }
+
+  run(sql: Sql, ...values: Value[]): Asked<{ readonly changes: number }> {
+    return this.make('run', sql, values);
+  }
+
+  get<T>(sql: Sql, ...values: Value[]): Asked<T | undefined> {
+    return this.make('get', sql, values);
+  }
+
+  all<T>(sql: Sql, ...values: Value[]): Asked<T[]> {
+    return this.make('all', sql, values);
+  }
+
+  afterCommit(effect: () => void): void {
+    this.tx.afterCommit(effect);
+  }
 }
 
-function readerOf(tx: Reader, asking: Asking): SharedReader {
-  return {
-    get: <T>(sql: Sql, ...values: Parameters<Tx['get']>[1][]) => ask(asking, () => tx.get<T>(textOf(sql), ...values)),
-    all: <T>(sql: Sql, ...values: Parameters<Tx['all']>[1][]) => ask(asking, () => tx.all<T>(textOf(sql), ...values)),
-  };
-}
+/** Its own iterator, which ends at once with the answer. */
+class AskedStatement<T> implements Asked<T>, Iterator<Statement, T, unknown> {
+  readonly operation: SqliteTx;
+  readonly how: 'run' | 'get' | 'all';
+  readonly sql: string;
+  readonly values: Value[];
 
-const held = Symbol('transaction');
+  constructor(operation: SqliteTx, how: 'run' | 'get' | 'all', sql: string, values: Value[]) {
+    this.operation = operation;
+    this.how = how;
+    this.sql = sql;
+    this.values = values;
+  }
 
-function txOf(tx: Tx, asking: Asking): SharedTx & { readonly [held]: Tx } {
-  return {
-    [held]: tx,
-    ...readerOf(tx, asking),
-    run: (sql, ...values) => ask(asking, () => tx.run(textOf(sql), ...values)),
-    afterCommit: tx.afterCommit,
-  };
+  [Symbol.iterator](): this {
+    return this;
+  }
+
+  next(): { readonly done: true; readonly value: T } {
+    const { operation } = this;
+    operation.left -= 1;
+    try {
+      return { done: true, value: operation.tx[this.how](this.sql, ...this.values) as T };
+    } catch (error) {
+      operation.failed ??= { error };
+      throw error;
+    }
+  }
 }
 
 /** Runs an operation to its end at once. */
-function finish<T>(operation: Asked<T>, asking: Asking): T {
-  const end = operation[Symbol.iterator]().next();
-  if (asking.failed !== null) throw asking.failed.error;
+function finish<T>(operation: SqliteTx, asked: Asked<T>): T {
+  const end = asked[Symbol.iterator]().next();
+  if (operation.failed !== null) throw operation.failed.error;
   if (end.done !== true) throw new Error('An operation of the store yielded something that is no statement.');
-  if (asking.left !== 0) throw new Error('A statement was made and not asked: write `yield*` before it.');
+  if (operation.left !== 0) throw new Error('A statement was made and not asked: write `yield*` before it.');
   return end.value;
 }
 
 /** The transaction behind one that a SQLite store gave out. */
 export function syncTx(tx: SharedTx): Tx {
-  return (tx as SharedTx & { readonly [held]: Tx })[held];
+  return (tx as SqliteTx).tx;
 }
 
 /** One operation inside a transaction of SQLite that is under way. */
-export function runSync<T>(tx: Tx, operation: (tx: SharedTx) => Asked<T>): T {
-  const asking = newAsking();
-  return finish(operation(txOf(tx, asking)), asking);
+export function runSync<T>(tx: Tx, operation: (tx: SharedTx) => Asked<T>, most: number = Number.POSITIVE_INFINITY): T {
+  const shared = new SqliteTx(tx, most);
+  return finish(shared, operation(shared));
 }
 
 export function shareStore(store: Store): SharedStore {
@@ -79,14 +102,11 @@ export function shareStore(store: Store): SharedStore {
     engine: 'sqlite',
     wake: createLocalWake(),
     write: (operation, options) =>
-      store.write((tx) => runSync(tx, options?.isolation === 'statement' ? onlyOne(operation) : operation)),
-    read: (operation) =>
-      store.read((tx) => {
-        const asking = newAsking();
-        return finish(operation(readerOf(tx, asking)), asking);
-      }),
-    get: <T>(sql: Sql, ...values: Parameters<Tx['get']>[1][]) => store.read((tx) => tx.get<T>(textOf(sql), ...values)),
-    all: <T>(sql: Sql, ...values: Parameters<Tx['all']>[1][]) => store.read((tx) => tx.all<T>(textOf(sql), ...values)),
+      store.write((tx) => runSync(tx, operation, options?.isolation === 'statement' ? 1 : undefined)),
+    // What a reader may not do, its type does not have.
+    read: (operation) => store.read((tx) => runSync(tx as Tx, operation)),
+    get: <T>(sql: Sql, ...values: Value[]) => store.read((tx) => tx.get<T>(textOf(sql), ...values)),
+    all: <T>(sql: Sql, ...values: Value[]) => store.read((tx) => tx.all<T>(textOf(sql), ...values)),
     trouble: () => store.trouble(),
     close: () => store.close(),
   };
