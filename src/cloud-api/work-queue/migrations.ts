@@ -49,7 +49,8 @@ CREATE TABLE work_task (
 
 const indexes = `
 CREATE INDEX work_task_ready ON work_task (user_id, rank, queued_at, id) WHERE status = 'queued' AND waits = 0;
-CREATE INDEX work_task_later ON work_task (queued_at) WHERE status = 'queued' AND waits = 1;
+CREATE INDEX work_task_later ON work_task (user_id, queued_at) WHERE status = 'queued' AND waits = 1;
+CREATE INDEX work_task_due ON work_task (queued_at) WHERE status = 'queued' AND waits = 1;
 CREATE INDEX work_task_held ON work_task (user_id, lease_until) WHERE status IN ('leased', 'running');
 CREATE INDEX work_task_list ON work_task (user_id, created_at, id);
 CREATE INDEX work_task_open ON work_task (user_id, created_at, id) WHERE status IN ('queued', 'leased', 'running');

@@ -1,0 +1,69 @@
+/** Enqueue → lease → ack over HTTP as people get it: 16 workers in other processes, a key, durable commits. */
+import { fileURLToPath } from 'node:url';
+import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { median, rounded } from '../../support/bench/numbers.ts';
+import { cpuMs } from '../../support/bench/processes.ts';
+import { scratchHome, startProduct } from '../../support/bench/product.ts';
+import { startVictim, type Victim } from '../../support/victim.ts';
+
+export const figures: readonly Figure[] = [{ name: 'work-queue.cycle-http', run }];
+
+const driver = fileURLToPath(new URL('../../support/victims/queue-driver.ts', import.meta.url));
+const processes = 4;
+const workersEach = 4;
+const backlog = 1_000;
+
+async function run({ quick, log }: FigureOptions): Promise<Measured> {
+  const rounds = quick ? 3 : 7;
+  const cycles = quick ? 2_000 : 8_000;
+  const place = scratchHome();
+  const product = await startProduct(place);
+  const drivers: Victim[] = [];
+  try {
+    const { secret } = await product.web.call<{ secret: string }>('POST', '/api/v1/keys', {
+      name: 'bench',
+      scopes: ['work'],
+    });
+    for (let count = 0; count < processes; count += 1) {
+      const argv = [product.origin, secret, String(workersEach), String(count)];
+      drivers.push(startVictim({ command: [process.execPath, driver, ...argv] }));
+    }
+    await Promise.all(drivers.map((one) => one.until((line) => line === 'ready')));
+    let told = 0;
+    const all = async (command: string, count: number) => {
+      told += 1;
+      const word = `${told}`;
+      for (const one of drivers) one.child.stdin?.write(`${command} ${Math.ceil(count / processes)} ${word}\n`);
+      await Promise.all(drivers.map((one) => one.until((line) => line === `done ${word}`)));
+    };
+    await all('create', backlog);
+    await all('cycle', cycles);
+    const samples: number[] = [];
+    const perSecond: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const began = performance.now();
+      const before = cpuMs(product.pid);
+      await all('cycle', cycles);
+      samples.push(((cpuMs(product.pid) - before) * 1000) / cycles);
+      perSecond.push((cycles / (performance.now() - began)) * 1000);
+      log(
+        `round ${round + 1}: ${rounded(samples.at(-1)!, 0)} µs of the server a cycle, ${rounded(perSecond.at(-1)!, 0)} a second`,
+      );
+    }
+    return {
+      value: median(samples),
+      unit: 'µs of server CPU a cycle of three requests',
+      n: rounds * cycles,
+      at: `gantry start, /beta/work with an API key, ${processes * workersEach} workers on kept connections in ${processes} other processes, ${backlog} waiting, SQLite at FULL with group commit`,
+      detail: {
+        best: rounded(Math.min(...samples), 0),
+        worst: rounded(Math.max(...samples), 0),
+        perSecond: rounded(median(perSecond), 0),
+      },
+    };
+  } finally {
+    for (const one of drivers) await one.kill();
+    await product.stop();
+    await place.remove();
+  }
+}

