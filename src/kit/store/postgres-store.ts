@@ -58,6 +58,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
   const { where } = connections;
   const texts = new Map<string, Pick<Query, 'name' | 'text'>>();
   const running = new Set<Promise<unknown>>();
+  let closed = false;
 
   /** Texts are few; beyond that they are sent without a name, so that no connection grows without end. */
   function prepared(sql: Sql): Pick<Query, 'name' | 'text'> {
@@ -170,7 +171,9 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
   }
 
   /** What is under way when the store closes is waited for. */
-  function track<T>(work: Promise<T>): Promise<T> {
+  function track<T>(begin: () => Promise<T>): Promise<T> {
+    if (closed) return Promise.reject(new AppError('transport', `${where} is closed.`, 'Start Gantry again.'));
+    const work = begin();
     running.add(work);
     const off = () => running.delete(work);
     work.then(off, off);
@@ -196,14 +199,14 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
   }
 
   const query = (sql: Sql, values: readonly Value[]) =>
-    track(insist((client) => client.query({ ...prepared(sql), values: [...values] })));
+    track(() => insist((client) => client.query({ ...prepared(sql), values: [...values] })));
 
   return {
     engine: 'postgres',
     wake,
-    write: (operation, options) => track(write(operation, options)),
+    write: (operation, options) => track(() => write(operation, options)),
     read: (operation) =>
-      track(
+      track(() =>
         insist((client) => {
           const run = newRun();
           return once(client, begins.snapshot, () => finish(client, operation(readerOf(run)), run));
@@ -213,6 +216,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
     all: async <T>(sql: Sql, ...values: Value[]) => (await query(sql, values)).rows as T[],
     trouble: () => connections.trouble(),
     async close() {
+      closed = true;
       await Promise.allSettled([...running]);
       await connections.close();
     },
