@@ -93,6 +93,11 @@ const leaseSql: Sql = {
     SELECT id FROM (TABLE ready UNION ALL TABLE due UNION ALL TABLE lapsed) AS found ${oldest}) RETURNING ${taskColumns}`,
 };
 
+/** The same while nothing but what is ready can be leased. */
+const readySql = `${taken} WHERE id = (${ready.replace('id, rank, queued_at', 'id')}) RETURNING ${taskColumns}`;
+const soonestSql = `SELECT min(at) AS at FROM (SELECT min(lease_until) AS at FROM work_task WHERE ${statusIn(held)}
+  UNION ALL SELECT min(queued_at) FROM work_task WHERE status = 'queued' AND waits = 1) AS ends`;
+
 const byHolder = `id = ? AND ${mine} AND lease_worker_id = ? AND lease_id = COALESCE(?, lease_id)`;
 const heartbeatSql = `UPDATE work_task SET updated_at = CASE WHEN status = '${moves.heartbeat.to}' THEN updated_at ELSE ? END,
   status = '${moves.heartbeat.to}', lease_until = ? WHERE ${byHolder} AND ${openFor('heartbeat')} RETURNING ${taskColumns}`;
@@ -119,6 +124,31 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
       wake.signal(changedTopic(userId));
     });
 
+  // Where this process alone writes, it knows when the next lease ends or the next time comes, at the earliest: until then
+  // a lease looks at what is ready, which spares two looks of three.
+  let quietUntil = 0;
+  let lowered = Number.POSITIVE_INFINITY;
+  let asking = false;
+  function notBefore(at: number): void {
+    quietUntil = Math.min(quietUntil, at);
+    lowered = Math.min(lowered, at);
+  }
+  function askSoonest(): void {
+    if (asking || store.engine !== 'sqlite') return;
+    asking = true;
+    lowered = Number.POSITIVE_INFINITY;
+    store
+      .get<{ at: number | null }>(soonestSql)
+      .then((row) => {
+        quietUntil = Math.min(row?.at ?? Number.POSITIVE_INFINITY, lowered);
+      })
+      // Not known: every lease looks at all three, until one is answered.
+      .catch(() => {})
+      .finally(() => {
+        asking = false;
+      });
+  }
+
   /** One statement that changes one task of a person, or none. */
   function change(userId: string, sql: Sql, values: readonly Value[]): Promise<TaskRow | null> {
     return store.write(function* (tx) {
@@ -140,9 +170,9 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
   return {
     create(task) {
       const at = now();
-      const { notBefore } = task;
-      const waits = notBefore !== null && notBefore > at;
-      const queuedAt = waits ? notBefore : at;
+      const due = task.notBefore;
+      const waits = due !== null && due > at;
+      const queuedAt = waits ? due : at;
       const rank = task.priority === 0 ? 0 : -task.priority;
       const links = task.sessionId !== null || task.deploymentId !== null;
       return store.write(
@@ -158,10 +188,11 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
           }
           yield* tx.run(
             insertSql,
-            ...[task.id, task.userId, task.sessionId, task.deploymentId, rank, queuedAt, waits ? 1 : 0, notBefore],
+            ...[task.id, task.userId, task.sessionId, task.deploymentId, rank, queuedAt, waits ? 1 : 0, due],
             ...[task.maxAttempts, at, at, task.payload, task.env, task.sandboxImage],
           );
           tellReady(tx, task.userId);
+          if (waits) tx.afterCommit(() => notBefore(due));
           return {
             id: task.id,
             user_id: task.userId,
@@ -170,7 +201,7 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
             deployment_id: task.deploymentId,
             rank,
             queued_at: queuedAt,
-            not_before: notBefore,
+            not_before: due,
             attempts: 0,
             max_attempts: task.maxAttempts,
             fence: 0,
@@ -193,10 +224,18 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
     },
     find: async (userId, id) =>
       (await store.get<TaskRow>(`SELECT ${taskColumns} FROM work_task WHERE id = ? AND ${mine}`, id, userId)) ?? null,
-    lease(userId, workerId, leaseId) {
+    async lease(userId, workerId, leaseId) {
       const at = now();
-      const looking = [userId, userId, at, userId, at];
-      return change(userId, leaseSql, [leaseId, workerId, at + leaseMs, at, ...looking]);
+      const until = at + leaseMs;
+      const lease = [leaseId, workerId, until, at];
+      const quiet = at < quietUntil;
+      const row = await (quiet
+        ? change(userId, readySql, [...lease, userId])
+        : change(userId, leaseSql, [...lease, userId, userId, at, userId, at]));
+      // After it is kept, so that no question that was asked meanwhile has missed it.
+      if (row !== null) notBefore(until);
+      if (!quiet) askSoonest();
+      return row;
     },
     heartbeat({ userId, id, workerId, leaseId }) {
       const at = now();
