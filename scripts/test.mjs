@@ -109,7 +109,8 @@ async function tests(projects, env = {}) {
     .map((line) => JSON.parse(line));
   for (const row of rows) note(areaOf(row.file), row.state, row.name, row.note ?? reasonIn(row.name));
   // vitest itself failed (a config, a crash of a worker) without any test to name.
-  if (code !== 0 && !rows.some((row) => row.state === 'failed')) note(projects.join(' and '), 'failed', `vitest ended with ${code}`);
+  if (code !== 0 && !rows.some((row) => row.state === 'failed'))
+    note(projects.join(' and '), 'failed', `vitest ended with ${code}`);
 }
 
 /** A test that is skipped as a whole names its reason in its own name: `… (needs strace)`. */
