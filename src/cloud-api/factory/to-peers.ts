@@ -111,5 +111,6 @@ function unknown(named: string): AppError {
 
 function away(cause: NodeJS.ErrnoException): AppError {
   const fact = `The other computer does not answer (${cause.code ?? cause.message}).`;
-  return new AppError('transport', fact, 'See that Gantry runs there and reaches this cloud.', { cause });
+  const code = { wireCode: 'computer_unavailable', cause };
+  return new AppError('transport', fact, 'See that Gantry runs there and reaches this cloud.', code);
 }
