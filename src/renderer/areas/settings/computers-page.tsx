@@ -1,5 +1,6 @@
 /** The computers of the person: which one answers by default, their names, and the end of a pairing. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { Monitor, Pencil } from 'lucide-react';
 import { useState } from 'react';
 import type { Computer } from '../../../contracts/link/computers.ts';
@@ -202,9 +203,9 @@ function PairAnother() {
           Settings, Computers.
         </p>
         <Command text={`npx gantry pair ${window.location.origin}`} />
-        <a href="/pair" className="text-muted underline decoration-line-strong hover:text-ink">
+        <Link to="/pair" className="text-muted underline decoration-line-strong hover:text-ink">
           It shows you a code: type it in
-        </a>
+        </Link>
       </div>
     </Card>
   );
