@@ -71,7 +71,7 @@ test('an approval asked on a computer is pushed, and answered once by the button
   expect(push).toEqual({
     type: 'event',
     title: 'Your bot asks for approval',
-    body: 'Push to the remote',
+    body: 'Push to the remote\ngit push origin main',
     url: '/',
     tag: `approval-${asked.id}`,
     data: {

@@ -44,7 +44,9 @@ test('the run of a hosted bot and what it cost stand in the cloud, by the name o
   };
   await expect
     .poll(told, { timeout: 20_000 })
-    .toMatchObject([{ event: 'agent.run.completed', title: 'helper has finished', body: 'All is well.', outcome: 'off' }]);
+    .toMatchObject([
+      { event: 'agent.run.completed', title: 'helper has finished', body: 'All is well.', outcome: 'off' },
+    ]);
   const usage = async () => (await call('GET', '/api/v1/usage')).json as unknown as { lines: UsageLine[] };
   await expect
     .poll(usage, { timeout: 20_000 })

@@ -86,7 +86,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
 
   /** To every device; false when there is none. After `answerable` nobody needs to know any more. */
   function send(tx: Tx, event: Event, answerable: ReturnType<OpenApproval>): boolean {
-    const latest = typeof answerable === 'number' ? answerable : Number.POSITIVE_INFINITY;
+    const latest = typeof answerable === 'string' ? Number.POSITIVE_INFINITY : answerable.until;
     const payload = buildNotification(event);
     const until = Math.min(clock.now() + keptForDeviceMs, latest);
     const deadline = Math.min(event.occurred_at + oldestMs, latest);

@@ -11,8 +11,12 @@ import type { Device, DeviceStore } from './devices.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { Pusher, PushResult } from './pusher.ts';
 
-/** Whether a person can still answer: until when (milliseconds since the epoch), `closed`, or `unknown` here. */
-export type OpenApproval = (tx: Pick<Tx, 'get'>, approvalId: string, userId: string) => number | 'closed' | 'unknown';
+/** What a person can still answer, and until when (milliseconds since the epoch); `closed`, or `unknown` here. */
+export type OpenApproval = (
+  tx: Pick<Tx, 'get'>,
+  approvalId: string,
+  userId: string,
+) => { readonly until: number; readonly summary: string } | 'closed' | 'unknown';
 
 export interface LaneWorker {
   send(item: LaneItem, signal: AbortSignal): Promise<LaneOutcome>;
@@ -120,15 +124,19 @@ export function createLetters(deps: LettersDeps): Letters {
     };
   }
 
-  /** With the token of its buttons, made only now: nothing that answers an approval lies in a lane. Null: nothing is left to ask. */
+  /**
+   * With what is asked, whole, and the token of its buttons, made only now: nothing that answers an approval lies in a lane.
+   * Null: nothing is left to ask.
+   */
   async function withButtons({ payload, userId }: Body, device: Device): Promise<PushPayload | null> {
     const { event, approvalId } = payload.data;
     if (event !== 'approval.requested' || approvalId === undefined) return payload;
     const open = await store.read((tx) => deps.openApproval(tx, approvalId, userId));
     if (open === 'closed') return null;
     if (open === 'unknown') return payload;
-    const approve = await actions.mint({ userId, approvalId, deviceId: device.id, expiresAt: open });
-    return { ...payload, data: { ...payload.data, approve } };
+    const approve = await actions.mint({ userId, approvalId, deviceId: device.id, expiresAt: open.until });
+    const body = `${payload.body}\n${open.summary}`;
+    return { ...payload, body, data: { ...payload.data, approve } };
   }
 
   const lanes = deps.openLanes({

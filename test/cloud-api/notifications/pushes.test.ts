@@ -141,7 +141,8 @@ test('what may have been sent when the program ended is not sent again, and what
 });
 
 test('an approval that was answered meanwhile is not pushed late, and its token is never in the database', async () => {
-  let open: number | 'closed' = createTestClock().now() + 3_600_000;
+  const until = createTestClock().now() + 3_600_000;
+  let open: { until: number; summary: string } | 'closed' = { until, summary: 'rm -r out' };
   const world = await openWorld({
     approvals: {
       open: (_tx, id) => (id === 'apr_unknown' ? 'unknown' : open),
@@ -157,6 +158,7 @@ test('an approval that was answered meanwhile is not pushed late, and its token 
   await world.settled(() => device.pushes().length === 1);
   const token = device.pushes()[0]?.data.approve ?? '';
   expect(token).toHaveLength(43);
+  expect(device.pushes()[0]?.body).toBe('Run it\nrm -r out');
   expect(Number(world.service.pushes[0]?.headers.ttl)).toBe(3600);
   await ask('apr_unknown');
   await world.settled(() => device.pushes().length === 2);
@@ -188,7 +190,7 @@ test('a person who is shut out is told nothing, and the buttons that they have a
   const world = await openWorld({
     admits: () => !shut,
     approvals: {
-      open: () => createTestClock().now() + 3_600_000,
+      open: () => ({ until: createTestClock().now() + 3_600_000, summary: 'rm -r out' }),
       async resolve(id) {
         answered.push(id);
         return { id, title: 'Run it' };
