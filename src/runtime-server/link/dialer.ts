@@ -87,6 +87,8 @@ export function createDialer(deps: DialerDeps): Dialer {
   let since = clock.now();
   let problem: string | null = null;
   let failures = 0;
+  /** Grows while somebody else keeps dialling as this computer: two machines with one data folder must not chase each other. */
+  let contested = 0;
   let epoch = 0;
   let offsetMs = 0;
   let signedAtS = 0;
@@ -176,7 +178,7 @@ export function createDialer(deps: DialerDeps): Dialer {
         return true;
       },
       onUp() {
-        failures = 0;
+        failures = contested;
         learned = false;
         problem = null;
         since = clock.now();
@@ -184,8 +186,8 @@ export function createDialer(deps: DialerDeps): Dialer {
         change(true);
       },
       onDraining(kind) {
-        // Somebody else dials as this computer: whoever came last may stay for a while.
-        if (kind === 'replaced') failures += 3;
+        contested = kind === 'replaced' ? contested + 2 : 0;
+        failures = contested;
         away(
           carrier,
           kind === 'replaced' ? 'Another connection of this computer took its place.' : 'The cloud closes.',
@@ -193,6 +195,7 @@ export function createDialer(deps: DialerDeps): Dialer {
       },
       onEnd(end) {
         carriers.delete(carrier);
+        if (current === carrier) contested = 0;
         away(carrier, describe(end));
         if (carriers.size === 0) for (const told of waitForEmpty.splice(0)) told();
       },

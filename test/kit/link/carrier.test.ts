@@ -154,6 +154,16 @@ test('a page that gives up a thousand requests in a moment does not cost the lin
   expect(cloud.dialIns.state(computer.id)).toEqual({ linked: true, since });
 });
 
+test('a caller’s own time limit holds over a link, and its connection is let go', async () => {
+  const { caller, record } = await setUp();
+  const call = request({ agent: caller.agent, host: 'engine', path: '/never', timeout: 50 });
+  call.on('error', () => {});
+  call.end();
+  await once(call, 'timeout');
+  call.destroy();
+  await (await record.at('/never')).lost;
+});
+
 test('a door that is not there is refused without harm', async () => {
   const { cloud, computer, caller } = await setUp();
   const pipe = await cloud.dialIns.open(computer.id, 'cellar' as never);
