@@ -2,6 +2,7 @@
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Approval } from '../../src/contracts/approvals/approval.ts';
+import { serverTables } from '../../src/contracts/servers.ts';
 import { type People, type Person, startPeople } from '../cloud-api/identity/support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
 import { computersOf, type Desk, pairUp, signIn, startDesk } from './paired-support.ts';
@@ -121,6 +122,37 @@ test('at the desk settings are those of home, bots are this computer’s, and a 
   expect((await desk.web('GET', '/api/v1/sessions')).json).toMatchObject({
     sessions: expect.arrayContaining([expect.objectContaining({ kind: 'home' })]),
   });
+});
+
+test('nobody gets home through this computer’s server, and a page of another port neither', async () => {
+  const cloud = serverTables.find(({ name }) => name === 'cloud')!;
+  for (const route of cloud.routes) {
+    if (route.auth.includes('public')) continue;
+    const path = route.path.replace(/:\w+/g, 'nothing_1').replace('*', 'x');
+    const reply = await desk.web(route.method, path, { token: null });
+    expect([route.op, reply.status]).toEqual([route.op, 401]);
+    const foreign = await desk.web(route.method, path, { headers: { origin: 'http://127.0.0.1:5173' } });
+    expect([route.op, foreign.status]).toEqual([route.op, 403]);
+  }
+});
+
+test('a browser that was let in at the desk answers with its page’s own header alone', async () => {
+  const { url } = await desk.gantry.openUrl();
+  const entered = await desk.web('GET', url.slice(desk.gantry.origin.length), { token: null });
+  const cookie = String(entered.headers['set-cookie']?.[0]).split(';')[0]!;
+  const session = await desk.web('GET', '/api/v1/session', { token: null, headers: { cookie } });
+  const asked = ask('git push origin browser');
+  const [one] = await shown(desk.web);
+  const answer = (headers: Record<string, string>) =>
+    desk.web('POST', `/api/factory/approvals/${one?.id}/resolve`, {
+      token: null,
+      headers: { cookie, ...headers },
+      body: { decision: 'approve' },
+    });
+  expect((await answer({})).status).toBe(403);
+  const reply = await answer({ 'x-platform-csrf': String(session.json.csrf) });
+  expect(reply.json).toMatchObject({ resolvedBy: { user: ada.id, surface: 'browser' } });
+  expect(await asked).toMatchObject({ verdict: 'allow' });
 });
 
 test('events at the desk are those of home, with approvals between those of its bots', async () => {
