@@ -33,7 +33,17 @@ else {
 async function play(): Promise<void> {
   await buildRenderer();
   const home = mkdtempSync(join(tmpdir(), 'gantry-push-'));
+  const closing: (() => unknown)[] = [() => rmSync(home, { recursive: true, force: true })];
+  try {
+    await inHome(home, (close) => closing.unshift(close));
+  } finally {
+    for (const close of closing) await close();
+  }
+}
+
+async function inHome(home: string, onEnd: (close: () => unknown) => void): Promise<void> {
   const service = await startPushService();
+  onEnd(() => service.close());
   const env = {
     ...process.env,
     ...{ GANTRY_HOME: home, GANTRY_PORT: '0', GANTRY_ENGINE_PORT: '0' },
@@ -42,15 +52,10 @@ async function play(): Promise<void> {
   const workspace = join(home, 'work');
   mkdirSync(workspace);
   const gantry = await startCombined({ env, settings: readSettings(env), gantry: 'gantry', workspace });
+  onEnd(() => gantry.close({ stopBots: true }));
   const firefox = await openFirefox(service.url);
-  try {
-    await scenes(gantry, home, service, firefox);
-  } finally {
-    await firefox.close();
-    await gantry.close({ stopBots: true });
-    await service.close();
-    rmSync(home, { recursive: true, force: true });
-  }
+  onEnd(() => firefox.close());
+  await scenes(gantry, home, service, firefox);
 }
 
 type Parts = readonly [
