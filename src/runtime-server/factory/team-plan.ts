@@ -82,7 +82,8 @@ function isElsewhere(machine: string | null, { computerId, machines }: PlanFacts
   return machine !== null && machine !== 'local' && machine !== computerId && machines?.get(machine) !== null;
 }
 
-export const notPaired = (machine: string): string => `computer ${machine} is not paired with this one`;
+export const notPaired = (machine: string): string =>
+  `computer ${machine} is not paired with this one, or its cloud cannot be reached`;
 
 function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanStep {
   if (live.remote !== null) {

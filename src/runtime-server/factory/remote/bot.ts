@@ -38,6 +38,8 @@ export interface RemoteBotDeps {
   readonly fresh: boolean;
 }
 
+/** By then no picture from before its start is under way any more. */
+const settleMs = 10_000;
 const senderForm = /^From ([a-z0-9_-]{1,64}@[a-z0-9_-]{1,64})$/;
 
 export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
@@ -48,6 +50,7 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
   let state: BotState = deps.fresh ? { state: 'starting', reason: null, since: clock.now() } : deps.shown;
   let session = ref.session;
   let known = !deps.fresh;
+  const born = clock.monotonic();
   /** What a message waits for there: asked again when something changed there. */
   let waits: string | null = null;
   let away: string | null = computers.away(computerId);
@@ -65,7 +68,8 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
     if (closed) return;
     const now = agents.find((agent) => agent.address === address);
     if (now?.live !== true || now.session === null) {
-      if (known) deps.onGone(now?.stateReason ?? `it does not run on ${computerName} any more`);
+      if (known || clock.monotonic() - born > settleMs)
+        deps.onGone(now?.stateReason ?? `it does not run on ${computerName} any more`);
       return;
     }
     // Until it was seen, an older picture may still be on its way.
