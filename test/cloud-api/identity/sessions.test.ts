@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { identityMigrations } from '../../../src/cloud-api/identity/migrations.ts';
+import { digestOf } from '../../../src/cloud-api/identity/model.ts';
 import { createSessionStore } from '../../../src/cloud-api/identity/session-store.ts';
 import { createSessions, deviceOf } from '../../../src/cloud-api/identity/sessions.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
@@ -80,9 +81,9 @@ test('a browser that is not used for a week is signed out, and any after a month
   expect((await me.call('GET', '/api/v1/session')).status).toBe(401);
 });
 
-async function sessionsAlone() {
+async function sessionsAlone(file = join(scratchHome(), 'cloud.db')) {
   const clock = movableClock();
-  const store = await openStore({ file: join(scratchHome(), 'cloud.db'), migrations: identityMigrations, clock });
+  const store = await openStore({ file, migrations: identityMigrations, clock });
   onEnd(() => store.close());
   const ended: string[] = [];
   const sessions = await createSessions({
@@ -102,6 +103,24 @@ async function sessionsAlone() {
   };
   return { sessions, ended, clock, as };
 }
+
+test('a browser that was signed in before there were many people stays so', async () => {
+  const file = join(scratchHome(), 'cloud.db');
+  const clock = movableClock();
+  const before = await openStore({ file, migrations: identityMigrations.slice(0, 1), clock });
+  const secret = 'x'.repeat(43);
+  await before.write((tx) => {
+    const sql = 'INSERT INTO session (digest, user_id, created_at, used_at) VALUES (?, ?, ?, ?)';
+    tx.run(sql, digestOf(secret), 'user_local', clock.now(), clock.now());
+  });
+  await before.close();
+  const { sessions } = await sessionsAlone(file);
+  const [browser] = sessions.authenticators;
+  const request = { method: 'GET', headers: { cookie: `gantry_1=${secret}` } };
+  expect(await browser!.authenticate(request as never)).toMatchObject({ userId: 'user_local', via: 'cookie' });
+  const [row] = await sessions.list('user_local');
+  expect(row?.id).toMatch(/^session_[\w-]{26}$/);
+});
 
 test('a paired computer speaks for its person, names the surface, and has no end but its pairing', async () => {
   const { sessions, ended, clock, as } = await sessionsAlone();
