@@ -8,6 +8,7 @@ import * as contract from '../../src/contracts/factory/routes.ts';
 import { bind } from '../../src/kit/http/types.ts';
 import { actionHash } from '../../src/kit/signing/action-hash.ts';
 import { signedHeaders } from '../../src/kit/signing/signature.ts';
+import { askedOfAgent } from '../../src/runtime-server/approvals/holds.ts';
 import type { ApprovalAnswer, ApprovalAsk } from '../../src/runtime-server/approvals/index.ts';
 import { movableClock, scratchHome, signIn, startPair } from './support.ts';
 
@@ -105,6 +106,19 @@ test('what a bot asks is seen in the cloud, answered there, and the answer acts 
       return (all.json as unknown as { approvals: Approval[] }).approvals[0]?.appliedAt;
     })
     .toMatch(/^20/);
+});
+
+test('a question that was answered a moment ago still counts as what its bot waits for', async () => {
+  const pair = await startPair({});
+  const asks = (since: number, agentId = 'agent_1') => pair.store.read((tx) => askedOfAgent(tx, agentId, since));
+  const began = Date.now();
+  expect(await asks(began)).toBe(false);
+  const asked = await pair.desk.ask(push);
+  await pending(pair);
+  expect([await asks(began), await asks(began, 'agent_2')]).toEqual([true, false]);
+  await resolve(pair, asked.id, { decision: 'approve' });
+  await asked.answer;
+  expect([await asks(began), await asks(Date.now() + 60_000)]).toEqual([true, false]);
 });
 
 test('the longest summary arrives, however it is escaped on its way', async () => {

@@ -10,7 +10,7 @@ import { factoryRoutes } from '../../contracts/factory/routes.ts';
 import type { TeamFile } from '../../contracts/factory/team-file.ts';
 import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
 import { gateRoutes } from '../approvals/gate.ts';
-import { liveOfAgent } from '../approvals/holds.ts';
+import { askedOfAgent } from '../approvals/holds.ts';
 import { type BotEvents, createBotEvents, nameOf, titleOf } from './bot-events.ts';
 import { createBotHomes } from './bot-homes.ts';
 import { createDeliverer } from './deliverer.ts';
@@ -110,7 +110,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       ...deps,
       registry: bots,
       events: createBotEvents({ events: deps.events, registry: bots }),
-      asks: (tx, agentId) => liveOfAgent(tx, agentId) > 0,
+      asks: askedOfAgent,
     });
   const needs = followNeeds(registry);
   const deliverer = createDeliverer({ store, ledger, panes, clock, registry: everyBot });
