@@ -26,8 +26,9 @@ function missing(): string | null {
 async function play(claudeBin: string): Promise<number> {
   await buildRenderer();
   const network = createNetwork();
+  const scratch = mkdtempSync(join(tmpdir(), 'reach-'));
   const places = { cloud: network.place('cloud'), here: network.place('here'), there: network.place('there') };
-  const env = { ...process.env, GANTRY_REACH: JSON.stringify({ ...places, claudeBin }) };
+  const env = { ...process.env, TMPDIR: scratch, GANTRY_REACH: JSON.stringify({ ...places, claudeBin }) };
   const [program, ...args] = commandIn(places.here, process.execPath, scenes);
   const child = spawn(program, args, { stdio: 'inherit', env });
   // Whoever ends this program ends the scenes; what they started is ended with the network.
@@ -37,6 +38,7 @@ async function play(claudeBin: string): Promise<number> {
     return await new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
   } finally {
     await network.close();
+    rmSync(scratch, { recursive: true, force: true });
   }
 }
 
