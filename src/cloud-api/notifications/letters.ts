@@ -65,6 +65,10 @@ interface Body {
   readonly until: number;
 }
 
+/** Most pushes end within it; the others may have been taken, so they are not sent again. */
+const graceMs = 1_000;
+const cutOff = 'cut off while it was sent';
+
 export function createLetters(deps: LettersDeps): Letters {
   const { store, devices, outcomes, actions } = deps;
 
@@ -74,7 +78,7 @@ export function createLetters(deps: LettersDeps): Letters {
 
   async function send(item: LaneItem, signal: AbortSignal): Promise<LaneOutcome> {
     const body = item.body as Body;
-    if (item.interrupted) return { to: 'dead', reason: 'cut off while it was sent' };
+    if (item.interrupted) return { to: 'dead', reason: cutOff };
     const device = await devices.get(body.deviceId);
     const firstFailed = (tx: Tx) => (item.attempt === 1 ? failed(tx, body) : undefined);
     if (deps.pusher === null || device === null || device.userId !== body.userId) {
@@ -89,8 +93,9 @@ export function createLetters(deps: LettersDeps): Letters {
     const payload = await withButtons(body, device);
     if (payload === null) return skipped('answered meanwhile');
     const urgent = urgentEvents.has(payload.data.event);
-    const result = await deps.pusher.push(device, payload, { until: body.until, urgent, signal });
+    const result = await deps.pusher.push(device, payload, { until: body.until, urgent });
     if (result.outcome !== 'retry') return settled(result, body, firstFailed);
+    if (signal.aborted && !result.answered) return { to: 'dead', reason: cutOff };
     await store.write((tx) => {
       devices.note(tx, device.id, 'unreachable');
       firstFailed(tx);
@@ -156,6 +161,6 @@ export function createLetters(deps: LettersDeps): Letters {
       return to.length;
     },
     start: () => lanes.start(),
-    close: () => lanes.close(),
+    close: () => lanes.close(graceMs),
   };
 }

@@ -138,6 +138,15 @@ test('what may have been sent when the program ended is not sent again, and what
   expect(await after.outcomes()).toEqual(['thread.needs_user sent', 'thread.needs_user claimed']);
   await after.clock.advance(60_000);
   expect(asked).toBe(2);
+
+  // The same where the program is ended in order: the one under way is cut off, the one behind it waits for the next start.
+  const closing = world.close();
+  await world.clock.advance(1_000);
+  await closing;
+  const again = await openWorld({ folder: world.folder, clock: world.clock, service: world.service, allow: [host] });
+  await again.settled(async () => (await again.outcomes())[0] === 'thread.needs_user sent');
+  expect(await again.outcomes()).toEqual(['thread.needs_user sent', 'thread.needs_user claimed']);
+  expect(asked).toBe(3);
 });
 
 test('an approval that was answered meanwhile is not pushed late, and its token is never in the database', async () => {
