@@ -153,6 +153,20 @@ test('a question names the computer it comes from, is answered here, and is amon
   await page.getByRole('link', { name: 'Notifications', exact: true }).waitFor();
 });
 
+test('the page of a paired computer shows its own bots and, through its home, those of the other one', async () => {
+  const { url } = await tower.gantry.openUrl('/floor');
+  const own = await visit(browser, url);
+  await drawPlainly(own.context);
+  await own.page.reload();
+  const { page } = own;
+  await page.getByRole('heading', { name: 'tower', level: 2 }).waitFor();
+  await page.locator('[data-bot="web@notes"]').click();
+  await page.keyboard.type('echo home-$((40+4))');
+  await page.keyboard.press('Enter');
+  await seeInPane(page, 'web@notes', /^home-44/m);
+  await own.close();
+});
+
 test('an API key shows its text once, a second of its name may live beside it, a third may not, and revoking asks first', async () => {
   const { page } = ada;
   await page.goto(`${reach.origin}/settings/keys`);
