@@ -140,7 +140,8 @@ export function createLetters(deps: LettersDeps): Letters {
     if (open === 'closed') return null;
     if (open === 'unknown') return payload;
     const approve = await actions.mint({ userId, approvalId, deviceId: device.id, expiresAt: open.until });
-    const body = `${payload.body}\n${open.summary}`;
+    // Some titles say all of it: `asks to run: npm test`.
+    const body = payload.body.includes(open.summary) ? payload.body : `${payload.body}\n${open.summary}`;
     return { ...payload, body, data: { ...payload.data, approve } };
   }
 

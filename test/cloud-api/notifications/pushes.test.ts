@@ -159,9 +159,9 @@ test('an approval that was answered meanwhile is not pushed late, and its token 
     },
   });
   const device = await world.device();
-  const ask = (approvalId: string) =>
+  const ask = (approvalId: string, title = 'Run it') =>
     world.emit('approval.requested', approvalId, {
-      ...{ approvalId, kind: 'tool_call', title: 'Run it', risk: 'low', source: 'gate' },
+      ...{ approvalId, kind: 'tool_call', title, risk: 'low', source: 'gate' },
     });
   await ask('apr_1');
   await world.settled(() => device.pushes().length === 1);
@@ -173,14 +173,17 @@ test('an approval that was answered meanwhile is not pushed late, and its token 
   await world.settled(() => device.pushes().length === 2);
   expect(device.pushes()[1]?.data).toMatchObject({ approvalId: 'apr_unknown' });
   expect(device.pushes()[1]?.data.approve).toBeUndefined();
+  await ask('apr_said', 'dev@app asks to run: rm -r out');
+  await world.settled(() => device.pushes().length === 3);
+  expect(device.pushes()[2]?.body).toBe('dev@app asks to run: rm -r out');
 
   world.service.answerNext({ status: 503 });
   await ask('apr_2');
-  await world.settled(() => world.service.pushes.length === 3);
+  await world.settled(() => world.service.pushes.length === 4);
   open = 'closed';
   await world.clock.advance(10_000);
   await world.settled(async () => (await world.outcomes())[0] !== 'approval.requested claimed');
-  expect(device.pushes()).toHaveLength(2);
+  expect(device.pushes()).toHaveLength(3);
   await ask('apr_3');
   await world.settled(async () => (await world.outcomes())[0] === 'approval.requested skipped');
   const files = ['cloud.db', 'cloud.db-wal'].map((name) => readFileSync(join(world.folder, name)).toString('latin1'));
