@@ -14,7 +14,7 @@ import { pageHeaders } from '../pages/plain-page.ts';
 import { createAdminRoutes, toApiKey } from './admin.ts';
 import { createInternalAuthenticator } from './internal.ts';
 import { createKeys, type Keys } from './keys.ts';
-import { cookieNameFor, cookieText, csrfOf, localPath, sessionLifeMs } from './model.ts';
+import { cookieNameFor, cookieText, localPath, sessionLifeMs } from './model.ts';
 import { createOpening, type Opening } from './opening.ts';
 import { otherWayPage, spentCodePage } from './pages.ts';
 import { createProjects, type Projects } from './projects.ts';
@@ -144,7 +144,7 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
       ...(people?.routes ?? otherWay(mode.kind, [contract.login, contract.loginCallback])),
       bind(contract.createOpenCode, async ({ body }) => ({ body: await opening.create(body.next) })),
       bind(contract.getSession, async ({ principal, request }) => {
-        const [user, secret] = await Promise.all([users.find(principal.userId), sessions.secretOf(request)]);
+        const [user, csrf] = await Promise.all([users.find(principal.userId), sessions.pageToken(request)]);
         return {
           body: {
             user: principal.userId,
@@ -154,7 +154,7 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
             via: principal.via,
             computer: mode.kind === 'embedded' ? mode.computer : null,
             version: deps.version,
-            csrf: secret === null ? '' : csrfOf(secret),
+            csrf: csrf ?? '',
           },
         };
       }),
@@ -199,7 +199,7 @@ function createOwnerRoutes(
       const path = localPath(query.next);
       if (query.t !== undefined && (await opening.take(query.t))) {
         lead(response, path, await enter({ id: owner.userId }, request));
-      } else if ((await sessions.secretOf(request)) !== null) {
+      } else if ((await sessions.pageToken(request)) !== null) {
         // The address was opened again, from history or by a reload: this browser is in already.
         lead(response, path);
       } else {

@@ -41,8 +41,8 @@ export interface Sessions extends HomeSessions {
   revoke(id: string): Promise<void>;
   owns(userId: string, id: string): Promise<boolean>;
   list(userId: string): Promise<SignInRow[]>;
-  /** The valid cookie's value in this request, or null. */
-  secretOf(request: IncomingMessage): Promise<string | null>;
+  /** What the page of this browser must send with writes; null when the request carries no valid cookie. */
+  pageToken(request: IncomingMessage): Promise<string | null>;
   readonly authenticators: readonly Authenticator[];
 }
 
@@ -51,6 +51,8 @@ interface Live {
   readonly row: SignInRow;
   readonly principal: Principal;
   usedAt: number;
+  /** Follows from the cookie; reckoned once. */
+  pageToken?: string;
 }
 
 export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
@@ -112,7 +114,7 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
       });
     }
     // A page of another port shares the cookie but cannot read it, so it cannot know this header's value.
-    if (request.method !== 'GET' && request.headers['x-platform-csrf'] !== csrfOf(secret)) {
+    if (request.method !== 'GET' && request.headers['x-platform-csrf'] !== pageTokenOf(session, secret)) {
       throw new AppError('refused', 'The header x-platform-csrf is missing or wrong.', 'Reload the page.', {
         wireCode: 'csrf',
       });
@@ -183,9 +185,10 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
       const rows = await store.ofUser(userId);
       return rows.filter((row) => !isOver(row.kind, row.used_at, row.created_at, now));
     },
-    async secretOf(request) {
+    async pageToken(request) {
       const secret = cookieOf(request);
-      return secret !== null && (await find(secret))?.row.kind === 'browser' ? secret : null;
+      const session = secret === null ? null : await find(secret);
+      return secret === null || session?.row.kind !== 'browser' ? null : pageTokenOf(session, secret);
     },
     authenticators: [
       {
@@ -212,6 +215,11 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
       },
     ],
   };
+}
+
+function pageTokenOf(session: Live, secret: string): string {
+  session.pageToken ??= csrfOf(secret);
+  return session.pageToken;
 }
 
 /** A computer's credential has no end of its own. */
