@@ -1,5 +1,6 @@
 /** A computer that pairs with a cloud, as its person sees it from both sides. */
-import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Approval } from '../../src/contracts/approvals/approval.ts';
 import { serverTables } from '../../src/contracts/servers.ts';
@@ -226,8 +227,35 @@ test('a computer that is revoked at home is cut off at once, and its server says
   expect((await desk.web('GET', '/api/v1/computers')).json).toMatchObject({ computers: [{ embedded: true }] });
 });
 
-test('while home is away what waits here is shown, nothing is answered, and it arrives once home is back', async () => {
+test('from one paired computer the person reaches another one through home, reading and writing', async () => {
   await pairUp(desk, people, ada);
+  const other = await startDesk();
+  const { computerId: there } = await pairUp(other, people, ada);
+  const body = { botId: 'op@ops', title: 'Deploy failed' };
+  mkdirSync(join(other.home, 'ws', '.gantry', 'teams', 'ops'), { recursive: true });
+  writeFileSync(
+    join(other.home, 'ws', '.gantry', 'teams', 'ops', 'team.yaml'),
+    'bots:\n  - {bot: op, harness: shell}\n',
+  );
+  const names = async (path: string) =>
+    ((await desk.web('GET', path)).json as never as { teams: { name: string }[] }).teams.map(({ name }) => name);
+  await expect.poll(() => names(`/api/factory/teams?computer=${there}`)).toContain('ops');
+  expect(await names('/api/factory/teams')).not.toContain('ops');
+  const up = await desk.web('POST', `/api/factory/teams/ops/up?computer=${there}`, { body: {} });
+  expect(up.status).toBe(200);
+  const made = await desk.web('POST', '/api/factory/triggers', { body, headers: { 'x-gantry-computer': there ?? '' } });
+  // Its public address is that of home, which brings what is posted there to the computer.
+  const { url } = made.json as never as { url: string };
+  expect(url.startsWith(`${people.origin}/webhooks/triggers/${there}`)).toBe(true);
+  expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(202);
+  const tickets = async () => (await other.engine('GET', '/api/factory/tickets')).text;
+  await expect.poll(tickets, { timeout: 15_000 }).toContain('Deploy failed');
+  await other.gantry.close({ stopBots: true });
+  await expect.poll(async () => (await desk.web('GET', `/api/factory/teams?computer=${there}`)).status).toBe(502);
+  expect((await desk.web('DELETE', `/api/v1/computers/${there}`)).status).toBe(204);
+}, 90_000);
+
+test('while home is away what waits here is shown, nothing is answered, and it arrives once home is back', async () => {
   await people.cloud.close();
   await expect.poll(async () => (await desk.pairing()).link?.linked, { timeout: 20_000 }).toBe(false);
   const { since } = (await desk.pairing()).link!;
