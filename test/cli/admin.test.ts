@@ -88,6 +88,12 @@ test('a cloud of many is stopped like every Gantry, and has no bots to ask about
   expect([dry.code, dry.json()]).toEqual([0, { dryRun: true, plan: { process: process.pid, bots: [] } }]);
 });
 
+test('who asks a cloud of many for a one-time address is told where people sign in', async () => {
+  const reply = await run({ GANTRY_HOME: people.home }, ['open', '--json']);
+  expect(reply.code).toBe(3);
+  expect(reply.out).toContain(`Sign in at ${people.origin}`);
+});
+
 test('the owner of a computer administers their own Gantry with the same words', async () => {
   const pair = await startPair({});
   writeFileSync(
