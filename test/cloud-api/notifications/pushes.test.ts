@@ -179,10 +179,12 @@ test('an approval that was answered meanwhile is not pushed late, and its token 
 
   world.service.answerNext({ status: 503 });
   await ask('apr_2');
-  await world.settled(() => world.service.pushes.length === 4);
+  const waiting = () =>
+    world.store.read((tx) => tx.all<{ until: number }>('SELECT not_before AS until FROM lane_item'));
+  await world.settled(async () => (await waiting()).some(({ until: at }) => at > 0));
   open = 'closed';
   await world.clock.advance(10_000);
-  await world.settled(async () => (await world.outcomes())[0] !== 'approval.requested claimed');
+  await world.settled(async () => (await waiting()).length === 0);
   expect(device.pushes()).toHaveLength(3);
   await ask('apr_3');
   await world.settled(async () => (await world.outcomes())[0] === 'approval.requested skipped');
