@@ -333,6 +333,8 @@ test('a device belongs to one person: others neither see nor try nor remove it',
   const tried = await stranger('POST', '/api/v1/push/test', { body: { deviceId: mine.id } });
   expect([tried.status, tried.json]).toMatchObject([404, { error: 'device_not_found' }]);
   expect(await devices(world)).toHaveLength(1);
+  // Nor does what they want to be told of count for anybody else.
+  await stranger('PUT', '/api/v1/notifications/preferences', { body: { 'thread.needs_user': false } });
   await world.emit('thread.needs_user', 'n1', needs);
   await outcome(world, 'sent');
   const notification = (await world.feed())[0]!;
