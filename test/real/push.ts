@@ -15,7 +15,7 @@ import { placesIn } from '../../src/host/places.ts';
 import { readSettings } from '../../src/host/settings.ts';
 import { buildRenderer } from '../e2e/support/renderer.ts';
 import { startPushService } from '../support/push-service.ts';
-import { type Alert, hasFirefox, openFirefox } from './reach-browser.ts';
+import { type Alert, hasFirefox, openFirefox } from './firefox.ts';
 
 const skipped = 77;
 const patienceMs = 20_000;
