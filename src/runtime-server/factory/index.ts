@@ -238,6 +238,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     }),
     ...agentRoutes({ registry, panes, remote: remote.panes, sizes, prove: deps.prove, conversations: hosted }),
     ...teamRoutes({ teams }),
+    ...peers.ownRoutes,
     ...worktreeRoutes({ worktrees }),
     ...whyRoutes({ store, ledger, workspace: deps.workspace, findAgent: (name) => namedAgent(registry, name) }),
     ...orchestrationRoutes({

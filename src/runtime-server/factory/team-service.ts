@@ -42,7 +42,7 @@ export interface TeamService {
   exists(name: string): boolean;
   check(name: string): { team: string; ok: boolean; problems: TeamProblem[] };
   up(name: string, request: UpRequest, by: Actor): Promise<{ plan: TeamPlanStep[]; applied: boolean }>;
-  planDown(name: string): TeamPlanStep[];
+  planDown(name: string, options?: { readonly here?: boolean }): TeamPlanStep[];
   /** `here`: those on other computers run on. */
   down(name: string, by: Actor, options?: { readonly here?: boolean }): Promise<{ stopped: string[] }>;
   /** Takes what the files say now; resolves when it is known everywhere. */
@@ -346,13 +346,16 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       return { team: name, ok: team.file !== null, problems: [...team.problems] };
     },
     up,
-    planDown: (name) =>
-      registry.members(name).map((member) => ({
-        action: member.live ? 'stop' : 'skip',
-        agent: member.address,
-        machine: member.remote?.computerId ?? deps.computerId,
-        reason: member.live ? 'it runs' : 'it is not running',
-      })),
+    planDown: (name, { here = false } = {}) =>
+      registry
+        .members(name)
+        .filter((member) => !(here && member.remote !== null))
+        .map((member) => ({
+          action: member.live ? 'stop' : 'skip',
+          agent: member.address,
+          machine: member.remote?.computerId ?? deps.computerId,
+          reason: member.live ? 'it runs' : 'it is not running',
+        })),
     down,
     refresh,
     close() {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FactoryError } from '../../../../src/contracts/common/errors.ts';
+import type { Guest } from '../../../../src/contracts/factory/guest-routes.ts';
 import { type PeerAgent, type PeerUpResult, peerRoutes } from '../../../../src/contracts/factory/peer-routes.ts';
 import { rawRequest } from '../../../kit/http/support.ts';
 import { type Engine, ownerToken, startEngine, waitFor } from '../engine.ts';
@@ -215,7 +216,21 @@ test('one user’s bots and teams are not there for another, nor for the bots an
   expect((await engine.call('GET', '/agents/web@mine')).status).toBe(404);
   expect((await engine.call('POST', '/send', { to: 'web@mine', text: 'x' })).status).toBe(404);
   expect(engine.factory.liveBots()).toBeGreaterThan(0);
-  await ada.call('POST', '/teams/mine/down');
+});
+
+test('whoever sits at this computer sees the bots that others brought, and stops them', async () => {
+  await up('seen', { files: teamOf('web'), bots: ['web'] });
+  await idle('web@seen');
+  const { body } = await engine.call<{ guests: Guest[] }>('GET', '/guests');
+  const live = body.guests.filter((guest) => guest.pane !== null);
+  expect(live).toContainEqual(expect.objectContaining({ address: 'web@seen', user: 'user_ada', state: 'idle' }));
+  const { checks } = (await engine.call<{ checks: { name: string; detail: string }[] }>('GET', '/doctor')).body;
+  expect(checks.find((check) => check.name === 'Bots from elsewhere')?.detail).toContain('web@seen');
+  const dry = await engine.call<{ plan: { stop: string[] } }>('POST', '/guests/down', { dryRun: true });
+  expect(dry.body.plan.stop.toSorted()).toEqual(live.map((guest) => guest.address).toSorted());
+  const stopped = await engine.call<{ stopped: string[] }>('POST', '/guests/down', {});
+  expect(stopped.body.stopped.toSorted()).toEqual(dry.body.plan.stop.toSorted());
+  expect((await agentsOf()).filter((agent) => agent.live)).toEqual([]);
 });
 
 test('a guest reaches its own crew by its own token, and nothing of this computer’s workspace', async () => {
