@@ -242,6 +242,9 @@ test('when home knows this computer no more, the person is told, and is not thro
   const reply = await desk.call('GET', '/api/v1/plain');
   expect([reply.status, reply.json.error]).toEqual([409, 'needs_person']);
   expect(reply.json.message).toContain('gantry pair --end');
+  // Whoever reads on does not ask there again at once: it would count as guessing.
+  expect((await desk.call('GET', '/api/v1/plain')).status).toBe(409);
+  expect(home.seen).toHaveLength(1);
   expect((await desk.call('POST', '/api/v1/open', { token: null, body: {} })).status).toBe(401);
 });
 
