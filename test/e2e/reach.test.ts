@@ -134,7 +134,7 @@ test('the dialog that starts a team offers the other computer, and the bot appea
   await seeInPane(page, 'ops@build', /^guest-43/m);
 });
 
-test('a question names the computer it comes from, is answered here, and is among the notifications', async () => {
+test('a question names the computer it comes from and is answered here', async () => {
   const { page } = ada;
   await page.locator('[data-bot="web@notes"]').click();
   await page.keyboard.type('clear; gantry gate check shell.exec --command "touch made" && echo allowed-$?');
@@ -143,11 +143,25 @@ test('a question names the computer it comes from, is answered here, and is amon
   await page.getByRole('button', { name: 'Answer' }).click();
   const card = page.getByRole('region', { name: 'Waiting for you' }).getByRole('article').first();
   await card.getByText('on laptop').waitFor();
-  const news = page.getByRole('region', { name: 'Notifications' });
-  await news.getByText(/asks for approval/).waitFor({ timeout: 25_000 });
-  await page.getByRole('link', { name: /unread notification/ }).waitFor();
   await card.getByRole('button', { name: 'Approve' }).click();
   await page.getByText(/Approved by you in the browser/).waitFor();
+});
+
+test('what a bot writes to its person is among the notifications, counted until it is read', async () => {
+  const { page } = ada;
+  await page.goto(`${reach.origin}/settings/notifications`);
+  await page.getByRole('switch', { name: 'A bot wrote to your inbox' }).click();
+  await page.getByRole('button', { name: 'Reset A bot wrote to your inbox to its default' }).waitFor();
+  await page.getByRole('link', { name: 'Floor' }).click();
+  await page.locator('[data-bot="web@notes"]').click();
+  await page.keyboard.type('clear; gantry orchestration mail --to owner --subject Numbers "they add up"');
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: '1 unread notification' }).first().click({ timeout: 30_000 });
+  const news = page.getByRole('region', { name: 'Notifications' });
+  // The question that was answered stands as its card and is no news.
+  await expect.poll(() => news.getByRole('listitem').count()).toBe(1);
+  await news.getByRole('button', { name: /^Unread: web wrote to you/ }).waitFor();
+  await picture(page, 'news-dark');
   await news.getByRole('button', { name: 'Mark all read' }).click();
   await expect.poll(() => news.locator('[data-unread]').count()).toBe(0);
   await page.getByRole('link', { name: 'Notifications', exact: true }).waitFor();
@@ -201,7 +215,6 @@ test('preferences are switched and go back to their defaults; a device is regist
   await page.goto(`${reach.origin}/settings/notifications`);
   const summary = page.locator('[data-reach]');
   await summary.getByText('Only open tabs reach you.').waitFor();
-  await page.getByRole('switch', { name: 'A run has ended' }).click();
   await page.getByRole('button', { name: 'Reset all to default' }).click();
   await page.getByText('as they are by default').waitFor();
 

@@ -18,8 +18,8 @@ import { useShortcuts } from './shortcuts.ts';
 import { NoComputerPage, SignedOutPage } from './signed-out-page.tsx';
 import { LinkNotice, StatusBar } from './status-bar.tsx';
 import { useNarrow } from './use-narrow.ts';
+import { useUnread } from './use-news.ts';
 import { useTheme } from './use-theme.ts';
-import { useUnread } from './use-unread.ts';
 import { useWaiting } from './use-waiting.ts';
 import { dispatchWindowEvent } from './window-events.ts';
 

@@ -7,7 +7,7 @@ import { computerStatus, connectionStatus, Status } from '../ui/status.tsx';
 import { ComputerSelect, PlaceState, useOnlyComputer } from './computers.tsx';
 import { useBots, useFloors } from './floors.tsx';
 import { useFeed, useLink, useServices } from './services.tsx';
-import { useUnread } from './use-unread.ts';
+import { useUnread } from './use-news.ts';
 import { useWaiting } from './use-waiting.ts';
 
 /** Whether the home cloud can be reached is told by no event; ms. */
@@ -151,7 +151,9 @@ function Unread() {
   return (
     <Link
       to="/inbox"
-      aria-label={unread === 0 ? 'Notifications' : `${unread} unread notifications`}
+      aria-label={
+        unread === 0 ? 'Notifications' : `${unread} unread ${unread === 1 ? 'notification' : 'notifications'}`
+      }
       title="Notifications"
       className="inline-flex items-center gap-1 rounded-control tabular-nums hover:text-ink"
     >
