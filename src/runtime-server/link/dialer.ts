@@ -2,7 +2,6 @@
  * The runtime's end of its link: dials its home cloud, serves what the cloud opens, and dials again when the link is gone
  * (architecture.md 11). Owns when to dial; must not know routes, or how a computer is paired.
  */
-import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 import { dialInHeaders, linkPath } from '../../contracts/link/dial-in.ts';
@@ -10,6 +9,7 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { type Carrier, type CarrierEnd, createCarrier, setupMs } from '../../kit/link/carrier.ts';
 import { signedHeaders } from '../../kit/signing/signature.ts';
+import { type Refusal, readRefusal } from './refusal.ts';
 
 export interface Home {
   /** `https://gantry.example`, with or without a path below which the cloud is served. */
@@ -63,18 +63,8 @@ const longestDelayMs = 30_000;
 /** A clock further off than this is not worked around (security.md 2.1). */
 const largestOffsetMs = 24 * 60 * 60_000;
 const largestMessage = 1 << 20;
-const largestRefusal = 64 * 1024;
 const closeFrameMs = 2_000;
 const stopGraceMs = 1_000;
-
-/** What a refusal teaches, so that the next try may succeed. */
-interface Refusal {
-  readonly status: number;
-  readonly message: string;
-  readonly serverTime: number | null;
-  readonly epoch: number | null;
-  readonly retryAfterMs: number;
-}
 
 export function createDialer(deps: DialerDeps): Dialer {
   const { clock, timers, log } = deps;
@@ -276,39 +266,4 @@ function canBeRead({ protocol, hostname }: URL): boolean {
 function describe({ kind, reason }: CarrierEnd): string {
   if (kind === 'cut') return 'The link was cut.';
   return reason === '' ? `The link ended (${kind}).` : reason;
-}
-
-function readRefusal(response: IncomingMessage, done: (refusal: Refusal) => void): void {
-  let text = '';
-  let told = false;
-  const tell = () => {
-    if (told) return;
-    told = true;
-    const body = parse(text);
-    const retryAfter = Number(response.headers['retry-after'] ?? 0);
-    done({
-      status: response.statusCode ?? 0,
-      message: typeof body.message === 'string' ? body.message.slice(0, 300) : 'without a word',
-      serverTime: typeof body.serverTime === 'number' ? body.serverTime : null,
-      epoch: typeof body.epoch === 'number' && Number.isSafeInteger(body.epoch) ? body.epoch : null,
-      retryAfterMs: retryAfter > 0 ? Math.min(retryAfter * 1000, longestDelayMs) : 0,
-    });
-  };
-  response.setEncoding('utf8');
-  response.on('data', (part: string) => {
-    text += part;
-    if (text.length > largestRefusal) tell();
-  });
-  response.on('end', tell);
-  response.on('error', tell);
-  response.on('close', tell);
-}
-
-function parse(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
 }
