@@ -11,6 +11,7 @@ export interface Refusal {
 }
 
 const largest = 64 * 1024;
+const latestEpoch = 1e14;
 /** Nobody waits longer than between two tries of our own. */
 const longestWaitMs = 30_000;
 
@@ -27,7 +28,7 @@ export function readRefusal(response: IncomingMessage, done: (refusal: Refusal) 
       status: response.statusCode ?? 0,
       message: typeof body.message === 'string' ? body.message.slice(0, 300) : 'without a word',
       serverTime: typeof body.serverTime === 'number' ? body.serverTime : null,
-      epoch: typeof body.epoch === 'number' && Number.isSafeInteger(body.epoch) ? body.epoch : null,
+      epoch: isEpoch(body.epoch) ? body.epoch : null,
       retryAfterMs: retryAfter > 0 ? Math.min(retryAfter * 1000, longestWaitMs) : 0,
     });
   };
@@ -39,6 +40,11 @@ export function readRefusal(response: IncomingMessage, done: (refusal: Refusal) 
   response.on('end', tell);
   response.on('error', tell);
   response.on('close', tell);
+}
+
+/** Milliseconds of some clock; one from far beyond would be taken by no other cloud. */
+function isEpoch(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) < latestEpoch;
 }
 
 function parse(text: string): Record<string, unknown> {
