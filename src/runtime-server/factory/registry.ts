@@ -68,8 +68,8 @@ export interface RegistryDeps {
   /** How many sends wait for the agent. */
   readonly queueDepth: (agentId: string) => number;
   readonly attachRemote: AttachRemote;
-  /** The node that a bot holds now, by its address. */
   readonly attachHosted: (spec: HostedSpec) => HostedBot;
+  /** The node that a bot holds now, by its address. */
   readonly workOf: (address: string) => Pick<Agent, 'currentNode' | 'proof'>;
 }
 
