@@ -4,7 +4,7 @@ import { newsOf } from '../data/news.ts';
 import { useServices } from './services.tsx';
 
 /** What the backbone takes in is told by no event of the page's stream; ms. */
-const notificationsEvery = 15_000;
+const notificationsEvery = 10_000;
 
 export function useNotifications() {
   const { queries } = useServices();

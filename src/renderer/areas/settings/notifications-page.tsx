@@ -27,10 +27,14 @@ export function NotificationsPage() {
     // The person may change what is allowed in the browser's own settings, and come back.
     refetchOnWindowFocus: 'always',
   });
+  // Subscribed is not enough: the server must know this browser still.
+  const forgotten =
+    devices.data !== undefined && !devices.data.devices.some((one) => one.id === browserPush.deviceId());
+  const state = browser.data === 'on' && forgotten ? 'off' : browser.data;
   return (
     <>
-      <ReachCard devices={devices.data?.devices ?? []} browser={browser.data} />
-      <ThisBrowserCard state={browser.data} />
+      <ReachCard devices={devices.data?.devices ?? []} browser={state} />
+      <ThisBrowserCard state={state} />
       <DevicesCard source={devices} />
       <PreferencesCard />
     </>
