@@ -67,15 +67,16 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
   const take = (agents: readonly PeerAgent[]) => {
     if (closed) return;
     const now = agents.find((agent) => agent.address === address);
-    if (now?.live !== true || now.session === null) {
-      if (known || clock.monotonic() - born > settleMs)
-        deps.onGone(now?.stateReason ?? `it does not run on ${computerName} any more`);
+    const there = now?.live === true ? now.session : null;
+    // Until it was seen, a picture from before its start may still be on its way.
+    known ||= there === session || clock.monotonic() - born > settleMs;
+    if (!known) return;
+    if (now === undefined || there === null) {
+      deps.onGone(now?.stateReason ?? `it does not run on ${computerName} any more`);
       return;
     }
-    // Until it was seen, an older picture may still be on its way.
-    known = true;
-    if (now.session !== session) {
-      session = now.session;
+    if (there !== session) {
+      session = there;
       deps.onSession(session);
     }
     const next: BotState = {
@@ -131,8 +132,14 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
         idempotencyKey: message.deliveryId,
       });
     } catch (error) {
-      // Whether it arrived there is not known, and need not be: the same key asks again.
-      return { state: 'held', why: factOf(error) };
+      // Whether it arrived there is not known. Where it may wait the same key asks again.
+      const why = factOf(error);
+      if (message.mayQueue !== false) return { state: 'held', why };
+      return {
+        state: 'unconfirmed',
+        evidence: null,
+        detail: `whether it reached ${computerName} is not known: ${why}`,
+      };
     }
     const sent = PeerSendResult.safeParse(answer.body);
     if (answer.status === 200 && sent.success) {
