@@ -77,6 +77,12 @@ test('only at its own path can anything be dialled, and not from a page', async 
   expect((await people.call('GET', linkPath)).status).toBe(404);
 });
 
+test('a client that offers another protocol is answered in this one', async () => {
+  const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAAP__' };
+  const reply = await ada.call('GET', '/api/v1/session', { headers });
+  expect([reply.status, reply.json.user]).toEqual([200, ada.id]);
+});
+
 test('a cloud that closes lets its computers go without a fault', async () => {
   const away = new Promise<void>((resolve) => void dialer.onChange((linked) => !linked && resolve()));
   await people.cloud.close();

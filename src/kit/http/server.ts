@@ -16,13 +16,16 @@ const checkEveryMs = 1_000;
 const keepAliveMs = 65_000;
 
 export function createHttpServer(listener: RequestListener): Server {
-  const server = createServer(
+  const server: Server = createServer(
     {
       connectionsCheckingInterval: checkEveryMs,
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
       keepAliveTimeout: keepAliveMs,
       noDelay: true,
+      // What else a client offers to speak (h2c, as some do of themselves) is its offer alone: the request is answered.
+      shouldUpgradeCallback: ({ headers }) =>
+        server.listenerCount('upgrade') > 0 && headers.upgrade?.toLowerCase() === 'websocket',
     },
     listener,
   );
