@@ -114,6 +114,35 @@ test('an approval asked on a computer is pushed, and answered once by the button
   expect((await feed()).unread).toBe(0);
 });
 
+test('a device that an API key registered is told, and gets no buttons: a key answers no approval', async () => {
+  const made = await pair.callWeb('POST', '/api/v1/keys', { body: { name: 'sender', scopes: ['compute'] } });
+  const { secret } = answer<{ secret: string }>(made);
+  const [device, own] = [service.device(), await subscribe()];
+  const register = (token?: string) =>
+    pair.callWeb('POST', '/api/v1/push/subscriptions', { body: device.subscription, ...(token ? { token } : {}) });
+  expect((await register(secret)).status).toBe(201);
+  await pair.desk.ask(ask('Merge it'));
+  const [[seen], [whole]] = [await pushed(device), await pushed(own)];
+  expect([seen?.title, seen?.data.approve]).toEqual(['Your bot asks for approval', undefined]);
+  expect(whole?.data.approve).toEqual(expect.any(String));
+  // The same browser, by its person.
+  expect((await register()).status).toBe(201);
+  await pair.desk.ask(ask('Merge it again'));
+  expect((await pushed(device, 2))[1]?.data.approve).toEqual(expect.any(String));
+});
+
+test('the buttons that a device has are good for nothing once its person removed it', async () => {
+  const device = await subscribe();
+  const asked = await pair.desk.ask(ask('Release it'));
+  const [push] = await pushed(device);
+  await pair.callWeb('DELETE', `/api/v1/push/subscriptions/${device.id}`);
+  const action = `/api/v1/push/actions/${push!.data.approve}`;
+  const reply = await pair.callWeb('POST', action, { token: null, body: { decision: 'approve' } });
+  expect([reply.status, reply.json.error]).toEqual([404, 'action_not_found']);
+  const open = await pair.callWeb('GET', '/api/factory/approvals?state=pending');
+  expect(answer<{ approvals: Approval[] }>(open).approvals.map(({ id }) => id)).toContain(asked.id);
+});
+
 test('a button says who answered when somebody was faster elsewhere', async () => {
   const device = await subscribe();
   const asked = await pair.desk.ask(ask('Delete the branch'));

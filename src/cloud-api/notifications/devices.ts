@@ -13,11 +13,16 @@ export interface Subscription {
 export interface Device extends Subscription {
   readonly id: string;
   readonly userId: string;
+  /** Its person registered it in person: what it shows may have buttons. */
+  readonly answers: boolean;
 }
 
 export interface DeviceStore {
   /** The same endpoint again is the same device; of another person, it becomes this one's: one browser, one person. */
-  add(userId: string, subscription: Subscription & { readonly name: string }): Promise<PushDevice>;
+  add(
+    userId: string,
+    subscription: Subscription & Pick<Device, 'answers'> & { readonly name: string },
+  ): Promise<PushDevice>;
   list(userId: string): Promise<PushDevice[]>;
   get(id: string): Promise<Device | null>;
   /** Ids of the person's devices. */
@@ -40,6 +45,7 @@ interface Row {
   readonly created_at: number;
   readonly last_sent_at: number | null;
   readonly last_outcome: DeviceOutcome | null;
+  readonly answers: number;
 }
 
 export function createDeviceStore(deps: { store: Store; clock: Clock; ids: Ids }): DeviceStore {
@@ -49,7 +55,7 @@ export function createDeviceStore(deps: { store: Store; clock: Clock; ids: Ids }
 
   return {
     idsOf,
-    add: (userId, { endpoint, keys, name }) =>
+    add: (userId, { endpoint, keys, name, answers }) =>
       store.write((tx) => {
         const known = tx.get<Row>('SELECT * FROM push_device WHERE endpoint = ?', endpoint);
         const others = idsOf(tx, userId).filter((id) => id !== known?.id);
@@ -58,10 +64,11 @@ export function createDeviceStore(deps: { store: Store; clock: Clock; ids: Ids }
           throw new AppError('refused', fact, 'Remove one first.', { status: 409, wireCode: 'too_many_devices' });
         }
         const id = known !== undefined && known.user_id === userId ? known.id : ids.next('pdev');
-        const sql = `INSERT INTO push_device (id, user_id, endpoint, p256dh, auth, name, created_at)
-          VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (endpoint) DO UPDATE SET id = excluded.id, user_id = excluded.user_id,
-          p256dh = excluded.p256dh, auth = excluded.auth, name = excluded.name, last_outcome = NULL`;
-        tx.run(sql, id, userId, endpoint, keys.p256dh, keys.auth, name, clock.now());
+        const sql = `INSERT INTO push_device (id, user_id, endpoint, p256dh, auth, name, created_at, answers)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (endpoint) DO UPDATE SET id = excluded.id, user_id = excluded.user_id,
+          p256dh = excluded.p256dh, auth = excluded.auth, name = excluded.name, answers = excluded.answers,
+          last_outcome = NULL`;
+        tx.run(sql, id, userId, endpoint, keys.p256dh, keys.auth, name, clock.now(), answers ? 1 : 0);
         return wire(tx.get<Row>('SELECT * FROM push_device WHERE id = ?', id)!);
       }),
     list: (userId) =>
@@ -72,7 +79,7 @@ export function createDeviceStore(deps: { store: Store; clock: Clock; ids: Ids }
       const row = await store.read((tx) => tx.get<Row>('SELECT * FROM push_device WHERE id = ?', id));
       if (row === undefined) return null;
       const keys = { p256dh: row.p256dh, auth: row.auth };
-      return { id: row.id, userId: row.user_id, endpoint: row.endpoint, keys };
+      return { id: row.id, userId: row.user_id, endpoint: row.endpoint, keys, answers: row.answers === 1 };
     },
     remove(tx, id) {
       tx.run('DELETE FROM push_device WHERE id = ?', id);

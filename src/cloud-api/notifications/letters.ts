@@ -138,7 +138,7 @@ export function createLetters(deps: LettersDeps): Letters {
     if (event !== 'approval.requested' || approvalId === undefined) return payload;
     const open = await store.read((tx) => deps.openApproval(tx, approvalId, userId));
     if (open === 'closed') return null;
-    if (open === 'unknown') return payload;
+    if (open === 'unknown' || !device.answers) return payload;
     const approve = await actions.mint({ userId, approvalId, deviceId: device.id, expiresAt: open.until });
     // Some titles say all of it: `asks to run: npm test`.
     const body = payload.body.includes(open.summary) ? payload.body : `${payload.body}\n${open.summary}`;
