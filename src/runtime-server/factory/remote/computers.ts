@@ -10,8 +10,8 @@ import type { PeerCalls, PeerHome } from './calls.ts';
 
 /** A stream that lived so long ended with its ticket, or with the link for a moment: the next one is asked for at once. */
 const steadyMs = 5000;
-/** Delays between tries, the last one for good; each is spread by chance. Milliseconds. */
-const backoffMs = [250, 500, 1000, 2000, 5000, 10_000, 20_000];
+/** Delays between tries, the last one for good: messages wait as long. Each is spread by chance. Milliseconds. */
+const backoffMs = [250, 500, 1000, 2000, 5000];
 
 export interface ComputerWatcher {
   /** What the computer says of the bots of this person there. */
