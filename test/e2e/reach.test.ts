@@ -111,6 +111,12 @@ test('one floor shows the bots of both computers; a team is started and typed in
   await expect.poll(() => page.locator('[data-bot="web@notes"]').count()).toBe(0);
   await page.getByRole('combobox', { name: 'Computer' }).first().selectOption({ label: 'All computers' });
   await page.locator('[data-bot="web@notes"]').waitFor();
+  // The computer that is looked at stays in the address from page to page.
+  await page.getByRole('contentinfo').getByRole('combobox', { name: 'Computer' }).selectOption({ label: 'laptop' });
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByRole('heading', { name: 'laptop', level: 2 }).waitFor();
+  await page.getByText(laptop.gantry.workspace).waitFor();
+  await page.goto(`${reach.origin}/floor`);
 });
 
 test('the dialog that starts a team offers the other computer, and the bot appears once, with where it runs', async () => {
@@ -268,10 +274,13 @@ test('a computer that is away keeps its bots on the floor, greyed, with how long
   await expect.poll(() => bot.getAttribute('data-away'), { timeout: 20_000 }).toBeNull();
 });
 
+const headings: Readonly<Record<string, string>> = { '/floor': 'Floor', '/': 'Home', '/inbox': 'Inbox' };
+
 /** Every page once in dark, what has colours of its own in light, what is laid out anew where it is narrow. */
 const pages = {
   dark: [
     '/floor',
+    '/',
     ...sections
       .slice(1)
       .map((section) => section.path)
@@ -288,15 +297,14 @@ test.each(looks.filter((look) => look.name !== '390-light'))(
     const { page } = seen;
     await page.locator('[data-bot="web@notes"]').waitFor();
     for (const path of pages[look.name as keyof typeof pages]) {
-      if (path !== '/floor') await page.goto(`${reach.origin}${path}`);
-      await page.getByRole('heading', { level: 1 }).waitFor();
+      // Within the page, as a click does: only what is looked at is loaded.
+      await page.evaluate((to) => history.pushState(null, '', to), path);
+      await page.getByRole('heading', { level: 1, name: headings[path] ?? 'Settings' }).waitFor();
       await expect.poll(() => page.locator('[data-state="loading"]').count()).toBe(0);
       expect(await tooWide(page), path).toEqual([]);
       expect(await axe(page), path).toEqual([]);
-      await picture(
-        page,
-        path === '/floor' ? `floor-computers-${look.name}` : `${path.split('/').at(-1)}-${look.name}`,
-      );
+      const name = path in headings ? `${headings[path]?.toLowerCase()}-computers` : path.split('/').at(-1);
+      await picture(page, `${name}-${look.name}`);
     }
     expect(seen.errors).toEqual([]);
     await seen.close();

@@ -7,11 +7,9 @@ import { computerStatus, connectionStatus, Status } from '../ui/status.tsx';
 import { ComputerSelect, PlaceState, useOnlyComputer } from './computers.tsx';
 import { useBots, useFloors } from './floors.tsx';
 import { useFeed, useLink, useServices } from './services.tsx';
+import { useHomeCloud } from './use-home-cloud.ts';
 import { useUnread } from './use-news.ts';
 import { useWaiting } from './use-waiting.ts';
-
-/** Whether the home cloud can be reached is told by no event; ms. */
-const homeEvery = 10_000;
 
 /** Where there is no status bar: one line, and only while something is wrong. */
 export function LinkNotice() {
@@ -44,23 +42,14 @@ function LinkStatus() {
   return <Status look={look} wire={link.kind} />;
 }
 
-/** Where questions, notifications and sign-ins are kept, where that is not this computer itself. */
-function HomeCloud() {
-  const { queries } = useServices();
-  const session = useQuery(queries.session).data;
-  const embedded = session?.mode === 'embedded';
-  const pairing = useQuery({ ...queries.pairing, enabled: embedded, refetchInterval: homeEvery }).data;
-  if (session?.mode === 'headless') return <Home name={window.location.host} />;
-  if (pairing?.state !== 'paired') return null;
-  const name = pairing.cloudUrl === undefined ? 'its cloud' : new URL(pairing.cloudUrl).host;
-  return <Home name={name} linked={pairing.link?.linked} since={pairing.link?.since} />;
-}
-
-function Home({ name, linked, since }: { name: string; linked?: boolean; since?: string }) {
+function Home() {
+  const home = useHomeCloud();
+  if (home === null) return null;
+  const { name, linked, since } = home;
   return (
     <span
       className="hidden min-w-0 items-center gap-1.5 whitespace-nowrap sm:inline-flex"
-      title={since === undefined ? 'Home cloud' : `Home cloud, since ${new Date(since).toLocaleString()}`}
+      title={since === null ? 'Home cloud' : `Home cloud, since ${new Date(since).toLocaleString()}`}
     >
       <Cloud className="size-3.5 shrink-0" aria-hidden="true" />
       <span className="sr-only">Home cloud: </span>
@@ -68,7 +57,7 @@ function Home({ name, linked, since }: { name: string; linked?: boolean; since?:
       {linked === false && (
         <>
           <Status look={computerStatus.away} wire="away" />
-          {since !== undefined && (
+          {since !== null && (
             <span>
               since <Ago at={since} />
             </span>
@@ -118,7 +107,7 @@ export function StatusBar() {
     <footer className="flex h-6 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-meta text-muted">
       <WhichComputer />
       {here?.away === true ? <PlaceState place={here} /> : here !== undefined && <LinkStatus />}
-      <HomeCloud />
+      <Home />
       <span className="inline-flex items-center gap-1.5 whitespace-nowrap tabular-nums">
         <TerminalSquare className="size-3.5" aria-hidden="true" />
         {engine !== undefined && !engine.running
