@@ -167,7 +167,16 @@ export function createFactory(deps: FactoryDeps): Factory {
   const offGate = registry.onGate((agentId) => lanes.wake(laneOf(agentId)));
   const followTokens = createTokenEnds({ tokens: deps.botTokens, wake: (id) => lanes.wake(laneOf(id)), log });
   const offState = followTokens(registry);
-  const peers = createPeers({ ...deps, deliverer, lanes, sizes, followTokens, followNeeds, remote: remote.panes });
+  const peers = createPeers({
+    ...deps,
+    isOwn: (agentId) => registry.find(agentId) !== null,
+    deliverer,
+    lanes,
+    sizes,
+    followTokens,
+    followNeeds,
+    remote: remote.panes,
+  });
 
   const tell = async (to: string, text: string, more: Partial<SendRequest>): Promise<Delivery> => {
     // A plain shell would run what it is told in words: the person at it reads them as comments.

@@ -29,6 +29,8 @@ export interface PeersDeps extends FactoryDeps {
   readonly sizes: SizeOwners;
   /** A guest has none, and asks by the same routes as who has. */
   readonly remote: RemotePanes;
+  /** Whether it is a bot of this computer's workspace. */
+  readonly isOwn: (agentId: string) => boolean;
   readonly followTokens: (registry: Registry) => () => void;
   readonly followNeeds: (registry: Registry) => Needs;
 }
