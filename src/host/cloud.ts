@@ -294,6 +294,8 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         .catch((fault) => log.error('The links of a person could not be ended.', { fault: String(fault) }));
     });
     closing.add('sign-ins', stopEnding);
+    const stopCutting = composed.onEnded((id) => dispatcher.cut(({ computerId }) => computerId === id));
+    closing.add('pairings that end', stopCutting);
     options.door.serve(
       createWebListener({ dispatcher, log, folder: options.rendererFolder }),
       upgrade === undefined ? undefined : createUpgradeListener(linkPath, createGuard(door), upgrade),

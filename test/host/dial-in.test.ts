@@ -9,7 +9,7 @@ import { placesIn } from '../../src/host/places.ts';
 import { systemClock } from '../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../src/kit/clock/timers.ts';
 import { newToken } from '../../src/kit/secrets/token-file.ts';
-import { signingKey } from '../../src/kit/signing/signature.ts';
+import { signedHeaders, signingKey } from '../../src/kit/signing/signature.ts';
 import { createDialer } from '../../src/runtime-server/link/dialer.ts';
 import { type People, type Person, personWith, startPeople } from '../cloud-api/identity/support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
@@ -26,14 +26,12 @@ const stop = keepUntilEnd();
 beforeAll(async () => {
   people = await startPeople();
   ada = await personWith(people, await signInAs('ada', people.origin));
-  const begun = await people.call('POST', '/api/v1/pairings', {
-    body: { computerId, name: 'Desk', version: '0.1.0' },
-  });
-  const { userCode, deviceCode } = begun.json as never as { userCode: string; deviceCode: string };
-  await ada.call('POST', `/api/v1/pairings/${userCode}/approve`);
-  const taken = await people.call('POST', '/api/v1/pairings/token', { body: { deviceCode } });
-  const key = signingKey((taken.json as never as { deviceToken: string }).deviceToken);
+  const key = await pair(computerId, 'Desk');
   let token = '';
+  // Tells without end, as a stream of a pane does.
+  const peer = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': here\n\n');
+  });
   const engine = createServer((request, response) => {
     const { url = '', headers } = request;
     asked.push({ url, user: headers['x-platform-user-id'], authorized: headers.authorization === `Bearer ${token}` });
@@ -41,7 +39,10 @@ beforeAll(async () => {
   });
   dialer = createDialer({
     home: () => ({ cloudUrl: people.origin, computerId, key }),
-    serve: { engine: (pipe) => void engine.emit('connection', pipe), peer: (pipe) => void pipe.destroy() },
+    serve: {
+      engine: (pipe) => void engine.emit('connection', pipe),
+      peer: (pipe) => void peer.emit('connection', pipe),
+    },
     linkToken: () => {
       token = newToken();
       return token;
@@ -57,6 +58,15 @@ afterAll(async () => {
   await dialer.stop(0);
   await stop();
 });
+
+/** Answers what signs for it. */
+async function pair(id: string, name: string): Promise<string> {
+  const begun = await people.call('POST', '/api/v1/pairings', { body: { computerId: id, name, version: '0.1.0' } });
+  const { userCode, deviceCode } = begun.json as never as { userCode: string; deviceCode: string };
+  await ada.call('POST', `/api/v1/pairings/${userCode}/approve`);
+  const taken = await people.call('POST', '/api/v1/pairings/token', { body: { deviceCode } });
+  return signingKey((taken.json as never as { deviceToken: string }).deviceToken);
+}
 
 const computer = async () =>
   ((await ada.call('GET', '/api/v1/computers')).json as never as { computers: Computer[] }).computers[0];
@@ -81,6 +91,21 @@ test('a client that offers another protocol is answered in this one', async () =
   const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAAP__' };
   const reply = await ada.call('GET', '/api/v1/session', { headers });
   expect([reply.status, reply.json.user]).toEqual([200, ada.id]);
+});
+
+test('a computer that is revoked sees nothing more of the others, not even what it was being shown', async () => {
+  const lost = 'computer_01HYYYYYYYYYYYYYYYYYYYYYYY';
+  const key = await pair(lost, 'Lost laptop');
+  const [method, path, raw] = ['POST', '/api/v1/runtime/tokens', '{}'];
+  const headers = signedHeaders({ runtimeId: lost, key, now: Date.now }, { method, path, body: raw });
+  const { token } = (await people.call(method, path, { raw, headers })).json as never as { token: string };
+  const stream = await fetch(`${people.origin}/api/v1/computers/${computerId}/factory-peer/events`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(stream.status).toBe(200);
+  const ended = stream.text().catch(() => 'cut');
+  expect((await ada.call('DELETE', `/api/v1/computers/${lost}`)).status).toBe(204);
+  expect(await ended).toBe('cut');
 });
 
 test('a cloud that closes lets its computers go without a fault', async () => {
