@@ -150,18 +150,13 @@ describe('with a gate and a bot that wait', () => {
 
   test('a key never answers a question while the focus is on another row', async () => {
     const { page } = first;
-    // Beyond the last question j stays where it is; arrow keys reach the notifications, End what was answered earlier.
+    // Beyond the last question j stays where it is; arrow keys reach what was answered earlier.
     for (const key of ['j', 'j', 'j']) await page.keyboard.press(key);
     await expect.poll(() => focusedName(page)).toContain('git push');
-    for (const [key, place] of [
-      ['ArrowDown', 'BUTTON'],
-      ['End', 'SUMMARY'],
-    ] as const) {
-      await page.keyboard.press(key);
-      await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe(place);
-      await page.keyboard.press('a');
-      await page.keyboard.press('r');
-    }
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('SUMMARY');
+    await page.keyboard.press('a');
+    await page.keyboard.press('r');
     const pending = await gantry.cli('workspace', 'approvals', '--json');
     expect(JSON.parse(pending.out).approvals).toHaveLength(2);
     expect(await waiting(page).locator('[data-decide="approve"]').count()).toBe(2);
