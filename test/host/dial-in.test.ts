@@ -77,6 +77,12 @@ test('a computer that dialled in is shown as linked and reached by its person', 
   expect(asked).toEqual([{ url: '/api/factory/agents?team=far', user: ada.id, authorized: true }]);
 });
 
+test('its health is asked by who is signed in, since nobody else says which computer is meant', async () => {
+  expect((await ada.call('GET', '/api/factory/health')).status).toBe(200);
+  expect(asked.at(-1)).toEqual({ url: '/api/factory/health', user: ada.id, authorized: true });
+  expect((await people.call('GET', '/api/factory/health')).status).toBe(401);
+});
+
 test('only at its own path can anything be dialled, and not from a page', async () => {
   const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
   const headers = { ...upgrade, 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' };
