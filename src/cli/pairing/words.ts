@@ -25,7 +25,7 @@ export function statusLines(pairing: LocalPairing, names: { readonly gantry: str
     'This computer is paired.',
     '',
     `  Cloud     ${cloudUrl}`,
-    `  Person    ${harmless(user?.name ?? '')} (${user?.id})`,
+    `  Person    ${harmless(user?.name ?? '')} (${harmless(user?.id ?? '')})`,
     `  Computer  ${computerId}`,
     ...state,
     ...problem,
