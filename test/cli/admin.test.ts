@@ -67,7 +67,9 @@ test('from elsewhere a key with the scope admin does it, over https or on this m
   writeFileSync(file, `${secret}\n`, { mode: 0o600 });
   const env = { GANTRY_HOME: home, GANTRY_KEY_FILE: file };
   expect((await admin(`users --url ${people.origin}`, env)).json()).toMatchObject({ users: [{ id: ada.id }] });
-  expect((await admin('users --url http://gantry.example', env)).code).toBe(64);
+  for (const url of ['http://gantry.example', 'http://localhost:x@gantry.example', 'https://a:b@gantry.example']) {
+    expect((await admin(`users --url ${url}`, env)).code).toBe(64);
+  }
   expect((await admin(`users --url ${people.origin}`, { GANTRY_HOME: home })).code).toBe(64);
   chmodSync(file, 0o644);
   expect((await admin(`users --url ${people.origin}`, env)).code).toBe(1);
