@@ -267,12 +267,16 @@ test('a computer cannot write over the approval of another, nor learn of it', as
     ...{ kind: 'tool_call', title: 'x', summary: 'rm -rf /', risk: 'low', source: 'gate', agentId: null },
     ...{ requestedAt: approval!.requestedAt, expiresAt: approval!.expiresAt, engineId: 'engine_1', ledgerId: '1' },
   };
-  const put = (id: string, now = Date.now()) => {
+  const put = (id: string, now = Date.now(), report = body) => {
     const path = `/api/v1/runtime/approvals/${id}`;
     const signer = { key, runtimeId, now: () => now };
-    const headers = signedHeaders(signer, { method: 'PUT', path, body: JSON.stringify(body) });
-    return pair.callWeb('PUT', path, { token: null, headers, body });
+    const headers = signedHeaders(signer, { method: 'PUT', path, body: JSON.stringify(report) });
+    return pair.callWeb('PUT', path, { token: null, headers, body: report });
   };
+  // An id of events must not end one event and begin another.
+  const broken = { ...body, engineId: 'engine_1\n\ndata: {}' };
+  const refused = await put(asked.id, Date.now() + 1000, broken);
+  expect([refused.status, refused.json.error]).toEqual([400, 'bad_request']);
   // Said again with other words, it stays what it was.
   expect((await put(asked.id)).json).toMatchObject({ summary: 'git push origin main' });
   // The same signature once more.
