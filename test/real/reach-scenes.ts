@@ -156,16 +156,24 @@ async function play(): Promise<void> {
 
   await scene('both computers pair by their codes', async () => {
     const asked = await laptop.gantry<LocalPairing>('pair', urls.cloud);
-    const codes = [
-      await approvePairing(asked),
-      await approvePairing((tower.said as { pairing: LocalPairing }).pairing),
-    ];
-    const linked = await until('two links', async () => {
-      const all = await known();
-      return all.length === 2 && all.every(({ state }) => state === 'linked') ? all : null;
-    });
+    const linked = (count: number) =>
+      until(`${count} linked computers`, async () => {
+        const all = await known();
+        return all.length === count && all.every(({ state }) => state === 'linked') ? all : null;
+      });
+    const codes = [await approvePairing(asked)];
+    // The first to come is the one that answers when none is named.
+    await linked(1);
+    codes.push(await approvePairing((tower.said as { pairing: LocalPairing }).pairing));
+    const both = await linked(2);
     away = (await tower.gantry<LocalPairing>('pair', '--status')).computerId ?? '';
-    assert.ok(linked.some(({ id }) => id === away));
+    assert.deepEqual(
+      both.map((one) => [one.id === away, one.default]),
+      [
+        [false, true],
+        [true, false],
+      ],
+    );
     return `${codes.join(' and ')}; both linked`;
   });
 
@@ -228,13 +236,15 @@ async function play(): Promise<void> {
     const linked = seconds(healed);
     const tick = await inPane('box', /^tick-(?:[6-9]\d|\d{3})$/m, 60_000);
     const resumed = seconds(healed);
+    await until('bots that are seen again', async () => (await bots()).every(({ stale }) => !stale));
+    const again = seconds(healed);
     await page.keyboard.down('Control');
     await page.keyboard.press('c');
     await page.keyboard.up('Control');
     await page.keyboard.type('echo back-$((70+7))');
     await page.keyboard.press('Enter');
     await inPane('box', /^back-77/m);
-    return `away after ${noticed} (box ${seen?.state}${seen?.stale ? ', stale' : ''}, its pane stood at tick-${lastSeen}); linked ${linked} after the cable was back, the same page shows ${tick[0]} after ${resumed} and takes keys`;
+    return `away after ${noticed} (box ${seen?.state}${seen?.stale ? ', stale' : ''}, its pane stood at tick-${lastSeen}); linked ${linked} after the cable was back, the same page shows ${tick[0]} after ${resumed} and takes keys, its bots are seen after ${again}`;
   });
 
   await scene('an approval is answered from the notification, and the tool runs', async () => {
