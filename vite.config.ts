@@ -1,6 +1,6 @@
 /**
- * One build for everything that is shipped: `vite build --app` makes the four environments below into `out/`.
- * renderer: the page. server: the programs that Node runs (cli, pane-host). main, preload: the Electron shell.
+ * One build for everything that is shipped: `vite build --app` makes the five environments below into `out/`.
+ * renderer: the page, and its service worker beside it. server: the programs that Node runs (cli, pane-host). main, preload: the Electron shell.
  * Native modules stay outside, because their binaries lie beside their packages; all else is bundled.
  */
 import { builtinModules } from 'node:module';
@@ -61,6 +61,27 @@ export default defineConfig({
         reportCompressedSize: false,
         // The terminal and its renderer are one piece; the page loads it only with the first pane.
         chunkSizeWarningLimit: 900,
+        rolldownOptions: {
+          output: {
+            // One piece that runs before every schema.
+            codeSplitting: { groups: [{ name: 'schemas', test: /node_modules[\\/]zod[\\/]|plain-schemas/ }] },
+          },
+        },
+      },
+    },
+    worker: {
+      // One script of one piece at a name that never changes: the browser asks for it again and compares.
+      consumer: 'client',
+      build: {
+        outDir: path('out/renderer'),
+        emptyOutDir: false,
+        copyPublicDir: false,
+        target: 'es2023',
+        reportCompressedSize: false,
+        rolldownOptions: {
+          input: { sw: path('src/renderer/service-worker.ts') },
+          output: { format: 'iife', entryFileNames: '[name].js' },
+        },
       },
     },
     server: program({ cli: 'src/cli/main.ts', 'pane-host': 'src/pane-host/main.ts' }, 'out/server', 'es'),
@@ -69,7 +90,7 @@ export default defineConfig({
   },
   builder: {
     async buildApp(builder) {
-      for (const name of ['client', 'server', 'main', 'preload']) {
+      for (const name of ['client', 'worker', 'server', 'main', 'preload']) {
         const environment = builder.environments[name];
         if (environment !== undefined) await builder.build(environment);
       }

@@ -32,6 +32,7 @@ const steps = [
         'types',
         [...bin('typescript', 'bin/tsc'), '-p', 'tsconfig.servers.json'],
         [...bin('typescript', 'bin/tsc'), '-p', 'tsconfig.renderer.json'],
+        [...bin('typescript', 'bin/tsc'), '-p', 'tsconfig.worker.json'],
       ),
   },
   {

@@ -2,6 +2,7 @@
  * Every part and verb of Gantry's command line (gaps.md C, "CLI parts and verbs"), with the words of its help. A verb without `load`
  * is specified and not built: it says so with exit code 2.
  */
+import { admin } from './admin/catalogue.ts';
 import type { Option, Part, Verb } from './command.ts';
 import { ledgerExport, ledgerQuery, ledgerVerify, mail, peers, runs, steer, vault } from './work-engine/catalogue.ts';
 import { workflows, workspace } from './workflows/catalogue.ts';
@@ -128,7 +129,7 @@ const teams: Part = {
       about: 'Start the bots of a team; what already runs is left alone',
       options: [
         { flags: '--preset <preset>', about: 'a preset of the team file' },
-        { flags: '--on <computer>', about: 'id of the computer to start on' },
+        { flags: '--on <computer>', about: 'another paired computer, by its name or id' },
       ],
       mutation: true,
       load: () => import('./verbs/teams.ts').then((m) => m.up),
@@ -296,6 +297,7 @@ export const parts: readonly Part[] = [
   vault,
   tools,
   desktop,
+  admin,
 ];
 
 export const commands: readonly Verb[] = [
@@ -307,6 +309,7 @@ export const commands: readonly Verb[] = [
       noEngine,
       { flags: '--port <n>', about: 'port of the web interface (default 3010, 0: any free one)' },
       { flags: '--engine-port <n>', about: 'port of the engine (default 3011, 0: any free one)' },
+      { flags: '--peer-port <n>', about: 'port for other computers, while this one is paired (default 3019)' },
       { flags: '--event-streams <n>', about: 'open event streams for one caller (default 64)' },
       { flags: '--no-open', about: 'do not open a browser' },
       { flags: '--headless', about: 'no browser, no desktop window' },
@@ -339,11 +342,47 @@ export const commands: readonly Verb[] = [
     more: 'bash:  source <(gantry completion bash)\nzsh:   source <(gantry completion zsh)',
     load: () => import('./verbs/completion.ts').then((m) => m.completion),
   },
-  unbuilt('cloud', 'Run the cloud API for many users'),
-  unbuilt('runtime', 'Run only this computer’s half, paired with a cloud'),
+  {
+    name: 'cloud',
+    about: 'Run the cloud API for many people, who sign in with an OpenID provider',
+    more: 'Each option is also a variable: GANTRY_BASE_URL, GANTRY_LISTEN, GANTRY_OIDC_ISSUER, GANTRY_OIDC_CLIENT_ID,\nGANTRY_OIDC_CLIENT_SECRET_FILE, GANTRY_TRUSTED_PROXY. The data lies in GANTRY_HOME. docs/identity.md shows an example.',
+    options: [
+      { flags: '--base-url <url>', about: 'the address that people use, such as https://gantry.example' },
+      { flags: '--listen <host:port>', about: 'where to listen (default 127.0.0.1:3010)' },
+      { flags: '--oidc-issuer <url>', about: 'the OpenID provider that people sign in with' },
+      { flags: '--oidc-client-id <id>', about: 'what the provider calls this cloud' },
+      { flags: '--oidc-client-secret-file <file>', about: 'file with the client secret (default: none, PKCE alone)' },
+      { flags: '--trusted-proxy <list>', about: 'proxies in front whose X-Forwarded-For counts, such as 10.0.0.0/8' },
+    ],
+    load: () => import('./cloud/cloud.ts').then((m) => m.cloud),
+  },
+  {
+    name: 'runtime',
+    about: 'Run only this computer’s half, paired with a cloud, without a web interface',
+    more: 'Without a pairing it asks the cloud for a code, prints it with the address where you approve it, and waits. GANTRY_CLOUD is\nthe same as --cloud. docs/computers.md says what a cloud can see and do.',
+    options: [
+      { flags: '--cloud <address>', about: 'the cloud to pair with, such as https://gantry.example' },
+      noEngine,
+      { flags: '--engine-port <n>', about: 'port of the engine (default 3011, 0: any free one)' },
+      { flags: '--peer-port <n>', about: 'port for other computers, while this one is paired (default 3019)' },
+      { flags: '--event-streams <n>', about: 'open event streams for one caller (default 64)' },
+      { flags: '--stop-bots', about: 'stop the bots too when the runtime is stopped' },
+    ],
+    load: () => import('./pairing/runtime.ts').then((m) => m.runtime),
+  },
   unbuilt('worker', 'Work on tasks of the work queue'),
-  unbuilt('admin', 'Plans, flags and keys'),
-  unbuilt('pair', 'Pair this computer with a cloud'),
+  {
+    name: 'pair',
+    args: '[cloud]',
+    about: 'Pair this computer with a cloud, show the pairing, or end it',
+    more: 'gantry pair https://gantry.example   asks for a code, prints it, and waits until you approve it in a browser\ngantry pair                          shows how the pairing stands',
+    options: [
+      { flags: '--status', about: 'show how the pairing stands' },
+      { flags: '--end', about: 'end the pairing: the cloud loses every key to this computer' },
+    ],
+    mutation: true,
+    load: () => import('./pairing/pair.ts').then((m) => m.pair),
+  },
   {
     name: 'why',
     args: '<what>',

@@ -1,22 +1,30 @@
-/** `fetch` over a Unix socket (or named pipe) by Node's own HTTP client. Knows no route and no credential. */
-import { request } from 'node:http';
+/**
+ * `fetch` by Node's own HTTP client to where its address does not lead: a Unix socket (or named pipe), or a server behind its public
+ * address. Knows no route and no credential.
+ */
+import { type RequestOptions, request } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Fetch } from '../client/client.ts';
 
 export function createSocketFetch(socketPath: string): Fetch {
+  return createFetchTo({ socketPath }, 'localhost');
+}
+
+/** `name`: the Host that is sent. */
+export function createFetchTo(target: Pick<RequestOptions, 'socketPath' | 'host' | 'port'>, name: string): Fetch {
   return (input, init = {}) =>
     new Promise((resolve, reject) => {
       const url = new URL(input);
       const given = init.body;
       const body = typeof given === 'string' ? Buffer.from(given) : given instanceof Uint8Array ? given : null;
-      const headers: Record<string, string> = { host: 'localhost' };
+      const headers: Record<string, string> = { host: name };
       new Headers(init.headers).forEach((value, name) => {
         headers[name] = value;
       });
       if (body !== null) headers['content-length'] = String(body.byteLength);
       const outgoing = request(
         {
-          socketPath,
+          ...target,
           method: init.method ?? 'GET',
           path: url.pathname + url.search,
           headers,

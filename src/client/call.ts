@@ -120,9 +120,10 @@ async function readError(response: Response, wire: Wire): Promise<AppError> {
   const { error, ...rest } = body;
   const extra = { ...rest, ...(requestId === null ? {} : { requestId }), httpStatus: response.status };
   if (typeof error === 'object' && error !== null) {
-    const { code, fact, action } = error as Record<string, unknown>;
+    // Computers say a message where the factory says a fact and an action.
+    const { code, fact, action, message } = error as Record<string, unknown>;
     const known = errorCodes.find((one) => one === code) ?? codeOfStatus(response.status);
-    return new AppError(known, String(fact ?? `Status ${response.status}.`), String(action ?? ''), {
+    return new AppError(known, String(fact ?? message ?? `Status ${response.status}.`), String(action ?? ''), {
       status,
       extra,
       retryAfter,

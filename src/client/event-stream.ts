@@ -4,7 +4,7 @@
  * Must not know what the events mean, except `reset` (the cursor is void: re-read everything) and the stream's last event.
  */
 import { AppError } from '../contracts/common/errors.ts';
-import { createSseParser } from './sse-parser.ts';
+import { createSseParser } from '../contracts/common/sse-parser.ts';
 
 /** Servers send a heartbeat every 15 s; three missed ones mean that the connection is dead. Milliseconds. */
 export const silenceLimit = 45_000;

@@ -1,12 +1,17 @@
 /** Which server serves which table: the one list behind OpenAPI and the walk over every route. */
 import { approvalRoutes, heldApprovalRoutes } from './approvals/routes.ts';
 import type { Route } from './common/route.ts';
+import { eventRoutes } from './events/routes.ts';
+import { factoryPeerRoutes, peerRoutes } from './factory/peer-routes.ts';
 import { factoryRoutes } from './factory/routes.ts';
 import { deliverTrigger, postTrigger } from './factory/work-engine/trigger-events.ts';
 import { identityRoutes } from './identity/routes.ts';
+import { linkRoutes, localPairingRoutes } from './link/routes.ts';
+import { notificationRoutes } from './notifications/routes.ts';
+import { usageRoutes } from './usage/routes.ts';
 
 export interface ServerTable {
-  readonly name: 'cloud' | 'engine';
+  readonly name: 'cloud' | 'engine' | 'peer';
   readonly url: string;
   readonly description: string;
   readonly routes: readonly Route[];
@@ -17,12 +22,30 @@ export const serverTables: readonly ServerTable[] = [
     name: 'cloud',
     url: 'http://127.0.0.1:3010',
     description: 'Cloud API and web interface. Factory routes are passed on to the engine.',
-    routes: [...identityRoutes, ...approvalRoutes, ...factoryRoutes, postTrigger],
+    routes: [
+      ...identityRoutes,
+      ...linkRoutes,
+      ...localPairingRoutes,
+      ...approvalRoutes,
+      ...eventRoutes,
+      ...notificationRoutes,
+      ...usageRoutes,
+      ...factoryRoutes,
+      ...factoryPeerRoutes,
+      postTrigger,
+    ],
   },
   {
     name: 'engine',
     url: 'http://127.0.0.1:3011',
     description: 'Factory engine, also on the Unix socket run/engine.sock in the data folder.',
-    routes: [...factoryRoutes, ...heldApprovalRoutes, deliverTrigger],
+    routes: [...factoryRoutes, ...heldApprovalRoutes, ...localPairingRoutes, deliverTrigger],
+  },
+  {
+    name: 'peer',
+    url: 'http://127.0.0.1:3019',
+    description:
+      'Other computers of the same person, through the link or a forwarded port; only while this one is paired.',
+    routes: peerRoutes,
   },
 ];

@@ -108,8 +108,6 @@ const computers = table('hosted-computers', 'computers', 'cloud', [
   ['POST', '/api/v1/computers/:id/control/take', 'take control'],
   ['POST', '/api/v1/computers/:id/control/release', 'release control'],
   ['POST', '/api/v1/computers/:id/control/renew', 'keep control'],
-  ['GET', '/api/v1/computers/:id/factory-peer/*', 'reach another computer'],
-  ['POST', '/api/v1/computers/:id/factory-peer/*', 'reach another computer'],
 ]);
 
 const events = '/events/subscriptions/:sid';
@@ -187,25 +185,7 @@ const phone = [
   ),
 ];
 
-const notifications = table('notifications', 'plain', 'cloud', [
-  ['GET', '/api/v1/notifications/preferences', 'notification preferences'],
-  ['PUT', '/api/v1/notifications/preferences', 'notification preferences'],
-  ['GET', '/api/v1/notifications', 'list notifications'],
-  ['POST', '/api/v1/notifications/read', 'mark notifications read'],
-  ['GET', '/api/v1/push/subscriptions', 'list push devices'],
-  ['POST', '/api/v1/push/subscriptions', 'add a push device'],
-  ['DELETE', '/api/v1/push/subscriptions/:id', 'remove a push device'],
-  ['GET', '/api/v1/push/key', 'the push key'],
-]);
-
 const backbone = [
-  ...table('link', 'plain', 'cloud', [
-    ['POST', '/api/v1/runtime/events', 'forward events'],
-    ['POST', '/api/v1/runtime/usage', 'report usage'],
-    ['GET', '/api/v1/usage', 'usage of a month'],
-    ['GET', '/api/v1/usage/budget', 'the budget'],
-    ['PUT', '/api/v1/usage/budget', 'the budget'],
-  ]),
   ...table('link', 'plain', 'engine', [['POST', '/api/v1/runtime/resync', 'resynchronise']]),
   ...table('hosted-computers', 'computers', 'engine', [
     ['POST', '/api/v1/computers/this-device/toolset', 'a toolset call'],
@@ -240,7 +220,6 @@ export const unbuiltRoutes: readonly UnbuiltRoute[] = [
   ...computers,
   ...connectorEvents,
   ...phone,
-  ...notifications,
   ...backbone,
   ...computerUse,
 ];

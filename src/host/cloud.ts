@@ -1,49 +1,107 @@
 /**
  * Composition root of the cloud API (architecture.md, "Processes and ports"): identity, the factory proxy and the web
- * interface on 127.0.0.1:3010. Embedded in one process with the runtime, or apart; it reaches a runtime only over the link.
+ * interface. Embedded in one process with a runtime on 127.0.0.1:3010, or headless for many people; what differs is passed in.
+ * It reaches a runtime only over the link.
  */
-import { join } from 'node:path';
-import express from 'express';
 import { approvalMigrations, createApprovals } from '../cloud-api/approvals/index.ts';
-import { createFactoryProxy } from '../cloud-api/factory/index.ts';
-import { createIdentity, identityMigrations } from '../cloud-api/identity/index.ts';
+import { createEvents, eventMigrations } from '../cloud-api/events/index.ts';
+import { type ComputerLookup, createFactoryProxy } from '../cloud-api/factory/index.ts';
+import { createToPeers } from '../cloud-api/factory/to-peers.ts';
+import type { HomeDoor } from '../cloud-api/home/index.ts';
+import {
+  createIdentity,
+  type Ended,
+  type IdentityDeps,
+  identityMigrations,
+  type OidcSettings,
+} from '../cloud-api/identity/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
-import { createDevices, deviceMigrations } from '../cloud-api/link/devices.ts';
+import type { Devices } from '../cloud-api/link/devices.ts';
 import type { Link } from '../cloud-api/link/link.ts';
-import { createPages } from '../cloud-api/pages/index.ts';
+import { linkMigrations } from '../cloud-api/link/migrations.ts';
+import { notificationMigrations } from '../cloud-api/notifications/index.ts';
 import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
-import { AppError } from '../contracts/common/errors.ts';
+import { createUsage, usageMigrations } from '../cloud-api/usage/index.ts';
 import type { Route } from '../contracts/common/route.ts';
+import { linkPath } from '../contracts/link/dial-in.ts';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
 import type { Clock } from '../kit/clock/clock.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
+import { createAddressOf } from '../kit/http/client-address.ts';
 import { createDispatcher, type DispatcherOptions, type HttpLog } from '../kit/http/dispatcher.ts';
+import { createGuard, type Door } from '../kit/http/guard.ts';
 import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotency.ts';
 import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
+import type { Authenticator, BoundRoute, OwnerLookups, Principal } from '../kit/http/types.ts';
 import { bindUnbuilt } from '../kit/http/unbuilt.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import { createLanes } from '../kit/lane/create-lanes.ts';
 import { laneMigrations } from '../kit/lane/migrations.ts';
-import { createSealer } from '../kit/secrets/sealer.ts';
-import { createDeviceAuthenticator, signingMigrations } from '../kit/signing/authenticator.ts';
+import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { openStore } from '../kit/store/open-store.ts';
+import type { Store } from '../kit/store/store.ts';
 import { createClosing } from './closing.ts';
-import type { OpenDoor } from './doors.ts';
+import { composeComputers, noComputerHere } from './computers.ts';
+import type { OpenDoor, UpgradeListener } from './doors.ts';
 import { stopReason } from './engine-server.ts';
-import { packageRoot, packageVersion } from './places.ts';
+import { createHomeDispatcher } from './home-dispatcher.ts';
+import { composeNotifications } from './notifications.ts';
+import { packageVersion } from './places.ts';
+import { type PushSettings, usualPushSettings } from './push-settings.ts';
+import { createUpgradeListener, createWebListener, isPage } from './web-door.ts';
+
+/** One person, whose runtime lives in the same process and needs no pairing. */
+export interface EmbeddedMode {
+  readonly kind: 'embedded';
+  readonly ownerToken: string;
+  readonly userName: string;
+  readonly computer: { readonly id: string; readonly name: string };
+  readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
+  /** The pairing of this computer with another cloud; absent where nothing pairs. */
+  readonly pairing?: readonly BoundRoute[];
+  /** The cloud that this computer is at home in while it is paired; absent where nothing pairs. */
+  readonly home?: HomeDoor;
+}
+
+/** Many people, who sign in with an OpenID provider and whose computers dial in. */
+export interface HeadlessMode {
+  readonly kind: 'headless';
+  /** The address that people use, `https://gantry.example`: no other Host or Origin is served. */
+  readonly baseUrl: string;
+  /** Proxies in front, whose X-Forwarded-For counts. */
+  readonly trustedProxies: readonly string[];
+  readonly oidc: OidcSettings;
+  /** Keeps the provider's last keys for when it is away. */
+  readonly issuerKeysFile: string;
+}
+
+/** What the way to the computers may be made of. */
+export interface LinkParts {
+  readonly store: Store;
+  readonly devices: Devices;
+  /** Knows a computer by its signature, and takes each signature once. */
+  readonly authenticator: Authenticator;
+}
+
+export interface LinkEnd {
+  readonly link: Link;
+  /** Takes what computers dial at {@link linkPath}; absent where none can. Host and Origin are checked before. */
+  readonly upgrade?: UpgradeListener;
+  /** Cuts a computer off; absent where none is paired. */
+  end?(computerId: string, reason: string): void;
+  close(): Promise<void> | void;
+}
 
 export interface CloudOptions {
+  readonly mode: EmbeddedMode | HeadlessMode;
   readonly databaseFile: string;
   /** The port of the web interface, taken but not yet served. */
   readonly door: OpenDoor;
-  readonly link: Link;
-  readonly linkToken: string;
-  readonly ownerToken: string;
+  readonly openLink: (parts: LinkParts) => LinkEnd;
   /** Seals what signs for the computers. */
   readonly masterKey: string;
-  /** The computer of the same process: it needs no pairing. */
-  readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
-  readonly computer: { readonly id: string; readonly name: string };
-  readonly userName: string;
+  /** Of the internal service token. */
+  readonly internalToken: string;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: HttpLog;
@@ -53,10 +111,12 @@ export interface CloudOptions {
   readonly rendererFolder?: string;
   readonly limits?: DispatcherOptions['limits'];
   readonly answers?: DispatcherOptions['answers'];
+  /** Default: keys of its own, public addresses alone. */
+  readonly push?: PushSettings;
 }
 
 export interface Cloud {
-  /** `http://127.0.0.1:<port>` */
+  /** `http://127.0.0.1:<port>`, or the public address. */
   readonly origin: string;
   readonly notices: readonly string[];
   readonly routes: readonly Route[];
@@ -69,8 +129,14 @@ const closeLimitMs = 2_000;
 /** A bot waits for the answer, and the engine of the same process is up within a second. */
 const answerBackoffMs = [200, 500, 1000, 1000, 2000, 5000, 10_000, 30_000];
 
+/** What each area gives to the one dispatcher. */
+interface Area {
+  readonly routes: readonly BoundRoute[];
+  readonly owners?: OwnerLookups;
+}
+
 export async function createCloud(options: CloudOptions): Promise<Cloud> {
-  const { clock, ids, log, computer, gantry } = options;
+  const { mode, clock, ids, log, gantry } = options;
   const closing = createClosing({
     limitMs: closeLimitMs,
     onFault: (step, fault) => log.error('cloud did not close cleanly', { step, fault: String(fault) }),
@@ -83,36 +149,39 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...idempotencyMigrations,
         ...laneMigrations,
         ...signingMigrations,
-        ...deviceMigrations,
+        ...linkMigrations,
         ...approvalMigrations,
+        ...eventMigrations,
+        ...notificationMigrations,
+        ...usageMigrations,
       ],
       clock,
     });
     closing.add('cloud.db', () => store.close());
-    const origin = `http://127.0.0.1:${options.door.port}`;
+    const origin = mode.kind === 'embedded' ? `http://127.0.0.1:${options.door.port}` : mode.baseUrl;
+    const local = mode.kind === 'embedded' ? mode : null;
     const identity = await createIdentity({
       store,
       clock,
+      ids,
       log,
-      userId: localUserId,
-      userName: options.userName,
-      computer,
+      mode: waysIn(mode, `${gantry} open`),
       version: packageVersion(),
       origin,
-      openCommand: `${gantry} open`,
+      internalToken: options.internalToken,
     });
-    const devices = createDevices({
-      store,
-      sealer: createSealer({ masterKey: options.masterKey, purpose: 'device' }),
-      clock,
-    });
-    await devices.know(options.device);
-    const runtimes = createRuntimeCalls({ link: options.link, devices, clock });
+    const addressOf = createAddressOf(mode.kind === 'headless' ? mode.trustedProxies : []);
+    const composed = await composeComputers({ ...options, store, identity, local, origin, addressOf }, closing);
+    const { area: computers, devices, linkEnd, tickets } = composed;
+    const { link, upgrade } = linkEnd;
+    const runtimes = createRuntimeCalls({ link, devices, clock });
     closing.add('calls to computers', () => runtimes.close());
+    const events = createEvents({ store, clock, ids });
     const approvals = createApprovals({
       store,
       clock,
       log,
+      events: events.backbone,
       call: (computerId, request) => runtimes.call(computerId, request),
       openLanes: (send) =>
         createLanes({
@@ -125,6 +194,21 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         }),
     });
     closing.add('approvals', () => approvals.close());
+    const notifications = await composeNotifications({
+      store,
+      clock,
+      ids,
+      log,
+      masterKey: options.masterKey,
+      push: options.push ?? usualPushSettings,
+      origin,
+      events: events.backbone,
+      approvals: approvals.service,
+      admits: (userId) => identity.admits(userId),
+      computers: (userId) => computers.computers.list(userId),
+    });
+    closing.add('notifications', () => notifications.close());
+    const usage = createUsage({ store, clock, events: events.backbone });
     const triggers = createTriggerDoor({
       store,
       clock,
@@ -143,58 +227,93 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     });
     closing.add('triggers', () => triggers.close());
     const proxy = createFactoryProxy({
-      link: options.link,
-      computerId: computer.id,
-      linkToken: options.linkToken,
-      startCommand: `${gantry} start`,
+      link,
+      computers: local === null ? computers.computers : lookUpLocal(local.computer.id, computers.computers),
+      timers: systemTimers,
+      advice: local === null ? 'See that Gantry runs on that computer.' : `Start it with ${gantry} start.`,
       approvals: approvals.service,
     });
     closing.add('link', () => proxy.close());
-    const dispatcher = createDispatcher({
-      door: { kind: 'tcp', origins: 'own' },
+    const toPeers = createToPeers({ link, computers: computers.computers, tickets });
+    closing.add('ways to other computers', () => toPeers.close());
+    const areas: readonly Area[] = [
+      identity,
+      computers,
+      approvals,
+      events,
+      notifications,
+      usage,
+      proxy,
+      toPeers,
+      triggers,
+    ];
+    const door: Door =
+      mode.kind === 'embedded' ? { kind: 'tcp', origins: 'own' } : { kind: 'public', origin, navigable: isPage };
+    const serving: DispatcherOptions = {
+      door,
       authenticators: [
-        createOwnerAuthenticator(options.ownerToken),
-        identity.authenticator,
-        createDeviceAuthenticator({ store, clock, find: (id) => devices.find(id) }),
+        ...(local === null ? [] : [createOwnerAuthenticator(local.ownerToken)]),
+        computers.authenticator,
+        ...identity.authenticators,
+        composed.authenticator,
       ],
       routes: [
-        ...identity.routes,
-        ...approvals.routes,
-        ...proxy.routes,
-        ...triggers.routes,
+        ...areas.flatMap(({ routes }) => routes),
+        ...(local?.pairing ?? noComputerHere),
         ...unbuiltRoutes.filter((route) => route.server !== 'engine').map(bindUnbuilt),
       ],
-      owners: approvals.owners,
+      owners: Object.assign({}, ...areas.map(({ owners }) => owners)),
       ids,
       log,
       idempotency: createIdempotency(store, clock),
+      admits: (userId) => identity.admits(userId),
+      metadataUrl: (path) => identity.metadataUrl(path),
       limits: options.limits,
+      addressOf,
       answers: options.answers,
       unclaimed: 'pass',
-    });
+    };
+    const dispatcher =
+      local?.home === undefined
+        ? createDispatcher(serving)
+        : createHomeDispatcher(serving, {
+            home: local.home,
+            computerId: local.computer.id,
+            link,
+            timers: systemTimers,
+          });
 
-    const app = express();
-    app.disable('x-powered-by');
-    app.disable('etag');
-    app.use((request, response, next) => {
-      dispatcher.handle(request, response).then((handled) => {
-        if (!handled) next();
-      }, next);
+    const stopEnding = identity.onEnded((ended) => {
+      dispatcher.cut((principal) => isOf(principal, ended));
+      if (!('userId' in ended)) return;
+      computers.computers
+        .list(ended.userId)
+        .then((list) => {
+          for (const { id } of list) linkEnd.end?.(id, 'its person is shut out');
+        })
+        .catch((fault) => log.error('The links of a person could not be ended.', { fault: String(fault) }));
     });
-    const folder = options.rendererFolder ?? join(packageRoot(), 'out', 'renderer');
-    for (const page of createPages({ folder, buildCommand: 'npm run build' })) app.use(page);
-    app.use(((fault, _request, response, _next) => {
-      log.error('page failed', { fault: fault instanceof Error ? fault.stack : String(fault) });
-      if (response.headersSent) response.destroy();
-      else response.status(500).json(new AppError('internal', 'The page failed.', 'Reload it.').toPlain());
-    }) satisfies express.ErrorRequestHandler);
-
-    options.door.serve(app);
+    closing.add('sign-ins', stopEnding);
+    const stopCutting = composed.onEnded((id) => dispatcher.cut(({ computerId }) => computerId === id));
+    closing.add('pairings that end', stopCutting);
+    options.door.serve(
+      createWebListener({ dispatcher, log, folder: options.rendererFolder }),
+      upgrade === undefined ? undefined : createUpgradeListener(linkPath, createGuard(door), upgrade),
+    );
+    await events.start();
+    await notifications.start();
     await approvals.start();
     await triggers.start();
+    const stopWaking = link.onChange((computerId, linked) => {
+      if (!linked) return;
+      approvals.wake(computerId);
+      triggers.wake(computerId);
+    });
+    closing.add('waking', stopWaking);
     closing.add('web requests', async () => {
       dispatcher.close(stopReason);
-      await options.door.close();
+      // Together: the connections that computers dialled are open at this door.
+      await Promise.all([options.door.close(), linkEnd.close()]);
     });
     return {
       origin,
@@ -207,4 +326,23 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     await closing.close();
     throw error;
   }
+}
+
+function waysIn(mode: CloudOptions['mode'], openCommand: string): IdentityDeps['mode'] {
+  if (mode.kind === 'headless') return mode;
+  const owner = { userId: localUserId, name: mode.userName };
+  return { kind: mode.kind, owner, computer: mode.computer, openCommand };
+}
+
+/** The computer of the same process is known without a look: a key stroke must not wait for one. */
+function lookUpLocal(computerId: string, others: ComputerLookup): ComputerLookup {
+  return {
+    resolve: (userId, named) => (named === null || named === computerId ? computerId : others.resolve(userId, named)),
+  };
+}
+
+function isOf(principal: Principal, ended: Ended): boolean {
+  if ('userId' in ended) return principal.userId === ended.userId;
+  if ('keyId' in ended) return principal.keyId === ended.keyId;
+  return principal.sessionId === ended.sessionId;
 }

@@ -2,18 +2,18 @@
  * Runtime and cloud API in one process: what `gantry start` runs (architecture.md). The same two parts run apart; here the
  * link between them is this computer's socket.
  */
-import { readFileSync } from 'node:fs';
+import type { LocalPairing } from '../contracts/link/local-pairing.ts';
 import { type Clock, systemClock } from '../kit/clock/clock.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { createIds } from '../kit/ids/ids.ts';
 import { createLog } from '../kit/log/log.ts';
-import { writePrivateFile } from '../kit/secrets/token-file.ts';
-import { prepareWorkspace } from '../runtime-server/factory/prepare-workspace.ts';
 import { createClosing } from './closing.ts';
 import { createCloud } from './cloud.ts';
 import { openDataFolder } from './data-folder.ts';
 import { openPort } from './doors.ts';
+import { lastWorkspace } from './last-workspace.ts';
 import { placesIn } from './places.ts';
+import { readPushSettings } from './push-settings.ts';
 import { createRuntime } from './runtime.ts';
 import type { Settings } from './settings.ts';
 import { userName } from './user-name.ts';
@@ -42,6 +42,10 @@ export interface Combined {
   /** What a person should read once: a database that was moved aside, for example. */
   readonly notices: readonly string[];
   openUrl(next?: string): Promise<{ url: string; expiresAt: string }>;
+  /** How this computer stands with a cloud. */
+  pairing(): LocalPairing;
+  /** Reads the pairing file at once, not only within half a minute. */
+  checkPairing(): Promise<void>;
   /** Bots with a live pane. */
   liveBots(): number;
   /** Everything in reverse order of start, within 5 s; bots live on unless `stopBots`. Idempotent. */
@@ -73,16 +77,8 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
     const runtime = await createRuntime({
       folder,
       port: settings.enginePort.value,
-      workspace: async () => {
-        const workspace = await prepareWorkspace({
-          asked: options.workspace ?? null,
-          last: readLast(places.lastWorkspace),
-          home: places.home,
-          from: places.home,
-        });
-        writePrivateFile(places.lastWorkspace, `${workspace.path}\n`);
-        return workspace;
-      },
+      peerPort: settings.peerPort.value,
+      workspace: lastWorkspace(places, options.workspace),
       env,
       clock,
       ids,
@@ -101,13 +97,18 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
     const cloud = await createCloud({
       databaseFile: places.cloudDb,
       door,
-      link: runtime.link,
-      linkToken: runtime.linkToken,
-      ownerToken: folder.ownerToken,
+      openLink: () => ({ link: runtime.link, close() {} }),
       masterKey: folder.masterKey,
-      device: runtime.device,
-      computer: folder.computer,
-      userName: userName(),
+      internalToken: folder.internalToken,
+      mode: {
+        kind: 'embedded',
+        ownerToken: folder.ownerToken,
+        device: runtime.device,
+        computer: folder.computer,
+        userName: userName(),
+        pairing: runtime.homeLink.routes,
+        home: runtime.homeLink.door,
+      },
       clock,
       ids,
       log,
@@ -115,6 +116,7 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
       rendererFolder: options.rendererFolder,
       limits,
       answers: options.answers,
+      push: readPushSettings(env),
     });
     closing.add('cloud', () => cloud.close());
     closing.add('streams', () => runtime.endStreams());
@@ -133,6 +135,8 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
       workspaceCreated: workspace.created,
       notices: [...runtime.notices, ...cloud.notices],
       openUrl: (next) => cloud.openUrl(next),
+      pairing: () => runtime.homeLink.pairing.status(),
+      checkPairing: () => runtime.homeLink.pairing.readFile(),
       liveBots: () => runtime.liveBots(),
       close(how = {}) {
         stopBots = how.stopBots ?? false;
@@ -143,14 +147,6 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
     log.error('Gantry could not start.', { error });
     await closing.close();
     throw error;
-  }
-}
-
-function readLast(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8').trim() || null;
-  } catch {
-    return null;
   }
 }
 

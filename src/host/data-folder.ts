@@ -1,5 +1,6 @@
 /**
- * The data folder of one computer: made 0700, locked for one program, with the owner's token and the computer's id.
+ * The data folder of one computer, or of a cloud: made 0700, locked for one program, with its keys; for a computer also with its
+ * owner's token and its id.
  * Must not know servers.
  */
 import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -23,15 +24,20 @@ export interface Identified {
   readonly name: string;
 }
 
-export interface DataFolder {
+export interface CloudFolder {
   readonly places: Places;
-  readonly ownerToken: string;
   /** Seals every secret at rest (security.md 3). */
   readonly masterKey: string;
-  readonly computer: Identified;
-  /** Tells a second instance where this one is. */
-  announce(address: string): void;
+  /** The service token: whoever can read it administers this cloud. */
+  readonly internalToken: string;
+  /** Tells a second instance and the command line where this one is; `listens` where that is another address. */
+  announce(address: string, listens?: string): void;
   release(): void;
+}
+
+export interface DataFolder extends CloudFolder {
+  readonly ownerToken: string;
+  readonly computer: Identified;
 }
 
 export interface DataFolderDeps {
@@ -42,22 +48,36 @@ export interface DataFolderDeps {
   readonly gantry: string;
 }
 
+/** For a program with a runtime: it has one owner, and is a computer. */
+export function openDataFolder(deps: DataFolderDeps): DataFolder {
+  const { places, clock, ids } = deps;
+  return open(deps, () => ({
+    ownerToken: ensureTokenFile(places.token),
+    computer: ensureComputer(places.computer, clock, ids),
+  }));
+}
+
+/** For a cloud of many people: it is nobody's computer. */
+export function openCloudFolder(deps: DataFolderDeps): CloudFolder {
+  return open(deps, () => ({}));
+}
+
 /** Locks the folder before anything in it is opened. A second instance is `refused` with the first one's pid and address. */
-export function openDataFolder({ places, clock, ids, gantry }: DataFolderDeps): DataFolder {
+function open<More>({ places, clock, gantry }: DataFolderDeps, more: () => More): CloudFolder & More {
   makePrivate(places.home);
   makePrivate(places.run);
   makePrivate(places.logs);
   const release = takeInstanceLock(places.lock, lookMs);
   if (release === null) throw alreadyRunning(places, gantry);
   try {
-    const announce = (address: string | null) =>
-      writePrivateFile(places.holder, JSON.stringify({ pid: process.pid, address, since: iso(clock.now()) }));
+    const announce = (address: string | null, listens?: string) =>
+      writePrivateFile(places.holder, JSON.stringify({ pid: process.pid, address, listens, since: iso(clock.now()) }));
     announce(null);
     return {
       places,
-      ownerToken: ensureTokenFile(places.token),
       masterKey: ensureTokenFile(places.masterKey),
-      computer: ensureComputer(places.computer, clock, ids),
+      internalToken: ensureTokenFile(places.internalToken),
+      ...more(),
       announce,
       release() {
         rmSync(places.holder, { force: true });

@@ -4,13 +4,22 @@
  */
 import { rmSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { closeServer, createHttpServer, listenOnLoopback, listenOnSocket } from '../kit/http/server.ts';
+import type { Duplex } from 'node:stream';
+import { type Address, closeServer, createHttpServer, listenOn, listenOnSocket } from '../kit/http/server.ts';
+
+/** Takes a connection over: a WebSocket. What it does not want, it refuses itself. */
+export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 export interface OpenDoor {
   /** 0 for a socket. */
   readonly port: number;
-  /** From now on `listener` answers; what came before is answered first. */
-  serve(listener: RequestListener): void;
+  /**
+   * From now on `listener` answers; what came before is answered first. Without `upgrade` a request for another protocol is
+   * answered like any other.
+   */
+  serve(listener: RequestListener, upgrade?: UpgradeListener): void;
+  /** A connection that did not come through this door is answered as if it had. */
+  accept(connection: Duplex): void;
   /** Stops accepting and ends what is open. Idempotent. */
   close(): Promise<void>;
 }
@@ -25,12 +34,14 @@ function createDoor() {
   });
   return {
     server,
-    serve(next: RequestListener) {
+    serve(next: RequestListener, upgrade?: UpgradeListener) {
       listener = next;
+      if (upgrade !== undefined) server.on('upgrade', upgrade);
       for (const [request, response] of waiting.splice(0)) {
         if (!response.destroyed) next(request, response as never);
       }
     },
+    accept: (connection: Duplex) => void server.emit('connection', connection),
     close(): Promise<void> {
       closed ??= closeServer(server);
       return closed;
@@ -39,19 +50,25 @@ function createDoor() {
 }
 
 /** 127.0.0.1 literally. `transport`, naming `flag`, when the port is taken. */
-export async function openPort(port: number, flag: string): Promise<OpenDoor> {
-  const { server, serve, close } = createDoor();
-  return { port: await listenOnLoopback(server, port, flag), serve, close };
+export function openPort(port: number, flag: string): Promise<OpenDoor> {
+  return openAddress({ host: '127.0.0.1', port }, `Choose another with \`gantry start ${flag} <port>\`.`);
+}
+
+/** `transport`, with `advice`, when the address is taken or is none of this machine. */
+export async function openAddress(address: Address, advice: string): Promise<OpenDoor> {
+  const { server, serve, accept, close } = createDoor();
+  return { port: await listenOn(server, address, advice), serve, accept, close };
 }
 
 /** The caller holds the folder's lock: a file that lies there was left by a killed runtime. */
 export async function openSocket(path: string): Promise<OpenDoor> {
-  const { server, serve, close } = createDoor();
+  const { server, serve, accept, close } = createDoor();
   rmSync(path, { force: true });
   await listenOnSocket(server, path);
   return {
     port: 0,
     serve,
+    accept,
     close: async () => {
       await close();
       rmSync(path, { force: true });

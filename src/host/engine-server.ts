@@ -1,8 +1,10 @@
 /**
  * The engine's two doors with one set of routes: 127.0.0.1 for the CLI and bots, a Unix socket in the 0700 folder for those and
- * the cloud API's link (interface.md C; security.md 1.4). Must not know what the routes do.
+ * the cloud API's link (interface.md C; security.md 1.4); what a paired cloud opens over its link is answered at the socket too.
+ * Must not know what the routes do.
  */
 import { rmSync } from 'node:fs';
+import type { Duplex } from 'node:stream';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
 import { createDispatcher, type DispatcherOptions } from '../kit/http/dispatcher.ts';
 import type { Authenticator, BoundRoute, OwnerLookups } from '../kit/http/types.ts';
@@ -30,11 +32,15 @@ export interface EngineServing extends Pick<DispatcherOptions, 'ids' | 'log' | '
   readonly authenticators: readonly Authenticator[];
   /** The cloud API's link: through the socket alone. */
   readonly linkAuthenticator: Authenticator;
+  /** Who may call over the link of a paired cloud: no owner's and no bot's token is taken there. */
+  readonly pairedAuthenticators?: readonly Authenticator[];
 }
 
 export interface EngineServer {
-  /** Open event streams at both doors. */
+  /** Open event streams. */
   readonly streams: number;
+  /** Answers a connection that a paired cloud opened over its link. */
+  accept(connection: Duplex): void;
   /** Ends them with a last event. What passes them on must still be up. */
   endStreams(reason: string): void;
 }
@@ -52,7 +58,7 @@ export async function openEngineDoors(places: Places, port: number, closing: Clo
   return {
     port: tcp.port,
     url,
-    serve({ authenticators, linkAuthenticator, routes, ...rest }) {
+    serve({ authenticators, linkAuthenticator, pairedAuthenticators = [], routes, ...rest }) {
       const shared = {
         ...rest,
         routes: [...routes, ...unbuiltRoutes.filter((route) => route.server !== 'cloud').map(bindUnbuilt)],
@@ -65,11 +71,21 @@ export async function openEngineDoors(places: Places, port: number, closing: Clo
         authenticators: [linkAuthenticator, ...authenticators],
       });
       const behindPort = createDispatcher({ ...shared, door: { kind: 'tcp', origins: 'none' }, authenticators });
-      socket.serve((request, response) => void behindSocket.handle(request, response));
+      const behindLink = createDispatcher({
+        ...shared,
+        door: { kind: 'socket' },
+        authenticators: pairedAuthenticators,
+      });
+      const linked = new WeakSet<object>();
+      socket.serve((request, response) => {
+        const dispatcher = linked.has(request.socket) ? behindLink : behindSocket;
+        void dispatcher.handle(request, response);
+      });
       tcp.serve((request, response) => void behindPort.handle(request, response));
       const endStreams = (reason: string) => {
         behindPort.close(reason);
         behindSocket.close(reason);
+        behindLink.close(reason);
       };
       // First of all to close: nothing may be asked of what is being taken apart.
       closing.add('engine requests', async () => {
@@ -78,7 +94,11 @@ export async function openEngineDoors(places: Places, port: number, closing: Clo
       });
       return {
         get streams() {
-          return behindPort.streams + behindSocket.streams;
+          return behindPort.streams + behindSocket.streams + behindLink.streams;
+        },
+        accept(connection) {
+          linked.add(connection);
+          socket.accept(connection);
         },
         endStreams,
       };

@@ -3,9 +3,9 @@
  * the other (architecture.md, "Processes and ports"). Bots live in the pane host and outlive it.
  */
 import { randomBytes } from 'node:crypto';
-import { connect } from 'node:net';
 import { homedir } from 'node:os';
 import type { Link } from '../cloud-api/link/link.ts';
+import { createLocalLink } from '../cloud-api/link/local-link.ts';
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { botTokenMigrations, createBotTokens } from '../kit/http/bot-tokens.ts';
@@ -22,11 +22,10 @@ import { programCommand } from '../kit/process/programs.ts';
 import { runProcess } from '../kit/process/run-process.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import { newToken } from '../kit/secrets/token-file.ts';
-import { createDeviceAuthenticator, signingMigrations } from '../kit/signing/authenticator.ts';
-import { signingKey } from '../kit/signing/signature.ts';
-import { createSignedCaller } from '../kit/signing/signed-call.ts';
+import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { openStore } from '../kit/store/open-store.ts';
 import { createHeldApprovals, holdMigrations } from '../runtime-server/approvals/index.ts';
+import { createOutbox } from '../runtime-server/events/outbox.ts';
 import { createHarnesses } from '../runtime-server/factory/harness/index.ts';
 import {
   createBotMemory,
@@ -44,15 +43,20 @@ import { createToolServer } from '../runtime-server/tool-server/index.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type EngineServer, openEngineDoors, stopReason } from './engine-server.ts';
+import { createHomeLink, type HomeLink } from './home-link.ts';
+import { createPeerHome } from './peer-home.ts';
+import { createPeerServer, type PeerServer } from './peer-server.ts';
 
 export interface RuntimeOptions {
   readonly folder: DataFolder;
   /** 0 = any free one. */
   readonly port: number;
+  /** Of the door for other computers; 0 = any free one. */
+  readonly peerPort: number;
   /** Prepares the workspace. Called once both doors are taken: a start that cannot be must leave nothing behind. */
   readonly workspace: () => Promise<PreparedWorkspace>;
-  /** Where the home cloud listens; here it is the one of the same process. */
-  readonly homeCloud: () => { readonly host: string; readonly port: number };
+  /** Where the cloud of the same process listens: home while this computer is not paired. Null where there is none. */
+  readonly homeCloud: () => { readonly host: string; readonly port: number } | null;
   /** The person's environment; bots inherit from it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -70,10 +74,11 @@ export interface Runtime {
   readonly url: string;
   readonly workspace: PreparedWorkspace;
   readonly notices: readonly string[];
-  /** How an embedded cloud API reaches this runtime, and with which credential. New at each start, in memory alone. */
+  /** How an embedded cloud API reaches this runtime. Its credential is new at each start, in memory alone. */
   readonly link: Link;
-  readonly linkToken: string;
-  /** Signs between this computer and its home cloud, in both directions. */
+  /** Which cloud is home now, the pairing with it and the link to it. */
+  readonly homeLink: Pick<HomeLink, 'home' | 'pairing' | 'door' | 'routes'>;
+  /** Signs between this computer and the cloud of the same process, in both directions. */
   readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
   /** Takes up what runs and answers from now on. Call once everything else is up. */
   start(): Promise<void>;
@@ -140,7 +145,16 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     computerId: computer.id,
     log,
   });
-  const deviceKey = signingKey(deviceToken);
+  const homeLink = createHomeLink({
+    folder,
+    store,
+    deviceToken,
+    embedded: options.homeCloud,
+    waiting: () => approvals.desk.live(),
+    clock,
+    ids,
+    log,
+  });
   const approvals = createHeldApprovals({
     store,
     ledger,
@@ -151,9 +165,29 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     ownerId: localUserId,
     openLanes: (send) =>
       createLanes({ store, clock, name: 'cloud', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
-    call: createSignedCaller({ runtimeId: computer.id, key: deviceKey, clock, target: options.homeCloud }),
+    call: (request) => homeLink.home.call(request),
+    botName: (agentId) => factory.nameOf(agentId),
   });
   closing.add('approvals', () => approvals.desk.close());
+  const outbox = createOutbox({
+    clock,
+    log,
+    openLanes: (send) =>
+      createLanes({ store, clock, name: 'events', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
+    call: (request) => homeLink.home.call(request),
+  });
+  closing.add('events', () => outbox.close());
+  // What is asked now is answered in the home cloud of now; the one before may never be reached again.
+  homeLink.onHome(() => {
+    outbox.wake();
+    approvals.wake();
+    approvals.desk.reportAgain().catch((fault) => log.error('What waits could not be asked at home.', { fault }));
+  });
+  homeLink.onLinked(() => {
+    outbox.wake();
+    approvals.wake();
+  });
+  closing.add('pairing', () => homeLink.close());
 
   const panes = createPaneEngine({
     home: places.home,
@@ -197,6 +231,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   const factory = createFactory({
     store,
     ledger,
+    events: outbox,
     openLanes: (worker) =>
       createLanes({
         store,
@@ -217,10 +252,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     computerId: computer.id,
     ownerId: localUserId,
     botTokens,
-    webOrigin: () => {
-      const { host, port } = options.homeCloud();
-      return `http://${host}:${port}`;
-    },
+    webOrigin: () => homeLink.home.current().cloudUrl ?? '',
     vaultSealer: createSealer({ masterKey: folder.masterKey, purpose: 'vault' }),
     urlFile: places.url,
     gantry: programCommand('cli'),
@@ -229,53 +261,85 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     policy,
     desk: approvals.desk,
     hosted: {
-      models: createModels({ settings: options.models, env, clock, timers: systemTimers, random: Math.random }),
+      models: createModels({
+        settings: options.models,
+        env,
+        clock,
+        timers: systemTimers,
+        random: Math.random,
+        spent: (tx, spend) => outbox.spent(tx, spend),
+      }),
       tools: (more) =>
         createToolServer({ policy, approvals: approvals.desk, env, freshName: () => ids.next('tmp'), more }),
     },
-    hostChecks: () => [policyCheck(policy), ...(options.hostChecks?.() ?? [])],
+    peerHome: createPeerHome(homeLink.home),
+    random: Math.random,
+    hostChecks: () => [
+      policyCheck(policy),
+      ...homeLink.checks(),
+      ...peerDoor(peers),
+      ...(options.hostChecks?.() ?? []),
+    ],
   });
   closing.add('factory', () => factory.close());
 
   const linkToken = newToken();
   let serving: EngineServer | null = null;
+  let peers: PeerServer | null = null;
   return {
     port: doors.port,
     url: doors.url,
     workspace,
     notices: store.notices,
-    linkToken,
+    homeLink,
     device: { computerId: computer.id, userId: localUserId, token: deviceToken },
-    link: { open: () => openEngine(places.engineSocket) },
+    link: createLocalLink({
+      computerId: computer.id,
+      path: places.engineSocket,
+      token: linkToken,
+      since: clock.now(),
+    }),
     async start() {
       // Bots that run already are taken up at once; a host that does not come is told by the factory itself.
       await readable(panes);
       started = true;
+      await homeLink.load();
       // Before whoever asks: what nobody can ask again for is ended first.
       await approvals.desk.start();
+      await outbox.start();
       await factory.start();
       serving = doors.serve({
-        routes: [...factory.routes, ...approvals.routes],
+        routes: [...factory.routes, ...approvals.routes, ...homeLink.routes],
         owners: factory.owners,
-        authenticators: [
-          createOwnerAuthenticator(ownerToken),
-          botTokens.authenticator,
-          createDeviceAuthenticator({
-            store,
-            clock,
-            find: (id) => (id === computer.id ? { userId: localUserId, keys: [deviceKey] } : null),
-          }),
-        ],
+        authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator, homeLink.device],
         linkAuthenticator: createLinkAuthenticator(linkToken),
+        pairedAuthenticators: [homeLink.paired, homeLink.device],
         ids,
         log,
         idempotency: createIdempotency(store, clock),
         limits: options.limits,
         answers: options.answers,
       });
+      const others = createPeerServer({
+        routes: factory.peerRoutes,
+        pairing: homeLink.tickets,
+        port: options.peerPort,
+        clock,
+        timers: systemTimers,
+        ids,
+        log,
+        limits: options.limits,
+        answers: options.answers,
+      });
+      peers = others;
+      closing.add('door for other computers', () => others.close());
+      homeLink.dial({ engine: serving.accept, peer: (connection) => others.connection(connection) });
     },
     liveBots: () => factory.liveBots(),
-    endStreams: () => serving?.endStreams(stopReason),
+    endStreams() {
+      serving?.endStreams(stopReason);
+      peers?.endStreams(stopReason);
+    },
     async close({ stopBots = false } = {}) {
       if (stopBots) {
         await factory.stopAll().catch((fault) => log.error('Not every bot could be stopped.', { fault }));
@@ -283,6 +347,19 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       await closing.close();
     },
   };
+}
+
+/** Where other computers come in, while there are any. */
+function peerDoor(peers: PeerServer | null): DoctorCheck[] {
+  if (peers === null || (peers.port === null && peers.problem === null)) return [];
+  const common = { name: 'Door for other computers', group: 'port', version: null } as const;
+  if (peers.problem === null) {
+    return [{ ...common, state: 'ok', detail: `Listens on http://127.0.0.1:${peers.port}.`, fix: null }];
+  }
+  const detail = `${peers.problem} Other computers come in through the link alone.`;
+  return [
+    { ...common, state: 'warn', detail, fix: 'Free the port, or choose another: gantry start --peer-port <port>' },
+  ];
 }
 
 /** The first thing that is wrong with the policy's file; the rest shows once that is mended. */
@@ -316,15 +393,5 @@ function readable(panes: PaneEngine): Promise<void> {
       },
     });
     const timer = setTimeout(done, paneHostMs);
-  });
-}
-
-function openEngine(path: string): ReturnType<Link['open']> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(path, () => {
-      socket.off('error', reject);
-      resolve(socket);
-    });
-    socket.once('error', reject);
   });
 }

@@ -10,6 +10,7 @@ import { dataFolder, placesIn } from './places.ts';
 const ranges = {
   port: { from: 0, to: 65_535 },
   enginePort: { from: 0, to: 65_535 },
+  peerPort: { from: 0, to: 65_535 },
   eventStreams: { from: 1, to: 10_000 },
 } as const;
 const within = ({ from, to }: { readonly from: number; readonly to: number }) =>
@@ -56,10 +57,11 @@ const ModelsFile = z.strictObject({
 const SettingsFile = z.strictObject({
   port: within(ranges.port),
   enginePort: within(ranges.enginePort),
+  peerPort: within(ranges.peerPort),
   eventStreams: within(ranges.eventStreams),
   models: ModelsFile.optional(),
 });
-type SettingName = 'port' | 'enginePort' | 'eventStreams';
+type SettingName = 'port' | 'enginePort' | 'peerPort' | 'eventStreams';
 
 export type Source = 'flag' | 'environment' | 'settings.json' | 'default';
 export interface Setting<T> {
@@ -72,6 +74,8 @@ export interface Settings {
   /** Port of the web interface and cloud API; 0 = any free one. */
   readonly port: Setting<number>;
   readonly enginePort: Setting<number>;
+  /** Of the door for other computers, open while this one is paired. */
+  readonly peerPort: Setting<number>;
   /** Open event streams a principal. */
   readonly eventStreams: Setting<number>;
   /** As settings.json has them. */
@@ -83,6 +87,7 @@ export type SettingFlags = Readonly<Partial<Record<SettingName, string | number 
 const names: Readonly<Record<SettingName, { env: string; flag: string; default: number }>> = {
   port: { env: 'GANTRY_PORT', flag: '--port', default: 3010 },
   enginePort: { env: 'GANTRY_ENGINE_PORT', flag: '--engine-port', default: 3011 },
+  peerPort: { env: 'GANTRY_PEER_PORT', flag: '--peer-port', default: 3019 },
   eventStreams: { env: 'GANTRY_EVENT_STREAMS', flag: '--event-streams', default: 64 },
 };
 
@@ -105,6 +110,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
     home,
     port: pick('port'),
     enginePort: pick('enginePort'),
+    peerPort: pick('peerPort'),
     eventStreams: pick('eventStreams'),
     models: file.models ?? {},
   };

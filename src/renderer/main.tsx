@@ -1,4 +1,5 @@
 /** Puts the page together: services, router, root. The only file that makes anything shared. */
+import './plain-schemas.ts';
 import '@fontsource-variable/inter/index.css';
 import '@fontsource-variable/jetbrains-mono/index.css';
 import './styles.css';
@@ -11,8 +12,9 @@ import { createPaneRequests } from './app/pane-requests.ts';
 import { createAppRouter } from './app/router.tsx';
 import { type Services, ServicesProvider } from './app/services.tsx';
 import { createApi } from './data/api.ts';
-import { createEvents } from './data/events.ts';
-import { queriesOf } from './data/queries.ts';
+import { createBrowserPush } from './data/browser-push.ts';
+import { createConnections } from './data/connections.ts';
+import { createLastKnown } from './data/last-known.ts';
 import { createSentTexts } from './data/sent-texts.ts';
 import { createSettingsStore } from './data/settings.ts';
 import { createStreamSlots, eventSlots, screenSlots } from './data/stream-slots.ts';
@@ -30,11 +32,22 @@ const queryClient = new QueryClient({
   },
 });
 
-const api = createApi();
+const connections = createConnections({
+  api: createApi(),
+  client: queryClient,
+  slots: createStreamSlots(navigator.locks, eventSlots),
+});
 const services: Services = {
-  api,
-  queries: queriesOf(api),
-  events: createEvents({ api, client: queryClient, slots: createStreamSlots(navigator.locks, eventSlots) }),
+  ...connections.on(null),
+  connections,
+  lastKnown: createLastKnown(localStorage),
+  browserPush: createBrowserPush(connections.on(null).api, {
+    secure: window.isSecureContext,
+    worker: 'serviceWorker' in navigator ? navigator.serviceWorker : undefined,
+    notification: 'Notification' in window ? Notification : undefined,
+    storage: localStorage,
+    userAgent: navigator.userAgent,
+  }),
   settings: createSettingsStore(localStorage),
   slots: createStreamSlots(navigator.locks, screenSlots),
   sentTexts: createSentTexts(sessionStorage),

@@ -20,6 +20,41 @@ api@demo  working    4 min  -      shell
 `);
 });
 
+test('agents ls says where bots run once one runs on another computer, and how old the news of it is', async () => {
+  const away = 'Attic cannot be reached since 2026-01-02T03:00:00.000Z: no route';
+  const far = { runner: 'remote:computer_01FAR', machine: 'computer_01FAR', stale: true, stateReason: away };
+  const { env } = await startEngine({ agents: [agent('web', far), agent('api', { state: 'idle' })] });
+  expect(
+    (await run(env, ['agents', 'ls'])).out,
+  ).toBe(`BOT       STATE         FOR    QUEUE  HARNESS  ON              REASON
+web@demo  idle (stale)  4 min  -      shell    computer_01FAR  ${away}
+api@demo  idle          4 min  -      shell    here
+`);
+});
+
+test('teams up --on says where each bot would start, and starts nothing with --dry-run', async () => {
+  const { env, seen } = await startEngine({
+    answers: {
+      teamUp: () => ({
+        plan: [
+          {
+            action: 'spawn',
+            agent: 'web@demo',
+            harness: 'shell',
+            machine: 'computer_01FAR',
+            reason: 'it is not running',
+          },
+        ],
+        applied: false,
+      }),
+    },
+  });
+  const { out } = await run(env, ['teams', 'up', 'demo', '--on', 'Attic', '--dry-run']);
+  expect(out).toContain('spawn  web@demo  shell    computer_01FAR  it is not running');
+  expect(out).toContain('Nothing was started');
+  expect(seen.at(-1)?.body).toEqual({ on: 'Attic', dryRun: true });
+});
+
 test('a hosted bot that waits has no terminal to attach to: the list names where its question is, or why it waits', async () => {
   const hosted = (stateReason: string) =>
     startEngine({

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSseParser } from '../../src/client/sse-parser.ts';
+import { createSseParser } from '../../src/contracts/common/sse-parser.ts';
 
 const stream = ': hello\n\nid: 7\nevent: x\ndata: {"a":1}\n\ndata: one\r\ndata: two\r\n\r\nid\ndata:three\rdata:\r\r';
 const whole = [

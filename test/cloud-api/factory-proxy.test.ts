@@ -1,11 +1,10 @@
 import { request } from 'node:http';
-import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
+import type { Link } from '../../src/cloud-api/link/link.ts';
 import * as contract from '../../src/contracts/factory/routes.ts';
-import { placesIn } from '../../src/host/places.ts';
 import { isOwnerInPerson, surfaceOf } from '../../src/kit/http/principals.ts';
 import { bind } from '../../src/kit/http/types.ts';
-import { type PairOptions, scratchHome, signIn, startPair } from '../host/support.ts';
+import { type PairOptions, signIn, startPair } from '../host/support.ts';
 
 /** Which request reached the engine, as what. */
 function probe() {
@@ -147,16 +146,14 @@ test('routes of later parts say that they are not built, after authentication', 
 
 test('requests one after the other share one connection to the engine', async () => {
   let opened = 0;
-  const home = scratchHome();
-  const link = {
-    open: () =>
-      new Promise<Socket>((resolve, reject) => {
-        opened += 1;
-        const socket = connect(placesIn(home).engineSocket, () => resolve(socket));
-        socket.once('error', reject);
-      }),
-  };
-  const pair = await startPair({ ...probe(), home, cloud: { link } });
+  const count = (link: Link): Link => ({
+    ...link,
+    open(...to) {
+      opened += 1;
+      return link.open(...to);
+    },
+  });
+  const pair = await startPair({ ...probe(), wrapLink: count });
   for (let request = 0; request < 20; request += 1) {
     expect((await pair.callWeb('GET', '/api/factory/agents')).status).toBe(200);
     const typed = await pair.callWeb('POST', '/api/factory/agents/agent_1/input', { body: { text: 'x' } });

@@ -134,7 +134,7 @@ test('a bot that begins to need a person is said at once, with the way to its pa
 
 test('signing out forgets the browser at once', async () => {
   const { page } = first;
-  await page.goto(`${gantry.origin}/settings`);
+  await page.goto(`${gantry.origin}/settings/account`);
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'This browser is not signed in' }).waitFor();
   expect((await page.request.get(`${gantry.origin}/api/factory/agents`)).status()).toBe(401);

@@ -97,7 +97,7 @@ test('a pane nobody has is said, and other shapes are ignored', async () => {
   await dispatch(page, 'platform:switch-mode', { mode: 'chat' });
   await dispatch(page, 'platform:factory-open-node', null);
   await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
-  expect(new URL(page.url()).pathname).toBe('/settings');
+  expect(new URL(page.url()).pathname).toBe('/settings/general');
   await dispatch(page, 'platform:factory-attach-pane', { paneId: 'pane_x', botId: 'agent_x', originView: 'home' });
   await page.getByText('There is no bot agent_x on this floor.').waitFor();
 });

@@ -1,8 +1,10 @@
 /** Engine and cloud API as one pair in a scratch folder, with the routes of a test in place of the factory. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Link } from '../../src/cloud-api/link/link.ts';
+import { createLocalLink } from '../../src/cloud-api/link/local-link.ts';
+import { localPairingRoutes } from '../../src/contracts/link/local-pairing.ts';
 import { createClosing } from '../../src/host/closing.ts';
 import { type CloudOptions, createCloud } from '../../src/host/cloud.ts';
 import { openDataFolder } from '../../src/host/data-folder.ts';
@@ -49,12 +51,19 @@ export function movableClock(): MovableClock {
   };
 }
 
+/** The pairing of a computer that never is. */
+const unpaired: readonly BoundRoute[] = localPairingRoutes.map((route) => ({
+  route,
+  handler: () => ({ body: { state: 'unpaired' as const } }),
+}));
+
 export interface PairOptions {
   readonly routes?: readonly BoundRoute[];
   readonly owners?: OwnerLookups;
   readonly home?: string;
   readonly clock?: Clock;
   readonly cloud?: Partial<CloudOptions>;
+  readonly wrapLink?: (link: Link) => Link;
 }
 
 export async function startPair({
@@ -63,6 +72,7 @@ export async function startPair({
   home = scratchHome(),
   clock = systemClock,
   cloud,
+  wrapLink = (link) => link,
 }: PairOptions) {
   const lines: LogLine[] = [];
   const push = (message: string, fields?: Record<string, unknown>) => void lines.push({ message, fields });
@@ -111,7 +121,10 @@ export async function startPair({
   });
   closing.add('desk', () => desk.close());
   const engine = doors.serve({
-    routes: [...routes, ...heldRoutes.filter(({ route }) => !routes.some((given) => given.route.op === route.op))],
+    routes: [
+      ...routes,
+      ...[...heldRoutes, ...unpaired].filter(({ route }) => !routes.some((given) => given.route.op === route.op)),
+    ],
     owners,
     authenticators: [
       createOwnerAuthenticator(folder.ownerToken),
@@ -133,19 +146,26 @@ export async function startPair({
   const web = await createCloud({
     databaseFile: places.cloudDb,
     door,
-    link: {
-      open: () =>
-        new Promise((resolve, reject) => {
-          const socket = connect(places.engineSocket, () => resolve(socket));
-          socket.once('error', reject);
+    openLink: () => ({
+      link: wrapLink(
+        createLocalLink({
+          computerId: folder.computer.id,
+          path: places.engineSocket,
+          token: linkToken,
+          since: clock.now(),
         }),
-    },
-    linkToken,
-    ownerToken: folder.ownerToken,
+      ),
+      close() {},
+    }),
     masterKey: folder.masterKey,
-    device: { computerId: folder.computer.id, userId: localUserId, token: deviceToken },
-    computer: folder.computer,
-    userName: 'Ada',
+    internalToken: folder.internalToken,
+    mode: {
+      kind: 'embedded',
+      ownerToken: folder.ownerToken,
+      device: { computerId: folder.computer.id, userId: localUserId, token: deviceToken },
+      computer: folder.computer,
+      userName: 'Ada',
+    },
     clock,
     ids,
     log,

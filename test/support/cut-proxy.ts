@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream';
 
 export interface CutProxyOptions {
   readonly target: { readonly host: string; readonly port: number };
-  /** Asked for each connection: cut after so many bytes from the target, or never (null). */
+  /** Asked for each connection: cut after so many bytes from the target, or never (null). 0: before anything passes either way. */
   readonly cutAfter: (connection: number) => number | null;
 }
 
@@ -14,6 +14,8 @@ export interface CutProxy {
   cuts(): number;
   /** Cuts every open connection now. */
   cutAll(): void;
+  /** From now on nothing passes, and nobody is told: a half-open connection. New connections pass. */
+  holdAll(): void;
   close(): Promise<void>;
 }
 
@@ -32,9 +34,14 @@ export async function startCutProxy(options: CutProxyOptions): Promise<CutProxy>
   }
 
   const server = createServer((client) => {
-    const upstream = connect(options.target);
     let left = options.cutAfter(connections) ?? Number.POSITIVE_INFINITY;
     connections += 1;
+    if (left === 0) {
+      cuts += 1;
+      client.on('error', () => {}).resetAndDestroy();
+      return;
+    }
+    const upstream = connect(options.target);
     open.set(client, upstream);
     client.setNoDelay(true);
     upstream.setNoDelay(true);
@@ -69,6 +76,19 @@ export async function startCutProxy(options: CutProxyOptions): Promise<CutProxy>
     cuts: () => cuts,
     cutAll: () => {
       for (const client of [...open.keys()]) cut(client);
+    },
+    holdAll: () => {
+      for (const [client, upstream] of open) {
+        for (const [from, to] of [
+          [client, upstream],
+          [upstream, client],
+        ] as const) {
+          from.unpipe(to);
+          from.removeAllListeners('data');
+          from.removeAllListeners('end');
+          from.on('data', () => {});
+        }
+      }
     },
     close: () =>
       new Promise((resolve) => {

@@ -20,8 +20,8 @@ export const list: Action = async (context, input) => {
 };
 
 async function read(context: Context, query: { state: 'pending' | undefined; limit: number | undefined }) {
-  const home = await connectHome(context);
   try {
+    const home = await connectHome(context);
     return await home.listApprovals({ query });
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'transport')) throw error;

@@ -1,5 +1,6 @@
 /**
- * The home cloud of this computer, where approvals are answered and events are told (gaps.md "Home cloud"): here the one of the same process. Must not
+ * The home cloud of this computer, where approvals are answered and events are told (gaps.md "Home cloud"), by the server
+ * of the same process: it is home itself, or passes on to the cloud that is. Must not
  * know what is asked there.
  */
 import { type Client, createClient } from '../../client/client.ts';
@@ -8,7 +9,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { factoryEventStream } from '../../contracts/factory/routes.ts';
 import type { Context } from '../command.ts';
 import type { FactoryClient } from '../connect.ts';
-import { findRunning, notRunning } from '../running.ts';
+import { findRunning, webAddress } from '../running.ts';
 
 export type ApprovalsClient = Client<typeof approvalRoutes>;
 
@@ -23,8 +24,7 @@ export async function connectHome(context: Context): Promise<ApprovalsClient> {
       'Wait: your person is asked in the inbox, and you get the answer.',
     );
   }
-  const baseUrl = findRunning(context.env)?.address ?? null;
-  if (baseUrl === null) throw notRunning(context.env, context.names);
+  const baseUrl = webAddress(context.env, context.names);
   return createClient(approvalRoutes, { baseUrl, token, ifGone: ifGone(context) });
 }
 

@@ -18,15 +18,19 @@ export const list: Action = async (context, input) => {
         `Or try the demo: ${context.names.gantry} teams demo`,
       ].join('\n');
     }
+    // Only where one runs on another computer.
+    const elsewhere = answer.agents.some((agent) => agent.runner !== 'local');
     const rows = answer.agents.map((agent) => [
       agent.address,
       agent.state === 'offline' ? 'offline' : spoken(agent.state) + (agent.stale ? ' (stale)' : ''),
       span(Math.max(0, Math.round((context.now() - Date.parse(agent.since)) / 1000))),
       agent.queueDepth === 0 ? '-' : String(agent.queueDepth),
       agent.binding.harness ?? agent.binding.type,
+      ...(elsewhere ? [agent.runner === 'local' ? 'here' : agent.machine] : []),
       oneLine(agent.stateReason ?? '', 200),
     ]);
-    const body = table(['bot', 'state', 'for', 'queue', 'harness', 'reason'], rows, context.output.width);
+    const heads = ['bot', 'state', 'for', 'queue', 'harness', ...(elsewhere ? ['on'] : []), 'reason'];
+    const body = table(heads, rows, context.output.width);
     const waiting = answer.agents.filter((agent) => agent.state === 'needs_you');
     const hints = [
       answer.engine.running
@@ -64,10 +68,7 @@ function described(agent: Agent, now: number): string {
     ['Id', agent.id],
     ['Role', agent.role],
     ['Harness', agent.binding.harness ?? agent.binding.type],
-    [
-      'State',
-      `${spoken(agent.state)}, since ${ago(agent.since, now)}${agent.stale ? ' (stale: terminals cannot be read)' : ''}`,
-    ],
+    ['State', `${spoken(agent.state)}, since ${ago(agent.since, now)}${staleWords(agent)}`],
     ['Reason', agent.stateReason],
     ['Step', agent.currentNode === null ? null : `${agent.currentNode.title} (${agent.currentNode.nodeId})`],
     ['Proof', agent.proof.total === 0 ? null : `${agent.proof.proven} of ${agent.proof.total}`],
@@ -75,6 +76,11 @@ function described(agent: Agent, now: number): string {
     ['Terminal', agent.pane === null ? 'none' : agent.pane.id],
     ['Computer', `${agent.machine} (${agent.runner})`],
   ]);
+}
+
+function staleWords({ stale, runner }: Agent): string {
+  if (!stale) return '';
+  return runner === 'local' ? ' (stale: terminals cannot be read)' : ' (stale: as it was last seen)';
 }
 
 export const capture: Action = async (context, input) => {

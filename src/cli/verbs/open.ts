@@ -2,17 +2,16 @@
 import { createClient } from '../../client/client.ts';
 import { identityRoutes } from '../../contracts/identity/routes.ts';
 import { type Action, optionalFlag } from '../command.ts';
-import { findRunning, notRunning } from '../running.ts';
+import { webAddress } from '../running.ts';
 import { openBrowser } from '../start/browser.ts';
 import { hereAndNow, overSsh, sshLine } from '../start/surroundings.ts';
 
 export const open: Action = async (context, input) => {
-  const running = findRunning(context.env);
-  if (running === null || running.address === null) throw notRunning(context.env, context.names);
+  const baseUrl = webAddress(context.env, context.names);
   // The engine proved itself, and the address stands in a private file that only its process writes while it holds the lock.
   const { token } = await context.connect();
   const identity = createClient(identityRoutes, {
-    baseUrl: running.address,
+    baseUrl,
     token,
     ifGone: `Start it with: ${context.names.start}`,
   });

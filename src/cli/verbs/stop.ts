@@ -26,8 +26,9 @@ export const stop: Action = async (context, input) => {
       `Bots that it left may still run. Stop them with: ${context.names.gantry} stop --all`,
     );
   }
-  const { factory } = await context.connect();
-  const live = await liveBots(factory);
+  // A cloud of many has no engine, and so no bots.
+  const factory = running.listens === undefined ? (await context.connect()).factory : null;
+  const live = factory === null ? [] : await liveBots(factory);
   const addresses = live.map((bot) => bot.address);
   if (flag(input, 'dryRun')) {
     const plan = { process: running.pid, bots: all ? addresses : [] };
@@ -37,7 +38,7 @@ export const stop: Action = async (context, input) => {
     );
     return undefined;
   }
-  const stopped = all ? await stopLiveBots(factory) : [];
+  const stopped = all && factory !== null ? await stopLiveBots(factory) : [];
   await endProcess(running);
   context.output.result({ stopped: { process: running.pid, bots: stopped }, running: all ? [] : addresses }, () =>
     [
@@ -62,7 +63,7 @@ async function stopLeftBots(context: Context, input: Input): Promise<undefined> 
     return undefined;
   }
   const { startCombined } = await import('../../host/combined.ts');
-  const settings = readSettings(context.env, { port: 0, enginePort: 0 });
+  const settings = readSettings(context.env, { port: 0, enginePort: 0, peerPort: 0 });
   const servers = await startCombined({ env: context.env, settings, gantry: context.names.gantry });
   let bots: string[] = [];
   try {

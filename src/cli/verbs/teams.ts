@@ -42,18 +42,23 @@ function problems(list: readonly TeamProblem[]): string {
     .join('\n');
 }
 
-function planTable(context: Context, plan: readonly TeamPlanStep[]): string {
-  const rows = plan.map((step) => [step.action, step.agent, step.harness ?? '-', step.reason]);
-  return table(['do', 'bot', 'harness', 'why'], rows, context.output.width);
+function planTable(context: Context, plan: readonly TeamPlanStep[], elsewhere = false): string {
+  // Where all are in one place it needs no column.
+  const places = new Set(plan.map((step) => step.machine).filter((machine) => machine !== undefined));
+  const on = (step: TeamPlanStep) => (places.size > 1 || elsewhere ? [step.machine ?? '-'] : []);
+  const rows = plan.map((step) => [step.action, step.agent, step.harness ?? '-', ...on(step), step.reason]);
+  const heads = places.size > 1 || elsewhere ? ['on'] : [];
+  return table(['do', 'bot', 'harness', ...heads, 'why'], rows, context.output.width);
 }
 
 export const up: Action = async (context, input) => {
   const { factory } = await context.connect();
   const name = text(input, 'team');
   const dryRun = flag(input, 'dryRun');
+  const on = optionalText(input, 'on');
   const answer = await factory.teamUp({
     params: { name },
-    body: { preset: optionalText(input, 'preset'), on: optionalText(input, 'on'), dryRun: dryRun || undefined },
+    body: { preset: optionalText(input, 'preset'), on, dryRun: dryRun || undefined },
   });
   context.output.result(answer, () => {
     const started = answer.plan.filter((step) => step.action === 'spawn').length;
@@ -62,7 +67,7 @@ export const up: Action = async (context, input) => {
     const end = dryRun
       ? 'Nothing was started: this is what would happen.'
       : `${done} Look at them: ${context.names.gantry} agents ls --team ${name}`;
-    return `${planTable(context, answer.plan)}\n${end}`;
+    return `${planTable(context, answer.plan, on !== undefined)}\n${end}`;
   });
   return undefined;
 };

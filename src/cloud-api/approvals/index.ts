@@ -8,7 +8,7 @@ import { surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { Store } from '../../kit/store/store.ts';
 import { type CallRuntime, createAnswers, type OpenAnswerLanes } from './answers.ts';
-import { type ApprovalService, createApprovalService } from './service.ts';
+import { type ApprovalService, createApprovalService, type EmitApprovalEvent } from './service.ts';
 import { createApprovalStore } from './store.ts';
 
 export type { CallRuntime, OpenAnswerLanes } from './answers.ts';
@@ -20,6 +20,7 @@ export interface ApprovalsDeps {
   readonly clock: Clock;
   readonly openLanes: OpenAnswerLanes;
   readonly call: CallRuntime;
+  readonly events: EmitApprovalEvent;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
@@ -39,7 +40,7 @@ export interface Approvals {
 export function createApprovals(deps: ApprovalsDeps): Approvals {
   const store = createApprovalStore(deps.store);
   const answers = createAnswers({ ...deps, store });
-  const service = createApprovalService({ store, answers, clock: deps.clock });
+  const service = createApprovalService({ store, answers, events: deps.events, clock: deps.clock });
   return {
     service,
     owners: { approval: (principal, id) => service.owns(principal.userId, id) },

@@ -38,4 +38,10 @@ export const approvalMigrations: readonly Migration[] = [
       CREATE INDEX approval_pending ON approval (user_id, expires_at) WHERE state = 'pending';
     `,
   },
+  {
+    area: 'approvals',
+    number: 2,
+    name: 'names of bots',
+    sql: 'ALTER TABLE approval ADD COLUMN bot_name TEXT',
+  },
 ];

@@ -4,6 +4,7 @@
  */
 import type { Approval, ApprovalDecision, ApprovalRisk, ApprovalSource } from '../../contracts/approvals/approval.ts';
 import { AppError } from '../../contracts/common/errors.ts';
+import type { EventData } from '../../contracts/events/registry.ts';
 import { iso } from '../../kit/clock/clock.ts';
 
 /** Times in milliseconds since the epoch. */
@@ -19,6 +20,7 @@ export interface ApprovalRow {
   readonly risk: ApprovalRisk;
   readonly source: ApprovalSource;
   readonly agentId: string | null;
+  readonly botName: string | null;
   readonly dagId: string | null;
   readonly nodeId: string | null;
   readonly runId: string | null;
@@ -49,6 +51,19 @@ export const approvalMoves: Readonly<
 export function phaseOf(row: Pick<ApprovalRow, 'state' | 'expiresAt'>, now: number): ApprovalPhase {
   if (row.state === 'resolved') return 'resolved';
   return row.expiresAt <= now ? 'expired' : 'pending';
+}
+
+/** What the events of an approval say (gaps.md G). */
+export function eventData(row: ApprovalRow): EventData<'approval.requested'> {
+  return {
+    ...(row.agentId === null ? {} : { botId: row.agentId }),
+    ...(row.botName === null ? {} : { botName: row.botName }),
+    approvalId: row.id,
+    kind: row.kind,
+    title: row.title,
+    risk: row.risk,
+    source: row.source,
+  };
 }
 
 export function toApproval(row: ApprovalRow): Approval {

@@ -5,9 +5,11 @@
 import type { Approval, ApprovalDecision, ApprovalReport } from '../../contracts/approvals/approval.ts';
 import { approvalEventId, parseApprovalEventId } from '../../contracts/approvals/approval.ts';
 import { AppError } from '../../contracts/common/errors.ts';
+import type { EventData } from '../../contracts/events/registry.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
+import type { Tx } from '../../kit/store/store.ts';
 import type { Answers } from './answers.ts';
-import { type ApprovalRow, refusal, toApproval } from './model.ts';
+import { type ApprovalRow, eventData, phaseOf, refusal, toApproval } from './model.ts';
 import type { ApprovalOwner, ApprovalStore } from './store.ts';
 
 /** One approval event of the factory stream. */
@@ -37,25 +39,59 @@ export interface ApprovalService {
   check(id: string, userId: string): Promise<Approval>;
   list(listing: { userId: string; state?: 'pending' | 'resolved'; limit?: number }): Promise<Approval[]>;
   owns(userId: string, id: string): Promise<boolean>;
+  /** Until when this person can answer it (milliseconds since the epoch), and what is asked; `unknown`: there is none of theirs. */
+  open(
+    tx: Pick<Tx, 'get'>,
+    id: string,
+    userId: string,
+  ): { readonly until: number; readonly summary: string } | 'closed' | 'unknown';
   /** Where the engine's ledger stood before the approval of this event id; null when it is not known to this user. */
   ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
   /** Returns the way to stop. */
   onEvent(listener: (event: ApprovalEvent) => void): () => void;
 }
 
+/** The backbone: each change is told in its own transaction. */
+export interface EmitApprovalEvent {
+  emit<T extends 'approval.requested' | 'approval.resolved'>(
+    tx: Tx,
+    event: {
+      readonly userId: string;
+      readonly type: T;
+      readonly sourceId: string;
+      readonly occurredAt: number;
+      readonly data: EventData<T>;
+      readonly computerId: string;
+    },
+  ): boolean;
+}
+
 export interface ApprovalServiceDeps {
   readonly store: ApprovalStore;
   readonly answers: Pick<Answers, 'queue'>;
+  readonly events: EmitApprovalEvent;
   readonly clock: Clock;
 }
 
-export function createApprovalService({ store, answers, clock }: ApprovalServiceDeps): ApprovalService {
+export function createApprovalService({ store, answers, events, clock }: ApprovalServiceDeps): ApprovalService {
   const listeners = new Set<(event: ApprovalEvent) => void>();
 
   function tell(type: ApprovalEvent['data']['type'], row: ApprovalRow): void {
     const id = approvalEventId(row.engineId, row.id);
     const event = { userId: row.userId, id, data: { type, at: iso(clock.now()), data: toApproval(row) } };
     for (const listener of [...listeners]) listener(event);
+  }
+
+  function emit(tx: Tx, row: ApprovalRow, change: 'requested' | 'resolved'): void {
+    const { userId, id: sourceId, computerId } = row;
+    if (change === 'requested') {
+      const occurredAt = row.requestedAt;
+      events.emit(tx, { userId, type: 'approval.requested', sourceId, occurredAt, data: eventData(row), computerId });
+      return;
+    }
+    const data = { ...eventData(row), decision: row.decision };
+    const occurredAt = row.resolvedAt ?? clock.now();
+    events.emit(tx, { userId, type: 'approval.resolved', sourceId, occurredAt, data, computerId });
   }
 
   async function check(id: string, userId: string): Promise<Approval> {
@@ -69,7 +105,7 @@ export function createApprovalService({ store, answers, clock }: ApprovalService
   return {
     check,
     async put(id, report, owner) {
-      const put = await store.put(id, report, owner);
+      const put = await store.put(id, report, owner, emit);
       // Another computer's id reads as one that cannot be used: whose it is stays unsaid.
       if (put === 'foreign') throw unknown(id);
       if (put.change !== 'nothing')
@@ -78,7 +114,10 @@ export function createApprovalService({ store, answers, clock }: ApprovalService
     },
     async resolve(id, { decision, note, userId, surface }) {
       const now = clock.now();
-      const outcome = await store.resolve({ id, userId, decision, note, surface, now }, answers.queue);
+      const outcome = await store.resolve({ id, userId, decision, note, surface, now }, (tx, row) => {
+        answers.queue(tx, row);
+        emit(tx, row, 'resolved');
+      });
       if (outcome === null) throw unknown(id);
       if (!outcome.won) throw refusal(outcome.row, now) ?? new Error(`The approval ${id} was lost without a reason.`);
       tell('approval.resolved', outcome.row);
@@ -86,6 +125,12 @@ export function createApprovalService({ store, answers, clock }: ApprovalService
     },
     async list(listing) {
       return (await store.list({ ...listing, now: clock.now() })).map(toApproval);
+    },
+    open(tx, id, userId) {
+      const row = store.find(tx, id);
+      if (row === null || row.userId !== userId) return 'unknown';
+      if (phaseOf(row, clock.now()) !== 'pending') return 'closed';
+      return { until: row.expiresAt, summary: row.summary };
     },
     async owns(userId, id) {
       return (await store.get(id))?.userId === userId;

@@ -4,13 +4,15 @@
  * Must not know what the routes mean, and has no table.
  */
 import { type Agent, type IncomingMessage, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
-import { pipeline, type Transform } from 'node:stream';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
 import { factoryEventStream, factoryRoutes } from '../../contracts/factory/routes.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import { defaultBodyLimit, tooLarge } from '../../kit/http/body.ts';
 import { linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bindPassThrough, type Context } from '../../kit/http/types.ts';
 import { createLinkAgent, type Link } from '../link/link.ts';
+import { deliver } from './deliver.ts';
 import { createMergedStream } from './merge-events.ts';
 
 /** Approvals, as far as their events go into the engine's stream. */
@@ -22,13 +24,17 @@ export interface ApprovalEvents {
   ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
 }
 
+/** Which computer a call means: by its own id or the cloud's, null for the default one. null: unknown to this user, or none. */
+export interface ComputerLookup {
+  resolve(userId: string, named: string | null): Promise<string | null> | string | null;
+}
+
 export interface FactoryProxyDeps {
   readonly link: Link;
-  /** The caller's default computer; the only one until others are paired. */
-  readonly computerId: string;
-  readonly linkToken: string;
-  /** How a person starts the engine from where they read this, such as `npx gantry start`. */
-  readonly startCommand: string;
+  readonly computers: ComputerLookup;
+  readonly timers: Timers;
+  /** What to do when an engine does not answer, such as how to start it. */
+  readonly advice: string;
   readonly approvals: ApprovalEvents;
 }
 
@@ -47,95 +53,101 @@ const requestHeaders = [
   'last-event-id',
   'idempotency-key',
 ] as const;
-/** Belongs to one connection (RFC 9110, 7.6.1), or is ours to say. */
-const keptBack = new Set([
-  'connection',
-  'keep-alive',
-  'transfer-encoding',
-  'upgrade',
-  'trailer',
-  'date',
-  'x-request-id',
-]);
 const computerHeader = 'x-gantry-computer';
 
+/** A read that was cut off waits so long for the computer to come back before it is asked once more. */
+const comeBackMs = 5_000;
+/** Forms with files; the engine knows exactly how large each may be. */
+const largestForm = 32 * 1024 * 1024;
+
 export function createFactoryProxy(deps: FactoryProxyDeps): FactoryProxy {
-  const agent = createLinkAgent(deps.link, deps.computerId);
-  const forward = (context: Context<Route>) => pass(context, agent, deps);
-  const forwardEvents = (context: Context<Route>) => passEvents(context, agent, deps);
-  return {
-    routes: factoryRoutes.map((route) =>
-      bindPassThrough(route, route === factoryEventStream ? forwardEvents : forward),
-    ),
-    close: () => agent.destroy(),
-  };
-}
+  const { link, approvals } = deps;
+  const agents = new Map<string, Agent>();
 
-async function pass(context: Context<Route>, agent: Agent, deps: FactoryProxyDeps): Promise<void> {
-  const { path, computer } = target(context.request);
-  const headers = headersOf(context, computer, deps);
-  await deliver(await send(context, agent, path, headers, deps), context);
-}
+  function agentOf(computerId: string): Agent {
+    const agent = agents.get(computerId) ?? createLinkAgent(link, computerId);
+    agents.set(computerId, agent);
+    return agent;
+  }
 
-/** The engine's stream, with the caller's own approval events between the engine's. */
-async function passEvents(context: Context<Route>, agent: Agent, deps: FactoryProxyDeps): Promise<void> {
-  const { principal, response } = context;
-  const { path, computer } = target(context.request);
-  const headers = headersOf(context, computer, deps);
-  const ledgerId = (cursor: string) => deps.approvals.ledgerIdOf(cursor, principal.userId);
-  const lastEventId = headers['last-event-id'];
-  if (lastEventId !== undefined) headers['last-event-id'] = (await ledgerId(String(lastEventId))) ?? lastEventId;
-  const [route = path, search = ''] = path.split('?', 2);
-  const query = new URLSearchParams(search);
-  const after = query.get('after');
-  if (after !== null) query.set('after', (await ledgerId(after)) ?? after);
-  const merged = createMergedStream();
-  // From before the engine is asked: nothing may fall between its answer and our listening.
-  const stop = deps.approvals.onEvent((event) => {
-    if (event.userId === principal.userId) merged.inject(event);
-  });
-  response.once('close', stop);
-  try {
-    const answer = await send(context, agent, query.size === 0 ? route : `${route}?${query}`, headers, deps);
-    await deliver(answer, context, answer.statusCode === 200 ? merged.stream : undefined);
-  } finally {
-    stop();
+  async function callOf(context: Context<Route>, route: Route): Promise<Call> {
+    const { path, computer } = target(context.request);
+    const { kind, userId } = context.principal;
+    const computerId = await deps.computers.resolve(userId, computer);
+    if (computerId === null) throw unknown(kind === 'public', computer);
+    return { context, computerId, path, resumeFrom: context.request.headers['last-event-id'], limit: limitOf(route) };
   }
-}
 
-function headersOf(
-  { request, principal }: Context<Route>,
-  computer: string | null,
-  deps: FactoryProxyDeps,
-): OutgoingHttpHeaders {
-  if (computer !== null && computer !== deps.computerId) {
-    throw new AppError('not_found', `There is no computer ${JSON.stringify(computer)}.`, 'Leave it out for this one.');
+  async function pass(context: Context<Route>, route: Route): Promise<void> {
+    await deliver(await send(await callOf(context, route)), context);
   }
-  const headers: OutgoingHttpHeaders = { host: 'engine' };
-  for (const name of requestHeaders) {
-    const value = request.headers[name];
-    if (value !== undefined) headers[name] = String(value);
-  }
-  if (principal.kind !== 'public') {
-    headers.authorization = `Bearer ${deps.linkToken}`;
-    headers[linkHeaders.user] = principal.userId;
-    headers[linkHeaders.surface] = surfaceOf(principal);
-  }
-  return headers;
-}
 
-function send(
-  context: Context<Route>,
-  agent: Agent,
-  path: string,
-  headers: OutgoingHttpHeaders,
-  deps: FactoryProxyDeps,
-): Promise<IncomingMessage> {
-  const { request, response } = context;
-  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-  return new Promise((resolve, reject) => {
-    const attempt = (again: boolean) => {
-      const upstream = startRequest({ agent, method: request.method, path, headers });
+  /** The engine's stream, with the caller's own approval events between the engine's. */
+  async function passEvents(context: Context<Route>, route: Route): Promise<void> {
+    const { principal, response } = context;
+    const call = await callOf(context, route);
+    const ledgerId = (cursor: string) => approvals.ledgerIdOf(cursor, principal.userId);
+    const resumeFrom = call.resumeFrom === undefined ? undefined : String(call.resumeFrom);
+    const [plain = call.path, search = ''] = call.path.split('?', 2);
+    const query = new URLSearchParams(search);
+    const after = query.get('after');
+    if (after !== null) query.set('after', (await ledgerId(after)) ?? after);
+    const merged = createMergedStream();
+    // From before the engine is asked: nothing may fall between its answer and our listening.
+    const stop = approvals.onEvent((event) => {
+      if (event.userId === principal.userId) merged.inject(event);
+    });
+    response.once('close', stop);
+    try {
+      const answer = await send({
+        ...call,
+        path: query.size === 0 ? plain : `${plain}?${query}`,
+        resumeFrom: resumeFrom === undefined ? undefined : ((await ledgerId(resumeFrom)) ?? resumeFrom),
+      });
+      await deliver(answer, context, answer.statusCode === 200 ? merged.stream : undefined);
+    } finally {
+      stop();
+    }
+  }
+
+  /** Asks the computer; a read that was cut off before its answer began once more, over the link that comes next. */
+  async function send(call: Call): Promise<IncomingMessage> {
+    const { request, response } = call.context;
+    const announced = Number(request.headers['content-length'] ?? 0);
+    if (announced > call.limit) throw tooLarge(call.limit);
+    const hasBody = request.headers['transfer-encoding'] !== undefined || announced > 0;
+    for (let first = true; ; first = false) {
+      const credential = link.credential(call.computerId);
+      try {
+        return await ask({ ...call, hasBody, credential });
+      } catch (thrown) {
+        if (!(thrown instanceof Cut)) throw thrown;
+        const again = first && request.method === 'GET' && !hasBody && !response.destroyed;
+        if (!again || !(await isWorthAnother(call, credential, thrown))) throw away(thrown.cause);
+      }
+    }
+  }
+
+  /** The engine closed an idle connection just as it was taken, or the link is another one by now. */
+  async function isWorthAnother(call: Call, credential: string | null, { reused }: Cut): Promise<boolean> {
+    const same = link.state(call.computerId).linked && link.credential(call.computerId) === credential;
+    return same ? reused : cameBack(call);
+  }
+
+  function ask({ context, computerId, path, resumeFrom, hasBody, limit, credential }: Asked): Promise<IncomingMessage> {
+    const { request, response, principal } = context;
+    const headers: OutgoingHttpHeaders = { host: 'engine' };
+    for (const name of requestHeaders) {
+      const value = name === 'last-event-id' ? resumeFrom : request.headers[name];
+      if (value !== undefined) headers[name] = String(value);
+    }
+    if (principal.kind !== 'public') {
+      headers.authorization = `Bearer ${credential ?? ''}`;
+      headers[linkHeaders.user] = principal.userId;
+      headers[linkHeaders.surface] = surfaceOf(principal);
+    }
+    return new Promise((resolve, reject) => {
+      const upstream = startRequest({ agent: agentOf(computerId), method: request.method, path, headers });
       const leave = () => upstream.destroy();
       response.once('close', leave);
       let answered = false;
@@ -147,29 +159,88 @@ function send(
         // Once an answer is under way, its own stream tells of the cut.
         if (answered) return;
         response.off('close', leave);
-        // The engine closed an idle connection just as it was taken: nothing was read there yet.
-        if (again && upstream.reusedSocket && cause.code === 'ECONNRESET' && !hasBody) attempt(false);
-        else reject(away(cause, deps));
+        reject(cause instanceof AppError ? cause : new Cut(cause, upstream.reusedSocket));
+      });
+      if (!hasBody) {
+        upstream.end();
+        return;
+      }
+      let passed = 0;
+      request.on('data', (chunk: Buffer) => {
+        passed += chunk.length;
+        if (passed > limit) upstream.destroy(tooLarge(limit));
       });
       // Not a pipeline: that would cut the caller off before it hears that the engine is away.
-      if (hasBody) request.pipe(upstream);
-      else upstream.end();
-    };
-    attempt(request.method === 'GET');
-  });
+      request.pipe(upstream);
+    });
+  }
+
+  /** True once the computer is linked; false when it does not come in time, or the caller does not wait. */
+  function cameBack({ computerId, context: { response } }: Call): Promise<boolean> {
+    if (link.state(computerId).linked) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const done = (came: boolean) => {
+        stop();
+        cancel();
+        response.off('close', leave);
+        resolve(came);
+      };
+      const leave = () => done(false);
+      const stop = link.onChange((id, linked) => {
+        if (id === computerId && linked) done(true);
+      });
+      const cancel = deps.timers.after(comeBackMs, leave);
+      response.once('close', leave);
+    });
+  }
+
+  function away(cause: NodeJS.ErrnoException): AppError {
+    const fact = `The factory engine of this computer does not answer (${cause.code ?? cause.message}).`;
+    return new AppError('transport', fact, deps.advice, { cause });
+  }
+
+  return {
+    routes: factoryRoutes.map((route) =>
+      bindPassThrough(route, (context) =>
+        route === factoryEventStream ? passEvents(context, route) : pass(context, route),
+      ),
+    ),
+    close() {
+      for (const agent of agents.values()) agent.destroy();
+    },
+  };
 }
 
-/** Bytes as they come, for as long as they come: a stream has no end and no timeout of ours. */
-function deliver(answer: IncomingMessage, { response }: Context<Route>, through?: Transform): Promise<void> {
-  const headers: OutgoingHttpHeaders = {};
-  for (const [name, value] of Object.entries(answer.headers)) if (!keptBack.has(name)) headers[name] = value;
-  response.writeHead(answer.statusCode ?? 502, headers);
-  response.flushHeaders();
-  return new Promise((resolve) => {
-    // A cut upstream cuts the reader too: it must see that something is missing.
-    if (through === undefined) pipeline(answer, response, () => resolve());
-    else pipeline(answer, through, response, () => resolve());
-  });
+interface Call {
+  readonly context: Context<Route>;
+  readonly computerId: string;
+  /** As the engine gets it, query included. */
+  readonly path: string;
+  readonly resumeFrom: string | string[] | undefined;
+  /** Bytes of its body. */
+  readonly limit: number;
+}
+
+interface Asked extends Call {
+  readonly hasBody: boolean;
+  readonly credential: string | null;
+}
+
+/** The connection ended before an answer began. */
+class Cut extends Error {
+  override readonly cause: NodeJS.ErrnoException;
+  /** The connection had carried requests before. */
+  readonly reused: boolean;
+
+  constructor(cause: NodeJS.ErrnoException, reused: boolean) {
+    super(cause.message);
+    this.cause = cause;
+    this.reused = reused && cause.code === 'ECONNRESET';
+  }
+}
+
+function limitOf(route: Route): number {
+  return route.bodyLimit ?? (route.kind === 'raw' ? largestForm : defaultBodyLimit);
 }
 
 function target(request: IncomingMessage): { path: string; computer: string | null } {
@@ -186,11 +257,17 @@ function target(request: IncomingMessage): { path: string; computer: string | nu
   return { path: url.slice(0, mark) + rest, computer };
 }
 
-function away(cause: NodeJS.ErrnoException, deps: FactoryProxyDeps): AppError {
+function unknown(isPublic: boolean, named: string | null): AppError {
+  if (isPublic) {
+    return new AppError('refused', 'No computer is asked without a credential.', 'Sign in first.', {
+      status: 401,
+      wireCode: 'unauthorized',
+    });
+  }
+  if (named === null) return new AppError('not_found', 'No computer is paired yet.', 'Pair one in the settings.');
   return new AppError(
-    'transport',
-    `The factory engine of this computer does not answer (${cause.code ?? cause.message}).`,
-    `Start it with ${deps.startCommand}.`,
-    { cause },
+    'not_found',
+    `There is no computer ${JSON.stringify(named)}.`,
+    'Leave it out for the default one.',
   );
 }

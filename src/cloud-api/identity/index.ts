@@ -1,105 +1,260 @@
 /**
- * Identity for one computer (issue 2; security.md 1.4): one-time code → HttpOnly cookie; who this browser is; signing out.
- * Gives routes, the cookie authenticator and migrations. Must not know the factory.
+ * Who people are (issues 2 and 4; security.md 1): the one owner of a computer, or the many of a cloud, by the same tables and
+ * code; what differs is how one gets in. Gives routes, authenticators and the ports of other areas. Must not know the factory.
  */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AppError } from '../../contracts/common/errors.ts';
+import * as keyContract from '../../contracts/identity/keys.ts';
+import { protectedResource, protectedResourceOf } from '../../contracts/identity/resource.ts';
 import * as contract from '../../contracts/identity/routes.ts';
 import { iso } from '../../kit/clock/clock.ts';
-import { type Authenticator, type BoundRoute, bind } from '../../kit/http/types.ts';
-import { newToken } from '../../kit/secrets/token-file.ts';
+import { type Authenticator, type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { Store } from '../../kit/store/store.ts';
 import { pageHeaders } from '../pages/plain-page.ts';
-import { codeLifeMs, cookieName, csrfOf, digestOf, localPath, sessionLifeMs } from './model.ts';
-import { spentCodePage } from './pages.ts';
-import { createSessions } from './sessions.ts';
-import { createIdentityStore } from './store.ts';
+import { createAdminRoutes, toApiKey } from './admin.ts';
+import { createInternalAuthenticator } from './internal.ts';
+import { createKeys, type Keys } from './keys.ts';
+import { cookieNameFor, cookieText, localPath, sessionLifeMs } from './model.ts';
+import { createOpening, type Opening } from './opening.ts';
+import { otherWayPage, spentCodePage } from './pages.ts';
+import { createProjects, type Projects } from './projects.ts';
+import type { OidcSettings } from './provider.ts';
+import type { Resources } from './resource.ts';
+import { createSessionStore, type SignInRow } from './session-store.ts';
+import { createSessions, type HomeSessions, type Sessions } from './sessions.ts';
+import { createUsers, type User, type Users } from './users.ts';
 
-export { identityMigrations } from './store.ts';
+export { identityMigrations } from './migrations.ts';
+export type { Project, Projects } from './projects.ts';
+export type { OidcSettings } from './provider.ts';
+export type { HomeSessions } from './sessions.ts';
+
+/** The one owner of a computer, who gets in by one-time addresses. */
+export interface OwnerMode {
+  readonly kind: 'embedded';
+  readonly owner: { readonly userId: string; readonly name: string };
+  readonly computer: { readonly id: string; readonly name: string };
+  readonly openCommand: string;
+}
+
+/** Many people, who get in by their OpenID provider. */
+export interface PeopleMode {
+  readonly kind: 'headless';
+  readonly oidc: OidcSettings;
+  /** Keeps the provider's last keys. */
+  readonly issuerKeysFile: string;
+}
 
 export interface IdentityDeps {
   readonly store: Store;
   readonly clock: { now(): number };
+  readonly ids: { next(prefix: string): string };
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
-  /** The one local owner. */
-  readonly userId: string;
-  readonly userName: string;
-  readonly computer: { readonly id: string; readonly name: string };
+  readonly mode: OwnerMode | PeopleMode;
   readonly version: string;
   /** Address of the web interface, without a slash at the end. */
   readonly origin: string;
-  readonly openCommand: string;
+  readonly internalToken: string;
+  readonly fetch?: typeof fetch;
   readonly random?: (bytes: number) => Buffer;
 }
 
+/** What is over from now on: nothing of it may go on. */
+export type Ended = { readonly userId: string } | { readonly sessionId: string } | { readonly keyId: string };
+
 export interface Identity {
   readonly routes: readonly BoundRoute[];
-  readonly authenticator: Authenticator;
+  readonly owners: OwnerLookups;
+  readonly authenticators: readonly Authenticator[];
+  /** Whether this person may act at all; asked for every caller. */
+  admits(userId: string): boolean | Promise<boolean>;
+  readonly users: Pick<Users, 'find'>;
+  readonly sessions: HomeSessions;
+  readonly projects: Pick<Projects, 'get' | 'prices'>;
+  /** Where a client reads who issues tokens for this path; null where nobody does. */
+  metadataUrl(path: string): string | null;
+  /** Returns the way to stop listening. */
+  onEnded(listener: (ended: Ended) => void): () => void;
   /** A fresh one-time address and when it ends (RFC 3339). */
   createOpenUrl(next?: string): Promise<{ url: string; expiresAt: string }>;
 }
 
 export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
-  const { clock, random } = deps;
-  const store = createIdentityStore(deps.store);
-  const sessions = await createSessions({ store, clock, log: deps.log, openCommand: deps.openCommand, random });
-
-  const createOpenUrl = async (next?: string) => {
-    const code = newToken(random);
-    const now = clock.now();
-    const expiresAt = now + codeLifeMs;
-    await store.addCode(digestOf(code), expiresAt, now);
-    const path = localPath(next);
-    const after = path === '/' ? '' : `&next=${encodeURIComponent(path)}`;
-    return { url: `${deps.origin}/open?t=${code}${after}`, expiresAt: iso(expiresAt) };
+  const { clock, ids, log, mode, origin, random } = deps;
+  const listeners = new Set<(ended: Ended) => void>();
+  const tell = (ended: Ended) => {
+    for (const listener of listeners) listener(ended);
   };
+  const users = createUsers({ store: deps.store, clock, ids, onShutOut: (userId) => tell({ userId }) });
+  if (mode.kind === 'embedded') await users.ensureOwner(mode.owner.userId, mode.owner.name);
+  const cookieName = cookieNameFor(origin);
+  const sessions = await createSessions({
+    store: createSessionStore(deps.store),
+    clock,
+    ids,
+    log,
+    random,
+    kind: mode.kind === 'embedded' ? 'owner' : 'user',
+    cookieName,
+    signInAgain:
+      mode.kind === 'embedded'
+        ? `Press Enter in the terminal where Gantry runs, or run ${mode.openCommand}, and open the new address.`
+        : `Sign in at ${origin}/login.`,
+    onEnded: (sessionId) => tell({ sessionId }),
+  });
+  const keys = createKeys({ store: deps.store, clock, ids, log, random, onEnded: (keyId) => tell({ keyId }) });
+  const projects = createProjects(deps.store);
+  const opening = createOpening({ store: deps.store, clock, origin, random });
+  const cookie = (value: string, maxAgeS: number) =>
+    cookieText(origin, { name: cookieName, value, sameSite: 'Strict', maxAgeS });
+  const enter = async (user: Pick<User, 'id'>, request: IncomingMessage) =>
+    cookie(await sessions.begin(user.id, request), sessionLifeMs / 1000);
 
-  const enter = (response: ServerResponse, path: string, cookie?: string) => {
-    response.writeHead(303, {
-      location: path,
-      'referrer-policy': 'no-referrer',
-      ...(cookie === undefined ? {} : { 'set-cookie': cookie }),
-    });
-    response.end();
-  };
-  const cookieFor = (port: number, value: string, maxAge: number) =>
-    `${cookieName(port)}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAge}`;
+  // Loaded only where a provider is: what signs in and checks tokens is much, and one's own computer idles without it.
+  const people =
+    mode.kind === 'headless' ? (await import('./people.ts')).createPeople({ ...deps, ...mode, users, enter }) : null;
+  const owner = mode.kind === 'embedded' ? createOwnerRoutes(mode, opening, sessions, enter) : null;
 
   return {
-    authenticator: sessions.authenticator,
-    createOpenUrl,
+    users,
+    sessions,
+    projects,
+    admits: (userId) => users.admits(userId),
+    metadataUrl: (path) => people?.resources.metadataUrl(path) ?? null,
+    onEnded(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    createOpenUrl: (next) => opening.create(next),
+    authenticators: [
+      ...sessions.authenticators,
+      keys.authenticator,
+      createInternalAuthenticator(deps.internalToken, users),
+      ...(people === null ? [] : [people.authenticator]),
+    ],
+    owners: {
+      session: ({ userId }, id) => sessions.owns(userId, id),
+      key: async ({ userId }, id) => {
+        const row = await keys.get(id);
+        return row !== null && row.user_id === userId && row.revoked_at === null;
+      },
+    },
     routes: [
-      bind(contract.openWithCode, async ({ query, request, response }) => {
-        const path = localPath(query.next);
-        if (query.t !== undefined && (await store.takeCode(digestOf(query.t), clock.now()))) {
-          const secret = await sessions.begin(deps.userId);
-          enter(response, path, cookieFor(request.socket.localPort ?? 0, secret, sessionLifeMs / 1000));
-        } else if (sessions.secretOf(request) !== null) {
-          // The address was opened again, from history or by a reload: this browser is in already.
-          enter(response, path);
-        } else {
-          response.writeHead(410, pageHeaders);
-          response.end(spentCodePage(deps.openCommand));
-        }
-      }),
-      bind(contract.createOpenCode, async ({ body }) => ({ body: await createOpenUrl(body.next) })),
-      bind(contract.getSession, ({ principal, request }) => {
-        const secret = sessions.secretOf(request);
+      ...(owner ?? otherWay(mode.kind, [contract.openWithCode])),
+      ...(people?.routes ?? otherWay(mode.kind, [contract.login, contract.loginCallback])),
+      bind(contract.createOpenCode, async ({ body }) => ({ body: await opening.create(body.next) })),
+      bind(contract.getSession, async ({ principal, request }) => {
+        const [user, csrf] = await Promise.all([users.find(principal.userId), sessions.pageToken(request)]);
         return {
           body: {
             user: principal.userId,
-            name: deps.userName,
+            name: user?.name ?? '',
+            plan: user?.plan ?? 'free',
+            mode: mode.kind,
             via: principal.via,
-            computer: deps.computer,
+            computer: mode.kind === 'embedded' ? mode.computer : null,
             version: deps.version,
-            csrf: secret === null ? '' : csrfOf(secret),
+            csrf: csrf ?? '',
           },
         };
       }),
-      bind(contract.endSession, async ({ principal, request }) => {
+      bind(contract.endSession, async ({ principal }) => {
         await sessions.end(principal);
-        const cookie = cookieFor(request.socket.localPort ?? 0, '', 0);
-        return { body: undefined, headers: { 'set-cookie': cookie } };
+        return { body: undefined, headers: { 'set-cookie': cookie('', 0) } };
       }),
+      bind(contract.listSessions, async ({ principal }) => ({
+        body: { sessions: (await sessions.list(principal.userId)).map((row) => toSignIn(row, principal.sessionId)) },
+      })),
+      bind(contract.revokeSession, async ({ params }) => {
+        await sessions.revoke(params.id);
+        return { body: undefined };
+      }),
+      ...createKeyRoutes(keys),
+      bind(protectedResource, () => ({ body: describe(people?.resources ?? null, '') })),
+      bind(protectedResourceOf, ({ request }) => {
+        const suffix = (request.url ?? '').split(/[?#]/, 1)[0]!.slice(protectedResource.path.length);
+        return { body: describe(people?.resources ?? null, suffix) };
+      }),
+      ...createAdminRoutes({ users, sessions, keys, projects, clock }),
     ],
   };
+}
+
+function createOwnerRoutes(
+  { owner, openCommand }: OwnerMode,
+  opening: Opening,
+  sessions: Sessions,
+  enter: (user: { id: string }, request: IncomingMessage) => Promise<string>,
+): readonly BoundRoute[] {
+  const lead = (response: ServerResponse, path: string, setCookie?: string) => {
+    response.writeHead(303, {
+      location: path,
+      'referrer-policy': 'no-referrer',
+      ...(setCookie === undefined ? {} : { 'set-cookie': setCookie }),
+    });
+    response.end();
+  };
+  return [
+    bind(contract.openWithCode, async ({ query, request, response }) => {
+      const path = localPath(query.next);
+      if (query.t !== undefined && (await opening.take(query.t))) {
+        lead(response, path, await enter({ id: owner.userId }, request));
+      } else if ((await sessions.pageToken(request)) !== null) {
+        // The address was opened again, from history or by a reload: this browser is in already.
+        lead(response, path);
+      } else {
+        response.writeHead(410, pageHeaders);
+        response.end(spentCodePage(openCommand));
+      }
+    }),
+  ];
+}
+
+/** Ways in that this mode does not have: a page says which one it has. */
+function otherWay(
+  kind: 'embedded' | 'headless',
+  routes: readonly (typeof contract.openWithCode | typeof contract.login | typeof contract.loginCallback)[],
+): readonly BoundRoute[] {
+  return routes.map((route) =>
+    bind(route as typeof contract.login, ({ response }) => {
+      response.writeHead(404, pageHeaders);
+      response.end(otherWayPage(kind));
+    }),
+  );
+}
+
+function createKeyRoutes(keys: Keys): readonly BoundRoute[] {
+  return [
+    bind(keyContract.listKeys, async ({ principal }) => ({
+      body: { keys: (await keys.list(principal.userId)).map(toApiKey) },
+    })),
+    bind(keyContract.createKey, async ({ principal, body }) => {
+      if (body.scopes.includes('admin') && principal.kind !== 'owner') {
+        throw new AppError('refused', 'Nobody can give themselves the scope admin.', 'Ask whoever runs this Gantry.', {
+          wireCode: 'insufficient_scope',
+        });
+      }
+      const { row, secret } = await keys.create(principal.userId, body);
+      return { body: { key: toApiKey(row), secret } };
+    }),
+    bind(keyContract.revokeKey, async ({ params }) => {
+      await keys.revoke(params.id);
+      return { body: undefined };
+    }),
+  ];
+}
+
+function describe(resources: Resources | null, suffix: string) {
+  const found = resources?.describe(suffix) ?? null;
+  if (found !== null) return found;
+  throw new AppError(
+    'not_found',
+    resources === null ? 'This Gantry takes no tokens of a provider.' : `${suffix} is no protected resource.`,
+    resources === null ? 'Use an API key.' : 'Ask without a path for this server as a whole.',
+  );
+}
+
+function toSignIn(row: SignInRow, current: string | undefined) {
+  const { id, kind, device } = row;
+  return { id, kind, device, createdAt: iso(row.created_at), usedAt: iso(row.used_at), current: id === current };
 }

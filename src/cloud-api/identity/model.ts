@@ -12,9 +12,25 @@ export function digestOf(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }
 
-/** Cookies ignore ports, so each instance has its own name. */
-export function cookieName(port: number): string {
-  return `gantry_${port}`;
+/** Begins what a paired computer's own server sends, so that it is known at sight. */
+export const homePrefix = 'gantry_home_';
+
+/**
+ * Over https the name itself makes the browser insist on Secure, on this host alone and on no other path. Without, each port of
+ * one host has its own name, since cookies ignore ports.
+ */
+export function cookieNameFor(origin: string): string {
+  const url = new URL(origin);
+  return url.protocol === 'https:' ? '__Host-gantry' : `gantry_${url.port || '80'}`;
+}
+
+/** `Set-Cookie` for a cookie that no page can read. */
+export function cookieText(
+  origin: string,
+  { name, value, sameSite, maxAgeS }: { name: string; value: string; sameSite: 'Strict' | 'Lax'; maxAgeS: number },
+): string {
+  const secure = origin.startsWith('https:') ? '; Secure' : '';
+  return `${name}=${value}; Path=/; HttpOnly; SameSite=${sameSite}; Max-Age=${maxAgeS}${secure}`;
 }
 
 /** What a page must send back in `x-platform-csrf`. Follows from the cookie, which no page can read. */
@@ -37,5 +53,7 @@ export function localPath(next: string | undefined): string {
   const base = 'http://local.invalid';
   if (!URL.canParse(next, base)) return '/';
   const url = new URL(next, base);
-  return url.origin === base ? url.pathname + url.search + url.hash : '/';
+  // Resolving dots may leave two slashes at the beginning: to a browser that is another host.
+  const isLocal = url.origin === base && !url.pathname.startsWith('//');
+  return isLocal ? url.pathname + url.search + url.hash : '/';
 }

@@ -1,9 +1,27 @@
-/** The one page that identity shows: an address that no longer works, and how to get one that does. */
+/** The pages that identity shows: what did not work, and how to get on. */
 import { plainPage } from '../pages/plain-page.ts';
 
 export function spentCodePage(openCommand: string): string {
   return plainPage('This address no longer works', [
     'It has been opened before, or it is older than ten minutes. Each address opens Gantry once.',
     `To get a new one, press Enter in the terminal where Gantry runs, or run \`${openCommand}\`.`,
+  ]);
+}
+
+export function failedSignInPage(title: string, sentences: readonly string[]): string {
+  return plainPage(title, sentences, { href: '/login', text: 'Sign in again' });
+}
+
+/** The ways in that a mode does not have: one-time addresses at a cloud of many, sign-in at the Gantry of one person. */
+export function otherWayPage(mode: 'embedded' | 'headless'): string {
+  if (mode === 'headless') {
+    return plainPage('People sign in here', ['One-time addresses open the Gantry of one’s own computer.'], {
+      href: '/login',
+      text: 'Sign in',
+    });
+  }
+  return plainPage('Nobody signs in here', [
+    'This is the Gantry of one computer and one person.',
+    'To get in, press Enter in the terminal where Gantry runs, and open the new address.',
   ]);
 }

@@ -1,108 +1,252 @@
 /**
- * Cookie sessions: who a browser is. Held in memory as well, since every request asks; `cloud.db` is what survives.
- * Must not know pages or routes.
+ * Where people are signed in: browsers by a cookie, paired computers by the credential of their own server (`home`). Opaque,
+ * kept by hash, with idle and absolute ends for browsers. Must not know pages, providers or routes.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
-import { everyScope } from '../../kit/http/principals.ts';
+import type { PrincipalKind } from '../../contracts/common/route.ts';
+import { bearerOf, everyScope, linkHeaders, surfaceName } from '../../kit/http/principals.ts';
 import type { Authenticator, Principal } from '../../kit/http/types.ts';
 import { newToken } from '../../kit/secrets/token-file.ts';
-import { cookieName, csrfOf, digestOf, readCookie, sessionIdleMs, sessionLifeMs, sessionTouchMs } from './model.ts';
-import type { IdentityStore } from './store.ts';
+import { createKept } from './kept.ts';
+import { csrfOf, digestOf, homePrefix, readCookie, sessionIdleMs, sessionLifeMs, sessionTouchMs } from './model.ts';
+import type { SessionStore, SignInRow } from './session-store.ts';
 
 export interface SessionsDeps {
-  readonly store: IdentityStore;
+  readonly store: SessionStore;
   readonly clock: { now(): number };
+  readonly ids: { next(prefix: string): string };
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
-  /** How a person gets a new address, such as `npx gantry open`. */
-  readonly openCommand: string;
+  /** What a person is here: the owner of a computer, or one user of many. */
+  readonly kind: Extract<PrincipalKind, 'owner' | 'user'>;
+  readonly cookieName: string;
+  /** What a person does whose sign-in is over: one sentence. */
+  readonly signInAgain: string;
+  readonly onEnded: (sessionId: string) => void;
   readonly random?: (bytes: number) => Buffer;
 }
 
-export interface Sessions {
-  /** Makes a session and answers its secret: the cookie's value. */
-  begin(userId: string): Promise<string>;
+/** How the pairing of a computer makes and ends its credential. */
+export interface HomeSessions {
+  /** For the own server of that computer, acting for its person; the one before ends. */
+  beginHome(userId: string, computerId: string, device?: string): Promise<string>;
+  endHome(computerId: string): Promise<void>;
+}
+
+export interface Sessions extends HomeSessions {
+  /** Signs a browser in and answers the cookie's value. What the browser had before ends: no id outlives a sign-in. */
+  begin(userId: string, request: IncomingMessage): Promise<string>;
   end(principal: Principal): Promise<void>;
-  /** The valid session's secret in this request, or null. */
-  secretOf(request: IncomingMessage): string | null;
-  readonly authenticator: Authenticator;
+  /** `refused` for a computer's credential: that ends with its pairing. */
+  revoke(id: string): Promise<void>;
+  owns(userId: string, id: string): Promise<boolean>;
+  list(userId: string): Promise<SignInRow[]>;
+  /** What the page of this browser must send with writes; null when the request carries no valid cookie. */
+  pageToken(request: IncomingMessage): Promise<string | null>;
+  readonly authenticators: readonly Authenticator[];
 }
 
+/** What is kept of a sign-in: with its principal, made once. */
 interface Live {
+  readonly row: SignInRow;
   readonly principal: Principal;
-  readonly createdAt: number;
   usedAt: number;
+  /** Follows from the cookie; reckoned once. */
+  pageToken?: string;
 }
 
-export async function createSessions({ store, clock, log, openCommand, random }: SessionsDeps): Promise<Sessions> {
-  const live = new Map<string, Live>();
-  const know = (digest: string, userId: string, createdAt: number, usedAt: number) => {
-    const principal: Principal = { kind: 'owner', userId, scopes: everyScope, via: 'cookie', sessionId: digest };
-    live.set(digest, { principal, createdAt, usedAt });
-  };
-  const start = clock.now();
-  for (const row of await store.liveSessions(start - sessionIdleMs, start - sessionLifeMs)) {
-    know(row.digest, row.user_id, row.created_at, row.used_at);
+export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
+  const { store, clock, ids, log, kind, cookieName, random } = deps;
+  const live = createKept<Live>(async (digest) => {
+    const row = await store.find(digest);
+    return row === null ? null : toLive(row);
+  });
+  await store.removeOld(clock.now() - sessionIdleMs, clock.now() - sessionLifeMs);
+
+  function toLive(row: SignInRow): Live {
+    const via = row.kind === 'home' ? 'home' : 'cookie';
+    const principal: Principal = { kind, userId: row.user_id, scopes: everyScope, via, sessionId: row.id };
+    return { row, usedAt: row.used_at, principal };
   }
 
-  const find = (secret: string): Live | null => {
-    const digest = digestOf(secret);
-    const session = live.get(digest);
-    if (session === undefined) return null;
+  /** Null when it is over. */
+  function use(session: Live | null): Live | null {
+    if (session === null) return null;
+    const { row } = session;
     const now = clock.now();
-    if (session.usedAt < now - sessionIdleMs || session.createdAt < now - sessionLifeMs) {
-      live.delete(digest);
-      return null;
-    }
+    if (isOver(row.kind, session.usedAt, row.created_at, now)) return null;
     if (session.usedAt < now - sessionTouchMs) {
       session.usedAt = now;
-      store.touchSession(digest, now).catch((error) => log.warn('session use not kept', { error: String(error) }));
+      store.touch(row.digest, now).catch((error) => log.warn('session use not kept', { error: String(error) }));
     }
     return session;
-  };
-  const cookieOf = (request: IncomingMessage) =>
-    readCookie(request.headers.cookie, cookieName(request.socket.localPort ?? 0));
+  }
+
+  const cookieOf = (request: IncomingMessage) => readCookie(request.headers.cookie, cookieName);
+  async function find(secret: string): Promise<Live | null> {
+    const digest = digestOf(secret);
+    return use(live.peek(digest) ?? (await live.load(digest)));
+  }
+
+  async function begin(row: Omit<SignInRow, 'digest' | 'id' | 'created_at' | 'used_at'>, prefix = ''): Promise<string> {
+    const secret = `${prefix}${newToken(random)}`;
+    const now = clock.now();
+    const digest = digestOf(secret);
+    const full: SignInRow = { ...row, digest, id: ids.next('session'), created_at: now, used_at: now };
+    const replaced = await store.add(full);
+    if (replaced !== null) live.forget(replaced);
+    live.put(digest, toLive(full));
+    return secret;
+  }
+
+  async function remove(row: SignInRow): Promise<void> {
+    await store.remove(row.digest);
+    live.forget(row.digest);
+    deps.onEnded(row.id);
+  }
+
+  function admitCookie(request: IncomingMessage, secret: string, found: Live | null): Principal {
+    const session = use(found);
+    if (session === null || session.row.kind !== 'browser') {
+      throw new AppError('refused', 'This browser is no longer signed in.', deps.signInAgain, {
+        status: 401,
+        wireCode: 'unauthorized',
+      });
+    }
+    // A page of another port shares the cookie but cannot read it, so it cannot know this header's value.
+    if (request.method !== 'GET' && request.headers['x-platform-csrf'] !== pageTokenOf(session, secret)) {
+      throw new AppError('refused', 'The header x-platform-csrf is missing or wrong.', 'Reload the page.', {
+        wireCode: 'csrf',
+      });
+    }
+    return session.principal;
+  }
+
+  function admitHome(request: IncomingMessage, found: Live | null): Principal {
+    const session = use(found);
+    const surface = request.headers[linkHeaders.surface];
+    if (session === null || session.row.kind !== 'home') {
+      throw new AppError('refused', 'This computer is no longer signed in here.', 'Pair it again.', {
+        status: 401,
+        wireCode: 'unauthorized',
+      });
+    }
+    if (typeof surface !== 'string' || !surfaceName.test(surface)) {
+      throw new AppError(
+        'refused',
+        `The header ${linkHeaders.surface} is missing.`,
+        'Name the surface: cli, browser.',
+        {
+          status: 401,
+          wireCode: 'unauthorized',
+        },
+      );
+    }
+    return { ...session.principal, via: `home:${surface}` };
+  }
 
   return {
-    async begin(userId) {
-      const secret = newToken(random);
-      const digest = digestOf(secret);
+    async begin(userId, request) {
+      const before = cookieOf(request);
+      const old = before === null ? null : await find(before);
+      if (old !== null && old.row.kind === 'browser') await remove(old.row);
+      await store.removeOld(clock.now() - sessionIdleMs, clock.now() - sessionLifeMs);
+      const device = deviceOf(request.headers['user-agent']);
+      return begin({ user_id: userId, kind: 'browser', device, computer_id: null });
+    },
+    beginHome: (userId, computerId, device = 'Computer') =>
+      begin({ user_id: userId, kind: 'home', device, computer_id: computerId }, homePrefix),
+    async endHome(computerId) {
+      const row = await store.removeHome(computerId);
+      if (row === null) return;
+      live.forget(row.digest);
+      deps.onEnded(row.id);
+    },
+    async end({ sessionId }) {
+      const row = sessionId === undefined ? null : await store.byId(sessionId);
+      if (row !== null && row.kind === 'browser') await remove(row);
+    },
+    async revoke(id) {
+      const row = await store.byId(id);
+      if (row === null) return;
+      if (row.kind === 'home') {
+        throw new AppError('refused', `${row.device} is signed in by its pairing.`, 'Remove the computer instead.', {
+          status: 409,
+          wireCode: 'ends_with_pairing',
+        });
+      }
+      await remove(row);
+    },
+    async owns(userId, id) {
+      return (await store.byId(id))?.user_id === userId;
+    },
+    async list(userId) {
       const now = clock.now();
-      await store.addSession({ digest, user_id: userId, created_at: now, used_at: now });
-      know(digest, userId, now, now);
-      return secret;
+      const rows = await store.ofUser(userId);
+      return rows.filter((row) => !isOver(row.kind, row.used_at, row.created_at, now));
     },
-    async end(principal) {
-      if (principal.sessionId === undefined) return;
-      live.delete(principal.sessionId);
-      await store.removeSession(principal.sessionId);
-    },
-    secretOf(request) {
+    async pageToken(request) {
       const secret = cookieOf(request);
-      return secret !== null && find(secret) !== null ? secret : null;
+      const session = secret === null ? null : await find(secret);
+      return secret === null || session?.row.kind !== 'browser' ? null : pageTokenOf(session, secret);
     },
-    authenticator: {
-      name: 'cookie',
-      authenticate(request) {
-        const secret = cookieOf(request);
-        if (secret === null) return null;
-        const session = find(secret);
-        if (session === null) {
-          throw new AppError(
-            'refused',
-            'This browser is no longer signed in.',
-            `Press Enter in the terminal where Gantry runs, or run ${openCommand}, and open the new address.`,
-            { status: 401, wireCode: 'unauthorized' },
-          );
-        }
-        // A page of another port shares the cookie but cannot read it, so it cannot know this header's value.
-        if (request.method !== 'GET' && request.headers['x-platform-csrf'] !== csrfOf(secret)) {
-          throw new AppError('refused', 'The header x-platform-csrf is missing or wrong.', 'Reload the page.', {
-            wireCode: 'csrf',
-          });
-        }
-        return session.principal;
+    authenticators: [
+      {
+        name: 'cookie',
+        authenticate(request) {
+          const secret = cookieOf(request);
+          if (secret === null) return null;
+          const digest = digestOf(secret);
+          const known = live.peek(digest);
+          if (known !== undefined) return admitCookie(request, secret, known);
+          return live.load(digest).then((found) => admitCookie(request, secret, found));
+        },
       },
-    },
+      {
+        name: 'home',
+        authenticate(request) {
+          const bearer = bearerOf(request);
+          if (bearer === null || !bearer.startsWith(homePrefix)) return null;
+          const digest = digestOf(bearer);
+          const known = live.peek(digest);
+          if (known !== undefined) return admitHome(request, known);
+          return live.load(digest).then((found) => admitHome(request, found));
+        },
+      },
+    ],
   };
+}
+
+function pageTokenOf(session: Live, secret: string): string {
+  session.pageToken ??= csrfOf(secret);
+  return session.pageToken;
+}
+
+/** A computer's credential has no end of its own. */
+function isOver(kind: SignInRow['kind'], usedAt: number, createdAt: number, now: number): boolean {
+  return kind === 'browser' && (usedAt < now - sessionIdleMs || createdAt < now - sessionLifeMs);
+}
+
+const browsers: readonly (readonly [mark: RegExp, name: string])[] = [
+  [/\bGantry\b|\bElectron\//, 'Gantry'],
+  [/\bEdg(e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\b(Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(Chrome|Chromium|CriOS)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+];
+const systems: readonly (readonly [mark: RegExp, name: string])[] = [
+  [/\b(iPhone|iPad)\b/, 'iOS'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b|\bMacintosh\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+
+/** `Firefox on Linux`: enough to tell one's own sign-ins apart. The header is the browser's claim and decides nothing. */
+export function deviceOf(userAgent: string | undefined): string {
+  const text = userAgent ?? '';
+  const browser = browsers.find(([mark]) => mark.test(text))?.[1] ?? 'Browser';
+  const system = systems.find(([mark]) => mark.test(text))?.[1];
+  return system === undefined ? browser : `${browser} on ${system}`;
 }

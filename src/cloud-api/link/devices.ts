@@ -1,41 +1,32 @@
 /**
- * The computers a cloud knows, with what signs for them, sealed (security.md 2.1: the key is as good as the token, so a hash would
- * protect nothing). Two keys during a rotation. Must not know routes.
+ * What signs for each computer, sealed (security.md 2.1: the key is as good as the token, so a hash would protect nothing). A new
+ * token counts from its first use, so that an answer lost on its way locks no computer out; from then on the one before is good
+ * for an hour more. Must not know routes.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
+import { newToken } from '../../kit/secrets/token-file.ts';
 import type { KnownDevice } from '../../kit/signing/authenticator.ts';
 import { signingKey } from '../../kit/signing/signature.ts';
-import type { Migration, Store } from '../../kit/store/store.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
 
-export const deviceMigrations: readonly Migration[] = [
-  {
-    area: 'link',
-    number: 1,
-    name: 'devices',
-    sql: `
-      CREATE TABLE runtime_device (
-        computer_id TEXT PRIMARY KEY,
-        user_id TEXT NOT NULL,
-        token TEXT NOT NULL,
-        previous_token TEXT,
-        previous_until INTEGER,
-        known_since INTEGER NOT NULL
-      ) STRICT;
-    `,
-  },
-];
-
-export interface Device {
-  readonly computerId: string;
-  readonly userId: string;
-  readonly token: string;
+export interface DevicesDeps {
+  readonly store: Store;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
 }
 
 export interface Devices {
-  /** Makes a computer known, or gives it a new token: the one before is good for an hour more. */
-  know(device: Device): Promise<void>;
+  /** Null: unknown or revoked. The first key is the one to sign with. */
   find(computerId: string): Promise<KnownDevice | null>;
+  /** A request was signed with this key: a new one counts from now on. */
+  used(computerId: string, key: string): Promise<void>;
+  /** A new token beside the ones that are; null: unknown or revoked. */
+  rotate(computerId: string): Promise<string | null>;
+  /** A token as it stands in a row of `computer`. */
+  seal(computerId: string, token: string): string;
+  /** In a row that is there: `token` is the only one, or one of old is kept for an hour. */
+  replace(tx: Tx, computerId: string, token: string): void;
 }
 
 /** Opened keys in memory. */
@@ -43,22 +34,26 @@ const keptOpen = 1000;
 /** Long enough for what was signed before to arrive (security.md 2.1). */
 const previousKeptMs = 60 * 60_000;
 
-interface DeviceRow {
+interface KeyRow {
   readonly user_id: string;
   readonly token: string;
+  readonly next_token: string | null;
   readonly previous_token: string | null;
   readonly previous_until: number | null;
 }
 
-export function createDevices(deps: { store: Store; sealer: Sealer; clock: Clock }): Devices {
-  const { store, sealer, clock } = deps;
+const select = `SELECT user_id, token, next_token, previous_token, previous_until FROM computer
+  WHERE id = ? AND revoked_at IS NULL`;
+
+export function createDevices({ store, sealer, clock }: DevicesDeps): Devices {
+  // Part of every seal there is; the name is that of the first table.
   const place = (computerId: string) => `runtime_device|token|${computerId}`;
-  const select = 'SELECT user_id, token, previous_token, previous_until FROM runtime_device WHERE computer_id = ?';
   /** Keys that were opened; a sealed row opens the same for as long as it is there. */
   const opened = new Map<string, string>();
 
   /** None when it was sealed under a master key that is gone. */
-  function keyOf(computerId: string, sealed: string): string[] {
+  function keyOf(computerId: string, sealed: string | null): string[] {
+    if (sealed === null) return [];
     const known = opened.get(sealed);
     if (known !== undefined) return [known];
     const token = open(sealed, computerId);
@@ -69,26 +64,6 @@ export function createDevices(deps: { store: Store; sealer: Sealer; clock: Clock
     return [key];
   }
 
-  return {
-    know: ({ computerId, userId, token }) =>
-      store.write((tx) => {
-        const row = tx.get<DeviceRow>(select, computerId);
-        if (row !== undefined && row.user_id === userId && open(row.token, computerId) === token) return;
-        const sql = `INSERT INTO runtime_device (computer_id, user_id, token, known_since) VALUES (?, ?, ?, ?)
-          ON CONFLICT (computer_id) DO UPDATE SET previous_token = CASE WHEN runtime_device.user_id = excluded.user_id
-            THEN runtime_device.token END, previous_until = ?, token = excluded.token, user_id = excluded.user_id`;
-        const sealed = sealer.seal(place(computerId), token);
-        tx.run(sql, computerId, userId, sealed, clock.now(), clock.now() + previousKeptMs);
-      }),
-    async find(computerId) {
-      const row = await store.read((tx) => tx.get<DeviceRow>(select, computerId));
-      if (row === undefined) return null;
-      const recent = (row.previous_until ?? 0) > clock.now() ? row.previous_token : null;
-      const keys = [row.token, recent].flatMap((sealed) => (sealed === null ? [] : keyOf(computerId, sealed)));
-      return keys.length === 0 ? null : { userId: row.user_id, keys };
-    },
-  };
-
   function open(sealed: string, computerId: string): string | null {
     try {
       return sealer.open(place(computerId), sealed);
@@ -96,4 +71,37 @@ export function createDevices(deps: { store: Store; sealer: Sealer; clock: Clock
       return null;
     }
   }
+
+  const seal = (computerId: string, token: string) => sealer.seal(place(computerId), token);
+
+  return {
+    seal,
+    async find(computerId) {
+      const row = await store.read((tx) => tx.get<KeyRow>(select, computerId));
+      if (row === undefined) return null;
+      const recent = (row.previous_until ?? 0) > clock.now() ? row.previous_token : null;
+      const keys = [row.token, row.next_token, recent].flatMap((sealed) => keyOf(computerId, sealed));
+      return keys.length === 0 ? null : { userId: row.user_id, keys };
+    },
+    async used(computerId, key) {
+      const row = await store.read((tx) => tx.get<KeyRow>(select, computerId));
+      if (row === undefined || row.next_token === null || keyOf(computerId, row.next_token)[0] !== key) return;
+      const sql = `UPDATE computer SET previous_token = token, previous_until = ?, token = next_token, next_token = NULL
+        WHERE id = ? AND next_token = ?`;
+      const { next_token: next } = row;
+      await store.write((tx) => tx.run(sql, clock.now() + previousKeptMs, computerId, next));
+    },
+    rotate: (computerId) =>
+      store.write((tx) => {
+        const token = newToken();
+        const sql = 'UPDATE computer SET next_token = ? WHERE id = ? AND revoked_at IS NULL';
+        return tx.run(sql, seal(computerId, token), computerId).changes === 1 ? token : null;
+      }),
+    replace(tx, computerId, token) {
+      const row = tx.get<KeyRow>(select, computerId);
+      if (row === undefined || open(row.token, computerId) === token) return;
+      const sql = `UPDATE computer SET previous_token = token, previous_until = ?, token = ?, next_token = NULL WHERE id = ?`;
+      tx.run(sql, clock.now() + previousKeptMs, seal(computerId, token), computerId);
+    },
+  };
 }

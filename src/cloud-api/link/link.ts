@@ -1,37 +1,70 @@
 /**
- * How the cloud API reaches a computer (architecture.md 11): one function that moves bytes and knows no route. Here a Unix
- * socket; paired computers dial in later. First user: the factory proxy.
+ * How the cloud API reaches a computer (architecture.md 11): one function that moves bytes and knows no route. Embedded it is a
+ * Unix socket, paired a stream inside the connection that the computer dialled. First user: the factory proxy; second: signed
+ * calls to a computer; third: peers.
  */
 import { Agent, type ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { drainingEvent } from '../../kit/link/pipe.ts';
 
-export interface Link {
-  /** A fresh connection to that computer's engine. Rejects when it is not there. */
-  open(computerId: string, door: 'engine'): Promise<Duplex>;
+/** Behind `engine` are the engine's routes, behind `peer` those that need a peer ticket. */
+export type LinkDoor = 'engine' | 'peer';
+
+export interface LinkState {
+  readonly linked: boolean;
+  /** Since when it is so, milliseconds since the epoch; 0: from before this program began. */
+  readonly since: number;
 }
 
-/** Idle connections are kept: a key stroke must not pay for a connection. */
-export function createLinkAgent(link: Link, computerId: string): Agent {
-  return new LinkAgent(link, computerId);
+export interface Link {
+  /** A fresh connection to that computer. Rejects with `transport`, with since when, while it is away. */
+  open(computerId: string, door: LinkDoor): Promise<Duplex>;
+  /** The bearer that this computer takes on its link, new with each connection; null while it is away. */
+  credential(computerId: string): string | null;
+  state(computerId: string): LinkState;
+  /** Told after each change. Returns the way to stop listening. */
+  onChange(listener: (computerId: string, linked: boolean) => void): () => void;
+}
+
+/** Idle connections are kept: a key stroke must not pay for a connection. Not those of a link that takes nothing new. */
+export function createLinkAgent(link: Pick<Link, 'open'>, computerId: string, door: LinkDoor = 'engine'): Agent {
+  return new LinkAgent(link, computerId, door);
 }
 
 class LinkAgent extends Agent {
-  readonly #link: Link;
+  readonly #link: Pick<Link, 'open'>;
   readonly #computerId: string;
+  readonly #door: LinkDoor;
+  readonly #leaving = new WeakSet<Duplex>();
 
-  constructor(link: Link, computerId: string) {
+  constructor(link: Pick<Link, 'open'>, computerId: string, door: LinkDoor) {
     super({ keepAlive: true, maxFreeSockets: 32, scheduling: 'lifo' });
     this.#link = link;
     this.#computerId = computerId;
+    this.#door = door;
   }
 
   override createConnection(
     _options: ClientRequestArgs,
     connected?: (error: Error | null, stream: Duplex) => void,
   ): undefined {
-    this.#link.open(this.#computerId, 'engine').then(
-      (stream) => connected?.(null, stream),
+    this.#link.open(this.#computerId, this.#door).then(
+      (stream) => {
+        stream.once(drainingEvent, () => this.#letGo(stream));
+        connected?.(null, stream);
+      },
       (error: Error) => connected?.(error, undefined as never),
     );
+  }
+
+  override keepSocketAlive(stream: Duplex): boolean {
+    // Declared to answer nothing, and asked all the same.
+    return !this.#leaving.has(stream) && (super.keepSocketAlive(stream) as unknown as boolean);
+  }
+
+  #letGo(stream: Duplex): void {
+    this.#leaving.add(stream);
+    const idle = Object.values(this.freeSockets).some((sockets) => sockets?.includes(stream as never));
+    if (idle) stream.destroy();
   }
 }

@@ -15,10 +15,18 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
 
-/** A page of one heading and a few paragraphs; `code` in backticks is set as code. Texts are ours, values are escaped. */
-export function plainPage(title: string, paragraphs: readonly string[]): string {
+/**
+ * A page of one heading, a few paragraphs and perhaps a way on; `code` in backticks is set as code. Texts are ours, values are
+ * escaped.
+ */
+export function plainPage(
+  title: string,
+  paragraphs: readonly string[],
+  link?: { readonly href: string; readonly text: string },
+): string {
   const text = paragraphs
     .map((paragraph) => `<p>${escapeHtml(paragraph).replace(/`([^`]+)`/g, '<code>$1</code>')}</p>`)
+    .concat(link === undefined ? [] : `<p><a href="${escapeHtml(link.href)}">${escapeHtml(link.text)}</a></p>`)
     .join('\n');
   return `<!doctype html>
 <html lang="en">

@@ -30,6 +30,8 @@ export interface TriggerDoorDeps {
 
 export interface TriggerDoor {
   readonly routes: readonly BoundRoute[];
+  /** The computer answers again: what waits for it is sent at once. */
+  wake(computerId: string): void;
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -89,6 +91,7 @@ export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
         response.end(text);
       }),
     ],
+    wake: (computerId) => lanes.wake(computerId),
     start: () => lanes.start(),
     close: () => lanes.close(),
   };

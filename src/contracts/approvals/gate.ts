@@ -26,7 +26,7 @@ export const checkGate = defineRoute({
   summary: 'May I? The policy answers at once; where it asks, a person does, for this action alone and once',
   method: 'POST',
   path: '/api/factory/gate',
-  auth: ['owner', 'link', 'key', 'bot'],
+  auth: ['owner', 'user', 'link', 'key', 'bot'],
   scope: 'bots:act',
   owner: { none: 'the caller asks for itself' },
   body: GateAction.extend({

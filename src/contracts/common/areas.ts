@@ -25,6 +25,7 @@ const claimed: readonly (readonly [prefix: string, shape: ErrorShape])[] = [
   ['/webhooks/', 'plain'],
   ['/.well-known/', 'plain'],
   ['/open', 'plain'],
+  ['/login', 'plain'],
 ];
 
 /** The error shape of the area that claims `path`, or null for a page. */

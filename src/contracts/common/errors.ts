@@ -79,6 +79,8 @@ export const plainStatus: Readonly<Record<string, number>> = {
   rate_limited: 429,
   not_built: 501,
   unavailable: 503,
+  computer_unavailable: 503,
+  push_not_configured: 503,
 };
 
 /** The shape of hosted computers and `/api/v1/computers/*` (gaps.md, "Errors"). */

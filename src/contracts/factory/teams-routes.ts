@@ -45,7 +45,10 @@ export const teamDown = defineRoute({
   auth: people,
   scope: 'bots:act',
   ...teamParam,
-  query: z.strictObject({ dryRun: QueryFlag }),
+  query: z.strictObject({
+    dryRun: QueryFlag,
+    here: QueryFlag.meta({ description: '(+) Leaves those that run on other computers.' }),
+  }),
   answers: {
     200: z.union([
       z.strictObject({ stopped: z.array(z.string()) }),

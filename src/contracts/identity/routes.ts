@@ -1,6 +1,14 @@
-/** How a browser gets in and what it may know about itself (security.md 1.4; issue 2 "Identity for one computer"). */
+/**
+ * How a person gets in and where they are signed in (security.md 1.4, 1.5): a one-time address on their own computer, an OpenID
+ * provider at a cloud of many people. One table for both; what a mode does not have says so.
+ */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
+import { Id, Time } from '../common/values.ts';
+import { adminRoutes } from './admin.ts';
+import { keyRoutes } from './keys.ts';
+import { Plan } from './plan.ts';
+import { protectedResource, protectedResourceOf } from './resource.ts';
 
 const area = 'identity';
 const errors = 'plain' as const;
@@ -50,8 +58,12 @@ export const getSession = defineRoute({
     200: z.strictObject({
       user: z.string(),
       name: z.string(),
+      plan: Plan,
+      mode: z.enum(['embedded', 'headless']),
       via: z.string(),
-      computer: z.strictObject({ id: z.string(), name: z.string() }),
+      computer: z.strictObject({ id: z.string(), name: z.string() }).nullable().meta({
+        description: 'The computer of the same program; null at a cloud of many people.',
+      }),
       version: z.string(),
       csrf: z.string().meta({ description: 'To be sent as x-platform-csrf with every write of a cookie session.' }),
     }),
@@ -71,4 +83,90 @@ export const endSession = defineRoute({
   answers: { 204: z.undefined() },
 });
 
-export const identityRoutes = [openWithCode, createOpenCode, getSession, endSession] as const;
+/** Leads to the OpenID provider; `next` is a local path to come back to. */
+export const login = defineRoute({
+  op: 'login',
+  area,
+  errors,
+  summary: 'Begins a sign-in at the OpenID provider',
+  method: 'GET',
+  path: '/login',
+  auth: ['public'],
+  scope: null,
+  owner: { none: 'nobody is signed in yet' },
+  query: z.strictObject({ next: z.string().max(500).optional() }),
+  kind: 'raw',
+  answers: { 303: z.unknown(), 404: z.unknown(), 502: z.unknown() },
+});
+
+/** The provider sends the browser back here. Whatever goes wrong is a page that says what. */
+export const loginCallback = defineRoute({
+  op: 'loginCallback',
+  area,
+  errors,
+  summary: 'Ends a sign-in: checks what the provider says and sets the session cookie',
+  method: 'GET',
+  path: '/login/callback',
+  auth: ['public'],
+  scope: null,
+  owner: { none: 'the code of the provider is the credential' },
+  query: z.looseObject({}).meta({ description: 'As the provider writes it: code, state, iss, or error.' }),
+  kind: 'raw',
+  answers: { 303: z.unknown(), 400: z.unknown(), 403: z.unknown(), 404: z.unknown(), 502: z.unknown() },
+});
+
+/** Where somebody is signed in: a browser, or their paired computer for its own server (`home`). */
+export const SignIn = z
+  .strictObject({
+    id: z.string(),
+    kind: z.enum(['browser', 'home']),
+    device: z.string().meta({ description: 'Browser and system as the browser names them, or the computer.' }),
+    createdAt: Time,
+    usedAt: Time.meta({ description: 'Written at most once an hour.' }),
+    current: z.boolean(),
+  })
+  .meta({ id: 'SignIn' });
+export type SignIn = z.infer<typeof SignIn>;
+
+export const listSessions = defineRoute({
+  op: 'listSessions',
+  area,
+  errors,
+  summary: 'Where you are signed in, newest first',
+  method: 'GET',
+  path: '/api/v1/sessions',
+  auth: ['owner', 'user'],
+  scope: null,
+  owner: 'collection',
+  answers: { 200: z.strictObject({ sessions: z.array(SignIn) }) },
+});
+
+/** The session of a paired computer ends with its pairing, not here. */
+export const revokeSession = defineRoute({
+  op: 'revokeSession',
+  area,
+  errors,
+  summary: 'Signs another browser out',
+  method: 'DELETE',
+  path: '/api/v1/sessions/:id',
+  auth: ['owner', 'user'],
+  scope: null,
+  owner: { param: 'id', noun: 'session' },
+  params: z.strictObject({ id: Id }),
+  answers: { 204: z.undefined() },
+});
+
+export const identityRoutes = [
+  openWithCode,
+  createOpenCode,
+  getSession,
+  endSession,
+  login,
+  loginCallback,
+  listSessions,
+  revokeSession,
+  ...keyRoutes,
+  protectedResource,
+  protectedResourceOf,
+  ...adminRoutes,
+] as const;

@@ -117,7 +117,8 @@ function inspect(value: unknown, depth: number): void {
   }
 }
 
-function tooLarge(limit: number): AppError {
+/** What a body over `limit` bytes is answered. */
+export function tooLarge(limit: number): AppError {
   return new AppError('usage', `The body is larger than ${limit} bytes.`, 'Send a smaller one.', {
     wireCode: 'too_large',
   });

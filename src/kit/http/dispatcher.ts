@@ -8,7 +8,9 @@ import createRouter from 'find-my-way';
 import type { ZodType } from 'zod';
 import { claimedShape } from '../../contracts/common/areas.ts';
 import { AppError } from '../../contracts/common/errors.ts';
-import { type ErrorShape, type Method, methods, type PrincipalKind, type Route } from '../../contracts/common/route.ts';
+import { type ErrorShape, type Method, methods, type Route } from '../../contracts/common/route.ts';
+import { type AdmissionOptions, createAdmission, type Gate } from './admission.ts';
+import type { AddressOf } from './client-address.ts';
 import { RequestContext } from './context.ts';
 import { render, toAppError } from './faults.ts';
 import { createGuard, type Door } from './guard.ts';
@@ -17,17 +19,15 @@ import { createLimits, type LimitSettings } from './limits.ts';
 import { routeProblems } from './mount.ts';
 import { parseParams, parseQuery, readBody, unknownOwned } from './request-parts.ts';
 import { createSseStreams } from './sse.ts';
-import type { Answer, Authenticator, BoundRoute, OwnerLookups, Principal } from './types.ts';
+import type { Answer, BoundRoute, OwnerLookups, Principal } from './types.ts';
 
 export interface HttpLog {
   warn(message: string, fields?: Record<string, unknown>): void;
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
-export interface DispatcherOptions {
+export interface DispatcherOptions extends AdmissionOptions {
   readonly door: Door;
-  /** Asked in order; the first that knows the credential decides. */
-  readonly authenticators: readonly Authenticator[];
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   readonly ids: { next(prefix: string): string };
@@ -35,6 +35,8 @@ export interface DispatcherOptions {
   /** Needed as soon as one route is `idempotent`. */
   readonly idempotency?: Idempotency;
   readonly limits?: LimitSettings;
+  /** Default: the other end of the connection. */
+  readonly addressOf?: AddressOf;
   /** An answer that breaks its schema: `throw` in tests, `log` in production. */
   readonly answers?: 'throw' | 'log';
   /** Paths that no area claims: `pass` leaves them to the pages behind, `refuse` (default) answers 404. */
@@ -50,27 +52,28 @@ export interface Dispatcher {
   readonly routes: readonly Route[];
   /** Open event streams. */
   readonly streams: number;
+  /** Cuts off streams and passed-on answers of callers whose right to them is over. */
+  cut(match: (principal: Principal) => boolean): void;
   /** Ends streams with a last event and aborts what runs. */
   close(reason: string): void;
 }
 
-interface Mounted {
-  readonly route: Route;
+interface Mounted extends Gate {
   readonly bound: BoundRoute;
-  readonly kinds: ReadonlySet<PrincipalKind>;
-  readonly onlyPublic: boolean;
   readonly usualStatus: number;
 }
 
-const anyone: Principal = { kind: 'public', userId: '', scopes: new Set(), via: 'nobody' };
 const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { authenticators, owners, log, ids } = options;
+  const { owners, log, ids } = options;
   const guard = createGuard(options.door);
-  const limits = createLimits(options.limits);
+  const limits = createLimits(options.limits, options.addressOf);
+  const admission = createAdmission({ ...options, limits });
   const streams = createSseStreams();
   const running = new Set<RequestContext>();
+  // Answers that may go on for long, and so must end with the right to them.
+  const lasting = new Set<RequestContext>();
   const fallbackShape = options.shape ?? 'plain';
   const router = createRouter({
     caseSensitive: true,
@@ -143,7 +146,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         log.error('request failed', { requestId, op: mounted.route.op, error: String(stackOf(error.cause ?? error)) });
       }
       if (response.headersSent) response.destroy();
-      else fail(response, error, mounted.route.errors, requestId);
+      else
+        fail(
+          response,
+          error,
+          mounted.route.errors,
+          requestId,
+          admission.challenge(error, mounted.route, pathOf(target)),
+        );
     }
     return true;
   }
@@ -184,16 +194,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   ): Promise<void> {
     const { route, bound } = mounted;
     if (mounted.onlyPublic && route.kind === 'raw') await limits.page(request);
-    const principal = mounted.onlyPublic ? anyone : await authenticate(mounted, request);
-    if (
-      request.headers['x-platform-user-id'] !== undefined &&
-      principal.kind !== 'link' &&
-      principal.kind !== 'internal'
-    ) {
-      throw new AppError('refused', 'x-platform-user-id is not for callers from outside.', 'Leave the header out.');
-    }
-    authorise(mounted, principal);
+    const principal = await admission.admit(mounted, request);
     const context = new RequestContext(principal, request, response, requestId, rawParams, running);
+    if (bound.passThrough || route.kind === 'sse') {
+      lasting.add(context);
+      response.once('close', () => lasting.delete(context));
+    }
     if (bound.passThrough) {
       response.setHeader('x-request-id', requestId);
       await bound.handler(context as never);
@@ -212,31 +218,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await bound.handler(context as never);
     } else if (route.kind === 'sse') await stream(bound, principal, context, requestId);
     else await answer(mounted, principal, context, requestId);
-  }
-
-  async function authenticate(mounted: Mounted, request: IncomingMessage): Promise<Principal> {
-    try {
-      for (const authenticator of authenticators) {
-        const pending = authenticator.authenticate(request);
-        const principal = pending instanceof Promise ? await pending : pending;
-        if (principal !== null) return principal;
-      }
-    } catch (thrown) {
-      if (thrown instanceof AppError && thrown.status === 401) throw await limits.failed(request, thrown);
-      throw thrown;
-    }
-    if (request.headers.authorization !== undefined) {
-      const refusal = new AppError('refused', 'The credential is not valid here.', 'Send a valid one.', {
-        status: 401,
-        wireCode: 'unauthorized',
-      });
-      throw await limits.failed(request, refusal);
-    }
-    if (mounted.kinds.has('public')) return anyone;
-    throw new AppError('refused', 'The request carries no credential.', 'Sign in, or send a bearer token.', {
-      status: 401,
-      wireCode: 'unauthorized',
-    });
   }
 
   async function stream(
@@ -321,6 +302,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     get streams() {
       return streams.size;
     },
+    cut(match) {
+      for (const context of [...lasting]) {
+        if (!match(context.principal)) continue;
+        context.abort();
+        context.response.destroy();
+      }
+    },
     close(reason) {
       streams.close(reason);
       for (const context of [...running]) context.abort();
@@ -358,27 +346,15 @@ function send(
   response.end(text);
 }
 
-function fail(response: ServerResponse, error: AppError, shape: ErrorShape, requestId: string): void {
+function fail(
+  response: ServerResponse,
+  error: AppError,
+  shape: ErrorShape,
+  requestId: string,
+  extra?: Readonly<Record<string, string>>,
+): void {
   const { status, body, headers } = render(error, shape);
-  send(response, status, JSON.stringify(body), requestId, headers);
-}
-
-/** Scope is asked of everybody whose rights are counted in scopes; the owner of this computer has them all. */
-function authorise({ route, kinds }: Mounted, principal: Principal): void {
-  if (!kinds.has(principal.kind)) {
-    throw new AppError('refused', `${route.op} is not for a ${principal.kind} credential.`, 'Ask the owner to do it.', {
-      wireCode: 'forbidden',
-    });
-  }
-  if (principal.kind === 'public') return;
-  if (route.scope === null ? principal.kind === 'key' : !principal.scopes.has(route.scope)) {
-    throw new AppError(
-      'refused',
-      route.scope === null ? 'No API key is enough for this.' : `The credential lacks the scope ${route.scope}.`,
-      'Use a credential that has it.',
-      { wireCode: 'insufficient_scope' },
-    );
-  }
+  send(response, status, JSON.stringify(body), requestId, { ...headers, ...extra });
 }
 
 function isDryRun(context: RequestContext): boolean {

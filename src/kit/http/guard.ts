@@ -8,10 +8,14 @@ import { AppError } from '../../contracts/common/errors.ts';
 
 /**
  * `tcp`: Host must be a loopback literal with the listener's own port. `origins: 'own'` allows pages that this listener
- * serves; `'none'` refuses every Origin. `socket`: a Unix socket in a 0700 folder; no browser can be behind it, so any
- * Origin is refused.
+ * serves; `'none'` refuses every Origin. `public`: Host and Origin must be those of the address that people use, which a
+ * proxy in front passes on; other sites may lead a person to what `navigable` names, and to nothing else. `socket`: a Unix
+ * socket in a 0700 folder; no browser can be behind it, so any Origin is refused.
  */
-export type Door = { readonly kind: 'tcp'; readonly origins: 'own' | 'none' } | { readonly kind: 'socket' };
+export type Door =
+  | { readonly kind: 'tcp'; readonly origins: 'own' | 'none' }
+  | { readonly kind: 'public'; readonly origin: string; readonly navigable: (path: string) => boolean }
+  | { readonly kind: 'socket' };
 
 const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'] as const;
 const sameSite = new Set(['same-origin', 'none']);
@@ -33,7 +37,12 @@ function inspect(raw: readonly string[]): { hosts: number; authorizations: numbe
 export function createGuard(door: Door): Guard {
   // The port is the listener's own, read from each connection: with port 0 it is known only once listening.
   const allowed = new Map<number, { hosts: ReadonlySet<string>; origins: ReadonlySet<string> }>();
+  const publicly =
+    door.kind === 'public'
+      ? { hosts: new Set([new URL(door.origin).host]), origins: new Set([new URL(door.origin).origin]) }
+      : null;
   const allowedOn = (port: number) => {
+    if (publicly !== null) return publicly;
     let sets = allowed.get(port);
     if (sets === undefined) {
       const hosts = loopbackNames.map((name) => `${name}:${port}`);
@@ -63,7 +72,7 @@ export function createGuard(door: Door): Guard {
         return refusal(`A page of ${shorten(origin)}`, 'Only pages that Gantry itself serves may call it.');
       }
       const site = headers['sec-fetch-site'];
-      if (site !== undefined && !sameSite.has(String(site))) {
+      if (site !== undefined && !sameSite.has(String(site)) && !(door.kind === 'public' && leadsTo(door, request))) {
         return refusal(
           `A request from another site (${shorten(String(site))})`,
           'Open the address in a new tab instead.',
@@ -78,6 +87,14 @@ export function createGuard(door: Door): Guard {
     }
     return null;
   };
+}
+
+/** A person followed a link: the browser shows the answer to them, and no page of the other site can read it. */
+function leadsTo(door: { navigable(path: string): boolean }, { method, headers, url = '' }: IncomingMessage): boolean {
+  if (method !== 'GET' || headers['sec-fetch-mode'] !== 'navigate' || headers['sec-fetch-dest'] !== 'document') {
+    return false;
+  }
+  return door.navigable(url.split(/[?#]/, 1)[0]!);
 }
 
 function wrongHost(what: string): AppError {

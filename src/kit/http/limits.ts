@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { AppError } from '../../contracts/common/errors.ts';
+import { type AddressOf, countedAs, createAddressOf } from './client-address.ts';
 import type { Principal } from './types.ts';
 
 export interface LimitSettings {
@@ -30,7 +31,7 @@ export interface Limits {
 
 const minute = 60;
 
-export function createLimits(settings: LimitSettings = {}): Limits {
+export function createLimits(settings: LimitSettings = {}, addressOf: AddressOf = createAddressOf()): Limits {
   const credentials = new RateLimiterMemory({ points: settings.failedCredentials ?? 20, duration: minute });
   const pages = new RateLimiterMemory({ points: settings.publicPages ?? 60, duration: minute });
   const maxStreams = settings.eventStreams ?? 64;
@@ -38,12 +39,12 @@ export function createLimits(settings: LimitSettings = {}): Limits {
 
   return {
     async failed(request, refusal) {
-      const wait = await consume(credentials, request);
+      const wait = await consume(credentials, countedAs(addressOf(request)));
       if (wait === null) return refusal;
       return tooMany('Too many bad credentials came from this address.', 'Wait, then send a valid one.', wait);
     },
     async page(request) {
-      const wait = await consume(pages, request);
+      const wait = await consume(pages, countedAs(addressOf(request)));
       if (wait !== null) throw tooMany('Too many pages were asked for from this address.', 'Wait a little.', wait);
     },
     stream(principal) {
@@ -65,10 +66,10 @@ export function createLimits(settings: LimitSettings = {}): Limits {
   };
 }
 
-/** Seconds to wait, or null while within the limit. A Unix socket has no address: all its callers share one budget. */
-async function consume(limiter: RateLimiterMemory, request: IncomingMessage): Promise<number | null> {
+/** Seconds to wait, or null while within the limit. */
+async function consume(limiter: RateLimiterMemory, address: string): Promise<number | null> {
   try {
-    await limiter.consume(request.socket.remoteAddress ?? 'socket');
+    await limiter.consume(address);
     return null;
   } catch (over) {
     return (over as { msBeforeNext: number }).msBeforeNext / 1000;

@@ -49,7 +49,7 @@ export function createOwnerAuthenticator(token: string, userId: string = localUs
 
 /** Headers that only the link carries: for whom, and through which surface they came. */
 export const linkHeaders = { user: 'x-platform-user-id', surface: 'x-gantry-surface' } as const;
-const surfaceName = /^[a-z]{1,16}$/;
+export const surfaceName = /^[a-z]{1,16}$/;
 
 /**
  * The cloud API on the engine's socket, acting for a user whom it has authenticated. The token is made anew at each start.
@@ -74,6 +74,8 @@ export function createLinkAuthenticator(token: string): Authenticator {
 /** Through which door somebody came, as ledger and approvals record it: `cli`, `browser`, `bot`, `key`, … */
 export function surfaceOf(principal: Principal): string {
   if (principal.kind === 'link') return principal.via.slice('link:'.length);
+  if (principal.via.startsWith('home:')) return principal.via.slice('home:'.length);
+  if (principal.via === 'oidc') return 'oidc';
   if (principal.via === 'cookie') return 'browser';
   if (principal.via === 'file-token') return 'cli';
   return principal.kind;

@@ -16,13 +16,16 @@ const checkEveryMs = 1_000;
 const keepAliveMs = 65_000;
 
 export function createHttpServer(listener: RequestListener): Server {
-  const server = createServer(
+  const server: Server = createServer(
     {
       connectionsCheckingInterval: checkEveryMs,
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
       keepAliveTimeout: keepAliveMs,
       noDelay: true,
+      // What else a client offers to speak (h2c, as some do of themselves) is its offer alone: the request is answered.
+      shouldUpgradeCallback: ({ headers }) =>
+        server.listenerCount('upgrade') > 0 && headers.upgrade?.toLowerCase() === 'websocket',
     },
     listener,
   );
@@ -46,28 +49,25 @@ export function createHttpServer(listener: RequestListener): Server {
 }
 
 /** Listens on 127.0.0.1 literally. Resolves with the port. A taken port is `transport` (exit 3) in one sentence. */
-export async function listenOnLoopback(server: Server, port: number, setting: string): Promise<number> {
+export function listenOnLoopback(server: Server, port: number, setting: string): Promise<number> {
+  return listenOn(server, { host: '127.0.0.1', port }, `Choose another with \`gantry start ${setting} <port>\`.`);
+}
+
+export interface Address {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+}
+
+/** Listens on an address. `advice` says what to do when it is taken. */
+export async function listenOn(server: Server, { host, port }: Address, advice: string): Promise<number> {
+  const shown = host === '127.0.0.1' ? `Port ${port}` : `${host}:${port}`;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      reject(
-        cause.code === 'EADDRINUSE'
-          ? new AppError(
-              'transport',
-              `Port ${port} is taken.`,
-              `Choose another with \`gantry start ${setting} <port>\`.`,
-              { cause },
-            )
-          : new AppError(
-              'transport',
-              `Port ${port} cannot be opened: ${cause.message}.`,
-              `Choose another with \`gantry start ${setting} <port>\`.`,
-              {
-                cause,
-              },
-            ),
-      );
+      const what = cause.code === 'EADDRINUSE' ? 'is taken' : `cannot be opened: ${cause.message}`;
+      reject(new AppError('transport', `${shown} ${what}.`, advice, { cause }));
     });
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, resolve);
+    server.listen({ port, host, exclusive: true }, resolve);
   });
   server.removeAllListeners('error');
   return (server.address() as AddressInfo).port;

@@ -18,14 +18,18 @@ export interface Principal {
   readonly kind: PrincipalKind;
   readonly userId: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** How it was proven, for audit: `file-token`, `cookie`, `bot-token`, `link:browser`, `link:cli`, … See `surfaceOf`. */
+  /** How it was proven, for audit: `file-token`, `cookie`, `bot-token`, `oidc`, `home:cli`, `link:browser`, `link:cli`, … See `surfaceOf`. */
   readonly via: string;
   /** For `bot`: the agent it is. */
   readonly agentId?: string;
-  /** For cookie sessions: the session id. */
+  /** For cookies and the credentials of paired computers: the sign-in. */
   readonly sessionId?: string;
+  /** For `key`: which one. */
+  readonly keyId?: string;
   /** For `device`: the computer that signed. */
   readonly computerId?: string;
+  /** When a credential that is checked once ends, milliseconds since the epoch: what stays open must end with it. */
+  readonly expiresAt?: number;
 }
 
 /**

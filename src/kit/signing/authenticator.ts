@@ -14,13 +14,15 @@ import { checkSignedPath, signatureHeaders, signatureMatches, signatureWindowS, 
 
 export interface KnownDevice {
   readonly userId: string;
-  /** The key it signs with, and during a rotation the one before. */
+  /** The key it signs with; during a rotation also the new one and the one before. */
   readonly keys: readonly string[];
 }
 
 export interface DeviceAuthenticatorDeps {
   readonly store: Store;
   readonly clock: Clock;
+  /** Told which of the keys signed, once the signature is taken: a new one may count from its first use. */
+  readonly used?: (runtimeId: string, key: string) => Promise<void>;
   /** null: nobody signs by this id. */
   readonly find: (runtimeId: string) => Promise<KnownDevice | null> | KnownDevice | null;
 }
@@ -50,7 +52,7 @@ const keptS = 2 * signatureWindowS;
 const nobody: KnownDevice = { userId: '', keys: [signingKey('nobody')] };
 const noScopes: ReadonlySet<never> = new Set<never>();
 
-export function createDeviceAuthenticator({ store, clock, find }: DeviceAuthenticatorDeps): Authenticator {
+export function createDeviceAuthenticator({ store, clock, find, used }: DeviceAuthenticatorDeps): Authenticator {
   return {
     name: 'device',
     async authenticate(request) {
@@ -71,11 +73,14 @@ export function createDeviceAuthenticator({ store, clock, find }: DeviceAuthenti
       const body = await readRaw(request, largestSigned);
       const known = await find(id);
       const signed = { ts, method: request.method ?? '', path, body };
-      const matches = (known ?? nobody).keys.map((key) => signatureMatches(key, signed, sig)).includes(true);
-      if (known === null || !matches) throw unsigned('The signature is not valid here.', 'Sign with the device’s key.');
+      // Each is compared, so that nobody learns from the time which one it was.
+      const [key] = (known ?? nobody).keys.filter((each) => signatureMatches(each, signed, sig));
+      if (known === null || key === undefined)
+        throw unsigned('The signature is not valid here.', 'Sign with the device’s key.');
       if (!(await take(store, id, sig, Number(ts) + keptS, now))) {
         throw unsigned('The signature has been used already.', 'Sign each request anew.');
       }
+      await used?.(id, key);
       return { kind: 'device', userId: known.userId, scopes: noScopes, via: 'device', computerId: id };
     },
   };

@@ -3,6 +3,7 @@
  * First user: the runtime towards its cloud; second: the cloud towards a runtime. Must not know routes.
  */
 import { type Agent, type RequestOptions, request as startRequest } from 'node:http';
+import { request as startSecureRequest } from 'node:https';
 import type { Clock } from '../clock/clock.ts';
 import { signedHeaders } from './signature.ts';
 
@@ -11,7 +12,15 @@ export interface SignedCallerDeps {
   readonly key: string;
   readonly clock: Clock;
   /** Where to: asked for each call, because ports move. Throws when there is nowhere. */
-  readonly target: () => { readonly agent?: Agent; readonly host: string; readonly port?: number };
+  readonly target: () => SignedTarget;
+}
+
+export interface SignedTarget {
+  readonly agent?: Agent;
+  readonly host: string;
+  readonly port?: number | undefined;
+  /** Over TLS. */
+  readonly secure?: boolean;
 }
 
 export interface SignedCall {
@@ -38,15 +47,17 @@ export function createSignedCaller({ runtimeId, key, clock, target }: SignedCall
   const signer = { runtimeId, key, now: () => clock.now() + offsetMs };
 
   async function call({ method, path, body, signal }: SignedCall): Promise<SignedAnswer> {
-    const text = JSON.stringify(body);
-    const { agent, host, port } = target();
+    const text = body === undefined ? '' : JSON.stringify(body);
+    const { agent, host, port, secure = false } = target();
+    const literal = host.includes(':') ? `[${host}]` : host;
     const headers = {
       ...signedHeaders(signer, { method, path, body: text }),
-      host: port === undefined ? host : `${host}:${port}`,
+      host: port === undefined ? literal : `${literal}:${port}`,
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(text),
     };
-    const answer = await send({ agent, host, port, method, path, headers, signal, timeout: timeoutMs }, text);
+    const options = { agent, host, port, method, path, headers, signal, timeout: timeoutMs };
+    const answer = await send(secure ? startSecureRequest : startRequest, options, text);
     learn(answer);
     return answer;
   }
@@ -61,9 +72,9 @@ export function createSignedCaller({ runtimeId, key, clock, target }: SignedCall
   return call;
 }
 
-function send(options: RequestOptions, text: string): Promise<SignedAnswer> {
+function send(start: typeof startRequest, options: RequestOptions, text: string): Promise<SignedAnswer> {
   return new Promise((resolve, reject) => {
-    const upstream = startRequest(options, (response) => {
+    const upstream = start(options, (response) => {
       const chunks: Buffer[] = [];
       let size = 0;
       response.on('data', (chunk: Buffer) => {

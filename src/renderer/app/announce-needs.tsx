@@ -10,14 +10,19 @@ import { toast } from 'sonner';
 import type { Agent } from '../../contracts/factory/agent.ts';
 import { isPending } from '../ui/approval-words.ts';
 import { usePendingApprovals } from './approvals.ts';
+import { useBots, useFloors, useFloorsComplete } from './floors.tsx';
 import { needsPerson } from './needs-person.ts';
 import { useServices } from './services.tsx';
 import { useWaiting } from './use-waiting.ts';
 import { dispatchWindowEvent } from './window-events.ts';
 
+/** While no stream tells of questions; ms. */
+const approvalsEvery = 5000;
+
 export function AnnounceNeeds() {
-  const { queries } = useServices();
-  const agents = useQuery(queries.agents).data?.agents;
+  const complete = useFloorsComplete();
+  const bots = useBots();
+  const agents = complete ? bots : undefined;
   const waiting = useWaiting();
   const count = waiting.approvals + waiting.steps + waiting.bots;
   useEffect(() => {
@@ -32,7 +37,7 @@ export function AnnounceNeeds() {
     if (agents === undefined) return;
     const before = told.current;
     // The reason comes a moment after the state: until then there is nothing to say.
-    const now = agents.filter((agent) => needsPerson(agent) && agent.stateReason !== null);
+    const now = agents.filter((agent) => !agent.place.away && needsPerson(agent) && agent.stateReason !== null);
     told.current = new Map(now.map((agent) => [agent.id, agent.stateReason ?? '']));
     if (before === null) return;
     for (const agent of now) {
@@ -61,7 +66,9 @@ export function AnnounceNeeds() {
 function useAnnounceApprovals(agents: readonly Agent[] | undefined): void {
   const { queries } = useServices();
   const navigate = useNavigate();
-  const approvals = useQuery(queries.approvals).data?.approvals;
+  // The stream that tells of them comes from the computer of the page: while that is away nobody tells.
+  const away = useFloors().some(({ place }) => place.scope === null && place.away);
+  const approvals = useQuery({ ...queries.approvals, refetchInterval: away ? approvalsEvery : false }).data?.approvals;
   const told = useRef<Set<string> | null>(null);
   useEffect(() => {
     if (approvals === undefined) return;

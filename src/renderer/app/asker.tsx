@@ -1,15 +1,14 @@
 /** Who asks for an approval, with the way there: the bot that asks, and the step it asks for. */
-import { useQuery } from '@tanstack/react-query';
 import type { Approval } from '../../contracts/approvals/approval.ts';
-import { useServices } from './services.tsx';
+import type { PlacedBot } from '../data/places.ts';
+import { useComputerName } from './computers.tsx';
+import { useBots } from './floors.tsx';
 import { dispatchWindowEvent } from './window-events.ts';
 
 const link = 'rounded-control text-left break-words text-ink underline decoration-line-strong hover:decoration-current';
 
 export function Asker({ approval, showNode = true }: { approval: Approval; showNode?: boolean }) {
-  const { queries } = useServices();
-  const agents = useQuery(queries.agents).data?.agents;
-  const agent = agents?.find((one) => one.id === approval.agentId);
+  const agent = useBots().find((one) => one.id === approval.agentId);
   const { dagId, nodeId } = approval;
   const bot =
     agent === undefined ? (
@@ -44,6 +43,12 @@ export function Asker({ approval, showNode = true }: { approval: Approval; showN
       {bot ?? (step === null ? 'A step of a run' : null)}
       {bot !== null && step !== null && ' · '}
       {step}
+      {agent !== undefined && <OnWhich bot={agent} />}
     </>
   );
+}
+
+function OnWhich({ bot }: { bot: PlacedBot }) {
+  const computer = useComputerName(bot);
+  return computer === null ? null : ` on ${computer}`;
 }

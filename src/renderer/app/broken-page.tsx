@@ -1,7 +1,6 @@
-/** Pages for an address that is not there, for a browser that is not signed in, and for a fault of the page itself. */
+/** Pages for an address that is not there, and for a fault of the page itself. */
 import { Link } from '@tanstack/react-router';
 import { Button } from '../ui/button.tsx';
-import { Command } from '../ui/copy.tsx';
 import { Problem } from '../ui/problem.tsx';
 
 export function UnknownPage() {
@@ -25,21 +24,6 @@ export function BrokenPage({ error }: { error: unknown }) {
           Reload
         </Button>
       </Problem>
-    </main>
-  );
-}
-
-/** Everything behind it needs the cookie, which only a one-time address gives. */
-export function SignedOutPage() {
-  return (
-    <main className="mx-auto flex h-full max-w-[480px] flex-col items-start justify-center gap-3 p-6">
-      <h1 className="text-page font-semibold">This browser is not signed in</h1>
-      <p className="text-muted">
-        Gantry opens only from an address that it prints itself; each works once, for ten minutes. Ask for a new one on
-        the computer where Gantry runs:
-      </p>
-      <Command text="npx gantry open" />
-      <p className="text-muted">Or press Enter in the terminal where Gantry was started.</p>
     </main>
   );
 }

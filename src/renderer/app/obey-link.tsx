@@ -7,35 +7,45 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { toast } from 'sonner';
 import { describeProblem } from '../data/problem.ts';
+import { useFloors, useFloorsComplete } from './floors.tsx';
 import { useServices } from './services.tsx';
 
 export function ObeyLink() {
   const search = useSearch({ from: '/' });
-  const { queries, paneRequests } = useServices();
+  const { connections, paneRequests } = useServices();
+  const complete = useFloorsComplete();
+  const floors = useFloors();
+  const scopes = floors.flatMap(({ place }) => (place.away ? [] : [place.scope ?? '']));
+  const linked = scopes.join(' ');
   const client = useQueryClient();
   const navigate = useNavigate();
   const { allternit_thread: threadId, allternit_channel: provider, bot } = search;
 
   useEffect(() => {
-    if (threadId === undefined && provider === undefined) return;
+    if (!complete || (threadId === undefined && provider === undefined)) return;
     let cancelled = false;
     const open = (botId: string): void => {
       paneRequests.add({ botId, paneId: null, originView: 'home' });
       void navigate({ to: '/floor', search: { bot: botId }, replace: true });
     };
     const find = async (): Promise<void> => {
-      const { threads } = await client.fetchQuery(queries.threads);
-      if (cancelled) return;
-      const thread = threads.find((one) =>
-        threadId === undefined ? one.channel?.provider === provider : one.id === threadId,
-      );
-      const botId = thread?.botId ?? bot;
-      if (botId !== undefined && botId !== null) return open(botId);
+      let botId: string | null = null;
+      for (const scope of linked.split(' ')) {
+        const { threads } = await client.fetchQuery(connections.on(scope === '' ? null : scope).queries.threads);
+        if (cancelled) return;
+        const thread = threads.find((one) =>
+          threadId === undefined ? one.channel?.provider === provider : one.id === threadId,
+        );
+        botId = thread?.botId ?? null;
+        if (botId !== null) break;
+      }
+      botId ??= bot ?? null;
+      if (botId !== null) return open(botId);
       void navigate({ to: '/', search: {}, replace: true });
       toast(
         threadId === undefined
           ? `No conversation came through ${provider} yet.`
-          : `Thread ${threadId} is not known on this computer.`,
+          : `Thread ${threadId} is not known on ${linked === '' ? 'this computer' : 'any linked computer'}.`,
       );
     };
     find().catch((error: unknown) => {
@@ -44,6 +54,6 @@ export function ObeyLink() {
     return () => {
       cancelled = true;
     };
-  }, [threadId, provider, bot, queries, client, navigate, paneRequests]);
+  }, [threadId, provider, bot, complete, linked, connections, client, navigate, paneRequests]);
   return null;
 }

@@ -19,20 +19,29 @@ function NeedDot({ count }: { count: number }) {
   );
 }
 
+/** Something to read, where nobody waits: no colour, since nobody is needed. */
+function NewsDot() {
+  return <span className="absolute -top-0.5 left-3.5 size-1.5 rounded-full bg-ink" aria-hidden="true" />;
+}
+
 /** The number is part of the name, as it is part of what is seen. */
-function nameOf(place: Place, needs: RailProps['needs']): string {
+function nameOf(place: Place, needs: RailProps['needs'], news: number): string {
   const count = needs[place.path] ?? 0;
-  return count === 0 ? place.name : `${count} waiting: ${place.name}`;
+  if (count > 0) return `${count} waiting: ${place.name}`;
+  return place.path === '/inbox' && news > 0 ? `${news} unread: ${place.name}` : place.name;
 }
 
 export interface RailProps {
   /** How many wait for a person, by the place where they are answered. */
   readonly needs: Partial<Record<Place['path'], number>>;
+  /** Notifications that nobody has read. */
+  readonly news: number;
   readonly narrow: boolean;
   readonly onPalette: () => void;
 }
 
-export function Rail({ needs, narrow, onPalette }: RailProps) {
+export function Rail({ needs, news, narrow, onPalette }: RailProps) {
+  const showsNews = (place: Place): boolean => place.path === '/inbox' && news > 0 && !needs['/inbox'];
   if (narrow) {
     return (
       <nav aria-label="Places" className="flex h-14 border-t border-line bg-panel pb-[env(safe-area-inset-bottom)]">
@@ -43,6 +52,8 @@ export function Rail({ needs, narrow, onPalette }: RailProps) {
               <span className="relative">
                 <place.icon className="size-5" aria-hidden="true" />
                 <NeedDot count={needs[place.path] ?? 0} />
+                {showsNews(place) && <NewsDot />}
+                {showsNews(place) && <NewsDot />}
               </span>
               {place.name}
             </Link>
@@ -64,7 +75,7 @@ export function Rail({ needs, narrow, onPalette }: RailProps) {
           key={place.path}
           to={place.path}
           activeOptions={{ exact: place.path === '/' }}
-          aria-label={nameOf(place, needs)}
+          aria-label={nameOf(place, needs, news)}
           title={`${place.name} (g ${place.letter})`}
           className={`${item} ${place.foot ? 'mt-auto' : ''}`}
         >

@@ -1,15 +1,26 @@
 /** The addresses of the page. Filters and the focused bot are in them, so that a link shows what its sender saw. */
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+  retainSearchParams,
+} from '@tanstack/react-router';
 import { z } from 'zod';
 import { FloorPage } from '../areas/factory/floor-page.tsx';
 import { HomePage } from '../areas/home/home-page.tsx';
-import { SettingsPage } from '../areas/settings/settings-page.tsx';
 import { BrokenPage, UnknownPage } from './broken-page.tsx';
 import { Shell } from './shell.tsx';
 
 const text = z.string().max(300).optional().catch(undefined);
 
+/** The computer that is looked at: it stays in the address from page to page. */
+const rootSearch = z.object({ computer: text });
+
 const rootRoute = createRootRoute({
+  validateSearch: rootSearch,
+  search: { middlewares: [retainSearchParams(['computer'])] },
   component: Shell,
   notFoundComponent: UnknownPage,
   errorComponent: BrokenPage,
@@ -30,6 +41,8 @@ export const workSearch = z.object({
   start: text,
 });
 export const ledgerSearch = z.object({ type: text, subject: text, actor: text, row: text });
+/** The code that a computer shows. */
+export const pairSearch = z.object({ code: text });
 export const floorSearch = z.object({ filter: text, bot: text, dialog: text });
 
 const homeRoute = createRoute({
@@ -61,7 +74,62 @@ const ledgerRoute = createRoute({
   component: lazyRouteComponent(() => import('../areas/ledger/ledger-page.tsx'), 'LedgerPage'),
   validateSearch: ledgerSearch,
 });
-const settingsRoute = createRoute({ getParentRoute: () => rootRoute, path: '/settings', component: SettingsPage });
+const pairRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/pair',
+  component: lazyRouteComponent(() => import('../areas/pair/pair-page.tsx'), 'PairPage'),
+  validateSearch: pairSearch,
+});
+const settings = () => import('../areas/settings/pages.ts');
+const settingsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/settings',
+  component: lazyRouteComponent(settings, 'SettingsFrame'),
+});
+const settingsPages = [
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: '/',
+    beforeLoad: () => {
+      throw redirect({ to: '/settings/general' });
+    },
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: '/general',
+    component: lazyRouteComponent(settings, 'GeneralPage'),
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: '/account',
+    component: lazyRouteComponent(settings, 'AccountPage'),
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: '/keys',
+    component: lazyRouteComponent(settings, 'KeysPage'),
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: '/sign-ins',
+    component: lazyRouteComponent(settings, 'SignInsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: '/computers',
+    component: lazyRouteComponent(settings, 'ComputersPage'),
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: '/notifications',
+    component: lazyRouteComponent(settings, 'NotificationsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: '/usage',
+    component: lazyRouteComponent(settings, 'UsagePage'),
+  }),
+] as const;
 const indexRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/index.html',
@@ -78,7 +146,8 @@ export function createAppRouter() {
       workRoute,
       inboxRoute,
       ledgerRoute,
-      settingsRoute,
+      pairRoute,
+      settingsRoute.addChildren(settingsPages),
       indexRoute,
     ]),
   });

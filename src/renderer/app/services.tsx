@@ -1,18 +1,23 @@
-/** What the page is made of, made once in main.tsx and handed down: no part reaches for a global. */
-import { createContext, use, useSyncExternalStore } from 'react';
-import type { Api } from '../data/api.ts';
-import type { Events, FeedEntry, LinkState } from '../data/events.ts';
-import type { Queries } from '../data/queries.ts';
+/**
+ * What the page is made of, made once in main.tsx and handed down: no part reaches for a global. What belongs to a computer
+ * (`api.factory`, `queries`, `keys`, `events`) is that of the computer that is looked at, which `OnComputer` changes for a part
+ * of the page.
+ */
+import { createContext, type ReactNode, use, useMemo, useSyncExternalStore } from 'react';
+import type { BrowserPush } from '../data/browser-push.ts';
+import type { Connection, Connections } from '../data/connections.ts';
+import type { FeedEntry, LinkState } from '../data/events.ts';
+import type { LastKnown } from '../data/last-known.ts';
 import type { SentTexts } from '../data/sent-texts.ts';
 import type { Settings, SettingsStore } from '../data/settings.ts';
 import type { StreamSlots } from '../data/stream-slots.ts';
 import type { ActionStore } from './actions.ts';
 import type { PaneRequests } from './pane-requests.ts';
 
-export interface Services {
-  readonly api: Api;
-  readonly queries: Queries;
-  readonly events: Events;
+export interface Services extends Connection {
+  readonly connections: Connections;
+  readonly lastKnown: LastKnown;
+  readonly browserPush: BrowserPush;
   readonly settings: SettingsStore;
   readonly slots: StreamSlots;
   readonly sentTexts: SentTexts;
@@ -29,13 +34,22 @@ export function useServices(): Services {
   return services;
 }
 
+/** Everything inside reads from and writes to this computer; null: the one that answers when none is named. */
+export function OnComputer({ computer, children }: { computer: string | null; children: ReactNode }) {
+  const outer = useServices();
+  const { connections } = outer;
+  const services = useMemo(() => ({ ...outer, ...connections.on(computer) }), [outer, connections, computer]);
+  return <ServicesContext value={outer.computer === computer ? outer : services}>{children}</ServicesContext>;
+}
+
 export function useSettings(): Settings {
   const { settings } = useServices();
   return useSyncExternalStore(settings.subscribe, settings.get);
 }
 
+/** The link of this page to Gantry, whichever computer is looked at. */
 export function useLink(): LinkState {
-  const { events } = useServices();
+  const { events } = useServices().connections.on(null);
   return useSyncExternalStore(events.subscribe, events.link);
 }
 

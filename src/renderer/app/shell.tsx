@@ -1,19 +1,25 @@
 /** The frame around every view: rail, view, status bar; palette, shortcuts, toasts, window events. */
 import { useQuery } from '@tanstack/react-query';
-import { Outlet, useNavigate } from '@tanstack/react-router';
+import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { Toaster } from 'sonner';
 import { AppError } from '../../contracts/common/errors.ts';
+import { sections } from '../areas/settings/sections.ts';
 import { type Action, useAddActions, useAllActions } from './actions.ts';
 import { AnnounceNeeds } from './announce-needs.tsx';
-import { SignedOutPage } from './broken-page.tsx';
+import { useOnlyComputer } from './computers.tsx';
+import { FloorsProvider, useBots, useComputers, useFloors } from './floors.tsx';
 import { ObeyWindowEvents } from './obey-window-events.tsx';
+import { ObeyWorker } from './obey-worker.tsx';
 import { places } from './places.ts';
 import { Rail } from './rail.tsx';
-import { useLink, useServices } from './services.tsx';
+import { OnComputer, useLink, useServices } from './services.tsx';
 import { useShortcuts } from './shortcuts.ts';
+import { NoComputerPage, SignedOutPage } from './signed-out-page.tsx';
 import { LinkNotice, StatusBar } from './status-bar.tsx';
+import { useHomeCloud } from './use-home-cloud.ts';
 import { useNarrow } from './use-narrow.ts';
+import { useUnread } from './use-news.ts';
 import { useTheme } from './use-theme.ts';
 import { useWaiting } from './use-waiting.ts';
 import { dispatchWindowEvent } from './window-events.ts';
@@ -23,15 +29,28 @@ const ShortcutsDialog = lazy(() =>
   import('./shortcuts-dialog.tsx').then((module) => ({ default: module.ShortcutsDialog })),
 );
 
+/** Nothing behind it is read before it is known that somebody is signed in. */
 export function Shell() {
-  const scheme = useTheme();
-  const narrow = useNarrow();
-  const { queries, settings } = useServices();
-  const navigate = useNavigate();
+  useTheme();
+  const { queries } = useServices();
   const session = useQuery(queries.session);
   const link = useLink();
-  const agents = useQuery(queries.agents);
+  const refused = [link.error, session.error].some((error) => error instanceof AppError && error.status === 401);
+  if (refused) return <SignedOutPage ended={session.data !== undefined} />;
+  return (
+    <FloorsProvider>
+      <Frame />
+    </FloorsProvider>
+  );
+}
+
+function Frame() {
+  const scheme = useTheme();
+  const narrow = useNarrow();
+  const { settings } = useServices();
+  const navigate = useNavigate();
   const waiting = useWaiting();
+  const unread = useUnread();
   const [overlay, setOverlay] = useState<'palette' | 'shortcuts' | null>(null);
 
   const actions = useMemo<readonly Action[]>(() => {
@@ -44,6 +63,14 @@ export function Shell() {
           group: 'Go to',
           keys: `g ${place.letter}`,
           run: () => void navigate({ to: place.path }),
+        }),
+      ),
+      ...sections.map(
+        (section): Action => ({
+          id: `go-${section.path}`,
+          title: `Settings: ${section.name}`,
+          group: 'Go to',
+          run: () => void navigate({ to: section.path }),
         }),
       ),
       { id: 'palette', title: 'Find a command', group: 'Help', keys: 'Ctrl K', hidden: true, run: palette },
@@ -67,37 +94,20 @@ export function Shell() {
     ];
   }, [navigate, settings]);
   useAddActions(actions);
-
-  const bots = agents.data?.agents;
-  const botActions = useMemo<readonly Action[]>(
-    () =>
-      (bots ?? []).map((agent) => ({
-        id: `open-${agent.id}`,
-        title: `Open ${agent.address}`,
-        group: 'Bots',
-        run: () =>
-          dispatchWindowEvent('platform:factory-attach-pane', {
-            paneId: agent.pane?.id ?? agent.id,
-            botId: agent.id,
-            originView: 'floor',
-          }),
-      })),
-    [bots],
-  );
-  useAddActions(botActions);
+  useAddActions(useBotActions());
+  useAddActions(useComputerActions());
   useShortcuts(useAllActions());
 
-  const refused = [link.error, session.error].some((error) => error instanceof AppError && error.status === 401);
-  if (refused) return <SignedOutPage />;
   const needs = { '/': waiting.bots, '/work': waiting.steps, '/inbox': waiting.approvals };
-  const rail = <Rail needs={needs} narrow={narrow} onPalette={() => setOverlay('palette')} />;
+  const rail = <Rail needs={needs} news={unread} narrow={narrow} onPalette={() => setOverlay('palette')} />;
   return (
     <div className="flex h-dvh flex-col bg-window text-ui">
       <ObeyWindowEvents />
+      <ObeyWorker />
       <AnnounceNeeds />
       <div className="flex min-h-0 flex-1">
         {!narrow && rail}
-        <Outlet />
+        <View />
       </div>
       {narrow && <LinkNotice />}
       {narrow ? rail : <StatusBar />}
@@ -121,4 +131,76 @@ export function Shell() {
       />
     </div>
   );
+}
+
+/** Places that show what is on a computer: without one there is nothing to show. */
+const ofComputers: readonly string[] = ['/', '/floor', '/work', '/ledger'];
+
+function View() {
+  const only = useOnlyComputer();
+  const floors = useFloors();
+  const computers = useComputers();
+  const { pathname } = useLocation();
+  const scope = floors.find((floor) => floor.place.id === only)?.place.scope ?? null;
+  const many = useQuery(useServices().queries.session).data?.computer === null;
+  const none = many && computers.data !== undefined && floors.length === 0;
+  if (none && ofComputers.includes(pathname)) return <NoComputerPage />;
+  return (
+    <OnComputer computer={scope}>
+      <Outlet />
+    </OnComputer>
+  );
+}
+
+function useBotActions(): readonly Action[] {
+  const bots = useBots();
+  const several = useFloors().length > 1;
+  return useMemo(
+    () =>
+      bots.map((bot) => ({
+        id: `open-${bot.id}`,
+        title: several ? `Open ${bot.address} on ${bot.place.name}` : `Open ${bot.address}`,
+        group: 'Bots',
+        run: () =>
+          dispatchWindowEvent('platform:factory-attach-pane', {
+            paneId: bot.pane?.id ?? bot.id,
+            botId: bot.id,
+            originView: 'floor',
+          }),
+      })),
+    [bots, several],
+  );
+}
+
+/** The home cloud by name, and looking at one computer alone where there are several. */
+function useComputerActions(): readonly Action[] {
+  const floors = useFloors();
+  const navigate = useNavigate();
+  const home = useHomeCloud();
+  const cloud = home === null ? null : `Home cloud ${home.name}${home.linked === false ? ' (away)' : ''}`;
+  return useMemo(() => {
+    const toCloud: readonly Action[] =
+      cloud === null
+        ? []
+        : [
+            {
+              id: 'home-cloud',
+              title: cloud,
+              group: 'Go to',
+              run: () => void navigate({ to: '/settings/computers' }),
+            },
+          ];
+    if (floors.length < 2) return toCloud;
+    const look = (title: string, computer: string | undefined): Action => ({
+      id: `look-${computer ?? 'all'}`,
+      title,
+      group: 'View',
+      run: () => void navigate({ to: '.', search: (old) => ({ ...old, computer }) }),
+    });
+    return [
+      ...toCloud,
+      ...floors.map(({ place }) => look(`Look at ${place.name}${place.away ? ' (away)' : ''}`, place.id)),
+      look('Look at all computers', undefined),
+    ];
+  }, [floors, navigate, cloud]);
 }

@@ -1,9 +1,14 @@
-/** One line at the foot: this computer, the link to it, live panes, who needs a person, the last event. */
+/** One line at the foot: which computer, the link to it, the home cloud, live panes, who needs a person, the last event. */
 import { useQuery } from '@tanstack/react-query';
-import { Hand, Monitor, TerminalSquare } from 'lucide-react';
+import { Link, useLocation } from '@tanstack/react-router';
+import { Bell, BellDot, Cloud, Hand, Monitor, TerminalSquare } from 'lucide-react';
 import { Ago, useNow } from '../ui/now.tsx';
-import { connectionStatus, Status } from '../ui/status.tsx';
+import { computerStatus, connectionStatus, Status } from '../ui/status.tsx';
+import { ComputerSelect, PlaceState, useOnlyComputer } from './computers.tsx';
+import { useBots, useFloors } from './floors.tsx';
 import { useFeed, useLink, useServices } from './services.tsx';
+import { useHomeCloud } from './use-home-cloud.ts';
+import { useUnread } from './use-news.ts';
 import { useWaiting } from './use-waiting.ts';
 
 /** Where there is no status bar: one line, and only while something is wrong. */
@@ -37,25 +42,72 @@ function LinkStatus() {
   return <Status look={look} wire={link.kind} />;
 }
 
+function Home() {
+  const home = useHomeCloud();
+  if (home === null) return null;
+  const { name, linked, since } = home;
+  return (
+    <span
+      className="hidden min-w-0 items-center gap-1.5 whitespace-nowrap sm:inline-flex"
+      title={since === null ? 'Home cloud' : `Home cloud, since ${new Date(since).toLocaleString()}`}
+    >
+      <Cloud className="size-3.5 shrink-0" aria-hidden="true" />
+      <span className="sr-only">Home cloud: </span>
+      <span className="truncate">{name}</span>
+      {linked === false && (
+        <>
+          <Status look={computerStatus.away} wire="away" />
+          {since !== null && (
+            <span>
+              since <Ago at={since} />
+            </span>
+          )}
+        </>
+      )}
+    </span>
+  );
+}
+
+/** Pages of the person, or of all computers; the others show one. */
+const ofAll: readonly string[] = ['/', '/floor', '/inbox'];
+
+function WhichComputer() {
+  const floors = useFloors();
+  const { pathname } = useLocation();
+  const only = useOnlyComputer();
+  const place = floors.find((floor) => (only === null ? floor.place.scope === null : floor.place.id === only))?.place;
+  if (floors.length > 1) {
+    return (
+      <span className="inline-flex items-center gap-1.5 whitespace-nowrap">
+        <Monitor className="size-3.5" aria-hidden="true" />
+        <ComputerSelect all={ofAll.includes(pathname) ? 'All computers' : null} />
+      </span>
+    );
+  }
+  return (
+    <span className="inline-flex items-center gap-1.5 whitespace-nowrap" title={place?.id}>
+      <Monitor className="size-3.5" aria-hidden="true" />
+      {place?.name ?? 'No computer'}
+    </span>
+  );
+}
+
 export function StatusBar() {
   const { queries } = useServices();
   const session = useQuery(queries.session);
-  const agents = useQuery(queries.agents);
+  const here = useFloors().find((floor) => floor.place.scope === null)?.place;
+  const engine = useQuery({ ...queries.agents, enabled: here !== undefined && !here.away }).data?.engine;
   const feed = useFeed();
-  const list = agents.data?.agents ?? [];
-  const live = list.filter((agent) => agent.pane !== null).length;
+  const live = useBots().filter((bot) => !bot.place.away && bot.pane !== null).length;
   const waiting = useWaiting();
   const need = waiting.approvals + waiting.bots + waiting.steps;
-  const engine = agents.data?.engine;
-  const before = useQuery(queries.lastEvent).data ?? undefined;
+  const before = useQuery({ ...queries.lastEvent, enabled: here !== undefined && !here.away }).data ?? undefined;
   const last = feed[0]?.event.at ?? before;
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-meta text-muted">
-      <span className="inline-flex items-center gap-1.5 whitespace-nowrap" title={session.data?.computer.id}>
-        <Monitor className="size-3.5" aria-hidden="true" />
-        {session.data?.computer.name ?? 'This computer'}
-      </span>
-      <LinkStatus />
+      <WhichComputer />
+      {here?.away === true ? <PlaceState place={here} /> : here !== undefined && <LinkStatus />}
+      <Home />
       <span className="inline-flex items-center gap-1.5 whitespace-nowrap tabular-nums">
         <TerminalSquare className="size-3.5" aria-hidden="true" />
         {engine !== undefined && !engine.running
@@ -77,7 +129,29 @@ export function StatusBar() {
           </>
         )}
       </span>
+      <Unread />
       <span className="hidden whitespace-nowrap text-faint md:inline">Gantry {session.data?.version ?? ''}</span>
     </footer>
+  );
+}
+
+function Unread() {
+  const unread = useUnread();
+  return (
+    <Link
+      to="/inbox"
+      aria-label={
+        unread === 0 ? 'Notifications' : `${unread} unread ${unread === 1 ? 'notification' : 'notifications'}`
+      }
+      title="Notifications"
+      className="inline-flex items-center gap-1 rounded-control tabular-nums hover:text-ink"
+    >
+      {unread === 0 ? (
+        <Bell className="size-3.5" aria-hidden="true" />
+      ) : (
+        <BellDot className="size-3.5" aria-hidden="true" />
+      )}
+      {unread > 0 && unread}
+    </Link>
   );
 }

@@ -6,13 +6,12 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { Approval } from '../../contracts/approvals/approval.ts';
 import { AppError } from '../../contracts/common/errors.ts';
-import { keys } from '../data/queries.ts';
 import { useServices } from './services.tsx';
 
 export type Answer = (approval: Approval, decision: 'approve' | 'reject', note: string) => Promise<void>;
 
 export function useAnswerApproval(): Answer {
-  const { api } = useServices();
+  const { api, keys } = useServices();
   const client = useQueryClient();
   return useCallback(
     async (approval, decision, note) => {
@@ -35,6 +34,6 @@ export function useAnswerApproval(): Answer {
         throw error;
       }
     },
-    [api, client],
+    [api, keys, client],
   );
 }

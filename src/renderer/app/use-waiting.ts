@@ -4,6 +4,7 @@
  */
 import { useQuery } from '@tanstack/react-query';
 import { usePendingApprovals } from './approvals.ts';
+import { useBots } from './floors.tsx';
 import { needsPerson } from './needs-person.ts';
 import { useServices } from './services.tsx';
 
@@ -16,7 +17,7 @@ export interface Waiting {
 export function useWaiting(): Waiting {
   const { queries } = useServices();
   const approvals = usePendingApprovals();
-  const agents = useQuery(queries.agents).data?.agents ?? [];
+  const bots = useBots();
   const campaigns = useQuery(queries.campaigns).data?.campaigns ?? [];
   const askingBots = new Set(approvals.map((one) => one.agentId));
   // Only a step at its gate is itself among those that need somebody; a step whose bot asks is at work.
@@ -25,6 +26,6 @@ export function useWaiting(): Waiting {
   return {
     approvals: approvals.length,
     steps: Math.max(0, steps - askingSteps),
-    bots: agents.filter((agent) => needsPerson(agent) && !askingBots.has(agent.id)).length,
+    bots: bots.filter((bot) => !bot.place.away && needsPerson(bot) && !askingBots.has(bot.id)).length,
   };
 }

@@ -15,7 +15,7 @@ import {
   factoryEvents,
 } from '../../contracts/factory/events.ts';
 import type { listAgents, listDeliveries, listTeams } from '../../contracts/factory/routes.ts';
-import { keys } from './queries.ts';
+import type { Keys } from './keys.ts';
 
 type AgentsAnswer = z.output<(typeof listAgents)['answers'][200]>;
 type TeamsAnswer = z.output<(typeof listTeams)['answers'][200]>;
@@ -42,20 +42,19 @@ export interface EventCache {
   apply(event: KnownEvent): void;
   /** Everything may have changed: after a reconnect without replay, or a reset. */
   voidAll(): void;
-  close(): void;
 }
 
-export function createEventCache(client: QueryClient): EventCache {
-  let timer: ReturnType<typeof setTimeout> | null = null;
+export function createEventCache(client: QueryClient, keys: Keys): EventCache {
+  let waiting = false;
   let reading = false;
-  let closed = false;
   const stale = new Map<string, readonly unknown[]>();
 
   function voidSoon(...queryKeys: (readonly unknown[])[]): void {
     for (const key of queryKeys) stale.set(JSON.stringify(key), key);
-    if (closed || reading || stale.size === 0) return;
-    timer ??= setTimeout(() => {
-      timer = null;
+    if (reading || waiting || stale.size === 0) return;
+    waiting = true;
+    setTimeout(() => {
+      waiting = false;
       void readAgain();
     }, gatherFor);
   }
@@ -150,11 +149,7 @@ export function createEventCache(client: QueryClient): EventCache {
       }
     },
     voidAll() {
-      void client.invalidateQueries();
-    },
-    close() {
-      closed = true;
-      if (timer !== null) clearTimeout(timer);
+      void client.invalidateQueries(keys.all === null ? {} : { queryKey: keys.all });
     },
   };
 }

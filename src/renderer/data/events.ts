@@ -5,6 +5,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import type { Api } from './api.ts';
 import { createEventCache, type KnownEvent, parseFactoryEvent } from './event-cache.ts';
+import type { Keys } from './keys.ts';
 import type { Slot, StreamSlots } from './stream-slots.ts';
 
 /** How often a window without a stream of its own reads the lists again, in ms. */
@@ -32,24 +33,29 @@ export interface Events {
   link(): LinkState;
   feed(): readonly FeedEntry[];
   subscribe(listener: () => void): () => void;
+  /** Idempotent. */
   start(): void;
-  close(): void;
+  /** Nothing is read any more until it is started again. */
+  stop(): void;
 }
 
 export interface EventsDeps {
   readonly api: Api;
   readonly client: QueryClient;
+  readonly keys: Keys;
   readonly slots: StreamSlots;
 }
 
-export function createEvents({ api, client, slots }: EventsDeps, now: () => number = Date.now): Events {
-  const cache = createEventCache(client);
+export function createEvents({ api, client, keys, slots }: EventsDeps, now: () => number = Date.now): Events {
+  const cache = createEventCache(client, keys);
   const listeners = new Set<() => void>();
   let link: LinkState = { kind: 'linking', retryAt: null, error: null, since: now() };
   let feed: readonly FeedEntry[] = [];
   let stop: (() => void) | null = null;
   let timer: ReturnType<typeof setTimeout> | null = null;
-  let closed = false;
+  /** Grows with each start and stop: what an earlier one began ends by itself. */
+  let turn = 0;
+  let running = false;
   let wasOpen = false;
   let count = 0;
 
@@ -98,24 +104,26 @@ export function createEvents({ api, client, slots }: EventsDeps, now: () => numb
   }
 
   /** Streams if a slot is free, else reads the lists now and then until one is: other windows hold the streams. */
-  async function begin(): Promise<void> {
-    if (closed || stop !== null) return;
+  async function begin(mine: number): Promise<void> {
+    if (mine !== turn || stop !== null) return;
     const slot = await slots.take(false, () => {});
     if (slot !== null) {
-      if (closed) return slot.release();
+      if (mine !== turn) return slot.release();
       return open(slot);
     }
     if (!document.hidden) {
       try {
         await api.factory.factoryHealth();
+        if (mine !== turn) return;
         if (wasOpen) cache.voidAll();
         wasOpen = true;
         setLink({ kind: 'linked', retryAt: null, error: null });
       } catch (error) {
+        if (mine !== turn) return;
         setLink({ kind: 'reconnecting', retryAt: now() + readEvery, error });
       }
     }
-    if (!closed) timer = setTimeout(() => void begin(), readEvery);
+    if (mine === turn) timer = setTimeout(() => void begin(mine), readEvery);
   }
 
   return {
@@ -126,14 +134,18 @@ export function createEvents({ api, client, slots }: EventsDeps, now: () => numb
       return () => listeners.delete(listener);
     },
     start() {
-      void begin();
+      if (running) return;
+      running = true;
+      turn += 1;
+      void begin(turn);
     },
-    close() {
-      closed = true;
+    stop() {
+      running = false;
+      turn += 1;
       if (timer !== null) clearTimeout(timer);
       stop?.();
-      cache.close();
-      listeners.clear();
+      stop = null;
+      setLink({ kind: 'linking', retryAt: null, error: null });
     },
   };
 }

@@ -5,7 +5,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { LedgerRow } from '../../contracts/factory/work-engine/ledger.ts';
 import type { FactoryApi } from './api.ts';
-import { keys, type LedgerFilter } from './queries.ts';
+import type { Keys, LedgerFilter } from './keys.ts';
 
 /** Rows read at once. */
 export const ledgerPage = 100;
@@ -21,7 +21,7 @@ export interface LedgerRows {
   readonly more: boolean;
 }
 
-export function ledgerQuery(factory: FactoryApi, filter: LedgerFilter) {
+export function ledgerQuery(factory: FactoryApi, keys: Keys, filter: LedgerFilter) {
   const queryKey = keys.ledger(filter);
   return queryOptions<LedgerRows>({
     queryKey,

@@ -4,40 +4,8 @@
  */
 import { queryOptions } from '@tanstack/react-query';
 import type { Api } from './api.ts';
-
-export const keys = {
-  session: ['session'],
-  workspace: ['workspace'],
-  agents: ['agents'],
-  teams: ['teams'],
-  deliveries: ['deliveries'],
-  deliveriesOf: (agentId: string) => ['deliveries', agentId],
-  threads: ['threads'],
-  doctor: ['doctor'],
-  explain: (agentId: string) => ['explain', agentId],
-  campaigns: ['campaigns'],
-  boards: ['board'],
-  board: (campaignId: string) => ['board', campaignId],
-  flow: (dagId: string) => ['flow', dagId],
-  node: (dagId: string, nodeId: string) => ['node', dagId, nodeId],
-  templates: ['templates'],
-  template: (id: string) => ['template', id],
-  approvals: ['approvals'],
-  messagesOf: (threadId: string) => ['messages', threadId],
-  whys: ['why'],
-  why: (id: string, dagId: string | null) => ['why', id, dagId],
-  diffs: ['diff'],
-  diff: (agentId: string) => ['diff', agentId],
-  lastEvent: ['last-event'],
-  ledgers: ['ledger'],
-  ledger: (filter: LedgerFilter) => ['ledger', filter],
-} as const;
-
-export interface LedgerFilter {
-  readonly type?: string;
-  readonly subject?: string;
-  readonly actor?: string;
-}
+import type { Keys } from './keys.ts';
+import { personQueriesOf } from './person-queries.ts';
 
 /** Approvals kept: all that wait, and what was answered last. */
 export const approvalPage = 100;
@@ -45,10 +13,10 @@ export const approvalPage = 100;
 /** Deliveries shown of one bot and in the feed at first. */
 export const deliveryPage = 50;
 
-export function queriesOf(api: Api) {
-  const { approvals, factory, identity } = api;
+export function queriesOf(api: Api, keys: Keys) {
+  const { approvals, factory } = api;
   return {
-    session: queryOptions({ queryKey: keys.session, queryFn: ({ signal }) => identity.getSession({}, { signal }) }),
+    ...personQueriesOf(api),
     workspace: queryOptions({
       queryKey: keys.workspace,
       queryFn: ({ signal }) => factory.getWorkspace({}, { signal }),

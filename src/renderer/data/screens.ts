@@ -4,7 +4,8 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { Screen } from '../../contracts/factory/agent.ts';
-import type { FactoryApi } from './api.ts';
+import { ticketExpired } from '../../contracts/factory/peer-routes.ts';
+import type { PanePort } from './pane-port.ts';
 import type { StreamSlots } from './stream-slots.ts';
 
 /** How often a pane without a slot is read, in ms. */
@@ -32,12 +33,7 @@ export interface ScreenWatch {
   close(): void;
 }
 
-export function watchScreen(
-  api: FactoryApi,
-  slots: StreamSlots,
-  agentId: string,
-  listener: ScreenListener,
-): ScreenWatch {
+export function watchScreen(pane: PanePort, slots: StreamSlots, listener: ScreenListener): ScreenWatch {
   let closed = false;
   let over = false;
   let urgent = false;
@@ -70,26 +66,27 @@ export function watchScreen(
     if (slot === null) return sample();
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    const stream = api.agentStream(
-      { params: { id: agentId } },
-      {
-        onEvent(message) {
-          if (message.event === 'screen') {
-            const screen = Screen.safeParse(message.data);
-            if (screen.success) listener.onScreen(screen.data);
-          } else if (message.event === 'gone') {
-            const data = message.data as { reason?: unknown };
-            end({ kind: 'gone', reason: typeof data.reason === 'string' ? data.reason : 'The pane is closed.' });
-          }
-        },
-        onState(state) {
-          if (over || closed) return;
-          if (state.kind === 'open') listener.onLink({ kind: 'live' });
-          else if (state.kind === 'waiting') listener.onLink({ kind: 'reconnecting', error: state.error });
-          else if (state.kind === 'ended' && state.error !== null) end(linkOfError(state.error));
-        },
+    const stream = pane.stream({
+      onEvent(message) {
+        if (message.event === 'screen') {
+          const screen = Screen.safeParse(message.data);
+          if (screen.success) listener.onScreen(screen.data);
+        } else if (message.event === 'gone') {
+          const data = message.data as { reason?: unknown };
+          // Only what let us in has run out: the next stream brings its own.
+          if (data.reason === ticketExpired) {
+            rest();
+            void begin();
+          } else end({ kind: 'gone', reason: typeof data.reason === 'string' ? data.reason : 'The pane is closed.' });
+        }
       },
-    );
+      onState(state) {
+        if (over || closed) return;
+        if (state.kind === 'open') listener.onLink({ kind: 'live' });
+        else if (state.kind === 'waiting') listener.onLink({ kind: 'reconnecting', error: state.error });
+        else if (state.kind === 'ended' && state.error !== null) end(linkOfError(state.error));
+      },
+    });
     stop = () => {
       stream.close();
       slot.release();
@@ -99,7 +96,7 @@ export function watchScreen(
   async function sample(): Promise<void> {
     if (closed || over || document.hidden) return;
     try {
-      const screen = await api.agentScreen({ params: { id: agentId } });
+      const screen = await pane.screen();
       if (closed || over) return;
       listener.onScreen(screen);
       listener.onLink({ kind: 'sampled' });

@@ -97,6 +97,17 @@ export function approvalStatus(approval: Approval, now: number): StatusLook {
   return { word: 'Withdrawn', icon: CornerDownRight, tone: 'faint' };
 }
 
+/** What something was when it was seen last: nothing turns and nothing calls for anybody. */
+export function lastKnown(look: StatusLook): StatusLook {
+  return { word: look.word, icon: look.icon === 'ring' ? CircleDashed : look.icon, tone: 'faint' };
+}
+
+/** A computer: reached over its link, or not. */
+export const computerStatus: Readonly<Record<'linked' | 'away', StatusLook>> = {
+  linked: { word: 'Linked', icon: Link, tone: 'muted' },
+  away: { word: 'Away', icon: PowerOff, tone: 'faint' },
+};
+
 export const connectionStatus: Readonly<Record<ConnectionState, StatusLook>> = {
   linking: { word: 'Connecting', icon: Loader, tone: 'muted' },
   linked: { word: 'Linked', icon: Link, tone: 'muted' },

@@ -45,6 +45,8 @@ export interface Desk extends ApprovalDesk {
   answer(body: ApprovalAnswerBody): Promise<'applied' | 'gone'>;
   /** Live holds, newest first. */
   live(): Promise<Approval[]>;
+  /** Reports every live hold again: the home cloud is another one now. */
+  reportAgain(): Promise<void>;
   /** Ends what nobody can ask again for, and begins to report. */
   start(): Promise<void>;
   close(): Promise<void>;
@@ -278,6 +280,10 @@ export function createDesk(deps: DeskDeps): Desk {
     withdraw,
     start,
     live: async () => (await store.read(liveHolds)).map(holdAsApproval),
+    reportAgain: () =>
+      store.write((tx) => {
+        for (const each of liveHolds(tx)) reports.queue(tx, each);
+      }),
     async get(id) {
       const found = await store.read((tx) => readHold(tx, id));
       if (found === null) return null;

@@ -23,11 +23,14 @@ export type { CallHome, OpenReportLanes } from './reports.ts';
 export interface HeldApprovalsDeps extends Omit<DeskDeps, 'reports'> {
   readonly openLanes: OpenReportLanes;
   readonly call: CallHome;
+  readonly botName?: (agentId: string) => string | null;
 }
 
 export interface HeldApprovals {
   readonly desk: Desk;
   readonly routes: readonly BoundRoute[];
+  /** Home can be reached again: what waits is sent at once. */
+  wake(): void;
 }
 
 export function createHeldApprovals(deps: HeldApprovalsDeps): HeldApprovals {
@@ -35,6 +38,7 @@ export function createHeldApprovals(deps: HeldApprovalsDeps): HeldApprovals {
   const desk = createDesk({ ...deps, reports });
   return {
     desk,
+    wake: () => reports.wake(),
     routes: [
       bind(listApprovals, async ({ principal, query }) => {
         const live = principal.userId === deps.ownerId && query.state !== 'resolved' ? await desk.live() : [];

@@ -23,6 +23,8 @@ export interface ReportsDeps {
   readonly openLanes: OpenReportLanes;
   readonly call: CallHome;
   readonly engineId: string;
+  /** What its person calls a bot; null for one that there is not. */
+  readonly botName?: (agentId: string) => string | null;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
@@ -33,6 +35,8 @@ export interface Reports {
   waiting(): Promise<ReadonlySet<string>>;
   /** Why nothing arrives; null while all does. */
   trouble(): Promise<string | null>;
+  /** Home can be reached again: what waits is sent at once. */
+  wake(): void;
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -40,7 +44,7 @@ export interface Reports {
 const home = 'home';
 const ended = '.ended';
 
-export function createReports({ openLanes, call, engineId, log }: ReportsDeps): Reports {
+export function createReports({ openLanes, call, engineId, botName, log }: ReportsDeps): Reports {
   const lanes = openLanes(async (item, signal) => {
     const path = putApproval.path.replace(':id', item.id.replace(ended, ''));
     const { status } = await call({ method: putApproval.method, path, body: item.body, signal });
@@ -55,7 +59,10 @@ export function createReports({ openLanes, call, engineId, log }: ReportsDeps): 
 
   return {
     queue(tx, hold) {
-      const report: ApprovalReport = { ...hold.question, engineId, ledgerId: hold.ledgerId };
+      const { agentId } = hold.question;
+      const name = agentId === null ? null : (botName?.(agentId) ?? null);
+      const named = name === null ? {} : { botName: name };
+      const report: ApprovalReport = { ...hold.question, ...named, engineId, ledgerId: hold.ledgerId };
       if (hold.state === 'live') {
         lanes.append(tx, { lane: home, id: hold.id, body: report, deadline: hold.deadline });
       } else if (hold.state === 'withdrawn') {
@@ -66,6 +73,7 @@ export function createReports({ openLanes, call, engineId, log }: ReportsDeps): 
     },
     waiting: async () => new Set((await lanes.list(home)).map((item) => item.id)),
     trouble: async () => (await lanes.list(home))[0]?.waiting ?? null,
+    wake: () => lanes.wake(),
     start: () => lanes.start(),
     close: () => lanes.close(),
   };

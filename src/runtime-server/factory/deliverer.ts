@@ -67,11 +67,17 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   /** Where a send waits: before a pane, or before the loop. */
   const queueVia = (agentId: string): DeliveryVia => {
     const member = deps.registry.find(agentId);
+    if (member?.remote) return 'peer';
     return member !== null && kindOf(member) === 'hosted' ? 'hosted' : 'pane_queue';
   };
 
+  const inPaneHere = (agentId: string): boolean => {
+    const member = deps.registry.find(agentId);
+    return member === null || (!member.hosted && member.remote === null);
+  };
+
   const obstacle = (agentId: string): string | null => {
-    const away = deps.registry.find(agentId)?.hosted === true ? null : unreadable(deps.panes);
+    const away = inPaneHere(agentId) ? unreadable(deps.panes) : null;
     if (away !== null) return `the panes cannot be read: ${away}`;
     const bot = deps.registry.bot(agentId);
     if (bot === null) {
@@ -125,7 +131,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 
   /** An earlier runtime ended while it typed this. Only a harness that can tell how far it came may go on with it. */
   const goOn = async (item: LaneItem, queued: QueuedSend): Promise<LaneOutcome> => {
-    const away = deps.registry.find(queued.agentId)?.hosted === true ? null : unreadable(deps.panes);
+    const away = inPaneHere(queued.agentId) ? unreadable(deps.panes) : null;
     if (away !== null) return hold(item, queued, `the panes cannot be read: ${away}`);
     const bot = deps.registry.bot(queued.agentId);
     const result = bot === null ? null : await type(queued, (message) => bot.resume(message));
@@ -150,6 +156,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         text: queued.text,
         replyLine: queued.replyLine,
         raw: queued.raw,
+        mayQueue: queued.mayQueue,
       });
     } catch (error) {
       // Whether bytes reached the program is not known: typing them again could make it act twice.

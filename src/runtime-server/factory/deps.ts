@@ -7,14 +7,17 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { RunOptions, RunResult } from '../../kit/process/run-process.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
 import type { ApprovalDesk } from '../approvals/index.ts';
+import type { RuntimeEvents } from '../events/outbox.ts';
 import type { Models } from '../models/index.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Policy } from '../policy/index.ts';
 import type { Tool, ToolRegistry } from '../tool-server/index.ts';
 import type { Harnesses } from './harness/harness.ts';
+import type { PeerHome } from './remote/calls.ts';
 
 /** Tells what went wrong where nobody waits for an answer. */
 export interface FactoryLog {
@@ -64,6 +67,8 @@ export interface FactoryDeps {
   readonly timers: Timers;
   readonly ids: Ids;
   readonly log: FactoryLog;
+  /** What a person may want to hear of. */
+  readonly events: RuntimeEvents;
   /** Absolute path of the one workspace. */
   readonly workspace: string;
   /** `GANTRY_HOME`. */
@@ -90,5 +95,10 @@ export interface FactoryDeps {
   readonly desk: ApprovalDesk;
   readonly policy: Policy;
   readonly hosted: HostedParts;
+  /** The way to other computers; absent where none can be paired. */
+  readonly peerHome?: PeerHome | undefined;
+  readonly random: () => number;
+  /** How git is run for what other computers bring; by default as any child. */
+  readonly runGit?: ((options: RunOptions) => Promise<RunResult>) | undefined;
   readonly hostChecks?: () => Promise<readonly DoctorCheck[]> | readonly DoctorCheck[];
 }

@@ -10,6 +10,8 @@ import { factoryRoutes } from '../../contracts/factory/routes.ts';
 import type { TeamFile } from '../../contracts/factory/team-file.ts';
 import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
 import { gateRoutes } from '../approvals/gate.ts';
+import { askedOfAgent } from '../approvals/holds.ts';
+import { type BotEvents, createBotEvents, nameOf, titleOf } from './bot-events.ts';
 import { createBotHomes } from './bot-homes.ts';
 import { createDeliverer } from './deliverer.ts';
 import { createDemo } from './demo.ts';
@@ -18,10 +20,13 @@ import { examine } from './doctor.ts';
 import { createDrain } from './drain.ts';
 import { composeHosted } from './hosted/compose.ts';
 import { hostedMigrations } from './hosted/index.ts';
-import { kindOf, type Member } from './member.ts';
+import { kindOf } from './member.ts';
 import { factoryMigrations as agentMigrations } from './migrations.ts';
 import { laneOf, toDelivery } from './model.ts';
+import { createNeeds } from './needs.ts';
+import { createPeers, peerMigrations } from './peers/index.ts';
 import { createRegistry, type Registry } from './registry.ts';
+import { createRemote, noHome, remoteMigrations } from './remote/index.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { orchestrationRoutes } from './routes/orchestration.ts';
 import { teamRoutes } from './routes/teams.ts';
@@ -34,16 +39,19 @@ import { readThread, threadConcerns } from './store/threads.ts';
 import { createTeamFolder } from './team-file/folder.ts';
 import { createTeamService } from './team-service.ts';
 import { createThreadService } from './thread-service.ts';
+import { createTokenEnds } from './token-ends.ts';
 import { whyRoutes } from './why/index.ts';
 import { createWorkEngine } from './work-engine/index.ts';
 import { workEngineMigrations } from './work-engine/migrations.ts';
+import type { WorkEvents } from './workflows/deps.ts';
 import { createWorkflows } from './workflows/index.ts';
 import { workflowMigrations } from './workflows/migrations.ts';
 import { shippedTemplates } from './workflows/shipped.ts';
 import { readTemplate } from './workflows/template/read.ts';
 import { createWorkforce } from './workflows/workforce.ts';
 import { createGit } from './worktrees/git.ts';
-import { createWorktrees, type WorktreeBot } from './worktrees/index.ts';
+import { createWorktrees } from './worktrees/index.ts';
+import { worktreeBot } from './worktrees/worktree-bot.ts';
 
 export { createBotMemory } from './bot-memory.ts';
 export type { BotTokens, DoctorCheck, FactoryDeps, FactoryLog, LaneWorker, OpenLanes } from './deps.ts';
@@ -52,8 +60,12 @@ export const factoryMigrations = [
   ...workflowMigrations,
   ...workEngineMigrations,
   ...hostedMigrations,
+  ...peerMigrations,
+  ...remoteMigrations,
 ];
+export { createTicketAuthenticator, type TicketFacts } from './peers/index.ts';
 export { type PreparedWorkspace, prepareWorkspace, type WorkspaceOptions } from './prepare-workspace.ts';
+export type { PeerHome } from './remote/index.ts';
 
 /** Who hands nodes to bots, as the bot reads it. */
 const engineSender = { caller: 'engine', surface: 'engine', name: 'Gantry', agentId: null, inPerson: false };
@@ -62,11 +74,15 @@ const deliveriesOfPage = 200;
 
 export interface Factory {
   readonly routes: readonly BoundRoute[];
+  /** For whoever comes with a peer ticket, and for nobody else. */
+  readonly peerRoutes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   /** Takes up what an earlier run left: agents, live panes, queued sends, team files. Before it, routes answer from nothing. */
   start(): Promise<void>;
   /** Bots with a live pane, of this workspace and others. */
   liveBots(): number;
+  /** What its person calls a bot; null for one that there is not. */
+  nameOf(agentId: string): string | null;
   /** Ends every live bot's process tree. */
   stopAll(): Promise<void>;
   /** Lets go of everything; bots run on. */
@@ -80,8 +96,24 @@ export function createFactory(deps: FactoryDeps): Factory {
     queueDepth: (agentId) => lanes.depth(laneOf(agentId)),
     workOf: (address) => workflows.workOf(address),
     attachHosted: (spec) => hosted.attach(spec),
+    attachRemote: (agent, ref, events) => remote.attach(agent, ref, events),
   });
-  const deliverer = createDeliverer({ store, ledger, panes, clock, registry });
+  const remote = createRemote({ ...deps, home: deps.peerHome ?? noHome, registry: () => registry });
+  /** Queues and hooks name a bot by its id, whoever brought it. */
+  const everyBot = {
+    find: (agentId: string) => registry.find(agentId) ?? peers.find(agentId),
+    bot: (agentId: string) => registry.bot(agentId) ?? peers.bot(agentId),
+  };
+  const botEvents = createBotEvents({ events: deps.events, registry });
+  const followNeeds = (bots: Registry) =>
+    createNeeds({
+      ...deps,
+      registry: bots,
+      events: createBotEvents({ events: deps.events, registry: bots }),
+      asks: askedOfAgent,
+    });
+  const needs = followNeeds(registry);
+  const deliverer = createDeliverer({ store, ledger, panes, clock, registry: everyBot });
   const lanes = deps.openLanes(deliverer);
   const sends = createSendService({
     store,
@@ -93,7 +125,14 @@ export function createFactory(deps: FactoryDeps): Factory {
     ids,
     deliverer,
     registry,
-    tickets: { open: (tx, ticket) => void workEngine.tickets.open(tx, ticket) },
+    tickets: {
+      open(tx, ticket) {
+        const { id, opened } = workEngine.tickets.open(tx, ticket);
+        const thread = ticket.threadId === null ? {} : { threadId: ticket.threadId };
+        const data = { ...thread, ticketId: id, title: titleOf(ticket.title) };
+        if (opened) botEvents.emit(tx, ticket.botId, { type: 'vendor.ticket.created', id, data });
+      },
+    },
   });
   const folder = createTeamFolder({ workspace: deps.workspace, userHome: deps.userHome, timers });
   const worktrees = createWorktrees({ ...deps, findBot: (id) => worktreeBot(registry.find(id)) });
@@ -105,6 +144,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     homes: createBotHomes(deps),
     worktrees,
     secrets: { open: (env) => workEngine.secrets.open(env) },
+    abroad: remote.abroad,
   });
   const hosted = composeHosted({
     ...deps,
@@ -114,23 +154,28 @@ export function createFactory(deps: FactoryDeps): Factory {
     worktrees,
     runs: {
       begin: (tx, run) => workEngine.agentRuns.begin(tx, run),
-      end: (tx, id, end) => workEngine.agentRuns.end(tx, id, end),
+      end: (tx, id, end) => {
+        const bot = workEngine.agentRuns.end(tx, id, end);
+        if (bot === null) return;
+        const title = titleOf(end.output ?? end.error ?? '');
+        botEvents.emit(tx, bot, { type: 'agent.run.completed', id, data: { runId: id, status: end.status, title } });
+      },
     },
     openSecrets: (env) => workEngine.secrets.open(env),
   });
   const sizes = createSizeOwners();
   const offGate = registry.onGate((agentId) => lanes.wake(laneOf(agentId)));
-  /** Agents whose pane lives: a bot's token dies with its pane. */
-  const live = new Set<string>();
-  const offState = registry.onState(({ agentId, pane }) => {
-    if (pane !== null) live.add(agentId);
-    else if (live.delete(agentId)) {
-      // What waits for it says so at once.
-      lanes.wake(laneOf(agentId));
-      Promise.resolve(deps.botTokens.revoke(agentId)).catch((error: unknown) => {
-        log.warn('The token of a stopped bot could not be voided.', { agentId, error: String(error) });
-      });
-    }
+  const followTokens = createTokenEnds({ tokens: deps.botTokens, wake: (id) => lanes.wake(laneOf(id)), log });
+  const offState = followTokens(registry);
+  const peers = createPeers({
+    ...deps,
+    isOwn: (agentId) => registry.find(agentId) !== null,
+    deliverer,
+    lanes,
+    sizes,
+    followTokens,
+    followNeeds,
+    remote: remote.panes,
   });
 
   const tell = async (to: string, text: string, more: Partial<SendRequest>): Promise<Delivery> => {
@@ -148,8 +193,9 @@ export function createFactory(deps: FactoryDeps): Factory {
     dispatch: tell,
     agentRuns: {
       begin: (tx, run) => workEngine.agentRuns.begin(tx, run),
-      end: (tx, id, end) => workEngine.agentRuns.end(tx, id, end),
+      end: (tx, id, end) => void workEngine.agentRuns.end(tx, id, end),
     },
+    events: workEvents(botEvents),
     places: worktrees,
     desk: deps.desk,
     stopBot: (address, node) => {
@@ -167,6 +213,7 @@ export function createFactory(deps: FactoryDeps): Factory {
   const threads = createThreadService({ store, ledger, clock, ids, registry });
   const workEngine = createWorkEngine({
     ...deps,
+    events: botEvents,
     registry,
     sealer: deps.vaultSealer,
     tell: async (agentId, text, idempotencyKey) => {
@@ -189,7 +236,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     },
   });
 
-  const routes = [
+  const routes = peers.doors.open([
     ...workflows.routes,
     ...workEngine.routes,
     ...gateRoutes({
@@ -198,8 +245,9 @@ export function createFactory(deps: FactoryDeps): Factory {
       timers,
       addressOf: (agentId) => registry.find(agentId)?.address ?? null,
     }),
-    ...agentRoutes({ registry, panes, sizes, prove: deps.prove, conversations: hosted }),
+    ...agentRoutes({ registry, panes, remote: remote.panes, sizes, prove: deps.prove, conversations: hosted }),
     ...teamRoutes({ teams }),
+    ...peers.ownRoutes,
     ...worktreeRoutes({ worktrees }),
     ...whyRoutes({ store, ledger, workspace: deps.workspace, findAgent: (name) => namedAgent(registry, name) }),
     ...orchestrationRoutes({
@@ -220,14 +268,17 @@ export function createFactory(deps: FactoryDeps): Factory {
           return teams.refresh();
         },
       }),
-      examine: () => examine({ ...deps, models: deps.hosted.models, hostChecks: deps.hostChecks ?? (() => []) }),
+      examine: () => {
+        const hostChecks = async () => [...peers.checks(), ...((await deps.hostChecks?.()) ?? [])];
+        return examine({ ...deps, models: deps.hosted.models, hostChecks });
+      },
     }),
-  ];
+  ]);
   const missing = factoryRoutes.filter((route) => !routes.some((bound) => bound.route.op === route.op));
   if (missing.length > 0) throw new Error(`Routes without a handler: ${missing.map((route) => route.op).join(', ')}.`);
 
   const mine = (principal: Principal) => principal.userId === deps.ownerId;
-  const owners: OwnerLookups = {
+  const owners: OwnerLookups = peers.doors.owners({
     ...Object.fromEntries(
       Object.entries({ ...workflows.owners, ...workEngine.owners }).map(([noun, owns]): [string, OwnerLookup] => [
         noun,
@@ -241,16 +292,19 @@ export function createFactory(deps: FactoryDeps): Factory {
       store.read((tx) =>
         principal.agentId === undefined ? readThread(tx, id) !== null : threadConcerns(tx, id, principal.agentId),
       ),
-  };
+  });
 
   const livePanes = () => panes.list().filter((pane) => pane.alive);
   return {
     routes,
+    peerRoutes: peers.routes,
     owners,
     async start() {
       await hosted.recover();
+      await needs.start();
       await registry.start();
       await teams.start();
+      await peers.start();
       await lanes.start();
       await workflows.start();
       await hosted.tellInterrupted();
@@ -258,18 +312,42 @@ export function createFactory(deps: FactoryDeps): Factory {
     liveBots: () => livePanes().length,
     async stopAll() {
       const names = new Set(registry.members().map((member) => member.team));
-      await Promise.all([...names].map((name) => teams.down(name, { actor: deps.ownerId, surface: 'engine' })));
+      const by = { actor: deps.ownerId, surface: 'engine' };
+      await Promise.all([...names].map((name) => teams.down(name, by, { here: true })));
+      await peers.stopAll();
       await Promise.all(livePanes().map((pane) => panes.kill(pane.id)));
+    },
+    nameOf(agentId) {
+      const member = everyBot.find(agentId);
+      return member === null ? null : nameOf(member);
     },
     async close() {
       offMoved();
+      needs.close();
       await workflows.close();
       await hosted.close();
       offGate();
       teams.close();
+      peers.close();
       await lanes.close();
       registry.close();
+      remote.close();
       offState();
+    },
+  };
+}
+
+/** A gate that a person is asked about as an approval is told by that. */
+function workEvents(events: BotEvents): WorkEvents {
+  return {
+    needsUser(tx, { dagId, nodeId, title, cause, detail, assignee }, id) {
+      if (cause === 'gate') return;
+      const reason = titleOf(`${title}: ${detail ?? cause.replaceAll('_', ' ')}`);
+      events.emit(tx, assignee, { type: 'thread.needs_user', id, data: { reason, dagId, nodeId } });
+    },
+    ended(tx, { dagId, title, status }, id) {
+      const data = { runId: dagId, status, title: titleOf(title) };
+      events.emit(tx, null, { type: 'agent.run.completed', id, data });
     },
   };
 }
@@ -279,14 +357,6 @@ function namedAgent(registry: Registry, name: string): Agent | null {
   const named = registry.members().filter((member) => member.slug === name);
   const member = registry.find(name) ?? (named.length === 1 ? named[0] : undefined);
   return member === undefined ? null : registry.show(member);
-}
-
-/** A bot as its worktree sees it: anything between two turns may be changed under it, nothing else. */
-function worktreeBot(member: Member | null): WorktreeBot | null {
-  if (member === null) return null;
-  const { id, address, team, slug, definition } = member;
-  const still = ['offline', 'idle', 'done', 'failed', 'blocked'].includes(member.shown.state);
-  return { id, address, team, slug, cwd: definition?.worktree === true ? definition.cwd : null, busy: !still };
 }
 
 /** Whether a team file lets one of its bots direct another. */

@@ -2,6 +2,7 @@
 import type { Agent, AgentBinding, HarnessName, PaneRef } from '../../contracts/factory/agent.ts';
 import type { BotSpec } from './harness/harness.ts';
 import type { Shown } from './model.ts';
+import type { RemoteRef } from './remote/remoting.ts';
 import type { ResolvedBot } from './team-file/resolve.ts';
 
 export interface Member {
@@ -17,10 +18,13 @@ export interface Member {
   readonly live: boolean;
   /** It is live in Gantry's own loop: without a pane. */
   readonly hosted: boolean;
+  /** Where it runs when it is live on another computer; null here. */
+  readonly remote: RemoteRef | null;
   readonly shown: Shown;
 }
 
-export function paneOf(member: Pick<Member, 'live' | 'hosted' | 'panes'>): PaneRef | null {
+export function paneOf(member: Pick<Member, 'live' | 'hosted' | 'panes' | 'remote'>): PaneRef | null {
+  if (member.remote !== null) return { id: member.remote.session, attachable: true };
   const id = member.panes.at(-1);
   return member.live && !member.hosted && id !== undefined ? { id, attachable: true } : null;
 }
@@ -36,6 +40,8 @@ export interface AgentFacts {
   readonly stale: boolean;
   readonly computerId: string;
   readonly queueDepth: number;
+  /** Why the computer that it runs on cannot be reached; null while it can, and for a bot of this one. */
+  readonly away: string | null;
   /** The node that it holds now. */
   readonly work: Pick<Agent, 'currentNode' | 'proof'>;
 }
@@ -43,6 +49,8 @@ export interface AgentFacts {
 export function showAgent(member: Member, facts: AgentFacts): Agent {
   const bot = member.definition;
   const vendor = kindOf(member) === 'vendor';
+  const { remote } = member;
+  const running = remote === null ? (member.spec?.harness ?? null) : remote.harness;
   return {
     id: member.id,
     slug: member.slug,
@@ -50,15 +58,15 @@ export function showAgent(member: Member, facts: AgentFacts): Agent {
     address: member.address,
     team: member.team,
     role: bot?.role ?? null,
-    binding: bindingOf(bot, member.live && !member.hosted ? (member.spec?.harness ?? null) : null),
+    binding: bindingOf(bot, member.live && !member.hosted ? running : null),
     state: vendor ? 'idle' : member.shown.state,
-    stateReason: vendor ? 'it takes tickets; its app is not seen from here' : member.shown.reason,
-    // Only what lives in a pane is not known while panes cannot be read.
-    stale: facts.stale && kindOf(member) === 'terminal',
+    stateReason: vendor ? 'it takes tickets; its app is not seen from here' : (facts.away ?? member.shown.reason),
+    // Only what lives in a pane is not known while panes cannot be read; those of another computer while that is away.
+    stale: remote === null ? facts.stale && kindOf(member) === 'terminal' : facts.away !== null,
     ...facts.work,
     pane: paneOf(member),
-    machine: facts.computerId,
-    runner: 'local',
+    machine: remote?.computerId ?? facts.computerId,
+    runner: remote === null ? 'local' : `remote:${remote.computerId}`,
     queueDepth: facts.queueDepth,
     since: new Date(member.shown.since).toISOString(),
   };

@@ -15,6 +15,7 @@ import { createHosting, type HostingEntry } from './hosting.ts';
 import { type Member, paneOf, showAgent } from './member.ts';
 import { type AgentRecord, addressOf, type Shown, shownAfterExit } from './model.ts';
 import { labelsOf, specFromLabels } from './pane-labels.ts';
+import { type AttachRemote, createRemoting, type RemoteRef, type RemotingEntry } from './remote/remoting.ts';
 import { addPane, endPane, ensureAgent, readAgents, removePane, saveShown, saveSpec } from './store/agents.ts';
 import type { ResolvedTeam } from './team-file/resolve.ts';
 
@@ -45,7 +46,9 @@ export interface Registry {
   hosted(agentId: string): HostedBot | null;
   /** A pane was started for the agent with this spec. */
   started(agentId: string, spec: BotSpec, pane: PaneInfo): Promise<void>;
-  /** Ends the agent's whole process tree. */
+  /** It was started on another computer. */
+  startedAbroad(agentId: string, ref: RemoteRef): Promise<void>;
+  /** Ends the agent's whole process tree, wherever it runs. */
   stop(agentId: string): Promise<void>;
   onState(listener: (change: AgentStateChange) => void): () => void;
   /** An agent's gate may have opened. */
@@ -64,12 +67,13 @@ export interface RegistryDeps {
   readonly computerId: string;
   /** How many sends wait for the agent. */
   readonly queueDepth: (agentId: string) => number;
-  /** The node that a bot holds now, by its address. */
+  readonly attachRemote: AttachRemote;
   readonly attachHosted: (spec: HostedSpec) => HostedBot;
+  /** The node that a bot holds now, by its address. */
   readonly workOf: (address: string) => Pick<Agent, 'currentNode' | 'proof'>;
 }
 
-interface Entry extends HostingEntry {
+interface Entry extends HostingEntry, RemotingEntry {
   team: string;
   slug: string;
   spec: BotSpec | null;
@@ -98,6 +102,8 @@ export function createRegistry(deps: RegistryDeps): Registry {
       shown: record.shown,
       bot: null,
       hostedBot: null,
+      remote: null,
+      remoteBot: null,
       release: () => {},
     };
     entries.set(entry.id, entry);
@@ -168,9 +174,19 @@ export function createRegistry(deps: RegistryDeps): Registry {
     now: () => deps.clock.now(),
   });
 
+  const remoting = createRemoting<Entry>({
+    attach: deps.attachRemote,
+    store: deps.store,
+    find: (agentId) => entries.get(agentId) ?? null,
+    show: (entry, shown) => show(entry, shown),
+    openGate,
+    behind,
+    now: () => deps.clock.now(),
+  });
+
   const ended = (entry: Entry, paneId: string, shown: Shown) => {
     stopping.delete(paneId);
-    if (!entry.live || entry.hosted || entry.panes.at(-1) !== paneId) return;
+    if (!entry.live || entry.hosted || entry.remote !== null || entry.panes.at(-1) !== paneId) return;
     entry.release();
     entry.live = false;
     behind(
@@ -228,14 +244,15 @@ export function createRegistry(deps: RegistryDeps): Registry {
     for (const info of listed.values()) {
       if (!info.alive) continue;
       const entry = byPane.get(info.id) ?? adopt(info);
-      if (entry === null || entry.bot !== null || entry.hosted || entry.panes.at(-1) !== info.id) continue;
+      if (entry === null || entry.bot !== null || entry.hosted || entry.remote !== null) continue;
+      if (entry.panes.at(-1) !== info.id) continue;
       const labels = labelsOf(info.labels);
       const spec = entry.spec ?? (labels === null ? null : specFromLabels(labels));
       if (spec !== null) attach(entry, spec, info.id);
     }
     for (const entry of entries.values()) {
       const paneId = entry.panes.at(-1);
-      if (!entry.live || entry.hosted || paneId === undefined) continue;
+      if (!entry.live || entry.hosted || entry.remote !== null || paneId === undefined) continue;
       const info = listed.get(paneId);
       if (info === undefined) {
         ended(entry, paneId, {
@@ -253,6 +270,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       stale: !deps.panes.engine().running,
       computerId: deps.computerId,
       queueDepth: deps.queueDepth(entry.id),
+      away: entry.remoteBot?.away() ?? null,
       work: deps.workOf(entry.address),
     });
   const sorted = (team?: string) =>
@@ -277,6 +295,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
         },
       });
       reconcile();
+      await remoting.start();
     },
 
     async define(teams, isUp) {
@@ -339,8 +358,18 @@ export function createRegistry(deps: RegistryDeps): Registry {
       reconcile();
     },
 
+    async startedAbroad(agentId, ref) {
+      const entry = entries.get(agentId);
+      if (entry === undefined) throw new Error(`Agent ${agentId} is not in the registry.`);
+      await remoting.begin(entry, ref);
+    },
+
     async stop(agentId) {
       const entry = entries.get(agentId);
+      if (entry !== undefined && entry.remote !== null) {
+        await remoting.stop(entry);
+        return;
+      }
       if (entry?.hosted === true) {
         hosting.end(entry, 'stopped');
         return;

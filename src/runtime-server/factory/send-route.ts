@@ -96,9 +96,10 @@ export function createFindRoute(deps: SendRouteDeps): FindRoute {
     const behind = depth > 0 && deliverer.typing(member.id) === null ? `${depth} wait before it` : null;
     const why = obstacle ?? behind;
     const hosted = kindOf(member) === 'hosted';
-    const queued: DeliveryVia = hosted ? 'hosted' : 'pane_queue';
+    const elsewhere: DeliveryVia | null = hosted ? 'hosted' : member.remote === null ? null : 'peer';
+    const queued: DeliveryVia = elsewhere ?? 'pane_queue';
     if (request.queue === true) return { via: queued, waits: why ?? 'it was asked to wait in the queue' };
-    if (why === null) return { via: hosted ? 'hosted' : 'pane', waits: null };
+    if (why === null) return { via: elsewhere ?? 'pane', waits: null };
     if (request.queue === false) throw cannotTake(member, why, deps.panes);
     return { via: queued, waits: why };
   };
@@ -129,7 +130,7 @@ function vendorRoute(member: Member, thread: Thread | null): SendRoute {
 
 export function cannotTake(member: Member, why: string, panes: Pick<PaneEngine, 'engine'>): AppError {
   const action = 'Leave out queue: false, and it waits its turn.';
-  if (!panes.engine().running && kindOf(member) === 'terminal')
+  if (!panes.engine().running && kindOf(member) === 'terminal' && member.remote === null)
     return new AppError('transport', `${member.address} cannot be reached: ${why}.`, action);
   return new AppError('refused', `${member.address} cannot take a message now: ${why}.`, action, { status: 409 });
 }

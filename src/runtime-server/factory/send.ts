@@ -285,9 +285,9 @@ function queuedSend(
     agentId: member.id,
     senderLine: `From ${sender.name}`,
     text: request.text,
-    // A hosted bot's last text goes into the thread by itself.
+    // A hosted bot's last text goes into the thread by itself; a thread of this computer is not there on another.
     replyLine:
-      thread === null || kindOf(member) === 'hosted'
+      thread === null || kindOf(member) === 'hosted' || member.remote !== null
         ? null
         : `Reply with: gantry orchestration reply ${thread.id} "your text"`,
     raw: request.raw === true,

@@ -32,6 +32,10 @@ export interface PlanFacts {
   readonly members: readonly Member[];
   readonly found: readonly FoundHarness[];
   readonly computerId: string;
+  /** Computers that the team file names, as far as they can be reached; null: it is this one. Absent: none. */
+  readonly machines?: ReadonlyMap<string, unknown> | undefined;
+  /** Bots that were asked for; absent: all of them. */
+  readonly only?: ReadonlySet<string> | undefined;
 }
 
 export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
@@ -41,6 +45,10 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
   for (const bot of team.bots) {
     const address = addressOf(bot.slug, team.name);
     const live = facts.members.find((member) => member.slug === bot.slug && member.live);
+    if (facts.only?.has(bot.slug) === false) {
+      steps.push({ action: 'skip', agent: address, reason: 'it was not asked for' });
+      continue;
+    }
     if (live?.hosted === true) steps.push({ action: 'bind', agent: address, reason: 'it runs already' });
     else if (live !== undefined) steps.push(bindStep(live, bot, facts.computerId));
     else if (bot.binding.type === 'hosted') {
@@ -49,7 +57,9 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
     } else if (bot.binding.type === 'vendor') {
       const reason = `an app of ${bot.binding.vendor ?? 'its vendor'}: what is sent to it becomes a ticket`;
       steps.push({ action: 'bind', agent: address, reason });
-    } else if (bot.machine !== null && bot.machine !== facts.computerId && bot.machine !== 'local') {
+    } else if (isElsewhere(bot.machine, facts)) {
+      // Where the computer is known it is started there, by a plan of its own.
+      if (facts.machines?.has(bot.machine) === true) continue;
       steps.push({ action: 'skip', agent: address, machine: bot.machine, reason: notPaired(bot.machine) });
     } else {
       const choice = chooseHarness(bot, facts.found);
@@ -68,9 +78,19 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
   return { steps, starts, hindrances };
 }
 
-export const notPaired = (machine: string): string => `computer ${machine} is not paired with this one`;
+function isElsewhere(machine: string | null, { computerId, machines }: PlanFacts): machine is string {
+  return machine !== null && machine !== 'local' && machine !== computerId && machines?.get(machine) !== null;
+}
+
+export const notPaired = (machine: string): string =>
+  `computer ${machine} is not paired with this one, or its cloud cannot be reached`;
 
 function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanStep {
+  if (live.remote !== null) {
+    const { computerId: machine, computerName, harness } = live.remote;
+    const reason = `it runs already on ${computerName}`;
+    return { action: 'bind', agent: live.address, ...(harness === null ? {} : { harness }), machine, reason };
+  }
   const running = live.spec?.harness;
   const same =
     live.spec === null ||
@@ -121,8 +141,13 @@ export function specOf(agentId: string, team: ResolvedTeam, start: Start, cwd: s
 }
 
 /** One error that names every bot that cannot be started, and what mends it. */
-export function hindered(team: string, hindrances: readonly Hindrance[]): AppError {
-  const facts = hindrances.map(({ address, fact }) => `${address}: ${fact.replace(/\.$/, '')}`).join('; ');
-  const actions = [...new Set(hindrances.map(({ action }) => action))].join(' ');
-  return new AppError('usage', `Team ${team} cannot start, and nothing was started. ${facts}.`, actions);
+export class TeamHindered extends AppError {
+  readonly hindrances: readonly Hindrance[];
+
+  constructor(team: string, hindrances: readonly Hindrance[]) {
+    const facts = hindrances.map(({ address, fact }) => `${address}: ${fact.replace(/\.$/, '')}`).join('; ');
+    const actions = [...new Set(hindrances.map(({ action }) => action))].join(' ');
+    super('usage', `Team ${team} cannot start, and nothing was started. ${facts}.`, actions);
+    this.hindrances = hindrances;
+  }
 }

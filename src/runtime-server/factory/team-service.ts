@@ -20,10 +20,11 @@ import { labelsFor } from './pane-labels.ts';
 import { refuseUnreadable } from './readable.ts';
 import { type Actor, engineActor, recordTeamChange } from './records.ts';
 import type { Member, Registry } from './registry.ts';
+import type { Abroad, OtherComputer } from './remote/abroad.ts';
 import { readTeams, saveTeamFile, saveTeamUp, type TeamRecord } from './store/teams.ts';
 import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
 import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
-import { type Hindrance, hindered, notPaired, planUp, type Start, specOf } from './team-plan.ts';
+import { type Hindrance, planUp, type Start, specOf, TeamHindered } from './team-plan.ts';
 import type { BotSecrets } from './work-engine/index.ts';
 import type { Worktrees } from './worktrees/index.ts';
 
@@ -31,6 +32,8 @@ export interface UpRequest {
   readonly preset?: string | undefined;
   readonly on?: string | undefined;
   readonly dryRun?: boolean | undefined;
+  /** Only these bots; default all. */
+  readonly only?: ReadonlySet<string> | undefined;
 }
 
 export interface TeamService {
@@ -39,8 +42,9 @@ export interface TeamService {
   exists(name: string): boolean;
   check(name: string): { team: string; ok: boolean; problems: TeamProblem[] };
   up(name: string, request: UpRequest, by: Actor): Promise<{ plan: TeamPlanStep[]; applied: boolean }>;
-  planDown(name: string): TeamPlanStep[];
-  down(name: string, by: Actor): Promise<{ stopped: string[] }>;
+  planDown(name: string, options?: { readonly here?: boolean }): TeamPlanStep[];
+  /** `here`: those on other computers run on. */
+  down(name: string, by: Actor, options?: { readonly here?: boolean }): Promise<{ stopped: string[] }>;
   /** Takes what the files say now; resolves when it is known everywhere. */
   refresh(): Promise<void>;
   close(): void;
@@ -57,6 +61,7 @@ export interface TeamServiceDeps {
   readonly homes: BotHomes;
   readonly worktrees: Worktrees;
   readonly secrets: BotSecrets;
+  readonly abroad: Abroad;
   readonly ids: Ids;
   readonly log: FactoryLog;
   readonly workspace: string;
@@ -189,7 +194,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
         hindrances.push({ address, fact: error.fact, action: error.action });
       }
     }
-    if (hindrances.length > 0) throw hindered(team.name, hindrances);
+    if (hindrances.length > 0) throw new TeamHindered(team.name, hindrances);
     return prepared;
   };
   const openDoors = (agentId: string, scratch: string | null): Promise<BotDoors> | BotDoors =>
@@ -224,9 +229,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
 
   const up: TeamService['up'] = (name, request, by) =>
     alone(name, async () => {
-      if (request.on !== undefined && request.on !== deps.computerId) {
-        throw new AppError('transport', `${capital(notPaired(request.on))}.`, 'Pair it first, or leave out `on`.');
-      }
+      const computer = request.on === undefined ? null : await deps.abroad.find(request.on);
       folder.refresh();
       await refresh();
       const file = readable(name);
@@ -236,33 +239,67 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
         throw new AppError('usage', `Team ${name} has no preset "${request.preset}".`, known);
       }
       const team = resolveTeam(file, request.preset ?? presetOf(file), around);
+      const applied = request.dryRun !== true;
+      if (computer !== null) {
+        const steps = await deps.abroad.up(computer, team, folder.folderOf(name), request);
+        if (applied) await markUp(team, by);
+        return { plan: steps, applied };
+      }
+      const machines = request.on === undefined ? await deps.abroad.machinesOf(team) : undefined;
       const found = await deps.harnesses.found();
-      const plan = planUp(team, { members: registry.members(name), found, computerId: deps.computerId });
-      if (plan.hindrances.length > 0) throw hindered(name, plan.hindrances);
-      const steps = [...plan.steps];
-      if (request.dryRun === true) {
+      const facts = {
+        members: registry.members(name),
+        found,
+        computerId: deps.computerId,
+        machines,
+        only: request.only,
+      };
+      const plan = planUp(team, facts);
+      if (plan.hindrances.length > 0) throw new TeamHindered(name, plan.hindrances);
+      if (!applied) {
         await withScratch((scratch) => prepareAll(team, plan.starts, scratch));
-        return { plan: steps, applied: false };
+        return { plan: [...plan.steps, ...(await upElsewhere(team, machines, request))], applied };
       }
       if (plan.starts.length > 0) refuseUnreadable(deps.panes);
       const prepared = await prepareAll(team, plan.starts, null);
+      // First what may fail on other computers: here everything is prepared by now.
+      const elsewhere = await upElsewhere(team, machines, request);
       await startAll(team, prepared);
-      const agents = registry.members(name).filter((member) => member.live || kindOf(member) === 'hosted');
-      await store.write((tx) => {
-        saveTeamUp(tx, deps.workspace, name, true, team.preset);
-        const state = { workspace: deps.workspace, up: true, preset: team.preset };
-        recordTeamChange(tx, deps.ledger, { team: name, change: 'up', agents: addresses(agents) }, state, by);
-      });
-      await loadRows();
-      await refresh();
-      return { plan: steps, applied: true };
+      await markUp(team, by);
+      return { plan: [...plan.steps, ...elsewhere], applied };
     });
 
-  const down: TeamService['down'] = (name, by) =>
+  /** Bots whose file names a computer of their own. */
+  const upElsewhere = async (
+    team: ResolvedTeam,
+    machines: ReadonlyMap<string, OtherComputer | null> = new Map(),
+    request: UpRequest,
+  ): Promise<TeamPlanStep[]> => {
+    const steps: TeamPlanStep[] = [];
+    for (const [machine, computer] of machines) {
+      const bots = team.bots.filter((bot) => bot.machine === machine);
+      if (computer === null) continue;
+      steps.push(...(await deps.abroad.up(computer, { ...team, bots }, folder.folderOf(team.name), request)));
+    }
+    return steps;
+  };
+
+  const markUp = async ({ name, preset }: ResolvedTeam, by: Actor) => {
+    const agents = registry.members(name).filter((member) => member.live || kindOf(member) === 'hosted');
+    await store.write((tx) => {
+      saveTeamUp(tx, deps.workspace, name, true, preset);
+      const state = { workspace: deps.workspace, up: true, preset };
+      recordTeamChange(tx, deps.ledger, { team: name, change: 'up', agents: addresses(agents) }, state, by);
+    });
+    await loadRows();
+    await refresh();
+  };
+
+  const down: TeamService['down'] = (name, by, { here = false } = {}) =>
     alone(name, async () => {
-      const live = registry.members(name).filter((member) => member.live);
+      const live = registry.members(name).filter((member) => member.live && !(here && member.remote !== null));
       if (live.length === 0 && rows.get(name)?.up !== true) return { stopped: [] };
-      if (live.some((member) => !member.hosted)) refuseUnreadable(deps.panes);
+      if (live.some((member) => !member.hosted && member.remote === null)) refuseUnreadable(deps.panes);
       await Promise.all(live.map((member) => registry.stop(member.id)));
       await Promise.all(live.map((member) => deps.tokens.revoke(member.id)));
       await store.write((tx) => {
@@ -309,13 +346,16 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       return { team: name, ok: team.file !== null, problems: [...team.problems] };
     },
     up,
-    planDown: (name) =>
-      registry.members(name).map((member) => ({
-        action: member.live ? 'stop' : 'skip',
-        agent: member.address,
-        machine: deps.computerId,
-        reason: member.live ? 'it runs' : 'it is not running',
-      })),
+    planDown: (name, { here = false } = {}) =>
+      registry
+        .members(name)
+        .filter((member) => !(here && member.remote !== null))
+        .map((member) => ({
+          action: member.live ? 'stop' : 'skip',
+          agent: member.address,
+          machine: member.remote?.computerId ?? deps.computerId,
+          reason: member.live ? 'it runs' : 'it is not running',
+        })),
     down,
     refresh,
     close() {
@@ -326,7 +366,6 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
 }
 
 const addresses = (members: readonly Member[]) => members.map((member) => member.address);
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function shape(team: ResolvedTeam): Omit<Team, 'agents'> {
   return { name: team.name, preset: team.preset, presets: [...team.presets], edges: [...team.edges] };

@@ -1,6 +1,7 @@
 /**
- * This computer's identity towards a cloud (interface.md "Authentication", E; gaps.md "Pairing file"): a device token, made at the
- * first start and kept sealed in `runtime.db`. Both directions are signed with the key made from it. Must not know routes.
+ * This computer's identity towards the cloud of its own process (interface.md "Authentication", E): a device token, made at the
+ * first start and kept sealed in `runtime.db`. Both directions are signed with the key made from it. What it has at a paired cloud
+ * is in `home-secrets.ts`. Must not know routes.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
@@ -18,6 +19,24 @@ export const deviceMigrations: readonly Migration[] = [
         computer_id TEXT NOT NULL,
         token TEXT NOT NULL,
         made_at INTEGER NOT NULL
+      ) STRICT;
+    `,
+  },
+  {
+    area: 'link',
+    number: 2,
+    name: 'secrets of the home cloud',
+    sql: `
+      CREATE TABLE home_secret (
+        ref TEXT PRIMARY KEY,
+        cloud_url TEXT NOT NULL,
+        computer_id TEXT NOT NULL,
+        user_id TEXT NOT NULL,
+        user_name TEXT NOT NULL,
+        device_token TEXT NOT NULL,
+        previous_token TEXT,
+        home_credential TEXT NOT NULL,
+        token_at INTEGER NOT NULL
       ) STRICT;
     `,
   },

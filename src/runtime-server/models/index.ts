@@ -58,6 +58,8 @@ export interface ModelsDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: () => number;
+  /** Told of each request in the transaction that writes it down. */
+  readonly spent?: (tx: Tx, spend: Spend) => void;
 }
 
 const defaults = {
@@ -82,7 +84,9 @@ export function createModels(deps: ModelsDeps): Models {
     priced: (model) => priceOf(model) !== null,
     record(tx, request) {
       const microUsd = costOf(request.usage, priceOf(request.model));
-      recordSpend(tx, { ...request, microUsd });
+      const spend = { ...request, microUsd };
+      recordSpend(tx, spend);
+      deps.spent?.(tx, spend);
       return microUsd;
     },
     spent: sumSpend,

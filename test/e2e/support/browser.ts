@@ -51,7 +51,7 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
   page.setDefaultTimeout(15_000);
   const errors: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error') errors.push(message.text().slice(0, 500));
+    if (message.type() === 'error') errors.push(`${message.text()} ${message.location().url}`.slice(0, 500));
   });
   page.on('pageerror', (error) => errors.push(`uncaught: ${error.message}`));
   await page.goto(url);

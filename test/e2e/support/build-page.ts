@@ -8,6 +8,8 @@ const builder = await createBuilder({
   logLevel: 'error',
   mode: 'production',
 });
-const page = builder.environments.client;
-if (page === undefined) throw new Error('vite.config.ts has no environment "client".');
-await builder.build(page);
+for (const name of ['client', 'worker']) {
+  const environment = builder.environments[name];
+  if (environment === undefined) throw new Error(`vite.config.ts has no environment "${name}".`);
+  await builder.build(environment);
+}

@@ -4,8 +4,9 @@ import type { Approval } from '../../../src/contracts/approvals/approval.ts';
 import type { Agent } from '../../../src/contracts/factory/agent.ts';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
 import { createEventCache, parseFactoryEvent } from '../../../src/renderer/data/event-cache.ts';
-import { keys } from '../../../src/renderer/data/queries.ts';
+import { keysOf } from '../../../src/renderer/data/keys.ts';
 
+const keys = keysOf(null);
 const at = '2026-01-02T03:04:05.678Z';
 const agent: Agent = {
   id: 'agent_1',
@@ -71,7 +72,9 @@ function event(type: string, data: unknown) {
 }
 
 test('a new state shows at once in both lists, without the reason of the former one', () => {
-  createEventCache(client).apply(event('agent.state', { agentId: 'agent_1', state: 'working', pane: agent.pane }));
+  createEventCache(client, keys).apply(
+    event('agent.state', { agentId: 'agent_1', state: 'working', pane: agent.pane }),
+  );
   const lists = [
     client.getQueryData<{ agents: Agent[] }>(keys.agents)?.agents[0],
     client.getQueryData<{ teams: { agents: Agent[] }[] }>(keys.teams)?.teams[0]?.agents[0],
@@ -80,12 +83,14 @@ test('a new state shows at once in both lists, without the reason of the former 
 });
 
 test('a repeated state keeps its reason and its time', () => {
-  createEventCache(client).apply(event('agent.state', { agentId: 'agent_1', state: 'needs_you', pane: agent.pane }));
+  createEventCache(client, keys).apply(
+    event('agent.state', { agentId: 'agent_1', state: 'needs_you', pane: agent.pane }),
+  );
   expect(client.getQueryData<{ agents: Agent[] }>(keys.agents)?.agents[0]).toEqual(agent);
 });
 
 test('a burst of events reads the lists again once', async () => {
-  const cache = createEventCache(client);
+  const cache = createEventCache(client, keys);
   for (let index = 0; index < 50; index += 1) {
     cache.apply(event('agent.state', { agentId: `agent_${index}`, state: 'idle', pane: null }));
   }
@@ -102,7 +107,7 @@ test('while lists are being read, further events wait and then have them read on
     voided.push(filters?.queryKey);
     return reading;
   });
-  const cache = createEventCache(client);
+  const cache = createEventCache(client, keys);
   const proof = { dagId: 'dag_1', nodeId: 'node_1', outcome: 'proven' };
   cache.apply(event('proof.recorded', proof));
   await vi.advanceTimersByTimeAsync(1000);
@@ -118,7 +123,7 @@ test('while lists are being read, further events wait and then have them read on
 });
 
 test('a known delivery changes in place; a new one has the lists of deliveries read again', async () => {
-  const cache = createEventCache(client);
+  const cache = createEventCache(client, keys);
   cache.apply(event('delivery', { ...delivery, state: 'verified', evidence: 'hook' }));
   const list = client.getQueryData<{ deliveries: Delivery[] }>(keys.deliveriesOf('agent_1'));
   expect(list?.deliveries).toEqual([{ ...delivery, state: 'verified', evidence: 'hook' }]);
@@ -132,14 +137,14 @@ test('a known delivery changes in place; a new one has the lists of deliveries r
 
 test('a node that moves has its board, its run and its page read again, and no other run', async () => {
   const move = { dagId: 'dag_1', nodeId: 'node_1', cause: 'proven', status: 'done' };
-  createEventCache(client).apply(event('node.status', move));
+  createEventCache(client, keys).apply(event('node.status', move));
   await vi.advanceTimersByTimeAsync(1000);
   expect(voided).toEqual(expect.arrayContaining([keys.boards, keys.flow('dag_1'), keys.node('dag_1', 'node_1')]));
   expect(voided).not.toContainEqual(keys.flow('dag_2'));
 });
 
 test('an answered approval changes in place, a new one comes first, and the list is not read for it', async () => {
-  const cache = createEventCache(client);
+  const cache = createEventCache(client, keys);
   const answered = { ...approval, state: 'resolved', decision: 'approve', resolvedAt: at } as const;
   cache.apply(event('approval.resolved', answered));
   cache.apply(event('approval.requested', { ...approval, id: 'apr_00000002' }));
@@ -150,7 +155,7 @@ test('an answered approval changes in place, a new one comes first, and the list
 });
 
 test('a changed team has teams and bots read again', async () => {
-  createEventCache(client).apply(event('team.changed', { team: 'dev', change: 'file', agents: [] }));
+  createEventCache(client, keys).apply(event('team.changed', { team: 'dev', change: 'file', agents: [] }));
   await vi.advanceTimersByTimeAsync(1000);
   expect(voided).toEqual(expect.arrayContaining([keys.agents, keys.teams]));
 });

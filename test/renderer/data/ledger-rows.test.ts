@@ -1,6 +1,7 @@
 import { QueryClient } from '@tanstack/react-query';
 import { expect, test } from 'vitest';
 import type { FactoryApi } from '../../../src/renderer/data/api.ts';
+import { keysOf } from '../../../src/renderer/data/keys.ts';
 import { ledgerPage, ledgerQuery, olderRows } from '../../../src/renderer/data/ledger-rows.ts';
 
 /** A ledger of `head` rows that answers as the route does; counts what it was asked. */
@@ -23,7 +24,7 @@ function createLedger() {
 test('an event has only the rows after the newest one read, and none comes twice or is missing', async () => {
   const { state, factory } = createLedger();
   const client = new QueryClient();
-  const query = ledgerQuery(factory, {});
+  const query = ledgerQuery(factory, keysOf(null), {});
   state.head = 250;
   const first = await client.fetchQuery({ ...query, staleTime: 0 });
   expect([first.rows.length, first.rows[0]?.id, first.more]).toEqual([ledgerPage, '250', true]);
@@ -42,7 +43,7 @@ test('an event has only the rows after the newest one read, and none comes twice
 test('after a long absence the list begins anew at the newest', async () => {
   const { state, factory } = createLedger();
   const client = new QueryClient();
-  const query = ledgerQuery(factory, {});
+  const query = ledgerQuery(factory, keysOf(null), {});
   state.head = 10;
   await client.fetchQuery({ ...query, staleTime: 0 });
   state.head = 5000;

@@ -6,7 +6,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import type { ForwardedEvent } from '../../../src/contracts/events/routes.ts';
 import type { Agent } from '../../../src/contracts/factory/agent.ts';
+import { createPeerServer, type PeerPairing, type PeerServer } from '../../../src/host/peer-server.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
 import { botTokenMigrations, createBotTokens } from '../../../src/kit/http/bot-tokens.ts';
@@ -21,11 +23,12 @@ import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
 import type { Ledger } from '../../../src/kit/ledger/ledger.ts';
 import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { programCommand } from '../../../src/kit/process/programs.ts';
-import { runProcess } from '../../../src/kit/process/run-process.ts';
+import { type RunOptions, type RunResult, runProcess } from '../../../src/kit/process/run-process.ts';
 import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import type { Store } from '../../../src/kit/store/store.ts';
 import { createHeldApprovals, holdMigrations } from '../../../src/runtime-server/approvals/index.ts';
+import { createOutbox } from '../../../src/runtime-server/events/outbox.ts';
 import type { ProcessRunner } from '../../../src/runtime-server/factory/harness/adapter.ts';
 import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
 import {
@@ -33,6 +36,7 @@ import {
   createFactory,
   type Factory,
   factoryMigrations,
+  type PeerHome,
 } from '../../../src/runtime-server/factory/index.ts';
 import { createModels, type ModelSettings, modelMigrations } from '../../../src/runtime-server/models/index.ts';
 import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
@@ -69,6 +73,10 @@ export interface Engine {
   readonly ledger: Ledger;
   readonly panes: PaneEngine;
   readonly factory: Factory;
+  /** While it is paired. */
+  readonly peers: PeerServer | null;
+  /** Events that reached the home cloud. */
+  readonly told: readonly ForwardedEvent[];
   /** Where people answer in these tests. */
   readonly desk: ReturnType<typeof createHeldApprovals>['desk'];
   call<T = Record<string, never>>(
@@ -98,6 +106,13 @@ export interface EngineOptions {
   readonly models?: ModelSettings;
   /** For pauses between tries of a model; by default those of the engine. */
   readonly modelTimers?: Timers;
+  /** This computer is paired: other computers reach it on its peer port. */
+  readonly pairing?: PeerPairing;
+  readonly computerId?: string;
+  /** The way from here to other computers. */
+  readonly peerHome?: PeerHome;
+  /** How git is run for what other computers bring. */
+  readonly runGit?: (options: RunOptions) => Promise<RunResult>;
   /** Beside PATH, HOME and LANG. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -110,6 +125,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   for (const folder of [home, workspace, userHome, join(home, 'run')]) mkdirSync(folder, { mode: 0o700 });
   const env = { PATH: process.env.PATH ?? '', HOME: userHome, LANG: 'C.UTF-8', ...options.env };
 
+  const told: ForwardedEvent[] = [];
   const run = async () => {
     const clock = systemClock;
     const timers = options.timers ?? systemTimers;
@@ -151,7 +167,17 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     });
     const policy = createPolicy({ workspace, log });
     const harnesses = createHarnesses({ panes, clock, memory, desk, policy, processes, env, home: userHome });
+    const outbox = createOutbox({
+      clock,
+      log,
+      openLanes: (send) => createLanes({ store, clock, name: 'events', send }),
+      call: async ({ body }) => {
+        told.push(...(body as { events: ForwardedEvent[] }).events);
+        return { status: 200, body: { refused: [] } };
+      },
+    });
     const factory = createFactory({
+      events: outbox,
       desk,
       policy,
       hosted: {
@@ -175,7 +201,10 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       workspace,
       home,
       userHome,
-      computerId,
+      computerId: options.computerId ?? computerId,
+      random: () => 0.5,
+      ...(options.peerHome === undefined ? {} : { peerHome: options.peerHome }),
+      ...(options.runGit === undefined ? {} : { runGit: options.runGit }),
       ownerId: localUserId,
       botTokens,
       webOrigin: () => 'http://127.0.0.1:3010',
@@ -211,16 +240,32 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const url = `http://127.0.0.1:${port}`;
     writeFileSync(join(home, 'run', 'url'), `${url}\n`, { mode: 0o600 });
     await desk.start();
+    await outbox.start();
     await factory.start();
+    const peers =
+      options.pairing === undefined
+        ? null
+        : createPeerServer({
+            routes: factory.peerRoutes,
+            pairing: options.pairing,
+            port: 0,
+            clock,
+            timers,
+            ids,
+            log,
+            answers: 'throw',
+          });
     const close = async () => {
       dispatcher.close('Gantry stops.');
+      await peers?.close();
       await closeServer(server);
       await factory.close();
       await desk.close();
+      await outbox.close();
       await panes.close();
       await store.close();
     };
-    return { url, store, ledger, panes, desk, factory, close };
+    return { url, store, ledger, panes, desk, factory, peers, close };
   };
 
   let now = await run();
@@ -234,6 +279,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   });
 
   const engine: Engine = {
+    told,
     home,
     workspace,
     get url() {
@@ -253,6 +299,9 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     },
     get factory() {
       return now.factory;
+    },
+    get peers() {
+      return now.peers;
     },
     async call(method, path, body, { token = ownerToken, headers = {} } = {}) {
       const response = await fetch(`${now.url}/api/factory${path}`, {

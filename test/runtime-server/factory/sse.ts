@@ -1,5 +1,5 @@
 /** A raw reader of event streams for tests: every event as it was sent, nothing dropped, nothing reconnected. */
-import { createSseParser } from '../../../src/client/sse-parser.ts';
+import { createSseParser } from '../../../src/contracts/common/sse-parser.ts';
 import { type Engine, ownerToken, waitFor } from './engine.ts';
 
 export interface RawEvent {

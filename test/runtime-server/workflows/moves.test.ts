@@ -11,7 +11,8 @@ test('every move of the table is possible, and no other', async () => {
   world.template('t', steps({ a: { wait_gate: { kind: 'manual' } } }));
   const { dagId } = await world.run('t');
   const botRuns = { moved() {}, asked: () => false };
-  const ways = { ledger: world.ledger, botRuns, enqueue: () => {}, check: () => {}, pollGate: () => {} };
+  const events = { needsUser() {}, ended() {} };
+  const ways = { ledger: world.ledger, botRuns, events, enqueue: () => {}, check: () => {}, pollGate: () => {} };
   for (const from of nodeStatuses) {
     for (const to of nodeStatuses) {
       const moved = await world.store

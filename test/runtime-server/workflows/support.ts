@@ -81,6 +81,8 @@ export interface WorldOptions {
 export interface World extends Workflows {
   readonly folder: string;
   readonly sent: Sent[];
+  /** What its person would hear of. */
+  readonly told: readonly string[];
   readonly store: Awaited<ReturnType<typeof openStore>>;
   readonly ledger: Awaited<ReturnType<typeof createLedger>>;
   template(id: string, template: Record<string, unknown>): void;
@@ -135,6 +137,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const sent: Sent[] = [];
   const byKey = new Map<string, Promise<Delivery>>();
   const warnings: string[] = [];
+  const told: string[] = [];
   const workflows = createWorkflows({
     store,
     ledger,
@@ -165,6 +168,10 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     },
     desk: options.desk ?? null,
     agentRuns: { begin() {}, end() {} },
+    events: {
+      needsUser: (_tx, { title, cause, detail }) => void told.push(`${title} needs a person: ${detail ?? cause}`),
+      ended: (_tx, { title, status }) => void told.push(`${title} is ${status}`),
+    },
     deliveriesOf: async () => [],
     slots: options.slots ?? 8,
     ownerId: owner.actor,
@@ -205,6 +212,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     ...workflows,
     folder,
     sent,
+    told,
     store,
     ledger,
     template(id, template) {

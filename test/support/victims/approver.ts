@@ -4,8 +4,10 @@
  */
 import { createInterface } from 'node:readline';
 import { approvalMigrations, createApprovals } from '../../../src/cloud-api/approvals/index.ts';
+import { createEvents, eventMigrations } from '../../../src/cloud-api/events/index.ts';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { createIds } from '../../../src/kit/ids/ids.ts';
 import { createLanes } from '../../../src/kit/lane/create-lanes.ts';
 import { laneMigrations } from '../../../src/kit/lane/migrations.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
@@ -21,7 +23,11 @@ export interface Told {
 const together = 5;
 const [file = '', surface = ''] = process.argv.slice(2);
 const clock = systemClock;
-const store = await openStore({ file, migrations: [...laneMigrations, ...approvalMigrations], clock });
+const store = await openStore({
+  file,
+  migrations: [...laneMigrations, ...approvalMigrations, ...eventMigrations],
+  clock,
+});
 const { service } = createApprovals({
   store,
   clock,
@@ -29,6 +35,7 @@ const { service } = createApprovals({
   // Never started: answers only gather.
   openLanes: (send) => createLanes({ store, clock, name: 'answers', send }),
   call: async () => ({ status: 503, body: null }),
+  events: createEvents({ store, clock, ids: createIds(clock) }).backbone,
 });
 process.stdout.write('ready\n');
 for await (const line of createInterface({ input: process.stdin })) {

@@ -8,7 +8,7 @@ export const look = { method: 'GET', auth: readers, scope: 'agents:read' } as co
 /** Changes what is the caller's own; a bot may, too. */
 export const act = { method: 'POST', auth: readers, scope: 'bots:act' } as const;
 /** Only the person: no key, no bot. */
-export const inPerson = { auth: ['owner', 'link'], scope: null } as const;
+export const inPerson = { auth: ['owner', 'user', 'link'], scope: null } as const;
 
 export const oneOf = <const N extends string>(noun: N) =>
   ({ params: z.strictObject({ id: Id }), owner: { param: 'id', noun } }) as const;

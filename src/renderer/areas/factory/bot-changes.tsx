@@ -7,7 +7,6 @@ import type { Agent } from '../../../contracts/factory/agent.ts';
 import type { WorktreeDiff, WorktreeEnd, WorktreeEnding } from '../../../contracts/factory/worktree-routes.ts';
 import { useServices } from '../../app/services.tsx';
 import type { FactoryApi } from '../../data/api.ts';
-import { keys } from '../../data/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
@@ -107,7 +106,7 @@ function EndDialog({
   end: WorktreeEnd;
   onClose: () => void;
 }) {
-  const { api } = useServices();
+  const { api, keys } = useServices();
   const client = useQueryClient();
   const [message, setMessage] = useState('');
   const { title, about, button } = ends[end];

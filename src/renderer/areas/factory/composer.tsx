@@ -3,10 +3,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Eye, Send } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import type { z } from 'zod';
-import type { Agent } from '../../../contracts/factory/agent.ts';
 import type { SendPlan } from '../../../contracts/factory/delivery.ts';
 import { useServices } from '../../app/services.tsx';
-import { keys } from '../../data/queries.ts';
+import type { PlacedBot } from '../../data/places.ts';
 import { Button } from '../../ui/button.tsx';
 import { Kbd } from '../../ui/kbd.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -27,18 +26,18 @@ const viaWords: Readonly<Record<Plan['via'], string>> = {
 };
 
 export function Composer({
-  agents,
+  bots,
   target,
   onTarget,
   compact = false,
 }: {
-  agents: readonly Agent[];
-  /** Address of the bot; null while none is chosen. */
-  target: string | null;
-  onTarget: (address: string) => void;
+  bots: readonly PlacedBot[];
+  /** Null while none is chosen. Stands on the computer that is looked at here. */
+  target: PlacedBot | null;
+  onTarget: (bot: PlacedBot) => void;
   compact?: boolean;
 }) {
-  const { api, sentTexts } = useServices();
+  const { api, keys, sentTexts } = useServices();
   const client = useQueryClient();
   const [text, setText] = useState('');
   const [queue, setQueue] = useState(true);
@@ -46,10 +45,11 @@ export function Composer({
   const [plan, setPlan] = useState<Plan | null>(null);
   /** One key a message: a send repeated after a cut gives the first delivery, not a second message. */
   const attempt = useRef<{ key: string; of: string } | null>(null);
+  const several = new Set(bots.map((bot) => bot.place.id)).size > 1;
   const ready = target !== null && text.trim() !== '' && phase.kind !== 'sending';
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a plan holds for the words and the bot it was made for
-  useEffect(() => setPlan(null), [text, target, queue]);
+  useEffect(() => setPlan(null), [text, target?.id, queue]);
 
   function body(address: string) {
     // Checked: typed if the bot can take it, else queued. Unchecked: refused rather than queued.
@@ -59,7 +59,7 @@ export function Composer({
   async function preview(): Promise<void> {
     if (!ready || target === null) return;
     try {
-      const answer = await api.factory.sendMessage({ body: { ...body(target), dryRun: true } });
+      const answer = await api.factory.sendMessage({ body: { ...body(target.address), dryRun: true } });
       if ('dryRun' in answer) setPlan(answer.plan);
       setPhase({ kind: 'idle' });
     } catch (error) {
@@ -69,11 +69,14 @@ export function Composer({
 
   async function send(): Promise<void> {
     if (!ready || target === null) return;
-    const of = JSON.stringify(body(target));
+    const of = JSON.stringify([target.id, body(target.address)]);
     if (attempt.current?.of !== of) attempt.current = { key: crypto.randomUUID(), of };
     setPhase({ kind: 'sending' });
     try {
-      const answer = await api.factory.sendMessage({ body: body(target) }, { idempotencyKey: attempt.current.key });
+      const answer = await api.factory.sendMessage(
+        { body: body(target.address) },
+        { idempotencyKey: attempt.current.key },
+      );
       if (!('dryRun' in answer)) sentTexts.remember(answer.id, text);
       attempt.current = null;
       setText('');
@@ -110,8 +113,8 @@ export function Composer({
         value={text}
         rows={compact ? 3 : 2}
         data-composer="true"
-        aria-label={target === null ? 'Message' : `Message to ${target}`}
-        placeholder={target === null ? 'Choose a bot, then write to it' : `Write to ${target}`}
+        aria-label={target === null ? 'Message' : `Message to ${target.address}`}
+        placeholder={target === null ? 'Choose a bot, then write to it' : `Write to ${target.address}`}
         onChange={(event) => setText(event.target.value)}
         className="min-h-14 w-full resize-none rounded-control border border-line bg-window px-2.5 py-1.5"
       />
@@ -119,15 +122,18 @@ export function Composer({
         <label className="inline-flex items-center gap-1.5 text-muted">
           <span className="max-sm:sr-only">To</span>
           <select
-            value={target ?? ''}
-            onChange={(event) => onTarget(event.target.value)}
+            value={target?.id ?? ''}
+            onChange={(event) => {
+              const bot = bots.find((one) => one.id === event.target.value);
+              if (bot !== undefined) onTarget(bot);
+            }}
             aria-label="Bot"
             className="h-7 max-w-44 max-sm:w-28 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
           >
             {target === null && <option value="">Choose a bot</option>}
-            {agents.map((agent) => (
-              <option key={agent.id} value={agent.address}>
-                {agent.address}
+            {bots.map((bot) => (
+              <option key={bot.id} value={bot.id}>
+                {several ? `${bot.address} on ${bot.place.name}` : bot.address}
               </option>
             ))}
           </select>

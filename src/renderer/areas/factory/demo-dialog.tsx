@@ -2,7 +2,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useServices } from '../../app/services.tsx';
-import { keys } from '../../data/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SkeletonRows } from '../../ui/list-states.tsx';
@@ -10,13 +9,13 @@ import { Problem } from '../../ui/problem.tsx';
 import { useFocusWhen } from '../../ui/use-focus-when.ts';
 
 export function DemoDialog({ onClose, onAdded }: { onClose: () => void; onAdded: (team: string) => void }) {
-  const { api, queries } = useServices();
+  const { api, computer, keys, queries } = useServices();
   const client = useQueryClient();
   const workspace = useQuery(queries.workspace);
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);
   const plan = useQuery({
-    queryKey: ['plan', 'demo'],
+    queryKey: ['plan', computer, 'demo'],
     queryFn: ({ signal }) => api.factory.addDemo({ body: { dryRun: true } }, { signal }),
     gcTime: 0,
     staleTime: 0,

@@ -11,7 +11,8 @@ import {
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { z } from 'zod';
 import { isLive } from '../../app/is-live.ts';
-import { useServices } from '../../app/services.tsx';
+import { OnComputer, useServices } from '../../app/services.tsx';
+import { botName } from '../../data/places.ts';
 import { readJson, writeJson } from '../../data/settings.ts';
 import { agentStatus, Status } from '../../ui/status.tsx';
 import { FloorProvider, type FloorState, useFloor } from './floor-state.tsx';
@@ -22,9 +23,9 @@ const theme = { name: 'gantry', className: 'dock-gantry', gap: 0 };
 const components = { pane: DockPane };
 
 /** How a layout is told apart from one of another engine, or of an older shape. */
-const layoutKey = (engineId: string): string => `gantry.floor.v1.${engineId}`;
+const layoutKey = (layout: string): string => `gantry.floor.v1.${layout}`;
 
-export function Dock({ engineId, state }: { engineId: string; state: FloorState }) {
+export function Dock({ layout, state }: { layout: string; state: FloorState }) {
   const { paneRequests } = useServices();
   const waiting = useSyncExternalStore(paneRequests.subscribe, paneRequests.waiting);
   const [dock, setDock] = useState<DockviewApi | null>(null);
@@ -51,7 +52,7 @@ export function Dock({ engineId, state }: { engineId: string; state: FloorState 
         dock.addPanel({
           id: agent.id,
           component: 'pane',
-          title: agent.name,
+          title: botName(agent, agents),
           params: { originView: request.originView },
           position: request.split === true ? nextSplit(dock) : undefined,
         });
@@ -75,7 +76,7 @@ export function Dock({ engineId, state }: { engineId: string; state: FloorState 
         watermarkComponent={Watermark}
         disableFloatingGroups
         onReady={({ api }) => {
-          const saved = readJson(localStorage, layoutKey(engineId));
+          const saved = readJson(localStorage, layoutKey(layout));
           if (saved !== null) {
             try {
               api.fromJSON(saved as Parameters<DockviewApi['fromJSON']>[0]);
@@ -84,7 +85,7 @@ export function Dock({ engineId, state }: { engineId: string; state: FloorState 
               api.clear();
             }
           }
-          api.onDidLayoutChange(() => writeJson(localStorage, layoutKey(engineId), api.toJSON()));
+          api.onDidLayoutChange(() => writeJson(localStorage, layoutKey(layout), api.toJSON()));
           // On subscribing, the dock tells the active panel of the saved layout; a bot asked for meanwhile comes before it.
           let restoring = true;
           api.onDidActivePanelChange((event) => {
@@ -116,7 +117,7 @@ function DockTab({ api }: IDockviewPanelHeaderProps) {
   return (
     <span className="flex h-full items-center gap-2 px-3">
       {agent !== undefined && <Status look={agentStatus[agent.state]} wire={agent.state} iconOnly />}
-      <span className="max-w-44 truncate">{agent?.name ?? api.title}</span>
+      <span className="max-w-44 truncate">{agent === undefined ? api.title : botName(agent, agents)}</span>
     </span>
   );
 }
@@ -130,21 +131,24 @@ function DockPane({ api, containerApi }: IDockviewPanelProps) {
     return () => listener.dispose();
   }, [api, containerApi]);
   useEffect(() => {
-    if (agent !== undefined && agent.name !== api.title) api.setTitle(agent.name);
-  }, [agent, api]);
+    if (agent === undefined) return;
+    const name = botName(agent, floor.agents);
+    if (name !== api.title) api.setTitle(name);
+  }, [agent, floor.agents, api]);
   if (agent === undefined) return null;
   return (
-    <Pane
-      agent={agent}
-      engine={floor.engine}
-      active={floor.focused === agent.id}
-      focusRequest={floor.focused === agent.id ? floor.focusRequest : 0}
-      scrollbackOpen={floor.scrollbackOf === agent.id}
-      onScrollback={(open) => floor.showScrollback(open ? agent.id : null)}
-      onFocus={() => floor.focus(agent.id)}
-      onDetach={() => api.close()}
-      fullScreen={{ on: full, toggle: () => (full ? api.exitMaximized() : api.maximize()) }}
-    />
+    <OnComputer computer={agent.place.scope}>
+      <Pane
+        agent={agent}
+        active={floor.focused === agent.id}
+        focusRequest={floor.focused === agent.id ? floor.focusRequest : 0}
+        scrollbackOpen={floor.scrollbackOf === agent.id}
+        onScrollback={(open) => floor.showScrollback(open ? agent.id : null)}
+        onFocus={() => floor.focus(agent.id)}
+        onDetach={() => api.close()}
+        fullScreen={{ on: full, toggle: () => (full ? api.exitMaximized() : api.maximize()) }}
+      />
+    </OnComputer>
   );
 }
 

@@ -1,9 +1,9 @@
 /** What the floor page keeps true by itself: requests nobody can answer, the bot of the address, actions of teams. */
-import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import { toast } from 'sonner';
 import type { Agent } from '../../../contracts/factory/agent.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
+import { useFloors } from '../../app/floors.tsx';
 import { isLive, isStartable } from '../../app/is-live.ts';
 import { useServices } from '../../app/services.tsx';
 import type { TeamAsk } from './team-dialog.tsx';
@@ -37,25 +37,28 @@ export function useBotOfAddress(agents: readonly Agent[], focused: string | null
 }
 
 /** Starting and stopping teams from the palette; only what would change something is offered. */
-export function useTeamActions(agents: readonly Agent[], setAsk: (ask: TeamAsk) => void): void {
-  const { queries } = useServices();
-  const names = useQuery(queries.teams).data?.teams;
+export function useTeamActions(setAsk: (ask: TeamAsk) => void): void {
+  const floors = useFloors();
   const actions = useMemo<readonly Action[]>(
     () =>
-      (names ?? []).flatMap((team): Action[] => {
-        const live = agents.filter((agent) => agent.team === team.name && isLive(agent)).length;
-        const verb = (name: 'up' | 'down', title: string): Action => ({
-          id: `${name}-${team.name}`,
-          title: `${title} ${team.name}`,
-          group: 'Teams',
-          run: () => setAsk({ verb: name, team: team.name }),
-        });
-        return [
-          ...(live < team.agents.filter(isStartable).length ? [verb('up', 'Start')] : []),
-          ...(live > 0 ? [verb('down', 'Stop')] : []),
-        ];
-      }),
-    [names, agents, setAsk],
+      floors
+        .filter(({ place }) => !place.away)
+        .flatMap(({ place, teams, bots }) =>
+          teams.flatMap((team): Action[] => {
+            const live = bots.filter((bot) => bot.team === team.name && isLive(bot)).length;
+            const verb = (name: 'up' | 'down', title: string): Action => ({
+              id: `${name}-${place.id}-${team.name}`,
+              title: `${title} ${team.name}${floors.length > 1 ? ` on ${place.name}` : ''}`,
+              group: 'Teams',
+              run: () => setAsk({ verb: name, team: team.name, place }),
+            });
+            return [
+              ...(live < team.agents.filter(isStartable).length ? [verb('up', 'Start')] : []),
+              ...(live > 0 ? [verb('down', 'Stop')] : []),
+            ];
+          }),
+        ),
+    [floors, setAsk],
   );
   useAddActions(actions);
 }

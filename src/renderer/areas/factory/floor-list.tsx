@@ -1,16 +1,23 @@
-/** Teams and their bots: state, reason, queue, time. A click shows the pane; a team starts and stops from its row. */
+/**
+ * Teams and their bots by computer: state, reason, queue, time. A click shows the pane; a team starts and stops from its row. What
+ * stands on a computer that is away is as it was last.
+ */
 import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { CircleStop, CircleX, Play, Plus } from 'lucide-react';
+import { CircleStop, CircleX, Monitor, Play, Plus } from 'lucide-react';
 import { useRef } from 'react';
-import type { Agent, InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
+import type { InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
+import { ComputerSelect, PlaceState, useElsewhere, useOnlyComputer, useRunsOn } from '../../app/computers.tsx';
+import { useFloors } from '../../app/floors.tsx';
 import { isStartable } from '../../app/is-live.ts';
 import { useServices } from '../../app/services.tsx';
+import type { Floor, Place, PlacedBot } from '../../data/places.ts';
+import { describeProblem } from '../../data/problem.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Elapsed } from '../../ui/now.tsx';
-import { agentStatus, Status } from '../../ui/status.tsx';
+import { agentStatus, lastKnown, Status } from '../../ui/status.tsx';
 import { type FloorRow, floorRows } from './floor-rows.ts';
 import type { TeamAsk } from './team-dialog.tsx';
 
@@ -18,16 +25,18 @@ export interface FloorListProps {
   readonly filter: string;
   readonly onFilter: (filter: string) => void;
   readonly selected: string | null;
-  readonly onOpen: (agent: Agent) => void;
+  readonly onOpen: (bot: PlacedBot) => void;
   readonly onTeam: (ask: TeamAsk) => void;
   readonly onDemo: () => void;
 }
 
 export function FloorList(props: FloorListProps) {
   const { queries } = useServices();
+  const all = useFloors();
+  const only = useOnlyComputer();
+  const floors = only === null ? all : all.filter((floor) => floor.place.id === only);
   const teams = useQuery(queries.teams);
-  const agents = useQuery(queries.agents);
-  const count = agents.data?.agents.length ?? 0;
+  const count = floors.reduce((sum, floor) => sum + floor.bots.length, 0);
   return (
     <section aria-label="Teams and bots" className="flex min-h-0 flex-1 flex-col bg-panel">
       <div className="flex min-h-10 shrink-0 items-center gap-2 border-b border-line px-2 pointer-coarse:py-1.5">
@@ -44,36 +53,60 @@ export function FloorList(props: FloorListProps) {
           {count}
         </span>
       </div>
-      <ListStates
-        source={teams}
-        skeleton={<SkeletonRows count={8} />}
-        isEmpty={(data) => data.teams.length === 0 && data.invalid.length === 0}
-        empty={
-          <Empty
-            action={
-              <Button kind="primary" onClick={props.onDemo}>
-                <Plus className="size-3.5" aria-hidden="true" /> Add the demo team
-              </Button>
-            }
-          >
-            Teams of this workspace will be here. Write one to <code>.gantry/teams/&lt;name&gt;/team.yaml</code>, or
-            start with the demo.
-          </Empty>
-        }
-      >
-        {(data) => (
-          <Rows rows={floorRows(data.teams, data.invalid, agents.data?.agents ?? [], props.filter)} {...props} />
-        )}
-      </ListStates>
+      {all.length > 1 && (
+        <div className="shrink-0 border-b border-line p-2">
+          <ComputerSelect all="All computers" wide />
+        </div>
+      )}
+      {all.length > 1 ? (
+        <Rows rows={floorRows(floors, props.filter)} {...props} />
+      ) : (
+        <ListStates
+          source={teams}
+          skeleton={<SkeletonRows count={8} />}
+          isEmpty={(data) => data.teams.length === 0 && data.invalid.length === 0}
+          empty={
+            <Empty
+              action={
+                <Button kind="primary" onClick={props.onDemo}>
+                  <Plus className="size-3.5" aria-hidden="true" /> Add the demo team
+                </Button>
+              }
+            >
+              Teams of this workspace will be here. Write one to <code>.gantry/teams/&lt;name&gt;/team.yaml</code>, or
+              start with the demo.
+            </Empty>
+          }
+        >
+          {() =>
+            floors.length === 0 ? (
+              <SkeletonRows count={8} />
+            ) : (
+              <Rows rows={floorRows(floors, props.filter)} {...props} />
+            )
+          }
+        </ListStates>
+      )}
     </section>
   );
 }
 
-/** 28 px a row, 24 more where a sentence stands below it. */
-const rowHeight = (row: FloorRow): number =>
-  row.kind === 'team' ? 36 : row.kind === 'invalid' ? 64 : says(row.agent) === null ? 28 : 46;
+/** 28 px a row, 18 more where a sentence stands below it. */
+function rowHeight(row: FloorRow): number {
+  switch (row.kind) {
+    case 'computer':
+    case 'team':
+      return 36;
+    case 'invalid':
+    case 'none':
+      return 64;
+    case 'bot':
+      return says(row.bot) === null ? 28 : 46;
+  }
+}
 
 function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }) {
+  const several = rows.some((row) => row.kind === 'computer');
   const scroll = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -97,11 +130,13 @@ function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }
               className="absolute inset-x-0 top-0"
               style={{ transform: `translateY(${item.start}px)` }}
             >
-              {row.kind === 'team' && <TeamRow team={row.team} live={row.live} onTeam={props.onTeam} />}
+              {row.kind === 'computer' && <ComputerRow place={row.place} />}
+              {row.kind === 'none' && <NoTeams floor={row.floor} />}
+              {row.kind === 'team' && <TeamRow {...row} heading={several ? 'h3' : 'h2'} onTeam={props.onTeam} />}
               {row.kind === 'bot' && (
-                <BotRow agent={row.agent} selected={row.agent.id === props.selected} onOpen={props.onOpen} />
+                <BotRow bot={row.bot} selected={row.bot.id === props.selected} onOpen={props.onOpen} />
               )}
-              {row.kind === 'invalid' && <InvalidRow team={row.team} onTeam={props.onTeam} />}
+              {row.kind === 'invalid' && <InvalidRow team={row.team} place={row.place} onTeam={props.onTeam} />}
             </li>
           );
         })}
@@ -110,20 +145,60 @@ function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }
   );
 }
 
-function TeamRow({ team, live, onTeam }: { team: Team; live: number; onTeam: FloorListProps['onTeam'] }) {
+function ComputerRow({ place }: { place: Place }) {
+  return (
+    <div
+      data-computer={place.id}
+      className="flex h-9 items-center gap-2 border-b border-line bg-raised pr-3 pl-3 text-meta"
+    >
+      <Monitor className="size-3.5 shrink-0 text-muted" aria-hidden="true" />
+      <h2 className="min-w-0 flex-1 truncate text-ui font-semibold" title={place.id}>
+        {place.name}
+      </h2>
+      <PlaceState place={place} />
+    </div>
+  );
+}
+
+/** A computer whose teams are not there to be seen says why. */
+function NoTeams({ floor }: { floor: Floor }) {
+  const { place, known, error } = floor;
+  if (error !== null) return <p className="px-3 py-2 text-meta break-words text-fail">{describeProblem(error).fact}</p>;
+  if (!known && !place.away) return <SkeletonRows count={2} />;
+  return (
+    <p className="px-3 py-2 text-meta text-muted">
+      {known ? 'It has no teams.' : 'Its bots were not seen in this browser yet; they come when it is back.'}
+    </p>
+  );
+}
+
+function TeamRow({
+  team,
+  place,
+  live,
+  heading: Heading,
+  onTeam,
+}: {
+  team: Team;
+  place: Place;
+  live: number;
+  /** Below the heading of its computer where there are several. */
+  heading: 'h2' | 'h3';
+  onTeam: FloorListProps['onTeam'];
+}) {
   const all = team.agents.filter(isStartable).length;
   return (
     <div className="flex h-9 items-center gap-2 pt-2 pr-1 pl-3">
-      <h2 className="min-w-0 truncate font-semibold">{team.name}</h2>
+      <Heading className={`min-w-0 truncate font-semibold ${place.away ? 'text-faint' : ''}`}>{team.name}</Heading>
       <span className="min-w-0 shrink truncate text-meta text-muted tabular-nums">
-        {live} of {all} live
+        {place.away ? `${all} ${all === 1 ? 'bot' : 'bots'}` : `${live} of ${all} live`}
       </span>
       <span className="ml-auto flex shrink-0">
-        {live < all && (
+        {!place.away && live < all && (
           <IconButton
             data-row="true"
             label={`Start ${team.name}`}
-            onClick={() => onTeam({ verb: 'up', team: team.name })}
+            onClick={() => onTeam({ verb: 'up', team: team.name, place })}
           >
             <Play aria-hidden="true" />
           </IconButton>
@@ -132,7 +207,7 @@ function TeamRow({ team, live, onTeam }: { team: Team; live: number; onTeam: Flo
           <IconButton
             data-row="true"
             label={`Stop ${team.name}`}
-            onClick={() => onTeam({ verb: 'down', team: team.name })}
+            onClick={() => onTeam({ verb: 'down', team: team.name, place })}
           >
             <CircleStop aria-hidden="true" />
           </IconButton>
@@ -143,41 +218,50 @@ function TeamRow({ team, live, onTeam }: { team: Team; live: number; onTeam: Flo
 }
 
 /** The sentence below a bot: only where a person should know more than the word. */
-function says(agent: Agent): string | null {
+function says(agent: PlacedBot): string | null {
+  if (agent.place.away) return null;
   if (agent.stale) return 'last known; its pane cannot be read';
   if (agent.stateReason === 'unclear') return 'what it shows is unclear';
   const matters = agent.state === 'needs_you' || agent.state === 'blocked' || agent.state === 'failed';
   return matters ? agent.stateReason : null;
 }
 
-function BotRow({ agent, selected, onOpen }: { agent: Agent; selected: boolean; onOpen: (agent: Agent) => void }) {
-  const sentence = says(agent);
+function BotRow({ bot, selected, onOpen }: { bot: PlacedBot; selected: boolean; onOpen: (bot: PlacedBot) => void }) {
+  const sentence = says(bot);
+  const elsewhere = useElsewhere(bot);
+  const away = useRunsOn(bot).away || bot.place.away;
   return (
     <button
       type="button"
       data-row="true"
-      data-bot={agent.address}
+      data-bot={bot.address}
+      data-away={away ? 'true' : undefined}
       aria-current={selected ? 'true' : undefined}
-      onClick={() => onOpen(agent)}
-      title={agent.stateReason ?? agent.address}
+      onClick={() => onOpen(bot)}
+      title={bot.stateReason ?? bot.address}
       className="flex w-full flex-col justify-center px-3 text-left hover:bg-raised aria-[current]:bg-selected pointer-coarse:min-h-10"
     >
       <span className="flex h-7 w-full items-center gap-2">
-        <span className="min-w-0 flex-1 truncate">{agent.name}</span>
-        {agent.queueDepth > 0 && (
+        <span className={`min-w-0 flex-1 truncate ${away ? 'text-faint' : ''}`}>{bot.name}</span>
+        {elsewhere !== null && (
+          <span className="min-w-0 shrink truncate text-meta text-muted" title={`Runs on ${elsewhere}`}>
+            on {elsewhere}
+          </span>
+        )}
+        {bot.queueDepth > 0 && (
           <span
             className="shrink-0 rounded-full border border-line-strong px-1.5 text-[10px] leading-[14px] text-muted tabular-nums"
-            title={`${agent.queueDepth} queued`}
+            title={`${bot.queueDepth} queued`}
           >
-            {agent.queueDepth}
+            {bot.queueDepth}
             <span className="sr-only"> queued</span>
           </span>
         )}
         <span className="flex shrink-0 text-meta">
-          <Status look={agentStatus[agent.state]} wire={agent.state} />
+          <Status look={away ? lastKnown(agentStatus[bot.state]) : agentStatus[bot.state]} wire={bot.state} />
         </span>
         <span className="w-11 shrink-0 text-right text-meta text-faint">
-          {agent.state === 'offline' ? '' : <Elapsed since={agent.since} />}
+          {away || bot.state === 'offline' ? '' : <Elapsed since={bot.since} />}
         </span>
       </span>
       {sentence !== null && <span className="-mt-1 w-full truncate pb-1 text-meta text-muted">{sentence}</span>}
@@ -185,13 +269,13 @@ function BotRow({ agent, selected, onOpen }: { agent: Agent; selected: boolean; 
   );
 }
 
-function InvalidRow({ team, onTeam }: { team: InvalidTeam; onTeam: FloorListProps['onTeam'] }) {
+function InvalidRow({ team, place, onTeam }: { team: InvalidTeam; place: Place; onTeam: FloorListProps['onTeam'] }) {
   const first = team.problems[0];
   return (
     <button
       type="button"
       data-row="true"
-      onClick={() => onTeam({ verb: 'problems', team: team.name })}
+      onClick={() => onTeam({ verb: 'problems', team: team.name, place })}
       className="mt-2 flex w-full flex-col px-3 py-1.5 text-left hover:bg-raised"
     >
       <span className="flex w-full items-center gap-2">

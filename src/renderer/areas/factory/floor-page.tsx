@@ -3,11 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router';
 import { ArrowLeft, PanelRight } from 'lucide-react';
 import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react';
-import type { Agent } from '../../../contracts/factory/agent.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
+import { useHere } from '../../app/computers.tsx';
+import { useBots, useFloors, useFloorsComplete } from '../../app/floors.tsx';
 import { pathOfView } from '../../app/places.ts';
-import { useServices, useSettings } from '../../app/services.tsx';
+import { OnComputer, useServices, useSettings } from '../../app/services.tsx';
 import { useNarrow, useTight } from '../../app/use-narrow.ts';
+import type { PlacedBot } from '../../data/places.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
 import { Composer } from './composer.tsx';
@@ -41,7 +43,12 @@ export function FloorPage() {
   const navigate = useNavigate();
   const narrow = useNarrow();
   const tight = useTight();
-  const agentsQuery = useQuery(queries.agents);
+  const agents = useBots();
+  const complete = useFloorsComplete();
+  /** Where several computers are shown, no single folder is the floor’s. */
+  const several = useFloors().length > 1;
+  const oneFloor = !several || search.computer !== undefined;
+  const here = useHere();
   const workspace = useQuery(queries.workspace);
   const openBot = useOpenBot('floor');
   const [ask, setAsk] = useState<TeamAsk | null>(null);
@@ -53,7 +60,8 @@ export function FloorPage() {
   const router = useRouter();
   const leaving = useRef(false);
 
-  const agents = useMemo(() => agentsQuery.data?.agents ?? [], [agentsQuery.data]);
+  // The panes of a computer that is away are laid out as they were last, whatever its engine is.
+  const layout = workspace.data?.engineId ?? (here.away ? here.id : null);
   const focused = search.bot ?? null;
   const agent = agents.find((one) => one.id === focused) ?? null;
   const focus = useCallback(
@@ -69,16 +77,12 @@ export function FloorPage() {
     [navigate, router],
   );
   const openAndType = useCallback(
-    (one: Agent) => {
+    (one: PlacedBot) => {
       openBot(one);
       setFocusRequest((count) => count + 1);
     },
     [openBot],
   );
-  const onTarget = (address: string): void => {
-    const one = agents.find((candidate) => candidate.address === address);
-    if (one !== undefined) openBot(one);
-  };
   const detached = useCallback(
     (botId: string, originView: string | null) => {
       showScrollback((open) => (open === botId ? null : open));
@@ -96,7 +100,7 @@ export function FloorPage() {
     [navigate],
   );
 
-  useUnknownRequests(agentsQuery.data?.agents);
+  useUnknownRequests(complete ? agents : undefined);
   useBotOfAddress(agents, focused);
 
   const actions = useMemo<readonly Action[]>(() => {
@@ -151,7 +155,7 @@ export function FloorPage() {
     ];
   }, [focused, narrow, navigate, settings, tight, workspace.data?.demo]);
   useAddActions(actions);
-  useTeamActions(agents, setAsk);
+  useTeamActions(setAsk);
 
   const list = (
     <FloorList
@@ -171,7 +175,6 @@ export function FloorPage() {
   );
   const state: FloorState = {
     agents,
-    engine: agentsQuery.data?.engine,
     focused,
     focusRequest,
     scrollbackOf,
@@ -180,12 +183,16 @@ export function FloorPage() {
     detached,
   };
   const foot = (
-    <>
+    <OnComputer computer={agent?.place.scope ?? null}>
       {agent !== null && <LastDeliveries agentId={agent.id} harness={agent.binding.harness} />}
-      <Composer agents={agents} target={agent?.address ?? null} onTarget={onTarget} />
-    </>
+      <Composer bots={agents} target={agent} onTarget={openBot} />
+    </OnComputer>
   );
-  const inspector = <Inspector agent={agent} agents={agents} />;
+  const inspector = (
+    <OnComputer computer={agent?.place.scope ?? null}>
+      <Inspector agent={agent} agents={agents} />
+    </OnComputer>
+  );
 
   return (
     <div ref={page} className="flex min-w-0 flex-1">
@@ -207,7 +214,7 @@ export function FloorPage() {
           <h1 className="min-w-0 truncate text-title font-semibold">
             {narrow && agent !== null ? agent.name : 'Floor'}
           </h1>
-          {workspace.data !== undefined && (
+          {workspace.data !== undefined && oneFloor && (
             <span className="min-w-0 truncate text-meta text-muted" title={workspace.data.path}>
               {shortPath(workspace.data.path)}
             </span>
@@ -230,17 +237,18 @@ export function FloorPage() {
             <>
               <div className="min-h-0 flex-1">
                 <Suspense>
-                  <Pane
-                    key={agent.id}
-                    agent={agent}
-                    engine={state.engine}
-                    active
-                    focusRequest={0}
-                    scrollbackOpen={scrollbackOf === agent.id}
-                    onScrollback={(open) => showScrollback(open ? agent.id : null)}
-                    onFocus={() => {}}
-                    onDetach={() => detached(agent.id, null)}
-                  />
+                  <OnComputer computer={agent.place.scope}>
+                    <Pane
+                      key={agent.id}
+                      agent={agent}
+                      active
+                      focusRequest={0}
+                      scrollbackOpen={scrollbackOf === agent.id}
+                      onScrollback={(open) => showScrollback(open ? agent.id : null)}
+                      onFocus={() => {}}
+                      onDetach={() => detached(agent.id, null)}
+                    />
+                  </OnComputer>
                 </Suspense>
               </div>
               {foot}
@@ -249,11 +257,7 @@ export function FloorPage() {
         ) : (
           <>
             <div className="min-h-0 flex-1">
-              <Suspense>
-                {workspace.data !== undefined && agentsQuery.data !== undefined && (
-                  <Dock engineId={workspace.data.engineId} state={state} />
-                )}
-              </Suspense>
+              <Suspense>{layout !== null && complete && <Dock layout={layout} state={state} />}</Suspense>
             </div>
             {foot}
           </>
@@ -275,9 +279,8 @@ export function FloorPage() {
           onClose={() => setAsk(null)}
           onStarted={(addresses) => {
             const started = addresses.slice(0, openedWithTeam);
-            const fresh = agentsQuery.data?.agents ?? agents;
             for (const address of started) {
-              const one = fresh.find((candidate) => candidate.address === address);
+              const one = agents.find((bot) => bot.address === address && bot.place.id === ask.place.id);
               if (one !== undefined)
                 paneRequests.add({ botId: one.id, paneId: null, originView: 'floor', split: true });
             }
@@ -289,7 +292,7 @@ export function FloorPage() {
           onClose={() => setDemo(false)}
           onAdded={(team) => {
             setDemo(false);
-            setAsk({ verb: 'up', team });
+            setAsk({ verb: 'up', team, place: here });
           }}
         />
       )}

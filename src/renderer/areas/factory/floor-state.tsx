@@ -1,10 +1,9 @@
 /** What the parts of the floor share: which bot is in focus, whose scrollback is open, and the way to change both. */
 import { createContext, use } from 'react';
-import type { Agent, Engine } from '../../../contracts/factory/agent.ts';
+import type { PlacedBot } from '../../data/places.ts';
 
 export interface FloorState {
-  readonly agents: readonly Agent[];
-  readonly engine: Engine | undefined;
+  readonly agents: readonly PlacedBot[];
   readonly focused: string | null;
   /** Grows when the focused pane's terminal should take the focus. */
   readonly focusRequest: number;

@@ -2,11 +2,12 @@
  * The live terminal of one pane: draws screen events at the pane's own size, types in order, and sets the size while this
  * window is the one that works in it. Must not know the dock.
  */
-import { useEffect, useRef } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import type { Screen } from '../../../contracts/factory/agent.ts';
 import { useServices, useSettings } from '../../app/services.tsx';
 import { useScheme } from '../../app/use-theme.ts';
 import { createInputQueue } from '../../data/input-queue.ts';
+import { type PaneOwner, panePortOf } from '../../data/pane-port.ts';
 import { type PaneLink, watchScreen } from '../../data/screens.ts';
 import { type OpenTerminal, openTerminal } from '../../ui/terminal/create-terminal.ts';
 import { drawScreen } from '../../ui/terminal/draw.ts';
@@ -23,7 +24,7 @@ export interface ScreenSize {
 }
 
 export interface PaneTerminalProps {
-  readonly agentId: string;
+  readonly bot: PaneOwner;
   readonly label: string;
   /** The pane a person works in: its stream comes first. */
   readonly active: boolean;
@@ -50,7 +51,9 @@ export function PaneTerminal(props: PaneTerminalProps) {
   const look = { scheme, fontSize: terminalFontSize, renderer: terminalRenderer, screenReader };
   const firstLook = useRef(look);
   firstLook.current = look;
-  const { agentId, label, active, focusRequest, watchRequest } = props;
+  const { label, active, focusRequest, watchRequest } = props;
+  const { id, address, machine, runner } = props.bot;
+  const pane = useMemo(() => panePortOf(api, { id, address, machine, runner }), [api, id, address, machine, runner]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new renderer needs a new terminal; colours and sizes do not
   useEffect(() => {
@@ -73,7 +76,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
         if (wanted === null || size === null || wanted.cols < 2 || wanted.rows < 2) return;
         if (wanted.cols === (asked ?? size).cols && wanted.rows === (asked ?? size).rows) return;
         asked = wanted;
-        api.factory.agentSize({ params: { id: agentId }, body: wanted }).catch(() => {
+        pane.size(wanted).catch(() => {
           // The pane went meanwhile, or may not be sized: it is drawn at the size it has.
           asked = null;
         });
@@ -103,7 +106,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
         draw();
       });
     };
-    const watching = watchScreen(api.factory, slots, agentId, {
+    const watching = watchScreen(pane, slots, {
       onScreen(screen) {
         const changed = size === null || size.cols !== screen.cols || size.rows !== screen.rows;
         size = { cols: screen.cols, rows: screen.rows };
@@ -124,7 +127,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
 
     // Typing: named keys by name, everything else as text; one request in flight keeps the order.
     const typing = createInputQueue(
-      (input) => api.factory.agentInput({ params: { id: agentId }, body: input }),
+      (input) => pane.input(input),
       (error) => handlers.current.onInputError(error),
     );
     terminal.attachCustomKeyEventHandler((event) => {
@@ -190,7 +193,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
       open.current = null;
       watch.current = null;
     };
-  }, [api, slots, agentId, label, terminalRenderer]);
+  }, [pane, slots, label, terminalRenderer]);
 
   useEffect(() => {
     open.current?.setLook({ scheme, fontSize: terminalFontSize, renderer: terminalRenderer, screenReader });
@@ -206,5 +209,5 @@ export function PaneTerminal(props: PaneTerminalProps) {
     return () => clearTimeout(timer);
   }, [focusRequest]);
 
-  return <div ref={box} className="absolute inset-0 overflow-auto" data-pane-terminal={agentId} />;
+  return <div ref={box} className="absolute inset-0 overflow-auto" data-pane-terminal={props.bot.id} />;
 }

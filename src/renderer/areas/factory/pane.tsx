@@ -1,22 +1,23 @@
 /** One bot's pane: a line that says whose it is and how it is, its terminal, and in words why nothing moves when nothing does. */
 import { useQuery } from '@tanstack/react-query';
-import { Maximize2, Minimize2, Search, Unplug } from 'lucide-react';
+import { Maximize2, Minimize2, Monitor, Search, Unplug } from 'lucide-react';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { toast } from 'sonner';
-import type { Agent, Engine } from '../../../contracts/factory/agent.ts';
+import type { Engine } from '../../../contracts/factory/agent.ts';
+import { useBotName, useComputerName, useRunsOn } from '../../app/computers.tsx';
 import { isLive } from '../../app/is-live.ts';
 import { useServices } from '../../app/services.tsx';
+import type { Place, PlacedBot } from '../../data/places.ts';
 import { describeProblem } from '../../data/problem.ts';
 import type { PaneLink } from '../../data/screens.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Ago } from '../../ui/now.tsx';
-import { agentStatus, Status } from '../../ui/status.tsx';
+import { agentStatus, lastKnown, Status } from '../../ui/status.tsx';
 import { PaneTerminal, type ScreenSize } from './pane-terminal.tsx';
 import { Scrollback } from './scrollback.tsx';
 
 export interface PaneProps {
-  readonly agent: Agent;
-  readonly engine: Engine | undefined;
+  readonly agent: PlacedBot;
   readonly active: boolean;
   readonly focusRequest: number;
   readonly scrollbackOpen: boolean;
@@ -28,26 +29,31 @@ export interface PaneProps {
 }
 
 export function Pane(props: PaneProps) {
-  const { agent, engine, active, onFocus, onScrollback } = props;
-  const [link, setLink] = useState<PaneLink>({ kind: 'connecting' });
+  const { agent, active, onFocus, onScrollback } = props;
+  const name = useBotName(agent);
+  const { queries } = useServices();
+  const own = useQuery({ ...queries.agents, enabled: !agent.place.away }).data?.engine;
+  const engine = agent.runner === 'local' ? own : undefined;
+  const { link, setLink, seenAt } = usePaneLink();
   const [size, setSize] = useState<ScreenSize | null>(null);
   const onInputError = useCallback(
     (error: unknown) => {
       const problem = describeProblem(error);
-      toast.error(`Not typed into ${agent.name}: ${problem.fact}`, { description: problem.action });
+      toast.error(`Not typed into ${name}: ${problem.fact}`, { description: problem.action });
     },
-    [agent.name],
+    [name],
   );
   const paneId = agent.pane?.id ?? null;
-  const away = engine !== undefined && !engine.running;
+  const where = useRunsOn(agent);
+  const away = where.away || (engine !== undefined && !engine.running);
   const watchRequest = useWatchAgain(link, paneId !== null && !away && !agent.stale);
   const old =
     paneId !== null &&
     (away || agent.stale || link.kind === 'gone' || link.kind === 'reconnecting' || link.kind === 'failed');
   return (
-    <section aria-label={`Pane of ${agent.name}`} className="flex h-full min-w-0 flex-col bg-terminal">
-      <PaneHeader {...props} size={paneId === null ? null : size} />
-      <PaneNotice agent={agent} engine={engine} link={paneId === null ? null : link} />
+    <section aria-label={`Pane of ${name}`} className="flex h-full min-w-0 flex-col bg-terminal">
+      <PaneHeader {...props} size={paneId === null ? null : size} seenAt={old ? seenAt : null} />
+      <PaneNotice agent={agent} where={where} seenAt={seenAt} engine={engine} link={paneId === null ? null : link} />
       <div className={`relative min-h-0 flex-1 ${old ? 'opacity-60' : ''}`}>
         {paneId === null ? (
           <LastLines agent={agent} />
@@ -56,8 +62,8 @@ export function Pane(props: PaneProps) {
             <div className="relative h-full">
               <PaneTerminal
                 key={paneId}
-                agentId={agent.id}
-                label={`Terminal of ${agent.name}`}
+                bot={agent}
+                label={`Terminal of ${name}`}
                 active={active}
                 focusRequest={props.focusRequest}
                 watchRequest={watchRequest}
@@ -70,12 +76,24 @@ export function Pane(props: PaneProps) {
             </div>
           </div>
         )}
-        {props.scrollbackOpen && paneId !== null && (
-          <Scrollback agentId={agent.id} name={agent.name} onClose={() => onScrollback(false)} />
-        )}
+        {props.scrollbackOpen && paneId !== null && <Scrollback bot={agent} onClose={() => onScrollback(false)} />}
       </div>
     </section>
   );
+}
+
+/** How the pane is read, and until when its screen was seen. */
+function usePaneLink() {
+  const [link, setLink] = useState<PaneLink>({ kind: 'connecting' });
+  const [seenAt, setSeenAt] = useState<string | null>(null);
+  const seen = useRef(false);
+  const take = useCallback((next: PaneLink) => {
+    const sees = next.kind === 'live' || next.kind === 'sampled';
+    if (seen.current && !sees) setSeenAt(new Date().toISOString());
+    seen.current = sees;
+    setLink(next);
+  }, []);
+  return { link, setLink: take, seenAt };
 }
 
 /** How long after a pane could not be read it is tried again, in ms, while the list of bots says that it lives. */
@@ -96,21 +114,37 @@ function useWatchAgain(link: PaneLink, alive: boolean): number {
 function PaneHeader({
   agent,
   size,
+  seenAt,
   scrollbackOpen,
   onScrollback,
   onDetach,
   fullScreen,
-}: PaneProps & { size: ScreenSize | null }) {
+}: PaneProps & { size: ScreenSize | null; seenAt: string | null }) {
+  const computer = useComputerName(agent);
+  const name = useBotName(agent);
+  const look = agentStatus[agent.state];
+  const { away } = useRunsOn(agent);
   return (
     <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3 text-meta text-muted">
-      <Status look={agentStatus[agent.state]} wire={agent.state} />
-      {agent.stateReason !== null && (
+      <Status look={away ? lastKnown(look) : look} wire={agent.state} />
+      {agent.stateReason !== null && !away && (
         <span className="min-w-0 truncate text-ink" title={agent.stateReason}>
           {agent.stateReason === 'unclear' ? 'what it shows is unclear, so nothing is typed' : agent.stateReason}
         </span>
       )}
       {agent.queueDepth > 0 && <span className="shrink-0 tabular-nums">{agent.queueDepth} queued</span>}
       <span className="ml-auto shrink-0">{agent.binding.harness ?? agent.binding.type}</span>
+      {computer !== null && (
+        <span className="inline-flex max-w-32 shrink-0 items-center gap-1 text-ink" title={`Runs on ${computer}`}>
+          <Monitor className="size-3.5 shrink-0 text-muted" aria-hidden="true" />
+          <span className="truncate">{computer}</span>
+        </span>
+      )}
+      {seenAt !== null && (
+        <span className="shrink-0">
+          seen <Ago at={seenAt} />
+        </span>
+      )}
       {size !== null && (
         <span
           className="hidden shrink-0 tabular-nums sm:inline"
@@ -122,7 +156,7 @@ function PaneHeader({
       )}
       <span className="flex shrink-0 items-center">
         <IconButton
-          label={`Scrollback and search of ${agent.name}`}
+          label={`Scrollback and search of ${name}`}
           shortcut="Ctrl Shift F"
           aria-pressed={scrollbackOpen}
           disabled={agent.pane === null}
@@ -132,14 +166,14 @@ function PaneHeader({
         </IconButton>
         {fullScreen !== undefined && (
           <IconButton
-            label={fullScreen.on ? `Back from full screen of ${agent.name}` : `Full screen of ${agent.name}`}
+            label={fullScreen.on ? `Back from full screen of ${name}` : `Full screen of ${name}`}
             aria-pressed={fullScreen.on}
             onClick={() => fullScreen.toggle()}
           >
             {fullScreen.on ? <Minimize2 aria-hidden="true" /> : <Maximize2 aria-hidden="true" />}
           </IconButton>
         )}
-        <IconButton label={`Detach ${agent.name}; the bot runs on`} onClick={onDetach}>
+        <IconButton label={`Detach ${name}; the bot runs on`} onClick={onDetach}>
           <Unplug aria-hidden="true" />
         </IconButton>
       </span>
@@ -148,9 +182,23 @@ function PaneHeader({
 }
 
 /** Why the screen below may be old. Nothing is said while it is live. */
-function PaneNotice({ agent, engine, link }: { agent: Agent; engine: Engine | undefined; link: PaneLink | null }) {
+function PaneNotice({
+  agent,
+  where,
+  seenAt,
+  engine,
+  link,
+}: {
+  agent: PlacedBot;
+  where: Place;
+  seenAt: string | null;
+  engine: Engine | undefined;
+  link: PaneLink | null;
+}) {
   let text: string | null = null;
-  if (engine !== undefined && !engine.running) {
+  if (where.away) {
+    text = `${where.name} is away. ${seenAt === null ? 'Its screen comes when it is back.' : 'What you see is the last known screen; what you type comes to nobody.'}`;
+  } else if (engine !== undefined && !engine.running) {
     text = `Panes cannot be read: ${engine.error ?? 'the pane host does not answer'}. What you see is the last known screen.`;
   } else if (agent.stale) text = 'What you see is the last known screen.';
   else if (link?.kind === 'gone') text = `The pane is closed: ${link.reason}`;
@@ -168,7 +216,7 @@ function PaneNotice({ agent, engine, link }: { agent: Agent; engine: Engine | un
 }
 
 /** A bot without a live pane: the last lines it printed, from its journal. */
-function LastLines({ agent }: { agent: Agent }) {
+function LastLines({ agent }: { agent: PlacedBot }) {
   const { api } = useServices();
   const capture = useQuery({
     queryKey: ['capture', agent.id, agent.state],

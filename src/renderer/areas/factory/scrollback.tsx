@@ -4,9 +4,11 @@ import { useQuery } from '@tanstack/react-query';
 import { SearchAddon } from '@xterm/addon-search';
 import { ArrowDown, ArrowUp, X } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
+import { useBotName } from '../../app/computers.tsx';
 import { useServices, useSettings } from '../../app/services.tsx';
 import { useScheme } from '../../app/use-theme.ts';
-import type { FactoryApi } from '../../data/api.ts';
+import { type PanePort, panePortOf } from '../../data/pane-port.ts';
+import type { PlacedBot } from '../../data/places.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { type OpenTerminal, openTerminal } from '../../ui/terminal/create-terminal.ts';
@@ -22,14 +24,13 @@ interface Lines {
 }
 
 /** Newest lines first by page, joined oldest first, the present screen last. */
-async function readScrollback(api: FactoryApi, agentId: string, signal: AbortSignal): Promise<Lines> {
-  const params = { id: agentId };
-  const screen = await api.agentScreen({ params }, { signal });
+async function readScrollback(pane: PanePort, signal: AbortSignal): Promise<Lines> {
+  const screen = await pane.screen({ signal });
   let text = screen.ansi;
   let count = 0;
   let before: number | undefined;
   while (count < mostLines) {
-    const page = await api.agentScrollback({ params, query: { before, lines: pageLines } }, { signal });
+    const page = await pane.scrollback({ before, lines: pageLines }, { signal });
     if (page.lines === 0) break;
     text = `${page.ansi}\u001b[0m\r\n${text}`;
     count += page.lines;
@@ -39,7 +40,8 @@ async function readScrollback(api: FactoryApi, agentId: string, signal: AbortSig
   return { ansi: text, count, cols: screen.cols };
 }
 
-export function Scrollback({ agentId, name, onClose }: { agentId: string; name: string; onClose: () => void }) {
+export function Scrollback({ bot, onClose }: { bot: PlacedBot; onClose: () => void }) {
+  const name = useBotName(bot);
   const { api } = useServices();
   const { terminalFontSize, terminalRenderer, screenReader } = useSettings();
   const scheme = useScheme();
@@ -49,8 +51,8 @@ export function Scrollback({ agentId, name, onClose }: { agentId: string; name: 
   const [wanted, setWanted] = useState('');
   const [found, setFound] = useState<{ index: number; count: number } | null>(null);
   const lines = useQuery({
-    queryKey: ['scrollback', agentId],
-    queryFn: ({ signal }) => readScrollback(api.factory, agentId, signal),
+    queryKey: ['scrollback', bot.id],
+    queryFn: ({ signal }) => readScrollback(panePortOf(api, bot), signal),
     gcTime: 0,
     staleTime: 0,
   });
@@ -149,7 +151,7 @@ export function Scrollback({ agentId, name, onClose }: { agentId: string; name: 
         <Problem error={lines.error} failures={lines.errorUpdateCount - 1} onRetry={() => void lines.refetch()} />
       )}
       <div className="relative min-h-0 flex-1">
-        <div ref={box} className="absolute inset-0 overflow-auto" data-readonly="true" data-scrollback={agentId} />
+        <div ref={box} className="absolute inset-0 overflow-auto" data-readonly="true" data-scrollback={bot.id} />
       </div>
     </section>
   );

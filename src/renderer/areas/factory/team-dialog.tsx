@@ -3,8 +3,9 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { toast } from 'sonner';
 import type { TeamPlanStep } from '../../../contracts/factory/agent.ts';
-import { useServices } from '../../app/services.tsx';
-import { keys } from '../../data/queries.ts';
+import { useFloors } from '../../app/floors.tsx';
+import { OnComputer, useServices } from '../../app/services.tsx';
+import type { Place } from '../../data/places.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SkeletonRows } from '../../ui/list-states.tsx';
@@ -14,6 +15,8 @@ import { useFocusWhen } from '../../ui/use-focus-when.ts';
 export interface TeamAsk {
   readonly verb: 'up' | 'down' | 'problems';
   readonly team: string;
+  /** The computer it belongs to. */
+  readonly place: Place;
 }
 
 const actionWords: Readonly<Record<TeamPlanStep['action'], string>> = {
@@ -35,9 +38,13 @@ export function TeamDialog({
   /** Addresses of the bots that were started. */
   onStarted: (addresses: readonly string[]) => void;
 }) {
-  if (ask.verb === 'problems') return <ProblemsDialog team={ask.team} onClose={onClose} />;
-  if (ask.verb === 'down') return <DownDialog team={ask.team} onClose={onClose} />;
-  return <UpDialog team={ask.team} onClose={onClose} onStarted={onStarted} />;
+  return (
+    <OnComputer computer={ask.place.scope}>
+      {ask.verb === 'problems' && <ProblemsDialog team={ask.team} onClose={onClose} />}
+      {ask.verb === 'down' && <DownDialog team={ask.team} onClose={onClose} />}
+      {ask.verb === 'up' && <UpDialog team={ask.team} place={ask.place} onClose={onClose} onStarted={onStarted} />}
+    </OnComputer>
+  );
 }
 
 function PlanList({ plan }: { plan: readonly TeamPlanStep[] }) {
@@ -59,23 +66,28 @@ function PlanList({ plan }: { plan: readonly TeamPlanStep[] }) {
 
 function UpDialog({
   team,
+  place,
   onClose,
   onStarted,
 }: {
   team: string;
+  place: Place;
   onClose: () => void;
   onStarted: (addresses: readonly string[]) => void;
 }) {
-  const { api, queries } = useServices();
+  const { api, computer, keys, queries } = useServices();
   const client = useQueryClient();
   const teams = useQuery(queries.teams);
   const known = teams.data?.teams.find((one) => one.name === team);
   const [preset, setPreset] = useState<string>();
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);
-  const body = preset === undefined ? {} : { preset };
+  /** Id of another computer; null: where the team belongs. */
+  const [on, setOn] = useState<string | null>(null);
+  const places = useFloors().map((floor) => floor.place);
+  const body = { ...(preset === undefined ? {} : { preset }), ...(on === null ? {} : { on }) };
   const plan = useQuery({
-    queryKey: ['plan', 'up', team, preset],
+    queryKey: ['plan', computer, 'up', team, preset, on],
     queryFn: ({ signal }) =>
       api.factory.teamUp({ params: { name: team }, body: { ...body, dryRun: true } }, { signal }),
     gcTime: 0,
@@ -124,23 +136,44 @@ function UpDialog({
         </>
       }
     >
-      {known !== undefined && known.presets.length > 0 && (
-        <label className="mb-3 flex items-center gap-2 text-muted">
-          Preset
-          <select
-            value={preset ?? known.preset ?? ''}
-            onChange={(event) => setPreset(event.target.value === '' ? undefined : event.target.value)}
-            className="h-7 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
-          >
-            {known.preset === null && <option value="">none</option>}
-            {known.presets.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
+      <div className="mb-3 flex flex-wrap gap-x-4 gap-y-2 empty:hidden">
+        {places.length > 1 && (
+          <label className="flex items-center gap-2 text-muted">
+            On
+            <select
+              value={on ?? ''}
+              onChange={(event) => setOn(event.target.value === '' ? null : event.target.value)}
+              className="h-7 max-w-56 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
+            >
+              <option value="">{place.name}</option>
+              {places
+                .filter((one) => one.id !== place.id)
+                .map((one) => (
+                  <option key={one.id} value={one.id} disabled={one.away}>
+                    {one.away ? `${one.name} (away)` : one.name}
+                  </option>
+                ))}
+            </select>
+          </label>
+        )}
+        {known !== undefined && known.presets.length > 0 && (
+          <label className="flex items-center gap-2 text-muted">
+            Preset
+            <select
+              value={preset ?? known.preset ?? ''}
+              onChange={(event) => setPreset(event.target.value === '' ? undefined : event.target.value)}
+              className="h-7 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
+            >
+              {known.preset === null && <option value="">none</option>}
+              {known.presets.map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+      </div>
       {plan.error !== null ? (
         <Problem error={plan.error} />
       ) : plan.data === undefined ? (
@@ -154,12 +187,12 @@ function UpDialog({
 }
 
 function DownDialog({ team, onClose }: { team: string; onClose: () => void }) {
-  const { api } = useServices();
+  const { api, computer, keys } = useServices();
   const client = useQueryClient();
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);
   const plan = useQuery({
-    queryKey: ['plan', 'down', team],
+    queryKey: ['plan', computer, 'down', team],
     queryFn: ({ signal }) => api.factory.teamDown({ params: { name: team }, query: { dryRun: '1' } }, { signal }),
     gcTime: 0,
     staleTime: 0,

@@ -4,9 +4,12 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Agent, Team } from '../../../contracts/factory/agent.ts';
 import { usePendingApprovals } from '../../app/approvals.ts';
+import { useComputerName, useHere, useOnlyComputer } from '../../app/computers.tsx';
+import { useBots, useFloors } from '../../app/floors.tsx';
 import { isLive, isStartable } from '../../app/is-live.ts';
 import { ObeyLink } from '../../app/obey-link.tsx';
-import { useServices } from '../../app/services.tsx';
+import { OnComputer, useServices } from '../../app/services.tsx';
+import type { Place, PlacedBot } from '../../data/places.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -32,6 +35,10 @@ export function HomePage() {
   const teams = useQuery(queries.teams);
   const agents = useQuery(queries.agents);
   const openBot = useOpenBot('home');
+  const here = useHere();
+  const several = useFloors().length > 1;
+  const only = useOnlyComputer();
+  const bots = useBots().filter((bot) => (only === null || bot.place.id === only) && !bot.place.away);
   const [ask, setAsk] = useState<TeamAsk | null>(null);
   const [demo, setDemo] = useState(false);
   const none = teams.data !== undefined && teams.data.teams.length === 0 && teams.data.invalid.length === 0;
@@ -42,11 +49,11 @@ export function HomePage() {
   const asking = new Set(questions.map((one) => one.agentId));
   /** A bot whose question is in the inbox stands here once: as its question. */
   const waits = (agent: Agent): boolean => needs(agent) && !asking.has(agent.id);
-  const live = agents.data?.agents.filter(isLive) ?? [];
+  const live = bots.filter(isLive);
 
   // Before the first bot ran there is nothing to report, so the page says how to begin.
   const fresh =
-    none || (demoTeam !== null && (agents.data?.agents.every((agent) => agent.state === 'offline') ?? false));
+    none || (demoTeam !== null && agents.data !== undefined && bots.every((bot) => bot.state === 'offline'));
 
   return (
     <main className="min-w-0 flex-1 overflow-y-auto">
@@ -57,7 +64,7 @@ export function HomePage() {
           {fresh ? (
             <FirstSteps
               demoTeam={demoTeam}
-              onDemo={() => (demoTeam === null ? setDemo(true) : setAsk({ verb: 'up', team: demoTeam }))}
+              onDemo={() => (demoTeam === null ? setDemo(true) : setAsk({ verb: 'up', team: demoTeam, place: here }))}
             />
           ) : (
             <div className="flex min-w-0 flex-col gap-4">
@@ -65,17 +72,17 @@ export function HomePage() {
                 <ListStates
                   source={agents}
                   skeleton={<SkeletonRows count={2} height={48} />}
-                  isEmpty={(data) => questions.length === 0 && !data.agents.some(waits)}
+                  isEmpty={() => questions.length === 0 && !bots.some(waits)}
                   empty={
                     <Empty>
                       Nobody waits for you. A bot that asks something will be here, the longest waiting first.
                     </Empty>
                   }
                 >
-                  {(data) => (
+                  {() => (
                     <ul className="flex flex-col">
                       <QuestionRows approvals={questions} />
-                      {data.agents
+                      {bots
                         .filter(waits)
                         .sort(oldestFirst)
                         .map((agent) => (
@@ -89,12 +96,12 @@ export function HomePage() {
                 <ListStates
                   source={agents}
                   skeleton={<SkeletonRows count={4} />}
-                  isEmpty={(data) => !data.agents.some((agent) => isLive(agent) && !needs(agent))}
+                  isEmpty={() => !bots.some((bot) => isLive(bot) && !needs(bot))}
                   empty={<Empty>No bot runs. Start a team to see it work here.</Empty>}
                 >
-                  {(data) => (
+                  {() => (
                     <ul>
-                      {data.agents
+                      {bots
                         .filter((agent) => isLive(agent) && !needs(agent))
                         .map((agent) => (
                           <RunRow key={agent.id} agent={agent} onOpen={openBot} />
@@ -103,13 +110,13 @@ export function HomePage() {
                   )}
                 </ListStates>
               </Card>
-              {live.length > 0 && <SendCard agents={live} />}
+              {live.length > 0 && <SendCard bots={live} />}
             </div>
           )}
           <div className="flex min-w-0 flex-col gap-4">
             {!fresh && <WorkCard />}
             {!none && (
-              <Card title="Teams">
+              <Card title={several ? `Teams on ${here.name}` : 'Teams'}>
                 <ListStates
                   source={teams}
                   skeleton={<SkeletonRows count={2} height={36} />}
@@ -119,7 +126,7 @@ export function HomePage() {
                   {(data) => (
                     <ul>
                       {data.teams.map((team) => (
-                        <TeamRow key={team.name} team={team} agents={agents.data?.agents ?? []} onTeam={setAsk} />
+                        <TeamRow key={team.name} team={team} bots={bots} place={here} onTeam={setAsk} />
                       ))}
                     </ul>
                   )}
@@ -136,7 +143,7 @@ export function HomePage() {
           onClose={() => setAsk(null)}
           onStarted={(addresses) => {
             for (const address of addresses.slice(0, 4)) {
-              const one = agents.data?.agents.find((agent) => agent.address === address);
+              const one = bots.find((bot) => bot.address === address && bot.place.id === ask.place.id);
               if (one !== undefined)
                 paneRequests.add({ botId: one.id, paneId: null, originView: 'floor', split: true });
             }
@@ -149,7 +156,7 @@ export function HomePage() {
           onClose={() => setDemo(false)}
           onAdded={(team) => {
             setDemo(false);
-            setAsk({ verb: 'up', team });
+            setAsk({ verb: 'up', team, place: here });
           }}
         />
       )}
@@ -157,13 +164,15 @@ export function HomePage() {
   );
 }
 
-function NeedRow({ agent, onOpen }: { agent: Agent; onOpen: (agent: Agent) => void }) {
+function NeedRow({ agent, onOpen }: { agent: PlacedBot; onOpen: (agent: PlacedBot) => void }) {
+  const computer = useComputerName(agent);
   return (
     <li className="flex items-center gap-3 border-b border-line px-3 py-2 last:border-b-0">
       <div className="min-w-0 flex-1">
         <p className="flex items-center gap-2">
           <Status look={agentStatus[agent.state]} wire={agent.state} />
           <span className="truncate font-medium">{agent.address}</span>
+          {computer !== null && <span className="min-w-0 truncate text-muted">on {computer}</span>}
           <span className="text-meta text-faint">
             <Elapsed since={agent.since} />
           </span>
@@ -175,7 +184,8 @@ function NeedRow({ agent, onOpen }: { agent: Agent; onOpen: (agent: Agent) => vo
   );
 }
 
-function RunRow({ agent, onOpen }: { agent: Agent; onOpen: (agent: Agent) => void }) {
+function RunRow({ agent, onOpen }: { agent: PlacedBot; onOpen: (agent: PlacedBot) => void }) {
+  const computer = useComputerName(agent);
   return (
     <li>
       <button
@@ -189,6 +199,7 @@ function RunRow({ agent, onOpen }: { agent: Agent; onOpen: (agent: Agent) => voi
         <span className="min-w-0 flex-1 truncate">
           {agent.address}
           {agent.role !== null && <span className="text-muted"> · {agent.role}</span>}
+          {computer !== null && <span className="text-muted"> · {computer}</span>}
         </span>
         {agent.queueDepth > 0 && <span className="shrink-0 text-meta text-muted">{agent.queueDepth} queued</span>}
         <span className="w-14 shrink-0 text-right text-meta text-faint">
@@ -199,8 +210,18 @@ function RunRow({ agent, onOpen }: { agent: Agent; onOpen: (agent: Agent) => voi
   );
 }
 
-function TeamRow({ team, agents, onTeam }: { team: Team; agents: readonly Agent[]; onTeam: (ask: TeamAsk) => void }) {
-  const live = agents.filter((agent) => agent.team === team.name && isLive(agent)).length;
+function TeamRow({
+  team,
+  bots,
+  place,
+  onTeam,
+}: {
+  team: Team;
+  bots: readonly PlacedBot[];
+  place: Place;
+  onTeam: (ask: TeamAsk) => void;
+}) {
+  const live = bots.filter((bot) => bot.team === team.name && bot.place.id === place.id && isLive(bot)).length;
   const all = team.agents.filter(isStartable).length;
   return (
     <li className="flex h-9 items-center gap-2 px-3 pointer-coarse:h-11">
@@ -210,14 +231,14 @@ function TeamRow({ team, agents, onTeam }: { team: Team; agents: readonly Agent[
       </span>
       <span className="ml-auto flex gap-1">
         {live < all && (
-          <Button onClick={() => onTeam({ verb: 'up', team: team.name })} aria-label={`Start ${team.name}`}>
+          <Button onClick={() => onTeam({ verb: 'up', team: team.name, place })} aria-label={`Start ${team.name}`}>
             Start
           </Button>
         )}
         {live > 0 && (
           <Button
             kind="quiet"
-            onClick={() => onTeam({ verb: 'down', team: team.name })}
+            onClick={() => onTeam({ verb: 'down', team: team.name, place })}
             aria-label={`Stop ${team.name}`}
           >
             Stop
@@ -228,15 +249,17 @@ function TeamRow({ team, agents, onTeam }: { team: Team; agents: readonly Agent[
   );
 }
 
-function SendCard({ agents }: { agents: readonly Agent[] }) {
+function SendCard({ bots }: { bots: readonly PlacedBot[] }) {
   const [target, setTarget] = useState<string | null>(null);
-  const agent = agents.find((one) => one.address === target);
+  const bot = bots.find((one) => one.id === target) ?? null;
   return (
     <Card title="Send to a bot">
-      {agent !== undefined && <LastDeliveries agentId={agent.id} harness={agent.binding.harness} />}
-      <div className={agent === undefined ? '[&>form]:border-t-0' : undefined}>
-        <Composer agents={agents} target={agent?.address ?? null} onTarget={setTarget} />
-      </div>
+      <OnComputer computer={bot?.place.scope ?? null}>
+        {bot !== null && <LastDeliveries agentId={bot.id} harness={bot.binding.harness} />}
+        <div className={bot === null ? '[&>form]:border-t-0' : undefined}>
+          <Composer bots={bots} target={bot} onTarget={(one) => setTarget(one.id)} />
+        </div>
+      </OnComputer>
     </Card>
   );
 }

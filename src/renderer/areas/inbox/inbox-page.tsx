@@ -11,6 +11,7 @@ import { ApprovalCard } from '../../ui/approval-card.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { useNow } from '../../ui/now.tsx';
+import { News } from './news.tsx';
 
 export function InboxPage() {
   const { queries } = useServices();
@@ -37,8 +38,9 @@ export function InboxPage() {
       page.current?.querySelector<HTMLElement>(`[data-approval="${selected}"]`) ?? null;
     const press = (decision: string) => (): void => {
       // With the focus on another row, what would be answered is not what the person looks at.
-      const row = document.activeElement?.closest<HTMLElement>('[data-approval]');
-      if (row !== null && row !== undefined && row.dataset.approval !== selected) return;
+      const focus = document.activeElement;
+      const row = focus?.closest<HTMLElement>('[data-approval]') ?? focus?.closest<HTMLElement>('[data-row]') ?? null;
+      if (row !== null && row.dataset.approval !== selected) return;
       card()?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
     };
     const step = (by: 1 | -1) => (): void => {
@@ -112,15 +114,16 @@ export function InboxPage() {
                 </h2>
                 {open.length === 0 ? <p className="px-2 text-muted">Nothing waits for you now.</p> : open.map(cardOf)}
               </section>
-              {earlier.length > 0 && (
-                <section aria-label="Earlier">
-                  <h2 className="px-2 pb-1 font-semibold">Earlier</h2>
-                  {earlier.map(cardOf)}
-                </section>
-              )}
             </div>
           )}
         </ListStates>
+        <News />
+        {earlier.length > 0 && (
+          <section aria-label="Earlier">
+            <h2 className="px-2 pb-1 font-semibold">Earlier</h2>
+            {earlier.map(cardOf)}
+          </section>
+        )}
       </div>
     </main>
   );

@@ -4,8 +4,8 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef, useState } from 'react';
 import type { LedgerRow } from '../../../contracts/factory/work-engine/ledger.ts';
 import { useServices } from '../../app/services.tsx';
+import type { LedgerFilter } from '../../data/keys.ts';
 import { type LedgerRows, olderRows } from '../../data/ledger-rows.ts';
-import { keys, type LedgerFilter } from '../../data/queries.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Ago } from '../../ui/now.tsx';
@@ -25,7 +25,7 @@ export function LedgerList({
   selected: string | null;
   onOpen: (row: LedgerRow) => void;
 }) {
-  const { api } = useServices();
+  const { api, keys } = useServices();
   const client = useQueryClient();
   const nameOf = useActorName();
   const scroll = useRef<HTMLDivElement>(null);

@@ -5,8 +5,8 @@ import { useCallback, useMemo, useRef, useState } from 'react';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { useServices } from '../../app/services.tsx';
 import { useTight } from '../../app/use-narrow.ts';
+import type { LedgerFilter } from '../../data/keys.ts';
 import { ledgerQuery } from '../../data/ledger-rows.ts';
-import type { LedgerFilter } from '../../data/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { LedgerList } from './ledger-list.tsx';
@@ -14,7 +14,7 @@ import { RowDetails } from './row-details.tsx';
 import { VerifyLedger } from './verify-ledger.tsx';
 
 export function LedgerPage() {
-  const { api } = useServices();
+  const { api, computer, keys } = useServices();
   const search = useSearch({ from: '/ledger' });
   const navigate = useNavigate();
   const tight = useTight();
@@ -28,7 +28,7 @@ export function LedgerPage() {
     }),
     [search.type, search.subject, search.actor],
   );
-  const rows = useQuery(ledgerQuery(api.factory, filter));
+  const rows = useQuery(ledgerQuery(api.factory, keys, filter));
   const go = useCallback(
     (change: Partial<typeof search>, replace = false) =>
       void navigate({ to: '/ledger', search: (old) => ({ ...old, ...change }), replace }),
@@ -37,7 +37,7 @@ export function LedgerPage() {
   const here = rows.data?.rows.find((row) => row.id === search.row);
   // A link or a verdict may name a row that is not among those read yet.
   const apart = useQuery({
-    queryKey: ['ledger-row', search.row],
+    queryKey: ['ledger-row', computer, search.row],
     queryFn: ({ signal }) =>
       api.factory.queryLedger({ query: { before: String(Number(search.row) + 1), limit: 1 } }, { signal }),
     enabled: search.row !== undefined && rows.data !== undefined && here === undefined,

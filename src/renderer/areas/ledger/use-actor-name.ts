@@ -1,11 +1,12 @@
 /** Who an actor of the ledger is, in words. */
 import { useQuery } from '@tanstack/react-query';
+import { useBots } from '../../app/floors.tsx';
 import { useServices } from '../../app/services.tsx';
 
 /** Who an actor is: "you", a bot's address, else the id as it stands. */
 export function useActorName(): (actor: string) => string {
   const { queries } = useServices();
   const me = useQuery(queries.session).data?.user;
-  const agents = useQuery(queries.agents).data?.agents;
-  return (actor) => (actor === me ? 'you' : (agents?.find((one) => one.id === actor)?.address ?? actor));
+  const bots = useBots();
+  return (actor) => (actor === me ? 'you' : (bots.find((one) => one.id === actor)?.address ?? actor));
 }

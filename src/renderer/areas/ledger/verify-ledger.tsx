@@ -7,9 +7,9 @@ import { ShortId } from '../../ui/copy.tsx';
 import { Problem } from '../../ui/problem.tsx';
 
 export function VerifyLedger({ onRow, onClose }: { onRow: (id: string) => void; onClose: () => void }) {
-  const { api } = useServices();
+  const { api, computer } = useServices();
   const verdict = useQuery({
-    queryKey: ['verify'],
+    queryKey: ['verify', computer],
     queryFn: ({ signal }) => api.factory.verifyLedger({}, { signal }),
     gcTime: 0,
     staleTime: 0,

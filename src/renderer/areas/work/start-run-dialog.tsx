@@ -3,7 +3,6 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { RunPlan as PlanAnswer, RunStarted, Template } from '../../../contracts/factory/workflow.ts';
 import { useServices } from '../../app/services.tsx';
-import { keys } from '../../data/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -87,7 +86,7 @@ function RunForm({
   onClose,
   onStarted,
 }: Omit<StartRunDialogProps, 'template'> & { template: Template; picker: React.ReactNode }) {
-  const { api, queries } = useServices();
+  const { api, keys, queries } = useServices();
   const client = useQueryClient();
   const campaigns = useQuery(queries.campaigns).data?.campaigns ?? [];
   const teams = useQuery(queries.teams).data?.teams ?? [];

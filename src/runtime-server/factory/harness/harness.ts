@@ -74,10 +74,13 @@ export interface Outgoing {
   readonly replyLine: string | null;
   /** Owner only: the bare text is typed, nothing before or after it. */
   readonly raw: boolean;
+  /** False: it must not wait anywhere else either. */
+  readonly mayQueue?: boolean;
 }
 
 export type DeliverResult =
-  | { readonly state: 'verified'; readonly evidence: DeliveryEvidence; readonly detail?: string }
+  /** `evidence` null: another computer saw it and did not say how. */
+  | { readonly state: 'verified'; readonly evidence: DeliveryEvidence | null; readonly detail?: string }
   | { readonly state: 'unconfirmed' | 'best_effort' | 'failed'; readonly evidence: null; readonly detail: string }
   /** The gate closed between asking and typing (draft in the composer, person typing, dialog opened): nothing was typed. */
   | { readonly state: 'held'; readonly why: string };

@@ -15,12 +15,14 @@ import {
   listAgents,
 } from '../../../contracts/factory/routes.ts';
 import { iso } from '../../../kit/clock/clock.ts';
-import { type BoundRoute, bind, type Principal, type SseSink } from '../../../kit/http/types.ts';
+import { type BoundRoute, bind, type Principal } from '../../../kit/http/types.ts';
 import type { PaneEngine } from '../../panes/pane-engine.ts';
 import { kindOf, paneOf } from '../member.ts';
+import { streamScreens } from '../pane-stream.ts';
 import { type Conversations, readConversation, readTranscript } from '../pane-transcript.ts';
-import { refuseUnreadable, unreadable } from '../readable.ts';
+import { refuseUnreadable } from '../readable.ts';
 import type { Member, Registry } from '../registry.ts';
+import type { PaneView, RemotePanes } from '../remote/panes.ts';
 import type { SizeOwners } from '../size-owners.ts';
 
 const captureLines = 80;
@@ -29,6 +31,8 @@ const scrollbackLines = 200;
 export interface AgentRoutesDeps {
   readonly registry: Registry;
   readonly panes: PaneEngine;
+  /** Those of bots on other computers. */
+  readonly remote: RemotePanes;
   readonly sizes: SizeOwners;
   readonly prove: (challenge: string) => string;
   /** Of hosted bots. */
@@ -37,17 +41,19 @@ export interface AgentRoutesDeps {
 
 export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
   const { registry, panes } = deps;
+  const here: PaneView = { ...panes, sizeOf: (pane) => panes.get(pane) };
 
   const find = (id: string): Member => {
     const member = registry.find(id);
     if (member !== null) return member;
     throw new AppError('not_found', `No agent has the id or address "${id}".`, 'List them with `gantry agents ls`.');
   };
+  const viewOf = (member: Member): PaneView => (member.remote === null ? here : deps.remote);
   /** The live pane. While the engine cannot be read, nobody can say that a pane is gone. */
   const livePane = (member: Member): string => {
     const pane = paneOf(member);
     if (pane !== null) {
-      refuseUnreadable(panes);
+      refuseUnreadable(viewOf(member));
       return pane.id;
     }
     if (member.hosted) throw withoutPane(member);
@@ -59,7 +65,7 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
   };
   /** The newest pane, live or closed. */
   const anyPane = (member: Member): string => {
-    const pane = member.panes.at(-1);
+    const pane = member.remote?.session ?? member.panes.at(-1);
     if (pane !== undefined) return pane;
     throw new AppError(
       'not_found',
@@ -83,22 +89,29 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
       const member = find(params.id);
       const lines = query.lines ?? captureLines;
       if (kindOf(member) === 'hosted') return { body: await deps.conversations.capture(member.id, lines) };
-      return { body: await panes.capture(anyPane(member), lines) };
+      return { body: await viewOf(member).capture(anyPane(member), lines) };
     }),
     bind(agentTranscript, async ({ params, query }) => {
       const member = find(params.id);
       if (kindOf(member) === 'hosted')
         return { body: await readConversation(deps.conversations, member, query.cursor) };
+      if (member.remote !== null) return { body: await deps.remote.transcript(member.remote.session, query.cursor) };
       return { body: await readTranscript(panes, anyPane(member), member.panes, query.cursor) };
     }),
-    bind(agentScreen, async ({ params }) => ({ body: await panes.screen(livePane(find(params.id))) })),
-    bind(agentScrollback, async ({ params, query }) => ({
-      body: await panes.scrollback(livePane(find(params.id)), query.before, query.lines ?? scrollbackLines),
-    })),
+    bind(agentScreen, async ({ params }) => {
+      const member = find(params.id);
+      return { body: await viewOf(member).screen(livePane(member)) };
+    }),
+    bind(agentScrollback, async ({ params, query }) => {
+      const member = find(params.id);
+      const lines = query.lines ?? scrollbackLines;
+      return { body: await viewOf(member).scrollback(livePane(member), query.before, lines) };
+    }),
     bind(agentStream, ({ params }, sink) => {
-      const pane = livePane(find(params.id));
+      const member = find(params.id);
+      const pane = livePane(member);
       sink.open();
-      return streamScreens(panes, pane, sink);
+      return streamScreens(viewOf(member), pane, sink);
     }),
     bind(agentInput, async ({ params, body, principal }) => {
       const member = find(params.id);
@@ -114,9 +127,11 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
       return { body: { ok: true as const } };
     }),
     bind(agentSize, async ({ params, body, principal }) => {
-      const pane = livePane(find(params.id));
-      if (deps.sizes.mayResize(pane, viewerOf(principal))) await panes.resize(pane, body);
-      const now = panes.get(pane) ?? body;
+      const member = find(params.id);
+      const pane = livePane(member);
+      const view = viewOf(member);
+      if (deps.sizes.mayResize(pane, viewerOf(principal))) await view.resize(pane, body);
+      const now = view.sizeOf(pane) ?? body;
       return { body: { ok: true as const, cols: now.cols, rows: now.rows } };
     }),
     bind(explainAgent, ({ params }) => ({ body: explain(find(params.id), registry) })),
@@ -128,38 +143,6 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
       return { body: await bot.hook(params.event, body, signal) };
     }),
   ];
-}
-
-/** Screens until the viewer leaves, the pane closes or cannot be read; the last two end with one `gone`. */
-function streamScreens(panes: PaneEngine, pane: string, sink: SseSink): Promise<void> {
-  return new Promise((resolve) => {
-    let over = false;
-    const end = () => {
-      over = true;
-      stop();
-      unlisten();
-      resolve();
-    };
-    const gone = (reason: string) => {
-      if (over) return;
-      sink.send({ event: 'gone', data: { reason } });
-      end();
-      sink.close();
-    };
-    const unlisten = panes.listen({ onEngine: () => tellUnreadable() });
-    const stop = panes.watch(pane, {
-      async onScreen(screen) {
-        if (!over && !sink.send({ event: 'screen', data: screen })) await sink.drained();
-      },
-      onGone: gone,
-    });
-    const tellUnreadable = () => {
-      const why = unreadable(panes);
-      if (why !== null) gone(why);
-    };
-    if (sink.signal.aborted) end();
-    else sink.signal.addEventListener('abort', end, { once: true });
-  });
 }
 
 /** Who looks at a pane: one browser, or one kind of program of the owner. */

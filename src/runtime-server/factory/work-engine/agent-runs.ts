@@ -14,7 +14,7 @@ import { ownOrAsked } from './parties.ts';
 
 export interface AgentRunWriter {
   begin(tx: Tx, run: { id: string; botId: string; source: AgentRun['source']; at: number }): void;
-  /** Ends a run once: what has ended stays as it is. */
+  /** Ends a run once: what has ended stays as it is. Answers whose it was; null when nothing ended. */
   end(
     tx: Tx,
     id: string,
@@ -25,7 +25,7 @@ export interface AgentRunWriter {
       readonly output: string | null;
       readonly error: string | null;
     },
-  ): void;
+  ): string | null;
 }
 
 interface RunRow {
@@ -61,9 +61,9 @@ export function createAgentRuns(deps: EnginePartDeps): EnginePart & { readonly w
       );
     },
     end(tx, id, { status, at, usage, output, error }) {
-      tx.run(
+      const ended = tx.get<{ botId: string }>(
         `UPDATE engine_agent_run SET status = ?, ended_at = ?, usage = ?, output = ?, error = ?
-         WHERE id = ? AND status = 'running'`,
+         WHERE id = ? AND status = 'running' RETURNING bot_id AS botId`,
         status,
         at,
         usage === null ? null : JSON.stringify(usage),
@@ -71,6 +71,7 @@ export function createAgentRuns(deps: EnginePartDeps): EnginePart & { readonly w
         error,
         id,
       );
+      return ended?.botId ?? null;
     },
   };
 

@@ -4,6 +4,7 @@ import type { BoundRoute, OwnerLookups } from '../../../kit/http/types.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Store } from '../../../kit/store/store.ts';
+import type { BotEvents } from '../bot-events.ts';
 import type { Parties } from './parties.ts';
 
 export interface EnginePartDeps {
@@ -14,6 +15,7 @@ export interface EnginePartDeps {
   /** Absolute path of the one workspace. */
   readonly workspace: string;
   readonly parties: Parties;
+  readonly events: BotEvents;
 }
 
 /** One part: its doors, and who may see what they name. */

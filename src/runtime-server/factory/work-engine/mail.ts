@@ -9,6 +9,7 @@ import * as table from '../../../contracts/factory/work-engine/mail.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import { bind } from '../../../kit/http/types.ts';
 import type { Tx, Value } from '../../../kit/store/store.ts';
+import { titleOf } from '../bot-events.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../paging.ts';
 import { sha256 } from '../records.ts';
 import type { EnginePart, EnginePartDeps } from './deps.ts';
@@ -111,6 +112,10 @@ export function createMail(deps: EnginePartDeps): EnginePart {
         subject: `mail:${row.id}`,
         body: { v: 1, id: row.id, from, to, textSha256: sha256(`${row.subject}\n${row.text}`) },
       });
+      if (to === owner && caller.bot !== null) {
+        const data = { itemId: row.id, title: titleOf(row.subject) };
+        deps.events.emit(tx, caller.bot.id, { type: 'inbox.item.created', id: row.id, data });
+      }
       return whole(row);
     });
   }

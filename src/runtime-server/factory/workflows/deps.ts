@@ -7,6 +7,7 @@ import type { Timers } from '../../../kit/clock/timers.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';
+import type { Run, RunNode } from './model.ts';
 
 export interface WorkerBot {
   readonly slug: string;
@@ -15,6 +16,8 @@ export interface WorkerBot {
   readonly role: string | null;
   readonly harness: HarnessName | null;
   readonly bindingType: (typeof bindingTypes)[number];
+  /** Name of the other computer that it runs on: the verbs of a run do not reach from there. */
+  readonly elsewhere?: string | null;
 }
 
 export interface WorkTeam {
@@ -112,6 +115,16 @@ export interface AgentRunBook {
   ): void;
 }
 
+/** What a person may want to hear of; `id` names the move that is told. */
+export interface WorkEvents {
+  needsUser(
+    tx: Tx,
+    node: Pick<RunNode, 'dagId' | 'nodeId' | 'title' | 'cause' | 'detail' | 'assignee'>,
+    id: string,
+  ): void;
+  ended(tx: Tx, run: Pick<Run, 'dagId' | 'title' | 'status'>, id: string): void;
+}
+
 export interface WorkflowLog {
   warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
 }
@@ -136,6 +149,7 @@ export interface WorkflowDeps {
   readonly workforce: Workforce;
   readonly dispatch: DispatchTo;
   readonly agentRuns: AgentRunBook;
+  readonly events: WorkEvents;
   readonly places: WorkPlaces;
   /** Null: gates are opened by their verb alone. */
   readonly desk: GateDesk | null;

@@ -97,7 +97,9 @@ function candidates(executor: string, workforce: Workforce, team: WorkTeam | nul
   if (kind === 'bot') return findBot(name, workforce, team, preset);
   if (team === null) return { problem: `"${executor}" needs a team` };
   const bots = team.bots.filter((bot) => (kind === 'role' ? bot.role === name : bot.harness === name));
-  if (bots.length > 0) return { team, bots };
+  const near = bots.filter((bot) => !isFar(bot));
+  if (near.length > 0) return { team, bots: near };
+  if (bots[0] !== undefined) return farAway(bots[0]);
   const there = [
     ...new Set(team.bots.map((bot) => (kind === 'role' ? bot.role : bot.harness)).filter((one) => one !== null)),
   ];
@@ -122,7 +124,13 @@ function findBot(name: string, workforce: Workforce, team: WorkTeam | null, pres
     return { problem: `no bot is called "${name}"${team === null ? '' : ` in team ${team.name}`}` };
   if (second !== undefined)
     return { problem: `several bots are called "${slug}": ${found.map((one) => one.bot.address).join(', ')}` };
-  return { team: first.team, bots: [first.bot] };
+  return isFar(first.bot) ? farAway(first.bot) : { team: first.team, bots: [first.bot] };
+}
+
+const isFar = (bot: WorkerBot) => (bot.elsewhere ?? null) !== null;
+
+function farAway({ address, elsewhere }: WorkerBot): Found {
+  return { problem: `${address} runs on ${elsewhere}, and steps are worked on by bots of this computer` };
 }
 
 /** The bot that the team's edges make check this one; never itself. */

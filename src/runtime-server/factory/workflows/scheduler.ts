@@ -66,6 +66,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   const ways = {
     ledger: deps.ledger,
     botRuns: createBotRuns(deps),
+    events: deps.events,
     enqueue(node: RunNode) {
       if (node.assignee === 'shell') commands.add(node, 'run');
       else if (node.assignee !== 'owner') bots.add(node, 'run');

@@ -8,7 +8,7 @@ import type { RunStatus } from '../../../contracts/factory/workflow.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { BotRuns } from './bot-runs.ts';
-import type { Actor } from './deps.ts';
+import type { Actor, WorkEvents } from './deps.ts';
 import { isEnded, nodeMoves, proofLines, type Run, type RunNode, runMoves, statusOf } from './model.ts';
 import { drain, type Play } from './rules.ts';
 import { insertMove, insertProof, outputOf, type ProofFile, saveNode, saveOutput, saveRun } from './store/runs.ts';
@@ -37,6 +37,7 @@ export interface Work extends Play {
 export interface WorkDeps {
   readonly ledger: Ledger;
   readonly botRuns: BotRuns;
+  readonly events: WorkEvents;
   enqueue(node: RunNode): void;
   check(work: Work, node: RunNode, by: 'command' | 'bot'): void;
   pollGate(work: Work, node: RunNode): void;
@@ -94,6 +95,7 @@ export function createWork(deps: WorkDeps, tx: Tx, run: Run, now: number, by: Ac
         ...(node.detail === null ? {} : { detail: node.detail }),
       });
       insertMove(tx, node, { receipt: id, at: now, actor: by.actor });
+      if (to === 'needs_you' && from !== to) deps.events.needsUser(tx, node, `${node.nodeId}:${id}`);
       deps.botRuns.moved(tx, node, from, { at: now, actor: by.actor, output: outputs.get(node) ?? null });
     },
     output(node, text) {
@@ -144,12 +146,13 @@ export function createWork(deps: WorkDeps, tx: Tx, run: Run, now: number, by: Ac
     const { success, degraded, failed } = run.template.closure;
     const words =
       status === 'done' ? success : status === 'degraded' ? degraded : status === 'failed' ? failed : undefined;
-    append('run.status', `run:${run.dagId}`, {
+    const { id } = append('run.status', `run:${run.dagId}`, {
       dagId: run.dagId,
       status,
       ...(isEnded(status) && words !== undefined ? { closure: words } : {}),
     });
     saveRun(tx, run);
+    if (isEnded(status)) deps.events.ended(tx, run, `${run.dagId}:${id}`);
   }
 
   return work;

@@ -66,6 +66,7 @@ export function createWorkforce(deps: WorkforceDeps): Workforce {
             role: bot.role,
             harness: bot.binding.harness ?? null,
             bindingType: bot.binding.type,
+            elsewhere: registry.find(address)?.remote?.computerName ?? null,
           };
         }),
       };

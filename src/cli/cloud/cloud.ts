@@ -1,0 +1,42 @@
+/**
+ * `gantry cloud`: starts the cloud API for many people in this process, says where it is, and stays until it is told to end.
+ * Imports the server only here.
+ */
+import { readCloudSettings } from '../../host/cloud-settings.ts';
+import { type Action, optionalText } from '../command.ts';
+
+export const cloud: Action = async (context, input) => {
+  const settings = readCloudSettings(context.env, {
+    baseUrl: optionalText(input, 'baseUrl'),
+    listen: optionalText(input, 'listen'),
+    oidcIssuer: optionalText(input, 'oidcIssuer'),
+    oidcClientId: optionalText(input, 'oidcClientId'),
+    oidcClientSecretFile: optionalText(input, 'oidcClientSecretFile'),
+    trustedProxy: optionalText(input, 'trustedProxy'),
+  });
+  // A signal that comes while the server starts is kept until it can be ended in order.
+  const told = new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
+  });
+  const { startHeadless } = await import('../../host/headless.ts');
+  const server = await startHeadless({ settings, gantry: context.names.gantry });
+  for (const notice of server.notices) context.output.note(notice);
+  const { origin, listens, home } = server;
+  context.output.result({ url: origin, listens, issuer: settings.oidc.issuer, home, pid: process.pid }, () =>
+    [
+      'Gantry cloud is ready.',
+      '',
+      `  Address  ${origin}`,
+      `  Listens  ${listens}`,
+      `  Sign-in  ${settings.oidc.issuer}`,
+      `  Data     ${home}`,
+      '',
+    ].join('\n'),
+  );
+  await told;
+  await server.close();
+  context.output.note('Stopped.');
+  // Whatever still waits (a socket half closed) must not keep a stopped server alive.
+  setTimeout(() => process.exit(0), 500).unref();
+  return 0;
+};

@@ -1,0 +1,144 @@
+/**
+ * `gantry runtime`: this computer's half alone, without a web interface; its person reaches it through a cloud. Pairs first when it
+ * is not paired, and stays until it is told to end. Imports the servers only here.
+ */
+import { resolve } from 'node:path';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { LocalPairing } from '../../contracts/link/local-pairing.ts';
+import type { RuntimeAlone } from '../../host/runtime-alone.ts';
+import { readSettings } from '../../host/settings.ts';
+import { type Action, type Context, flag, optionalText } from '../command.ts';
+import { createEnding, type Reason } from '../start/ending.ts';
+import { codeLines, statusLines } from './words.ts';
+
+/** A person sees that they were let in within a second of it, ms. */
+const lookMs = 1000;
+/** A cloud that was there when the first code was asked for is asked again as often as this, ms. */
+const againMs = 30_000;
+
+export const runtime: Action = async (context, input) => {
+  const cloudUrl = optionalText(input, 'cloud') ?? context.env.GANTRY_CLOUD;
+  const named = optionalText(input, 'workspace');
+  const settings = readSettings(context.env, {
+    enginePort: optionalText(input, 'enginePort'),
+    peerPort: optionalText(input, 'peerPort'),
+    eventStreams: optionalText(input, 'eventStreams'),
+  });
+  const { pairedCloud, startRuntimeAlone } = await import('../../host/runtime-alone.ts');
+  checkCloud(settings.home, cloudUrl, pairedCloud(settings.home), context);
+  // A signal that comes while the servers start is kept until they can be ended in order: nothing is left half started.
+  let early: Reason | null = null;
+  let ask = (reason: Reason): void => {
+    early ??= reason;
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ask(signal));
+  const servers = await startRuntimeAlone({
+    env: context.env,
+    settings,
+    workspace: named === undefined ? undefined : resolve(context.cwd, named),
+    gantry: context.names.gantry,
+  });
+  for (const notice of servers.notices) context.output.note(notice);
+  try {
+    announce(context, servers, await ensurePairing(servers, cloudUrl));
+  } catch (error) {
+    await servers.close();
+    throw error;
+  }
+  const stopWatching = watch(context, servers, cloudUrl);
+  const ending = createEnding({
+    interactive: !context.output.json && context.terminal.stdin.isTTY === true,
+    stopBots: flag(input, 'stopBots'),
+    names: { ...context.names, start: `${context.names.gantry} runtime` },
+    liveBots: () => servers.liveBots(),
+    close: (stopBots) => {
+      stopWatching();
+      return servers.close({ stopBots });
+    },
+    say: (text) => context.output.note(text),
+    now: () => performance.now(),
+    after(ms, task) {
+      const timer = setTimeout(task, ms);
+      return () => clearTimeout(timer);
+    },
+  });
+  ask = (reason) => ending.ask(reason);
+  if (early !== null) ending.ask(early);
+  const code = await ending.ended;
+  // Whatever still waits must not keep a stopped runtime alive.
+  setTimeout(() => process.exit(code), 500).unref();
+  return code;
+};
+
+/** Before anything starts: where to go, and that it is where this computer belongs. */
+function checkCloud(home: string, cloudUrl: string | undefined, pairedWith: string | null, { names }: Context): void {
+  if (cloudUrl === undefined && pairedWith === null) {
+    throw new AppError(
+      'usage',
+      `The computer of ${home} is not paired.`,
+      `Say with which cloud: ${names.gantry} runtime --cloud <address>`,
+    );
+  }
+  if (cloudUrl === undefined || pairedWith === null || isSame(cloudUrl, pairedWith)) return;
+  throw new AppError(
+    'refused',
+    `This computer is paired with ${pairedWith}, not with ${cloudUrl}.`,
+    `Leave --cloud out, or start it and end that pairing first: ${names.gantry} pair --end`,
+  );
+}
+
+/** The pairing as it is, or begun now. */
+async function ensurePairing({ pairing }: RuntimeAlone, cloudUrl: string | undefined): Promise<LocalPairing> {
+  const now = pairing.status();
+  if (now.state === 'paired') return now;
+  if (cloudUrl !== undefined) return pairing.begin(cloudUrl);
+  throw new AppError('refused', now.problem ?? 'This computer is not paired.', 'Pair it again with --cloud <address>.');
+}
+
+function isSame(given: string, cloudUrl: string): boolean {
+  return (
+    (given.includes('://') ? given : `https://${given}`).replace(/\/+$/, '').toLowerCase() === cloudUrl.toLowerCase()
+  );
+}
+
+function announce(context: Context, servers: RuntimeAlone, pairing: LocalPairing): void {
+  const { engineUrl: engine, home, workspace } = servers;
+  // The link is being dialled at this moment: that it is down says nothing yet.
+  const { link: _link, problem: _problem, ...known } = pairing;
+  context.output.result({ pairing, engine, home, workspace, pid: process.pid }, () =>
+    [
+      ...(pairing.state === 'paired'
+        ? ['The runtime is ready.', '', ...statusLines(known, context.names).slice(2)]
+        : ['The runtime is ready, and waits to be let in:', '', ...codeLines(pairing), '']),
+      `  Data      ${home}`,
+      `  Workspace ${workspace}`,
+      `  Stop      Ctrl-C`,
+      '',
+    ].join('\n'),
+  );
+}
+
+/** Says what becomes of the pairing, and asks for a new code when one came to nothing. Returns the way to stop. */
+function watch(context: Context, { pairing }: RuntimeAlone, cloudUrl: string | undefined): () => void {
+  let before = pairing.status().state;
+  let wantsCode = false;
+  let quietUntil = 0;
+  const timer = setInterval(() => {
+    const now = pairing.status();
+    if (now.state !== before) {
+      if (now.state === 'paired') context.output.line(['', ...statusLines(now, context.names)].join('\n'));
+      if (now.state === 'unpaired') context.output.note(now.problem ?? 'The pairing has ended.');
+      // Whoever ended a pairing wants no new one.
+      wantsCode = now.state === 'unpaired' && before === 'waiting';
+      before = now.state;
+    }
+    if (!wantsCode || cloudUrl === undefined || performance.now() < quietUntil) return;
+    quietUntil = performance.now() + againMs;
+    pairing.begin(cloudUrl).then(
+      (asked) => context.output.line(['A new code:', '', ...codeLines(asked)].join('\n')),
+      (error: unknown) => context.output.note(error instanceof AppError ? error.fact : String(error)),
+    );
+  }, lookMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}

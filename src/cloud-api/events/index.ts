@@ -1,0 +1,81 @@
+/**
+ * The backbone with its door for computers (gaps.md G): what they forward is checked against the registry, each by itself, so that
+ * a bad one is refused without holding up the rest. Must not know who reads.
+ */
+
+import type { RouteAnswer } from '../../contracts/common/route.ts';
+import type { NotifiableEvent } from '../../contracts/events/registry.ts';
+import { findNotifiable } from '../../contracts/events/registry.ts';
+import { ForwardedEvent, forwardEvents } from '../../contracts/events/routes.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Store } from '../../kit/store/store.ts';
+import { createEventBackbone, type EventBackbone, type NewEvent } from './backbone.ts';
+
+export type { EventBackbone, NewEvent } from './backbone.ts';
+export { eventMigrations } from './migrations.ts';
+
+type Refusal = RouteAnswer<typeof forwardEvents>['refused'][number];
+type Checked =
+  | { readonly event: Pick<NewEvent, 'type' | 'sourceId' | 'occurredAt' | 'data'> }
+  | { readonly refused: Refusal };
+
+export interface Events {
+  readonly backbone: EventBackbone;
+  readonly routes: readonly BoundRoute[];
+  start(): Promise<void>;
+}
+
+/** As long as approvals, which events speak of. */
+const keptMs = 90 * 24 * 60 * 60_000;
+
+export function createEvents(deps: { store: Store; clock: Clock; ids: Ids }): Events {
+  const backbone = createEventBackbone(deps);
+  return {
+    backbone,
+    routes: [
+      bind(forwardEvents, async ({ principal, body }) => {
+        // The authenticator of devices always names the computer that signed.
+        const from = { userId: principal.userId, computerId: principal.computerId ?? '' };
+        const checked = body.events.map(check);
+        const accepted = await deps.store.write((tx) => {
+          const events = checked.flatMap((one) => ('event' in one ? [one.event] : []));
+          if (events.length > 0) backbone.forwarded(tx, from.computerId);
+          return events.filter((event) => backbone.emit(tx, { ...from, ...event })).length;
+        });
+        return { body: { accepted, refused: checked.flatMap((one) => ('refused' in one ? [one.refused] : [])) } };
+      }),
+    ],
+    start: () => backbone.forget(deps.clock.now() - keptMs),
+  };
+}
+
+function check(given: unknown, index: number): Checked {
+  const parsed = ForwardedEvent.safeParse(given);
+  if (!parsed.success) {
+    const id = (given as { id?: unknown } | null)?.id;
+    const message = sentence(parsed.error.issues);
+    return { refused: { index, id: typeof id === 'string' ? id.slice(0, 200) : null, error: 'bad_event', message } };
+  }
+  const { id, type, at, data } = parsed.data;
+  const known = findNotifiable(type);
+  if (known === null) {
+    const message = `${JSON.stringify(type)} is no type of event that a computer forwards.`;
+    return { refused: { index, id, error: 'unknown_event', message } };
+  }
+  const payload = known.payload.safeParse(data);
+  if (!payload.success) {
+    return { refused: { index, id, error: 'bad_payload', message: sentence(payload.error.issues) } };
+  }
+  // What the registry has checked is the data of its type.
+  const checked = payload.data as NewEvent<NotifiableEvent>['data'];
+  return { event: { type: known.type, sourceId: id, occurredAt: Date.parse(at), data: checked } };
+}
+
+function sentence(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): string {
+  return `${issues
+    .slice(0, 3)
+    .map((issue) => [...issue.path.map(String), issue.message].join(': '))
+    .join('; ')}.`;
+}

@@ -1,0 +1,45 @@
+/** A computer's answer on its way to the caller, unread. Must not know routes. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline, type Transform } from 'node:stream';
+import { baseHeaders } from '../../kit/http/dispatcher.ts';
+
+/**
+ * What comes back. An answer is read under our own address: a computer may set no cookie there, open nothing to other sites and
+ * run no page.
+ */
+const answerHeaders = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'content-disposition',
+  'cache-control',
+  'retry-after',
+  'allow',
+  'x-accel-buffering',
+] as const;
+const noPage = { 'content-security-policy': "default-src 'none'; sandbox" };
+
+/** Bytes as they come, for as long as they come: a stream has no end and no timeout of ours. */
+export function deliver(
+  answer: IncomingMessage,
+  { response }: { readonly response: ServerResponse },
+  through?: Transform,
+): Promise<void> {
+  // The caller left in the very moment in which the answer came.
+  if (response.destroyed) {
+    answer.destroy();
+    return Promise.resolve();
+  }
+  const headers: Record<string, string> = { ...baseHeaders };
+  for (const name of answerHeaders) {
+    const value = answer.headers[name];
+    if (value !== undefined) headers[name] = String(value);
+  }
+  response.writeHead(answer.statusCode ?? 502, { ...headers, ...noPage });
+  response.flushHeaders();
+  return new Promise((resolve) => {
+    // A cut upstream cuts the reader too: it must see that something is missing.
+    if (through === undefined) pipeline(answer, response, () => resolve());
+    else pipeline(answer, through, response, () => resolve());
+  });
+}

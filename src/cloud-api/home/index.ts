@@ -1,0 +1,163 @@
+/**
+ * What the server of one computer does while that computer is paired (gaps.md "Home cloud"): the person signs in here and their
+ * own bots are reached directly; everything else is asked at home. Owns which route goes where; must not know what any means.
+ */
+import { type IncomingMessage, type ServerResponse, request as startRequest } from 'node:http';
+import { listApprovals } from '../../contracts/approvals/routes.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Route } from '../../contracts/common/route.ts';
+import { factoryEventStream, factoryRoutes } from '../../contracts/factory/routes.ts';
+import { postTrigger } from '../../contracts/factory/work-engine/trigger-events.ts';
+import { adminRoutes } from '../../contracts/identity/admin.ts';
+import { protectedResource, protectedResourceOf } from '../../contracts/identity/resource.ts';
+import {
+  createOpenCode,
+  endSession,
+  getSession,
+  login,
+  loginCallback,
+  openWithCode,
+} from '../../contracts/identity/routes.ts';
+import { localPairingRoutes } from '../../contracts/link/local-pairing.ts';
+import { beginPairing, pollPairing } from '../../contracts/link/pairings.ts';
+import { linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
+import { type BoundRoute, bindPassThrough, type Context } from '../../kit/http/types.ts';
+import { deliver } from '../factory/deliver.ts';
+import { createLinkAgent, type Link } from '../link/link.ts';
+import { createForward, type ForwardDeps } from './forward.ts';
+
+export type { HomeDoor, PairedWith } from './forward.ts';
+
+export interface PairedRoutesDeps extends ForwardDeps {
+  /** Everything that is served while this computer is not paired. */
+  readonly routes: readonly BoundRoute[];
+  /** The computer of this process, and the way to it. */
+  readonly computerId: string;
+  readonly link: Pick<Link, 'open' | 'credential'>;
+}
+
+export interface PairedRoutes {
+  readonly routes: readonly BoundRoute[];
+  close(): void;
+}
+
+/** Asked of this server whatever its home is: who sits here, what only it knows. */
+const staysHere: ReadonlySet<Route> = new Set<Route>([
+  openWithCode,
+  createOpenCode,
+  getSession,
+  endSession,
+  login,
+  loginCallback,
+  protectedResource,
+  protectedResourceOf,
+  ...adminRoutes,
+  ...localPairingRoutes,
+  beginPairing,
+  pollPairing,
+  postTrigger,
+]);
+const factory: ReadonlySet<Route> = new Set<Route>(factoryRoutes);
+const isBuilt = (route: Route) => !(501 in route.answers);
+
+export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
+  const { home, computerId, link } = deps;
+  const forward = createForward(deps);
+  const agent = createLinkAgent(link, computerId);
+  /** Event streams as they were begun: over home or from this computer. */
+  const streams = new Set<ServerResponse>();
+  const cutStreams = () => {
+    for (const response of streams) response.destroy();
+  };
+  // Readers come back at once, with the id of the last event: home's stream has more events than this computer's.
+  const stops = [home.onChange(cutStreams), home.link.onChange(cutStreams)];
+
+  function bound(entry: BoundRoute): BoundRoute {
+    const { route } = entry;
+    const forPerson = route.auth.includes('owner') || route.auth.includes('public');
+    if (staysHere.has(route) || !forPerson || !isBuilt(route)) return entry;
+    if (route === factoryEventStream) return bindPassThrough(route, (context) => passEvents(context, entry));
+    if (factory.has(route)) {
+      return bindPassThrough(route, (context) =>
+        isElsewhere(context.request) ? forward.pass(context) : serveHere(context, entry),
+      );
+    }
+    if (route === listApprovals) return bindPassThrough(route, passApprovals);
+    return bindPassThrough(route, (context) => forward.pass(context));
+  }
+
+  /** Another computer of the person: only home knows the way. */
+  function isElsewhere(request: IncomingMessage): boolean {
+    const named = namedComputer(request);
+    return named !== null && named !== computerId;
+  }
+
+  async function passEvents(context: Context<Route>, entry: BoundRoute): Promise<void> {
+    const { request, response, principal } = context;
+    // A key of this server is nobody at home, and bots of this computer are all it was made for.
+    if (principal.kind !== 'owner') return serveHere(context, entry);
+    streams.add(response);
+    response.once('close', () => streams.delete(response));
+    const named = namedComputer(request);
+    const elsewhere = named !== null && named !== computerId;
+    if (!elsewhere && !home.link.state().linked) {
+      await serveHere(context, entry);
+      return;
+    }
+    try {
+      await forward.pass(context, named === null ? { computer: computerId } : {});
+    } catch (thrown) {
+      if (elsewhere || !isAway(thrown)) throw thrown;
+      await serveHere(context, entry);
+    }
+  }
+
+  /** From home; while it is away, what waits on this computer. */
+  async function passApprovals(context: Context<Route>): Promise<void> {
+    try {
+      await forward.pass(context);
+    } catch (thrown) {
+      if (!isAway(thrown)) throw thrown;
+      await deliver(await askEngine(context), context);
+    }
+  }
+
+  function askEngine({ request, principal, response }: Context<Route>): Promise<IncomingMessage> {
+    const headers = {
+      host: 'engine',
+      authorization: `Bearer ${link.credential(computerId) ?? ''}`,
+      [linkHeaders.user]: principal.userId,
+      [linkHeaders.surface]: surfaceOf(principal),
+    };
+    return new Promise((resolve, reject) => {
+      const upstream = startRequest({ agent, method: 'GET', path: request.url, headers });
+      response.once('close', () => upstream.destroy());
+      upstream.once('response', resolve);
+      upstream.once('error', reject);
+      upstream.end();
+    });
+  }
+
+  return {
+    routes: deps.routes.map(bound),
+    close() {
+      for (const stop of stops) stop();
+      cutStreams();
+      forward.close();
+      agent.destroy();
+    },
+  };
+}
+
+const isAway = (thrown: unknown) => thrown instanceof AppError && thrown.code === 'transport';
+
+async function serveHere(context: Context<Route>, entry: BoundRoute): Promise<void> {
+  await entry.handler(context);
+}
+
+function namedComputer({ url = '', headers }: IncomingMessage): string | null {
+  const mark = url.indexOf('?');
+  const inQuery = mark === -1 ? null : new URLSearchParams(url.slice(mark + 1)).get('computer');
+  const header = headers['x-gantry-computer'];
+  return inQuery ?? (typeof header === 'string' ? header : null);
+}

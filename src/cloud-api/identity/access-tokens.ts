@@ -1,0 +1,123 @@
+/**
+ * Access tokens of the OpenID provider as credentials (RFC 9068; security.md 1.5): for this resource, from this issuer, signed by
+ * one of its keys with an algorithm that we list. Who was never signed in here is nobody. Must not know routes.
+ */
+import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type Scope, scopes } from '../../contracts/common/route.ts';
+import { bearerOf } from '../../kit/http/principals.ts';
+import type { Authenticator, Principal } from '../../kit/http/types.ts';
+import { digestOf } from './model.ts';
+import type { Resources } from './resource.ts';
+import type { Users } from './users.ts';
+
+export interface AccessTokensDeps {
+  readonly issuer: string;
+  readonly origin: string;
+  readonly keys: JWTVerifyGetKey;
+  readonly resources: Pick<Resources, 'audienceOf'>;
+  readonly users: Pick<Users, 'of'>;
+  readonly clock: { now(): number };
+}
+
+/** Public keys only: a list without HS… cannot be talked into taking a public key for a secret one. */
+const algorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+/** Clocks of two machines. */
+const toleranceS = 5;
+/** A verified token is trusted this long without looking again. */
+const trustedMs = 60_000;
+const mostTrusted = 10_000;
+/** Not for tokens: administration has keys of its own. */
+const grantable: readonly string[] = scopes.filter((scope) => scope !== 'admin');
+
+interface Trusted {
+  readonly principal: Principal;
+  readonly until: number;
+}
+
+export function createAccessTokens(deps: AccessTokensDeps): Authenticator {
+  const { clock, users } = deps;
+  // By hash of audience and token; the oldest goes first.
+  const trusted = new Map<string, Trusted>();
+  // Whether the issuer ends with a slash is the provider's to say, and settings tell it either way.
+  const bare = deps.issuer.replace(/\/$/, '');
+  const issuer = [bare, `${bare}/`];
+
+  async function verify(token: string, audience: string): Promise<{ principal: Principal; endsAt: number }> {
+    const { payload } = await jwtVerify(token, deps.keys, {
+      issuer,
+      audience,
+      algorithms,
+      typ: 'at+jwt',
+      requiredClaims: ['exp', 'iat', 'sub'],
+      clockTolerance: toleranceS,
+      currentDate: new Date(clock.now()),
+    });
+    const subject = payload.sub!;
+    const user = await users.of(payload.iss!, subject);
+    if (user === null) {
+      throw new AppError('refused', 'The person of this token has never signed in here.', `Open ${deps.origin} once.`, {
+        wireCode: 'unknown_user',
+      });
+    }
+    const principal: Principal = { kind: 'user', userId: user.id, scopes: scopesOf(payload), via: 'oidc' };
+    return { principal, endsAt: payload.exp! * 1000 };
+  }
+
+  return {
+    name: 'oidc',
+    authenticate(request) {
+      const token = bearerOf(request);
+      if (token === null || token.split('.').length !== 3) return null;
+      const audience = deps.resources.audienceOf((request.url ?? '/').split(/[?#]/, 1)[0]!);
+      const place = digestOf(`${audience} ${token}`);
+      const found = trusted.get(place);
+      const now = clock.now();
+      if (found !== undefined && found.until > now) return found.principal;
+      trusted.delete(place);
+      return verify(token, audience).then(
+        ({ principal, endsAt }) => {
+          if (trusted.size >= mostTrusted) trusted.delete(trusted.keys().next().value!);
+          trusted.set(place, { principal, until: Math.min(now + trustedMs, endsAt) });
+          return principal;
+        },
+        (error: unknown) => {
+          throw refusalOf(error, audience);
+        },
+      );
+    },
+  };
+}
+
+function scopesOf({ scope }: JWTPayload): ReadonlySet<Scope> {
+  const given = typeof scope === 'string' ? scope.split(' ') : [];
+  return new Set(given.filter((name) => grantable.includes(name)) as Scope[]);
+}
+
+/** What is wrong with the token, in words; what is wrong with us goes on as it is. */
+function refusalOf(error: unknown, audience: string): unknown {
+  if (error instanceof AppError || !(error instanceof errors.JOSEError)) return error;
+  const refused = (fact: string, action: string) =>
+    new AppError('refused', fact, action, { status: 401, wireCode: 'invalid_token', cause: error });
+  if (error instanceof errors.JWTExpired) return refused('The access token has expired.', 'Get a new one.');
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.claim === 'aud') return refused('The access token is for another audience.', `Ask for ${audience}.`);
+    if (error.claim === 'iss') return refused('The access token is of another issuer.', 'Use the one of this server.');
+    if (error.claim === 'typ')
+      return refused('This is not an access token.', 'Send the access token, not the id token.');
+    return refused(`The claim ${error.claim} of the access token is not valid.`, 'Get a new one.');
+  }
+  return refused('The access token is not valid here.', 'Get a new one.');
+}

@@ -1,0 +1,111 @@
+/**
+ * The public keys of the OpenID provider (JWKS). The last set is kept on disk and serves for a day while the provider is away
+ * (security.md 1.5); tokens with keys that nobody knows cannot make us ask without end. Must not know what is signed.
+ */
+import { readFileSync } from 'node:fs';
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import { z } from 'zod';
+import { AppError } from '../../contracts/common/errors.ts';
+import { writePrivateFile } from '../../kit/secrets/token-file.ts';
+import { reasonOf } from './provider.ts';
+
+export interface IssuerKeysDeps {
+  readonly issuer: string;
+  /** Where the provider says that its keys are. */
+  readonly keysUrl: () => Promise<string>;
+  readonly fetch: typeof fetch;
+  /** Where the last set is kept. */
+  readonly file: string;
+  readonly clock: { now(): number };
+  readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
+}
+
+/** Providers rotate keys by showing a new one some time before they use it. */
+const freshMs = 10 * 60_000;
+/** Nothing is asked more often, whatever tokens come. */
+const pauseMs = 30_000;
+const staleMs = 24 * 60 * 60_000;
+const timeoutMs = 5_000;
+/** A set of keys is small; what is larger is none. */
+const largestSet = 256 * 1024;
+
+const KeySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) });
+const KeptFile = z.object({ issuer: z.string(), fetchedAt: z.number(), jwks: KeySet });
+
+interface Known {
+  readonly jwks: unknown;
+  readonly fetchedAt: number;
+  readonly select: ReturnType<typeof createLocalJWKSet>;
+}
+
+export function createIssuerKeys(deps: IssuerKeysDeps): JWTVerifyGetKey {
+  const { issuer, clock, log, file } = deps;
+  let known: Known | null = readKept();
+  let askAgainAt = 0;
+  let asking: Promise<void> | null = null;
+
+  function readKept(): Known | null {
+    try {
+      const kept = KeptFile.parse(JSON.parse(readFileSync(file, 'utf8')));
+      return kept.issuer === issuer ? toKnown(kept.jwks, kept.fetchedAt) : null;
+    } catch {
+      // None yet, or damaged: the provider is asked.
+      return null;
+    }
+  }
+
+  function toKnown(jwks: unknown, fetchedAt: number): Known {
+    return { jwks, fetchedAt, select: createLocalJWKSet(jwks as JSONWebKeySet) };
+  }
+
+  async function ask(): Promise<void> {
+    askAgainAt = clock.now() + pauseMs;
+    try {
+      const answer = await deps.fetch(await deps.keysUrl(), {
+        redirect: 'error',
+        headers: { accept: 'application/json, application/jwk-set+json' },
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      if (!answer.ok) throw new Error(`its answer was ${answer.status}`);
+      const text = await answer.text();
+      if (text.length > largestSet) throw new Error(`its answer has ${text.length} characters`);
+      const jwks = KeySet.parse(JSON.parse(text));
+      known = toKnown(jwks, clock.now());
+      writePrivateFile(file, JSON.stringify({ issuer, fetchedAt: known.fetchedAt, jwks }));
+    } catch (cause) {
+      const age = known === null ? null : Math.round((clock.now() - known.fetchedAt) / 60_000);
+      log.warn('the keys of the OpenID provider cannot be read', { issuer, why: reasonOf(cause), keysAgeMinutes: age });
+    } finally {
+      asking = null;
+    }
+  }
+
+  const refresh = (): Promise<void> => {
+    if (asking === null && clock.now() < askAgainAt) return Promise.resolve();
+    asking ??= ask();
+    return asking;
+  };
+
+  function usable(): Known {
+    if (known !== null && clock.now() - known.fetchedAt <= staleMs) return known;
+    throw new AppError(
+      'transport',
+      `The keys of the OpenID provider ${issuer} are not known.`,
+      'Try again in a minute.',
+      { wireCode: 'unavailable' },
+    );
+  }
+
+  return async (header, token) => {
+    if (known === null || clock.now() - known.fetchedAt > freshMs) await refresh();
+    try {
+      return await usable().select(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      const before = known;
+      await refresh();
+      if (known === before) throw error;
+      return usable().select(header, token);
+    }
+  };
+}

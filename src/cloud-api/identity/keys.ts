@@ -1,0 +1,172 @@
+/**
+ * API keys (security.md 1.5): for programs of a person, with scopes, an end and a name, kept by hash. Two of one name may live at
+ * once, so that a new one can take over. Must not know routes.
+ */
+import { randomBytes } from 'node:crypto';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Scope } from '../../contracts/common/route.ts';
+import { iso } from '../../kit/clock/clock.ts';
+import { bearerOf } from '../../kit/http/principals.ts';
+import type { Authenticator, Principal } from '../../kit/http/types.ts';
+import type { Store } from '../../kit/store/store.ts';
+import { createKept } from './kept.ts';
+import { keyPrefix, newKeyText, readKeyText } from './key-text.ts';
+import { digestOf } from './model.ts';
+
+export interface KeysDeps {
+  readonly store: Store;
+  readonly clock: { now(): number };
+  readonly ids: { next(prefix: string): string };
+  readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
+  readonly onEnded: (keyId: string) => void;
+  readonly random?: (bytes: number) => Buffer;
+}
+
+export interface KeyRow {
+  readonly id: string;
+  readonly digest: string;
+  readonly user_id: string;
+  readonly name: string;
+  readonly prefix: string;
+  /** Separated by spaces. */
+  readonly scopes: string;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly last_used_at: number | null;
+  readonly revoked_at: number | null;
+}
+
+export interface NewKey {
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly expiresInDays?: number | undefined;
+}
+
+export interface Keys {
+  readonly authenticator: Authenticator;
+  /** Throws 409 when two of that name live already. Nothing is kept when `dryRun`. */
+  create(userId: string, key: NewKey, dryRun?: boolean): Promise<{ row: KeyRow; secret: string }>;
+  /** `null` when there is no such key. Revoking twice is once. */
+  revoke(id: string): Promise<KeyRow | null>;
+  get(id: string): Promise<KeyRow | null>;
+  /** Newest first; revoked ones only `withRevoked`. */
+  list(userId: string | null, withRevoked?: boolean): Promise<KeyRow[]>;
+}
+
+const dayMs = 24 * 60 * 60_000;
+/** Use is written down this often at most. */
+const touchMs = 60_000;
+const mostOfOneName = 2;
+const columns = 'id, digest, user_id, name, prefix, scopes, created_at, expires_at, last_used_at, revoked_at' as const;
+
+interface Live {
+  readonly row: KeyRow;
+  readonly principal: Principal;
+  usedAt: number;
+}
+
+export function createKeys({ store, clock, ids, log, onEnded, random = randomBytes }: KeysDeps): Keys {
+  const live = createKept<Live>(async (digest) => {
+    const row = await store.read((tx) => tx.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE digest = ?`, digest));
+    if (row === undefined) return null;
+    const scopes = new Set(row.scopes.split(' ') as Scope[]);
+    const principal: Principal = { kind: 'key', userId: row.user_id, scopes, via: 'key', keyId: row.id };
+    return { row, principal, usedAt: row.last_used_at ?? 0 };
+  });
+
+  function admit(key: Live | null): Principal {
+    if (key === null) throw refused('This API key is not known here.', 'Make another one in the settings.');
+    const now = clock.now();
+    const { expires_at: expiresAt, revoked_at: revokedAt, digest } = key.row;
+    if (revokedAt !== null) throw refused(`This API key was revoked on ${iso(revokedAt)}.`, 'Use another one.');
+    if (expiresAt !== null && expiresAt <= now) {
+      throw refused(`This API key ended on ${iso(expiresAt)}.`, 'Make another one in the settings.');
+    }
+    if (key.usedAt < now - touchMs) {
+      key.usedAt = now;
+      store
+        .write((tx) => {
+          tx.run('UPDATE api_key SET last_used_at = ? WHERE digest = ?', now, digest);
+        })
+        .catch((error) => log.warn('key use not kept', { error: String(error) }));
+    }
+    return key.principal;
+  }
+
+  return {
+    authenticator: {
+      name: 'key',
+      authenticate(request) {
+        const text = bearerOf(request);
+        if (text === null) return null;
+        const kind = readKeyText(text);
+        if (kind === 'other') return null;
+        if (kind === 'damaged') throw refused('The API key is mistyped.', 'Copy it whole.');
+        const digest = digestOf(text);
+        const known = live.peek(digest);
+        return known === undefined ? live.load(digest).then(admit) : admit(known);
+      },
+    },
+    async create(userId, { name, scopes, expiresInDays }, dryRun = false) {
+      const secret = newKeyText(random);
+      const now = clock.now();
+      const row: KeyRow = {
+        id: ids.next('key'),
+        digest: digestOf(secret),
+        user_id: userId,
+        name,
+        prefix: keyPrefix(secret),
+        scopes: [...new Set(scopes)].join(' '),
+        created_at: now,
+        expires_at: expiresInDays === undefined ? null : now + expiresInDays * dayMs,
+        last_used_at: null,
+        revoked_at: null,
+      };
+      await store.write((tx) => {
+        const sql = `SELECT count(*) AS live FROM api_key WHERE user_id = ? AND name = ? AND revoked_at IS NULL
+          AND (expires_at IS NULL OR expires_at > ?)`;
+        const alive = tx.get<{ live: number }>(sql, userId, name, now)!.live;
+        if (alive >= mostOfOneName) throw tooMany(name);
+        if (dryRun) return;
+        const { id, digest, prefix, scopes: list, created_at, expires_at } = row;
+        tx.run(
+          `INSERT INTO api_key (id, digest, user_id, name, prefix, scopes, created_at, expires_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+          ...[id, digest, userId, name, prefix, list, created_at, expires_at],
+        );
+      });
+      return { row, secret };
+    },
+    async revoke(id) {
+      const row = await store.write((tx) => {
+        tx.run('UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL', clock.now(), id);
+        return tx.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE id = ?`, id) ?? null;
+      });
+      if (row === null) return null;
+      live.forget(row.digest);
+      onEnded(row.id);
+      return row;
+    },
+    get: (id) => store.read((tx) => tx.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE id = ?`, id) ?? null),
+    list: (userId, withRevoked = false) =>
+      store.read((tx) => {
+        const which = [userId === null ? null : 'user_id = ?', withRevoked ? null : 'revoked_at IS NULL'];
+        const where = which.filter((part) => part !== null).join(' AND ');
+        const sql = `SELECT ${columns} FROM api_key ${where === '' ? '' : `WHERE ${where}`} ORDER BY created_at DESC, id DESC`;
+        return tx.all<KeyRow>(sql, ...(userId === null ? [] : [userId]));
+      }),
+  };
+}
+
+function tooMany(name: string): AppError {
+  return new AppError(
+    'refused',
+    `Two keys named ${JSON.stringify(name)} live already.`,
+    'Revoke one of them, or choose another name.',
+    { status: 409, wireCode: 'too_many_keys' },
+  );
+}
+
+function refused(fact: string, action: string): AppError {
+  return new AppError('refused', fact, action, { status: 401, wireCode: 'unauthorized' });
+}

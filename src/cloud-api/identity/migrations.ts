@@ -1,0 +1,81 @@
+/** Tables of identity in `cloud.db`. Secrets stand there by hash only (security.md 1.5). */
+import type { Migration } from '../../kit/store/store.ts';
+
+export const identityMigrations: readonly Migration[] = [
+  {
+    area: 'identity',
+    number: 1,
+    name: 'codes and sessions',
+    sql: `
+CREATE TABLE open_code (
+  digest TEXT PRIMARY KEY,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE session (
+  digest TEXT PRIMARY KEY,
+  user_id TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  used_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+`,
+  },
+  {
+    area: 'identity',
+    number: 2,
+    name: 'people, sign-ins with names, keys, projects, prices',
+    // A browser that was signed in stays so; its id is part of the hash, which is no secret.
+    sql: `
+CREATE TABLE account (
+  id TEXT PRIMARY KEY,
+  issuer TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  email TEXT,
+  name TEXT NOT NULL,
+  plan TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  disabled_at INTEGER,
+  UNIQUE (issuer, subject)
+) STRICT;
+CREATE TABLE sign_in (
+  digest TEXT PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  user_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  device TEXT NOT NULL,
+  computer_id TEXT UNIQUE,
+  created_at INTEGER NOT NULL,
+  used_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sign_in_user ON sign_in (user_id);
+INSERT INTO sign_in (digest, id, user_id, kind, device, computer_id, created_at, used_at)
+  SELECT digest, 'session_' || substr(digest, 1, 26), user_id, 'browser', 'Browser', NULL, created_at, used_at FROM session;
+DROP TABLE session;
+CREATE TABLE api_key (
+  id TEXT PRIMARY KEY,
+  digest TEXT NOT NULL UNIQUE,
+  user_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  prefix TEXT NOT NULL,
+  scopes TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  last_used_at INTEGER,
+  revoked_at INTEGER
+) STRICT;
+CREATE INDEX api_key_user ON api_key (user_id);
+CREATE TABLE project (
+  id TEXT PRIMARY KEY,
+  user_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  hosted_driver_enabled INTEGER NOT NULL,
+  spend_cap_cents INTEGER,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE price (
+  name TEXT PRIMARY KEY,
+  millionths_of_cent INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+`,
+  },
+];

@@ -1,0 +1,154 @@
+/**
+ * The people of a cloud: made at their first sign-in, known by issuer and subject, never by address of mail. A computer's one owner
+ * has a row, too. Must not know how they sign in.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Plan } from '../../contracts/identity/plan.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+import { createKept } from './kept.ts';
+
+export interface User {
+  readonly id: string;
+  readonly issuer: string;
+  readonly subject: string;
+  readonly email: string | null;
+  readonly name: string;
+  readonly plan: Plan;
+  readonly createdAt: number;
+  readonly disabledAt: number | null;
+}
+
+/** What the provider says about a person. */
+export interface Identified {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly email: string | null;
+  readonly name: string;
+}
+
+export interface Users {
+  /** What other areas ask: null when unknown or shut out. */
+  find(userId: string): Promise<User | null>;
+  /** Whether this person may act; at once where it is known. */
+  admits(userId: string): boolean | Promise<boolean>;
+  /** With people who are shut out. */
+  get(userId: string): Promise<User | null>;
+  of(issuer: string, subject: string): Promise<User | null>;
+  list(): Promise<User[]>;
+  /** Makes the person at the first sign-in, and takes over name and address at each. */
+  signIn(who: Identified): Promise<User>;
+  /** The one owner of a computer, with the largest plan. */
+  ensureOwner(userId: string, name: string): Promise<void>;
+  change(userId: string, change: { plan?: Plan; disabled?: boolean }): Promise<User>;
+}
+
+export interface UsersDeps {
+  readonly store: Store;
+  readonly clock: { now(): number };
+  readonly ids: { next(prefix: string): string };
+  /** A person is shut out from now on. */
+  readonly onShutOut: (userId: string) => void;
+}
+
+interface Row {
+  id: string;
+  issuer: string;
+  subject: string;
+  email: string | null;
+  name: string;
+  plan: Plan;
+  created_at: number;
+  disabled_at: number | null;
+}
+
+const select = 'SELECT id, issuer, subject, email, name, plan, created_at, disabled_at FROM account';
+/** Who owns a computer without a provider. */
+const local = { issuer: 'local', subject: 'owner' } as const;
+
+export function createUsers({ store, clock, ids, onShutOut }: UsersDeps): Users {
+  const read = (tx: Pick<Tx, 'get'>, id: string) => tx.get<Row>(`${select} WHERE id = ?`, id);
+  const kept = createKept(async (id) => {
+    const row = await store.read((tx) => read(tx, id));
+    return row === undefined ? null : toUser(row);
+  });
+  const get = async (id: string) => kept.peek(id) ?? (await kept.load(id));
+  const live = (user: User | null) => user !== null && user.disabledAt === null;
+
+  return {
+    get,
+    async find(id) {
+      const user = await get(id);
+      return live(user) ? user : null;
+    },
+    admits(id) {
+      const user = kept.peek(id);
+      return user === undefined ? kept.load(id).then(live) : live(user);
+    },
+    async of(issuer, subject) {
+      const sql = `${select} WHERE issuer = ? AND subject = ?`;
+      const row = await store.read((tx) => tx.get<Row>(sql, issuer, subject));
+      return row === undefined ? null : toUser(row);
+    },
+    async list() {
+      const rows = await store.read((tx) => tx.all<Row>(`${select} ORDER BY created_at DESC, id DESC`));
+      return rows.map(toUser);
+    },
+    async signIn({ issuer, subject, email, name }) {
+      const row = await store.write((tx) => {
+        tx.run(
+          `INSERT INTO account (id, issuer, subject, email, name, plan, created_at) VALUES (?, ?, ?, ?, ?, 'free', ?)
+            ON CONFLICT (issuer, subject) DO UPDATE SET email = excluded.email, name = excluded.name`,
+          ids.next('user'),
+          issuer,
+          subject,
+          email,
+          name,
+          clock.now(),
+        );
+        return tx.get<Row>(`${select} WHERE issuer = ? AND subject = ?`, issuer, subject)!;
+      });
+      const user = toUser(row);
+      kept.put(user.id, user);
+      return user;
+    },
+    async ensureOwner(userId, name) {
+      await store.write((tx) => {
+        tx.run(
+          `INSERT INTO account (id, issuer, subject, email, name, plan, created_at) VALUES (?, ?, ?, NULL, ?, 'ultra', ?)
+            ON CONFLICT (id) DO UPDATE SET name = excluded.name`,
+          userId,
+          local.issuer,
+          local.subject,
+          name,
+          clock.now(),
+        );
+      });
+      kept.forget(userId);
+    },
+    async change(userId, { plan, disabled }) {
+      const row = await store.write((tx) => {
+        const before = read(tx, userId);
+        if (before === undefined) throw unknownUser(userId);
+        const until =
+          disabled === undefined ? before.disabled_at : disabled ? (before.disabled_at ?? clock.now()) : null;
+        tx.run('UPDATE account SET plan = ?, disabled_at = ? WHERE id = ?', plan ?? before.plan, until, userId);
+        return read(tx, userId)!;
+      });
+      const user = toUser(row);
+      kept.put(userId, user);
+      if (disabled === true) onShutOut(userId);
+      return user;
+    },
+  };
+}
+
+export function unknownUser(id: string): AppError {
+  return new AppError('not_found', `There is no user ${JSON.stringify(id.slice(0, 200))}.`, 'List them to find it.', {
+    wireCode: 'user_not_found',
+  });
+}
+
+function toUser(row: Row): User {
+  const { id, issuer, subject, email, name, plan } = row;
+  return { id, issuer, subject, email, name, plan, createdAt: row.created_at, disabledAt: row.disabled_at };
+}

@@ -1,0 +1,213 @@
+/**
+ * The computers of every person: which one a call means, what they are called, and the end of a pairing (gaps.md "Which computer";
+ * security.md 2.1). Owns what ends together when a computer is revoked. Must not know how a link works or what signs a person in.
+ */
+
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Computer } from '../../contracts/link/computers.ts';
+import * as contract from '../../contracts/link/computers.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Store } from '../../kit/store/store.ts';
+import {
+  type ComputerRow,
+  computersOf,
+  describeComputer,
+  findComputer,
+  makeDefault,
+  noteSeen,
+  putComputer,
+  readComputer,
+  renameComputer,
+  revokeComputerRow,
+} from './computers-store.ts';
+import type { Devices } from './devices.ts';
+import type { Link } from './link.ts';
+
+/** Which computer a call means: what the factory proxy and the way to peers ask. */
+export interface ComputerLookup {
+  /** By its own id or the cloud's; null: the default one. Answers its own id; null: unknown, another person's, or none at all. */
+  resolve(userId: string, named: string | null): Promise<string | null>;
+}
+
+/** The credential by which the person at a computer is signed in here; lives and dies with the pairing. */
+export interface HomeCredentials {
+  begin(computer: { readonly userId: string; readonly computerId: string; readonly name: string }): Promise<string>;
+  /** Ends it and every stream that it holds open. */
+  end(computerId: string): Promise<void>;
+}
+
+export interface ComputersDeps {
+  readonly store: Store;
+  readonly devices: Devices;
+  readonly link: Pick<Link, 'state' | 'onChange'>;
+  /** Cuts the link of a computer, if it has one. */
+  readonly endLink: (computerId: string, reason: string) => void;
+  readonly home: HomeCredentials;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+export interface Admitted {
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string;
+  readonly version: string;
+  /** What it signs with from now on. */
+  readonly token: string;
+}
+
+export interface Computers extends ComputerLookup {
+  readonly routes: readonly BoundRoute[];
+  readonly owners: OwnerLookups;
+  /** The default first, then by name. */
+  list(userId: string): Promise<contract.Computer[]>;
+  /** Whose it is; null: nobody's, or revoked. */
+  ownerOf(computerId: string): Promise<string | null>;
+  /** Pairs it, anew if it was: what it had before is over. Answers the cloud's id for it. */
+  admit(computer: Admitted): Promise<string>;
+  /** The computer of the same process, known at each start. */
+  know(computer: Admitted): Promise<void>;
+  describe(computerId: string, version: string): Promise<void>;
+  /** Its keys, its home credential, its link and all that ran over it end. False: it was not paired. */
+  revoke(computerId: string, reason: string): Promise<boolean>;
+  close(): void;
+}
+
+export function createComputers(deps: ComputersDeps): Computers {
+  const { store, devices, link, clock, ids, log } = deps;
+  const read = (id: string) => store.read((tx) => readComputer(tx, id));
+
+  const stop = link.onChange((id) => {
+    noteSeen(store, id, clock.now()).catch((fault: unknown) =>
+      log.warn('When a computer was last linked could not be noted.', { computer: id, fault: String(fault) }),
+    );
+  });
+
+  function shown(row: ComputerRow, isDefault: boolean): Computer {
+    const { linked, since } = link.state(row.id);
+    return {
+      id: row.id,
+      cloudId: row.cloudId,
+      name: row.name,
+      state: linked ? 'linked' : 'away',
+      // A link knows of no time before its own program began.
+      since: iso(since > 0 ? since : (row.seenAt ?? row.pairedAt)),
+      default: isDefault,
+      pairedAt: iso(row.pairedAt),
+      version: row.version,
+      embedded: row.embedded === 1,
+    };
+  }
+
+  async function mine(userId: string, id: string): Promise<ComputerRow> {
+    const row = await store.read((tx) => findComputer(tx, userId, id));
+    if (row === null) throw unknown(id);
+    return row;
+  }
+
+  async function end(id: string, reason: string): Promise<void> {
+    await deps.home.end(id);
+    deps.endLink(id, reason);
+  }
+
+  async function revoke(id: string, reason: string): Promise<boolean> {
+    // The keys first, as when it is paired anew.
+    const ended = await store.write((tx) => revokeComputerRow(tx, id, clock.now()));
+    await end(id, reason);
+    return ended;
+  }
+
+  async function put(computer: Admitted, embedded: boolean): Promise<string> {
+    const { id, userId, name, version, token } = computer;
+    const sealedToken = devices.seal(id, token);
+    return store.write((tx) => {
+      putComputer(tx, { id, userId, name, version, embedded, cloudId: ids.next('cc'), at: clock.now(), sealedToken });
+      return readComputer(tx, id)!.cloudId;
+    });
+  }
+
+  async function list(userId: string): Promise<contract.Computer[]> {
+    const rows = await store.read((tx) => computersOf(tx, userId));
+    const [first] = rows;
+    const computers = rows.map((row) => shown(row, row === first));
+    return computers.sort((a, b) => Number(b.default) - Number(a.default) || a.name.localeCompare(b.name));
+  }
+
+  return {
+    revoke,
+    list,
+    async resolve(userId, named) {
+      if (named !== null) return (await store.read((tx) => findComputer(tx, userId, named)))?.id ?? null;
+      return (await store.read((tx) => computersOf(tx, userId)))[0]?.id ?? null;
+    },
+    async ownerOf(id) {
+      const row = await read(id);
+      return row === null || row.revokedAt !== null ? null : row.userId;
+    },
+    async admit(computer) {
+      const before = await read(computer.id);
+      const cloudId = await put(computer, false);
+      // After its keys are gone: what is cut would dial in again at once.
+      if (before !== null) await end(computer.id, 'It was paired anew.');
+      return cloudId;
+    },
+    async know(computer) {
+      const row = await read(computer.id);
+      if (row === null || row.revokedAt !== null || row.embedded === 0 || row.userId !== computer.userId) {
+        await put(computer, true);
+        return;
+      }
+      // The name is the person's once it is here; the token may be another one since the last start.
+      const { name = '' } = row;
+      await store.write((tx) => {
+        describeComputer(tx, row.id, { name: name === '' ? computer.name : name, version: computer.version });
+        devices.replace(tx, row.id, computer.token);
+      });
+    },
+    async describe(id, version) {
+      const row = await read(id);
+      if (row === null || row.version === version) return;
+      await store.write((tx) => describeComputer(tx, id, { name: row.name, version }));
+    },
+    owners: {
+      computer: async ({ userId }, id) => (await store.read((tx) => findComputer(tx, userId, id))) !== null,
+    },
+    routes: [
+      bind(contract.listComputers, async ({ principal }) => ({ body: { computers: await list(principal.userId) } })),
+      bind(contract.updateComputer, async ({ principal: { userId }, params, body }) => {
+        const { id } = await mine(userId, params.id);
+        const rows = await store.write((tx) => {
+          if (body.name !== undefined) renameComputer(tx, id, body.name);
+          if (body.default === true) makeDefault(tx, userId, id);
+          return computersOf(tx, userId);
+        });
+        const row = rows.find((each) => each.id === id);
+        if (row === undefined) throw unknown(params.id);
+        return { body: shown(row, row === rows[0]) };
+      }),
+      bind(contract.revokeComputer, async ({ principal, params }) => {
+        const row = await mine(principal.userId, params.id);
+        if (row.embedded === 1) {
+          throw new AppError(
+            'refused',
+            `${row.name} is the computer that this server runs on.`,
+            'Stop Gantry instead: it was never paired.',
+            { status: 409, wireCode: 'not_paired' },
+          );
+        }
+        await revoke(row.id, 'Its pairing was ended.');
+        return { body: undefined };
+      }),
+    ],
+    close: stop,
+  };
+}
+
+function unknown(id: string): AppError {
+  return new AppError('not_found', `There is no computer ${JSON.stringify(id)}.`, 'List them to see which there are.', {
+    wireCode: 'computer_not_found',
+  });
+}

@@ -1,0 +1,281 @@
+/**
+ * The cloud's end of links: computers dial in, the cloud opens connections to them (architecture.md 11). One carrier a computer;
+ * the newest wins, the one before finishes what runs. Owns who is linked since when; must not know routes or tables.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import { AppError } from '../../contracts/common/errors.ts';
+import { dialInHeaders } from '../../contracts/link/dial-in.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import { render, toAppError } from '../../kit/http/faults.ts';
+import { type Carrier, type CarrierEnd, createCarrier, mostPipes } from '../../kit/link/carrier.ts';
+import { signatureHeaders } from '../../kit/signing/signature.ts';
+import type { Link, LinkState } from './link.ts';
+
+export interface DialInsDeps {
+  /** Whose device signed; null or thrown 401: nobody's. Takes each signature once. */
+  readonly authenticate: (
+    request: IncomingMessage,
+  ) => Promise<{ readonly computerId: string; readonly userId: string } | null>;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: {
+    info(message: string, facts?: Record<string, unknown>): void;
+    warn(message: string, facts?: Record<string, unknown>): void;
+  };
+}
+
+export interface DialIns extends Link {
+  /** Takes an upgrade over; Host, Origin and path were checked. */
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Ends every connection of this computer at once, such as after a revocation; also one that is being made. */
+  end(computerId: string, reason: string): void;
+  /** Takes no more, lets what runs finish for `graceMs`, then ends everything. */
+  close(graceMs?: number): Promise<void>;
+}
+
+interface Linked {
+  readonly carrier: Carrier;
+  readonly epoch: number;
+  readonly token: string;
+}
+
+interface Entry {
+  /** Up, and the newest. */
+  current: Linked | null;
+  /** Its WebSocket stands, HTTP/2 does not yet. */
+  coming: Linked | null;
+  /** Replaced or closing, still finishing. */
+  readonly leaving: Set<Linked>;
+  since: number;
+}
+
+/** A chunk that was read from a socket, with room to spare. */
+const largestMessage = 1 << 20;
+/** A close frame is answered at once, or the other side is gone. */
+const closeFrameMs = 2_000;
+/** The program ends within 5 s. */
+const closeGraceMs = 1_000;
+const tokenShape = /^[A-Za-z0-9._~+/=-]{32,256}$/;
+const epochShape = /^\d{1,15}$/;
+
+export function createDialIns(deps: DialInsDeps): DialIns {
+  const { clock, timers, log } = deps;
+  const entries = new Map<string, Entry>();
+  const listeners = new Set<(computerId: string, linked: boolean) => void>();
+  /** Upgrades whose signature is being checked, by the id they claim. */
+  const arriving = new Set<{ readonly claimed: string; ended: string | null }>();
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: largestMessage,
+    ...{ closeTimeout: closeFrameMs },
+  });
+  let closing = false;
+  const waitForEmpty: (() => void)[] = [];
+
+  function entryOf(computerId: string): Entry {
+    let entry = entries.get(computerId);
+    if (entry === undefined) {
+      entry = { current: null, coming: null, leaving: new Set(), since: 0 };
+      entries.set(computerId, entry);
+    }
+    return entry;
+  }
+
+  function tell(computerId: string, linked: boolean): void {
+    for (const listener of [...listeners]) listener(computerId, linked);
+  }
+
+  async function admit(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const arrival = { claimed: String(request.headers[signatureHeaders.id] ?? ''), ended: null as string | null };
+    arriving.add(arrival);
+    try {
+      const { epoch, token } = readHeaders(request);
+      const device = await deps.authenticate(request);
+      if (device === null) throw unauthorized('The upgrade is not signed.');
+      if (arrival.ended !== null) throw unauthorized(arrival.ended);
+      if (closing) throw unavailable();
+      refuseOlder(device.computerId, epoch);
+      if (socket.destroyed) return;
+      server.handleUpgrade(request, socket, head, (ws) => {
+        const { computerId } = device;
+        const entry = entryOf(computerId);
+        // Made in this tick: its first messages follow at once.
+        const linked: Linked = {
+          epoch,
+          token,
+          carrier: createCarrier({
+            socket: ws,
+            timers,
+            onUp: () => raise(computerId, entry, linked),
+            onDraining: (kind) => leave(computerId, entry, linked, kind === 'replaced'),
+            onEnd: (end) => drop(computerId, entry, linked, end),
+          }),
+        };
+        entry.coming?.carrier.end('replaced', 'A newer connection was made.');
+        entry.coming = linked;
+      });
+    } finally {
+      arriving.delete(arrival);
+    }
+  }
+
+  function refuseOlder(computerId: string, epoch: number): void {
+    const entry = entries.get(computerId);
+    const newest = Math.max(entry?.current?.epoch ?? -1, entry?.coming?.epoch ?? -1);
+    if (epoch > newest) return;
+    throw new AppError(
+      'refused',
+      `Connection ${newest} of this computer is newer than ${epoch}.`,
+      'Dial with a newer one.',
+      {
+        status: 409,
+        wireCode: 'conflict',
+        extra: { epoch: newest },
+      },
+    );
+  }
+
+  function raise(computerId: string, entry: Entry, linked: Linked): void {
+    entry.coming = null;
+    const before = entry.current;
+    entry.current = linked;
+    if (before === null) entry.since = clock.now();
+    else {
+      entry.leaving.add(before);
+      before.carrier.drain('replaced', 'A newer connection was made.');
+    }
+    log.info('A computer is linked.', { computer: computerId, epoch: linked.epoch });
+    tell(computerId, true);
+  }
+
+  /** It takes nothing new; the next one may be there already. */
+  function leave(computerId: string, entry: Entry, linked: Linked, replaced: boolean): void {
+    entry.leaving.add(linked);
+    if (entry.current !== linked) return;
+    entry.current = null;
+    entry.since = clock.now();
+    log.info('A computer’s link closes.', { computer: computerId, replaced });
+    tell(computerId, false);
+  }
+
+  function drop(computerId: string, entry: Entry, linked: Linked, end: CarrierEnd): void {
+    entry.leaving.delete(linked);
+    if (entry.coming === linked) entry.coming = null;
+    if (entry.current === linked) {
+      entry.current = null;
+      entry.since = clock.now();
+      log.info('A computer is not linked any more.', { computer: computerId, why: end.kind, reason: end.reason });
+      tell(computerId, false);
+    }
+    if (closing && carriers().length === 0) for (const told of waitForEmpty.splice(0)) told();
+  }
+
+  function carriers(): Carrier[] {
+    return [...entries.values()].flatMap(({ current, coming, leaving }) =>
+      [current, coming, ...leaving].flatMap((linked) => (linked === null ? [] : [linked.carrier])),
+    );
+  }
+
+  function state(computerId: string): LinkState {
+    const entry = entries.get(computerId);
+    return { linked: entry?.current != null, since: entry?.since ?? 0 };
+  }
+
+  return {
+    state,
+    credential: (computerId) => entries.get(computerId)?.current?.token ?? null,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    open(computerId, door) {
+      const current = entries.get(computerId)?.current;
+      if (current == null || !current.carrier.ready) return Promise.reject(away(computerId, state(computerId).since));
+      const pipe = current.carrier.open(door);
+      if (pipe !== null) return Promise.resolve(pipe);
+      return Promise.reject(current.carrier.ready ? full(computerId) : away(computerId, state(computerId).since));
+    },
+    handleUpgrade(request, socket, head) {
+      socket.on('error', () => {});
+      admit(request, socket, head).catch((thrown: unknown) => {
+        const error = toAppError(thrown, 'link');
+        if (error.code === 'internal') log.warn('A computer could not dial in.', { fault: String(error.cause) });
+        refuse(socket, error);
+      });
+    },
+    end(computerId, reason) {
+      for (const arrival of arriving) if (arrival.claimed === computerId) arrival.ended = reason;
+      const entry = entries.get(computerId);
+      if (entry === undefined) return;
+      for (const linked of [entry.coming, ...entry.leaving, entry.current]) linked?.carrier.end('revoked', reason);
+    },
+    async close(graceMs = closeGraceMs) {
+      closing = true;
+      for (const carrier of carriers()) carrier.drain('closing', 'The cloud closes.', graceMs);
+      if (carriers().length > 0) await new Promise<void>((resolve) => waitForEmpty.push(resolve));
+    },
+  };
+}
+
+function readHeaders({ headers }: IncomingMessage): { epoch: number; token: string } {
+  const epoch = headers[dialInHeaders.epoch];
+  const token = headers[dialInHeaders.token];
+  if (typeof epoch !== 'string' || !epochShape.test(epoch) || typeof token !== 'string' || !tokenShape.test(token)) {
+    throw new AppError(
+      'usage',
+      `A computer dials with ${dialInHeaders.epoch} and ${dialInHeaders.token}.`,
+      'Send both, and the three headers of its signature.',
+      { wireCode: 'bad_request' },
+    );
+  }
+  return { epoch: Number(epoch), token };
+}
+
+function refuse(socket: Duplex, error: AppError): void {
+  const { status, body, headers } = render(error, 'plain');
+  const text = JSON.stringify(body);
+  const lines = Object.entries({
+    connection: 'close',
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} Refused\r\n${lines.join('')}\r\n${text}`);
+}
+
+function away(computerId: string, since: number): AppError {
+  return new AppError(
+    'transport',
+    `The computer ${computerId} is not linked${since === 0 ? ', nor was it since this cloud began' : `, since ${iso(since)}`}.`,
+    'See that Gantry runs there and reaches this cloud.',
+    { wireCode: 'computer_unavailable' },
+  );
+}
+
+function full(computerId: string): AppError {
+  return new AppError(
+    'refused',
+    `The computer ${computerId} has ${mostPipes} connections open, as many as a link takes.`,
+    'Close a page or a stream, or wait a little.',
+    { status: 429, wireCode: 'rate_limited', retryAfter: 5 },
+  );
+}
+
+function unauthorized(fact: string): AppError {
+  return new AppError('refused', fact, 'Sign with the key of a paired computer.', {
+    status: 401,
+    wireCode: 'unauthorized',
+  });
+}
+
+function unavailable(): AppError {
+  return new AppError('transport', 'This cloud is closing.', 'Dial again in a moment.', {
+    wireCode: 'unavailable',
+    retryAfter: 1,
+  });
+}

@@ -1,0 +1,65 @@
+/**
+ * Computers of a cloud: pairing, keys, names, tickets and the end of it all. Owns their composition; the host gives it the store, the
+ * link and what signs people in.
+ */
+
+import { AppError } from '../../contracts/common/errors.ts';
+import { createDeviceToken, describeDevice, rotateDevice, unpairDevice } from '../../contracts/link/device.ts';
+import { iso } from '../../kit/clock/clock.ts';
+import { type Authenticator, type BoundRoute, bind, type OwnerLookups, type Principal } from '../../kit/http/types.ts';
+import { type Computers, type ComputersDeps, createComputers } from './computers.ts';
+import { type PairingsDeps, pairingRoutes } from './pairings.ts';
+import type { Tickets } from './tickets.ts';
+
+export type { ComputerLookup, HomeCredentials } from './computers.ts';
+
+export interface LinkAreaDeps
+  extends ComputersDeps,
+    Omit<PairingsDeps, 'computers' | 'tickets' | 'home' | 'store' | 'clock'> {
+  readonly tickets: Tickets;
+}
+
+export interface LinkArea {
+  readonly routes: readonly BoundRoute[];
+  readonly owners: OwnerLookups;
+  readonly authenticator: Authenticator;
+  readonly computers: Computers;
+}
+
+export function createLinkArea(deps: LinkAreaDeps): LinkArea {
+  const { devices, tickets } = deps;
+  const computers = createComputers(deps);
+  return {
+    computers,
+    owners: computers.owners,
+    authenticator: tickets.authenticator((id) => computers.ownerOf(id)),
+    routes: [
+      ...computers.routes,
+      ...pairingRoutes({ ...deps, computers }),
+      bind(describeDevice, async ({ principal, body }) => {
+        await computers.describe(idOf(principal), body.version);
+        return { body: undefined };
+      }),
+      bind(rotateDevice, async ({ principal }) => {
+        const deviceToken = await devices.rotate(idOf(principal));
+        if (deviceToken === null) throw notPaired();
+        return { body: { deviceToken } };
+      }),
+      bind(unpairDevice, async ({ principal }) => {
+        await computers.revoke(idOf(principal), 'The computer ended its pairing.');
+        return { body: undefined };
+      }),
+      bind(createDeviceToken, async ({ principal }) => {
+        const { token, expiresAt } = await tickets.mintDeviceToken(idOf(principal), principal.userId);
+        return { body: { token, expiresAt: iso(expiresAt) } };
+      }),
+    ],
+  };
+}
+
+/** The authenticator of devices always names the computer that signed. */
+const idOf = ({ computerId }: Principal) => computerId ?? '';
+
+function notPaired(): AppError {
+  return new AppError('refused', 'This computer is not paired any more.', 'Pair it again.', { status: 401 });
+}

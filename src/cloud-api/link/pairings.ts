@@ -1,0 +1,233 @@
+/**
+ * Pairing by a short code (security.md 2.2): who may ask, how often a person may mistype, and that what signs for a computer is
+ * handed out once. Must not know what a computer does once it is in.
+ */
+import { hash, randomInt } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../../contracts/common/errors.ts';
+import * as contract from '../../contracts/link/pairings.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
+import { newToken } from '../../kit/secrets/token-file.ts';
+import type { Store } from '../../kit/store/store.ts';
+import type { Computers, HomeCredentials } from './computers.ts';
+import {
+  addPairing,
+  decidePairing,
+  forgetPairings,
+  noteTry,
+  openPairings,
+  type PairingRow,
+  pairingOfCode,
+  pairingOfDevice,
+  takePairing,
+  triesSince,
+} from './pairings-store.ts';
+import type { Tickets } from './tickets.ts';
+
+export interface PairingsDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly computers: Pick<Computers, 'admit' | 'ownerOf'>;
+  readonly home: Pick<HomeCredentials, 'begin'>;
+  readonly tickets: Pick<Tickets, 'keys'>;
+  /** Address of this cloud. */
+  readonly origin: string;
+  /** False where computers cannot dial in: the server of one computer. */
+  readonly open: boolean;
+  readonly users: { find(userId: string): Promise<{ readonly id: string; readonly name: string } | null> };
+  /** Address of who asks, shown to the person. */
+  readonly addressOf: (request: IncomingMessage) => string;
+  /** Counts a question of somebody unknown; throws 429. */
+  readonly limit: (request: IncomingMessage) => Promise<void>;
+  readonly newCode?: () => string;
+}
+
+const lifeMs = 10 * 60_000;
+const intervalS = 2;
+/** Wrong codes of one person within {@link lifeMs}. */
+const tries = 5;
+/** Strangers must not be able to fill the table. */
+const mostOpen = 1000;
+
+export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
+  const { store, clock, computers, origin, newCode = randomCode } = deps;
+
+  async function begin(request: IncomingMessage, asked: { computerId: string; name: string; version: string }) {
+    await deps.limit(request);
+    if (!deps.open) {
+      throw new AppError(
+        'refused',
+        'This Gantry serves the one computer that it runs on.',
+        'Pair with a cloud: a server that was started with gantry cloud.',
+        { wireCode: 'no_pairing_here' },
+      );
+    }
+    const now = clock.now();
+    const deviceCode = newToken();
+    const about = { ...asked, deviceHash: digest(deviceCode), address: deps.addressOf(request), requestedAt: now };
+    const code = await store.write((tx) => {
+      forgetPairings(tx, now);
+      if (openPairings(tx, now) >= mostOpen) return null;
+      for (let left = 5; left > 0; left -= 1) {
+        const userCode = newCode();
+        if (addPairing(tx, { ...about, userCode, expiresAt: now + lifeMs })) return userCode;
+      }
+      return null;
+    });
+    if (code === null) throw tooMany('Too many computers wait to be paired.', 'Try again in some minutes.', 60);
+    const verificationUri = origin + contract.pairPage;
+    return {
+      deviceCode,
+      userCode: dashed(code),
+      verificationUri,
+      verificationUriComplete: `${verificationUri}?code=${dashed(code)}`,
+      expiresAt: iso(now + lifeMs),
+      interval: intervalS,
+    };
+  }
+
+  async function poll(
+    request: IncomingMessage,
+    deviceCode: string,
+  ): Promise<{ status: 'pending' } | contract.PairingGrant> {
+    const row = await store.read((tx) => pairingOfDevice(tx, digest(deviceCode)));
+    if (row === null) await deps.limit(request);
+    if (row === null) throw over('pairing_expired', 'There is no pairing with this code any more.');
+    const late = row.expiresAt <= clock.now();
+    if (row.state === 'denied') throw over('pairing_denied', `The pairing of ${row.name} was turned away.`);
+    if (row.state === 'taken') throw over('pairing_taken', 'What signs for this computer was handed out before.');
+    if (late) throw over('pairing_expired', `The code was good until ${iso(row.expiresAt)}.`);
+    if (row.state === 'pending') return { status: 'pending' };
+    return grant(row, row.userId!);
+  }
+
+  /** Once: whoever asks again finds it taken, even when the first answer was lost on its way. */
+  async function grant(row: PairingRow, userId: string): Promise<contract.PairingGrant> {
+    const user = await deps.users.find(userId);
+    if (user === null) throw over('pairing_denied', 'The person who approved it has no account here any more.');
+    if (!(await store.write((tx) => takePairing(tx, row.deviceHash)))) {
+      throw over('pairing_taken', 'What signs for this computer was handed out before.');
+    }
+    const owner = await computers.ownerOf(row.computerId);
+    if (owner !== null && owner !== userId) throw taken(row);
+    const { computerId: id, name, version } = row;
+    const token = newToken();
+    const cloudId = await computers.admit({ id, userId, name, version, token });
+    const homeCredential = await deps.home.begin({ userId, computerId: id, name });
+    const ticketKeys = [...deps.tickets.keys];
+    const shown = { id: user.id, name: user.name };
+    return { status: 'approved', computerId: id, cloudId, user: shown, deviceToken: token, homeCredential, ticketKeys };
+  }
+
+  /** The row of a code that this person may see; wrong ones are counted. */
+  async function find(principal: Principal, code: string): Promise<PairingRow> {
+    refuseUnlessHere(principal);
+    const now = clock.now();
+    const found = await store.write((tx) => {
+      const before = triesSince(tx, principal.userId, now - lifeMs);
+      if (before.length >= tries) return { until: (before[0] ?? now) + lifeMs };
+      const row = pairingOfCode(tx, code, now);
+      if (row === null) noteTry(tx, principal.userId, now);
+      return { row };
+    });
+    if (found.until !== undefined) {
+      const wait = Math.max(1, Math.ceil((found.until - now) / 1000));
+      throw tooMany(
+        `${tries} wrong codes were typed.`,
+        `Wait ${Math.ceil(wait / 60)} minutes, then type the new code.`,
+        wait,
+      );
+    }
+    if (found.row !== null) return found.row;
+    throw new AppError(
+      'not_found',
+      `No computer shows the code ${JSON.stringify(dashed(code).slice(0, 20))}.`,
+      'Compare it with what the computer shows now: a code is good for ten minutes.',
+      { wireCode: 'pairing_not_found' },
+    );
+  }
+
+  async function decide(principal: Principal, code: string, state: 'approved' | 'denied'): Promise<contract.Pairing> {
+    const row = await find(principal, code);
+    if (state === 'approved') {
+      const owner = await computers.ownerOf(row.computerId);
+      if (owner !== null && owner !== principal.userId) throw taken(row);
+    }
+    const done = await store.write((tx) => decidePairing(tx, code, state, principal.userId));
+    const after = await store.read((tx) => pairingOfCode(tx, code, clock.now()));
+    // The same answer once more, by the same person, changes nothing.
+    if (after !== null && (done || (phase(after) === state && after.userId === principal.userId))) {
+      return shown(after, principal);
+    }
+    throw new AppError('refused', `The code ${dashed(code)} was answered before.`, 'Ask the computer for a new one.', {
+      status: 409,
+      wireCode: 'already_answered',
+    });
+  }
+
+  async function shown(row: PairingRow, { userId }: Principal): Promise<contract.Pairing> {
+    return {
+      code: dashed(row.userCode),
+      computerId: row.computerId,
+      name: row.name,
+      version: row.version,
+      from: row.address,
+      requestedAt: iso(row.requestedAt),
+      expiresAt: iso(row.expiresAt),
+      status: phase(row),
+      known: (await computers.ownerOf(row.computerId)) === userId,
+    };
+  }
+
+  return [
+    bind(contract.beginPairing, async ({ request, body }) => ({ body: await begin(request, body) })),
+    bind(contract.pollPairing, async ({ request, body }) => ({ body: await poll(request, body.deviceCode) })),
+    bind(contract.readPairing, async ({ principal, params }) => ({
+      body: await shown(await find(principal, params.code), principal),
+    })),
+    bind(contract.approvePairing, async ({ principal, params }) => ({
+      body: await decide(principal, params.code, 'approved'),
+    })),
+    bind(contract.denyPairing, async ({ principal, params }) => ({
+      body: await decide(principal, params.code, 'denied'),
+    })),
+  ];
+}
+
+/** A bearer or another computer must not be able to let computers in: only who signed in here does. */
+function refuseUnlessHere({ kind, via }: Principal): void {
+  if (kind === 'owner' || via === 'cookie') return;
+  throw new AppError(
+    'refused',
+    'A computer is let in only from a browser that is signed in here.',
+    'Open the address that the computer shows.',
+    { wireCode: 'session_required' },
+  );
+}
+
+const phase = ({ state }: PairingRow) => (state === 'taken' ? 'approved' : state);
+const digest = (deviceCode: string) => hash('sha256', deviceCode, 'hex');
+const dashed = (code: string) => (code.length > 4 ? `${code.slice(0, 4)}-${code.slice(4)}` : code);
+
+function randomCode(): string {
+  const letters = contract.userCodeLetters;
+  return Array.from({ length: 8 }, () => letters[randomInt(letters.length)]).join('');
+}
+
+function over(wireCode: string, fact: string): AppError {
+  return new AppError('refused', fact, 'Begin the pairing anew.', { status: 410, wireCode });
+}
+
+function taken({ name }: PairingRow): AppError {
+  return new AppError(
+    'refused',
+    `${name} is paired with another account here.`,
+    'End that pairing first, on the computer or by its owner.',
+    { status: 409, wireCode: 'computer_taken' },
+  );
+}
+
+function tooMany(fact: string, action: string, retryAfter: number): AppError {
+  return new AppError('refused', fact, action, { status: 429, wireCode: 'rate_limited', retryAfter });
+}

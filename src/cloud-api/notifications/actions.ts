@@ -1,0 +1,52 @@
+/**
+ * What the buttons of a notification are good for (gaps.md, "Scopes"): a token answers one approval and came to one device. It is
+ * kept hashed. The approval itself has one winner, so a token that was used says who answered. Owns `push_action`; reads whether
+ * the device is still there.
+ */
+import { hash } from 'node:crypto';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import { newToken } from '../../kit/secrets/token-file.ts';
+import type { Store } from '../../kit/store/store.ts';
+
+export interface PushAction {
+  readonly userId: string;
+  readonly approvalId: string;
+  readonly deviceId: string;
+}
+
+export interface PushActions {
+  /** A new token, good until `expiresAt` (milliseconds since the epoch). */
+  mint(action: PushAction & { readonly expiresAt: number }): Promise<string>;
+  /** Throws `not_found` for a token that there is not. */
+  find(token: string): Promise<PushAction>;
+}
+
+/** An approval that has expired still tells so for a while. */
+const keptAfterExpiryMs = 24 * 60 * 60_000;
+
+export function createPushActions({ store, clock }: { store: Store; clock: Clock }): PushActions {
+  const hashOf = (token: string) => hash('sha256', token, 'base64url');
+  return {
+    mint: ({ userId, approvalId, deviceId, expiresAt }) => {
+      const token = newToken();
+      return store.write((tx) => {
+        tx.run('DELETE FROM push_action WHERE expires_at < ?', clock.now() - keptAfterExpiryMs);
+        const sql = `INSERT INTO push_action (token_hash, user_id, approval_id, device_id, expires_at)
+          VALUES (?, ?, ?, ?, ?)`;
+        tx.run(sql, hashOf(token), userId, approvalId, deviceId, expiresAt);
+        return token;
+      });
+    },
+    async find(token) {
+      // What was shown on a device that its person removed, such as a lost one, is over.
+      const sql = `SELECT a.user_id AS userId, a.approval_id AS approvalId, a.device_id AS deviceId
+        FROM push_action a JOIN push_device d ON d.id = a.device_id WHERE a.token_hash = ?`;
+      const found = await store.read((tx) => tx.get<PushAction>(sql, hashOf(token)));
+      if (found !== undefined) return found;
+      throw new AppError('not_found', 'This button is not known here.', 'Open Gantry and answer there.', {
+        wireCode: 'action_not_found',
+      });
+    },
+  };
+}

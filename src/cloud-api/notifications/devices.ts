@@ -1,0 +1,103 @@
+/** The devices that take a person's pushes (gaps.md G "Devices"). Owns `push_device`; must not know how a push is sent. */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { DeviceOutcome, PushDevice } from '../../contracts/notifications/push.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+
+export interface Subscription {
+  readonly endpoint: string;
+  readonly keys: { readonly p256dh: string; readonly auth: string };
+}
+
+export interface Device extends Subscription {
+  readonly id: string;
+  readonly userId: string;
+  /** Its person registered it in person: what it shows may have buttons. */
+  readonly answers: boolean;
+}
+
+export interface DeviceStore {
+  /** The same endpoint again is the same device; of another person, it becomes this one's: one browser, one person. */
+  add(
+    userId: string,
+    subscription: Subscription & Pick<Device, 'answers'> & { readonly name: string },
+  ): Promise<PushDevice>;
+  list(userId: string): Promise<PushDevice[]>;
+  get(id: string): Promise<Device | null>;
+  /** Ids of the person's devices. */
+  idsOf(tx: Pick<Tx, 'all'>, userId: string): string[];
+  remove(tx: Tx, id: string): void;
+  /** How a push to it ended. */
+  note(tx: Tx, id: string, outcome: DeviceOutcome): void;
+}
+
+/** More browsers nobody has; each push goes to all of them. */
+export const mostDevices = 20;
+
+interface Row {
+  readonly id: string;
+  readonly user_id: string;
+  readonly endpoint: string;
+  readonly p256dh: string;
+  readonly auth: string;
+  readonly name: string;
+  readonly created_at: number;
+  readonly last_sent_at: number | null;
+  readonly last_outcome: DeviceOutcome | null;
+  readonly answers: number;
+}
+
+export function createDeviceStore(deps: { store: Store; clock: Clock; ids: Ids }): DeviceStore {
+  const { store, clock, ids } = deps;
+  const idsOf = (tx: Pick<Tx, 'all'>, userId: string) =>
+    tx.all<{ id: string }>('SELECT id FROM push_device WHERE user_id = ? ORDER BY id', userId).map(({ id }) => id);
+
+  return {
+    idsOf,
+    add: (userId, { endpoint, keys, name, answers }) =>
+      store.write((tx) => {
+        const known = tx.get<Row>('SELECT * FROM push_device WHERE endpoint = ?', endpoint);
+        const others = idsOf(tx, userId).filter((id) => id !== known?.id);
+        if (others.length >= mostDevices) {
+          const fact = `${mostDevices} devices take your pushes already.`;
+          throw new AppError('refused', fact, 'Remove one first.', { status: 409, wireCode: 'too_many_devices' });
+        }
+        const id = known !== undefined && known.user_id === userId ? known.id : ids.next('pdev');
+        const sql = `INSERT INTO push_device (id, user_id, endpoint, p256dh, auth, name, created_at, answers)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (endpoint) DO UPDATE SET id = excluded.id, user_id = excluded.user_id,
+          p256dh = excluded.p256dh, auth = excluded.auth, name = excluded.name, answers = excluded.answers,
+          last_outcome = NULL`;
+        tx.run(sql, id, userId, endpoint, keys.p256dh, keys.auth, name, clock.now(), answers ? 1 : 0);
+        return wire(tx.get<Row>('SELECT * FROM push_device WHERE id = ?', id)!);
+      }),
+    list: (userId) =>
+      store.read((tx) =>
+        tx.all<Row>('SELECT * FROM push_device WHERE user_id = ? ORDER BY created_at DESC, id DESC', userId).map(wire),
+      ),
+    async get(id) {
+      const row = await store.read((tx) => tx.get<Row>('SELECT * FROM push_device WHERE id = ?', id));
+      if (row === undefined) return null;
+      const keys = { p256dh: row.p256dh, auth: row.auth };
+      return { id: row.id, userId: row.user_id, endpoint: row.endpoint, keys, answers: row.answers === 1 };
+    },
+    remove(tx, id) {
+      tx.run('DELETE FROM push_device WHERE id = ?', id);
+    },
+    note(tx, id, outcome) {
+      const sql = `UPDATE push_device SET last_outcome = ?, last_sent_at = CASE WHEN ? = 'sent' THEN ? ELSE last_sent_at END
+        WHERE id = ?`;
+      tx.run(sql, outcome, outcome, clock.now(), id);
+    },
+  };
+}
+
+function wire(row: Row): PushDevice {
+  return {
+    id: row.id,
+    name: row.name,
+    createdAt: iso(row.created_at),
+    lastSentAt: row.last_sent_at === null ? null : iso(row.last_sent_at),
+    lastOutcome: row.last_outcome,
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * Direct pushes of messages that came through a channel address (interface.md "Notification events and web push"): only for a
+ * computer that has never forwarded an event, since the event of one that does is pushed by the sink; and for every computer while
+ * the sink is not working. Follows the preference of `message.received`; the limits are the sink's.
+ */
+import type { EventData } from '../../contracts/events/registry.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+import { buildNotification, messageTag } from './build.ts';
+import type { Letters } from './letters.ts';
+import type { Pace } from './pace.ts';
+import type { PreferenceStore } from './preferences.ts';
+
+export interface DirectMessage {
+  readonly userId: string;
+  /** The computer that the message was relayed to. */
+  readonly computerId: string;
+  readonly message: EventData<'message.received'>;
+}
+
+/** `left`: the sink will tell it. `unreachable`: there is no device. */
+export type DirectOutcome = 'pushed' | 'left' | 'off' | 'unreachable';
+
+export type PushDirect = (message: DirectMessage) => Promise<DirectOutcome>;
+
+export interface DirectDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly forwards: (tx: Pick<Tx, 'get'>, computerId: string) => boolean;
+  readonly sinkWorks: () => boolean;
+  readonly preferences: Pick<PreferenceStore, 'enabled'>;
+  readonly pace: Pace;
+  readonly letters: Pick<Letters, 'queue'>;
+  readonly pushConfigured: boolean;
+}
+
+const keptForDeviceMs = 24 * 60 * 60_000;
+const triedMs = 12 * 60 * 60_000;
+
+export function createDirectPush(deps: DirectDeps): PushDirect {
+  const { store, clock, pace } = deps;
+  return ({ userId, computerId, message }) =>
+    store.write((tx): DirectOutcome => {
+      if (deps.sinkWorks() && deps.forwards(tx, computerId)) return 'left';
+      if (!deps.preferences.enabled(tx, userId, 'message.received')) return 'off';
+      if (!deps.pushConfigured) return 'unreachable';
+      const payload = buildNotification({ type: 'message.received', data: message });
+      const now = clock.now();
+      const times = { until: now + keptForDeviceMs, deadline: now + triedMs };
+      const id = deps.ids.next('direct');
+      if (deps.letters.queue(tx, { id, eventId: null, userId, payload, ...times }) === 0) return 'unreachable';
+      pace.told(tx, userId, messageTag(message), true);
+      return 'pushed';
+    });
+}

@@ -1,0 +1,101 @@
+/**
+ * Notifications as a person reads them in the app: events that a sink has taken up, with the words of a push. Read state is theirs
+ * alone. Joins the backbone's rows with what became of them; must not know pushes.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
+import type { Notification, NotificationOutcome } from '../../contracts/notifications/routes.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+import { buildNotification } from './build.ts';
+
+export interface Feed {
+  list(query: { userId: string; unread: boolean; limit: number; cursor?: string | undefined }): Promise<{
+    notifications: Notification[];
+    unread: number;
+    nextCursor: string | null;
+  }>;
+  /** Null: all. What is not the person's own is passed over. */
+  read(userId: string, ids: readonly string[] | null): Promise<{ read: number; unread: number }>;
+  latest(userId: string): Promise<{ event: string; outcome: NotificationOutcome; at: string } | null>;
+  forget(before: number): Promise<void>;
+}
+
+interface Row {
+  readonly seq: number;
+  readonly id: string;
+  readonly type: NotifiableEvent;
+  readonly occurred_at: number;
+  readonly data: string;
+  readonly outcome: NotificationOutcome;
+  readonly read_at: number | null;
+}
+
+/** A list shows the beginning of a long message; the thread has it whole. */
+const longestBody = 500;
+const joined = `SELECT e.seq, e.id, e.type, e.occurred_at, e.data, n.outcome, n.read_at
+  FROM user_event e JOIN notification n ON n.event_id = e.id WHERE e.user_id = ?`;
+
+export function createFeed({ store, clock }: { store: Store; clock: Clock }): Feed {
+  const unreadOf = (tx: Pick<Tx, 'get'>, userId: string) =>
+    tx.get<{ n: number }>('SELECT count(*) AS n FROM notification WHERE user_id = ? AND read_at IS NULL', userId)?.n ??
+    0;
+
+  return {
+    list({ userId, unread, limit, cursor }) {
+      const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : placeOf(cursor);
+      return store.read((tx) => {
+        const only = unread ? 'AND n.read_at IS NULL' : '';
+        const sql = `${joined} AND e.seq < ? ${only} ORDER BY e.seq DESC LIMIT ?`;
+        const rows = tx.all<Row>(sql, userId, before, limit + 1);
+        const shown = rows.slice(0, limit);
+        const last = shown.at(-1);
+        const nextCursor = rows.length > limit && last !== undefined ? cursorOf(last.seq) : null;
+        return { notifications: shown.map(wire), unread: unreadOf(tx, userId), nextCursor };
+      });
+    },
+    read: (userId, ids) =>
+      store.write((tx) => {
+        const all = 'UPDATE notification SET read_at = ? WHERE user_id = ? AND read_at IS NULL';
+        const now = clock.now();
+        const changes =
+          ids === null
+            ? tx.run(all, now, userId).changes
+            : ids.reduce((sum, id) => sum + tx.run(`${all} AND event_id = ?`, now, userId, id).changes, 0);
+        return { read: changes, unread: unreadOf(tx, userId) };
+      }),
+    async latest(userId) {
+      const row = await store.read((tx) => tx.get<Row>(`${joined} ORDER BY e.seq DESC LIMIT 1`, userId));
+      return row === undefined ? null : { event: row.type, outcome: row.outcome, at: iso(row.occurred_at) };
+    },
+    forget: (before) =>
+      store.write((tx) => {
+        tx.run('DELETE FROM notification WHERE claimed_at < ?', before);
+      }),
+  };
+}
+
+function wire(row: Row): Notification {
+  const built = buildNotification({ type: row.type, data: JSON.parse(row.data) as EventData<NotifiableEvent> });
+  return {
+    id: row.id,
+    event: row.type,
+    title: built.title,
+    body: built.body.length > longestBody ? `${built.body.slice(0, longestBody - 1)}…` : built.body,
+    url: built.url,
+    at: iso(row.occurred_at),
+    readAt: row.read_at === null ? null : iso(row.read_at),
+    outcome: row.outcome,
+  };
+}
+
+function cursorOf(seq: number): string {
+  return Buffer.from(String(seq)).toString('base64url');
+}
+
+function placeOf(cursor: string): number {
+  const text = Buffer.from(cursor, 'base64url').toString('utf8');
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  const fact = `${JSON.stringify(cursor.slice(0, 60))} is no cursor of this list.`;
+  throw new AppError('usage', fact, 'Use `nextCursor` of an answer.', { wireCode: 'bad_request' });
+}

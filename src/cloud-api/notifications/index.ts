@@ -1,0 +1,129 @@
+/**
+ * Notifications of a cloud (interface.md G and "Notification events and web push"): preferences, the sink from events to pushes,
+ * devices, the list in the app. Owns their composition; the host gives it store, client and what it must know of other areas.
+ */
+import { randomBytes } from 'node:crypto';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { Egress } from '../../kit/egress/egress.ts';
+import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Lanes } from '../../kit/lane/lane.ts';
+import type { Sealer } from '../../kit/secrets/sealer.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+import { type ApprovalDoor, actionRoutes } from './action-routes.ts';
+import { createPushActions } from './actions.ts';
+import { createClaims } from './claims.ts';
+import { deviceRoutes } from './device-routes.ts';
+import { createDeviceStore } from './devices.ts';
+import { createDirectPush, type PushDirect } from './direct.ts';
+import { createFeed } from './feed.ts';
+import { type ComputerReach, feedRoutes } from './feed-routes.ts';
+import { createLetters, type LaneWorker, type OpenApproval } from './letters.ts';
+import { createOutcomes } from './outcomes.ts';
+import { createPace } from './pace.ts';
+import { preferenceRoutes } from './preference-routes.ts';
+import { createPreferences } from './preferences.ts';
+import { createPushKeys, type VapidPair } from './push-keys.ts';
+import { createPusher } from './pusher.ts';
+import { createSink } from './sink.ts';
+
+export type { ApprovalDoor } from './action-routes.ts';
+export type { DirectMessage, DirectOutcome, PushDirect } from './direct.ts';
+export type { ComputerReach } from './feed-routes.ts';
+export { notificationMigrations } from './migrations.ts';
+export type { VapidPair } from './push-keys.ts';
+
+export interface NotificationsDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly log: {
+    warn(message: string, facts?: Record<string, unknown>): void;
+    error(message: string, facts?: Record<string, unknown>): void;
+  };
+  readonly sealer: Sealer;
+  /** The operator's own push keys; null: made at the first start. */
+  readonly vapid: VapidPair | null;
+  /** Whom a push service may write to: `mailto:…` or `https://…`. */
+  readonly vapidSubject: string;
+  readonly egress: Pick<Egress, 'request' | 'refusal'>;
+  readonly openLanes: (worker: LaneWorker) => Lanes;
+  readonly events: {
+    onEmit(listener: () => void): () => void;
+    forwards(tx: Pick<Tx, 'get'>, computerId: string): boolean;
+  };
+  readonly approvals: ApprovalDoor & { readonly open: OpenApproval };
+  readonly computers: ComputerReach;
+  /** Whether this person may act, and be told anything, at all; default everybody. */
+  readonly admits?: (userId: string) => boolean | Promise<boolean>;
+}
+
+export interface Notifications {
+  readonly routes: readonly BoundRoute[];
+  readonly owners: OwnerLookups;
+  /** A message that was relayed to a computer through a channel address. */
+  readonly pushDirect: PushDirect;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** As long as the events they tell of. */
+const keptMs = 90 * 24 * 60 * 60_000;
+
+export async function createNotifications(deps: NotificationsDeps): Promise<Notifications> {
+  const { store, clock, log, events } = deps;
+  const keys = await createPushKeys({ ...deps, given: deps.vapid, subject: deps.vapidSubject });
+  const pusher = keys === null ? null : createPusher({ ...deps, keys });
+  const pushConfigured = keys !== null;
+  const openApproval = deps.approvals.open;
+  const preferences = createPreferences(store);
+  const devices = createDeviceStore(deps);
+  const outcomes = createOutcomes(deps);
+  const actions = createPushActions(deps);
+  const pace = createPace(deps);
+  const feed = createFeed(deps);
+  const instance = randomBytes(6).toString('hex');
+  const letters = createLetters({ ...deps, pusher, devices, outcomes, actions, openApproval, instance });
+  const claims = createClaims({ clock, outcomes, preferences, pace, letters, openApproval, pushConfigured });
+  const sink = createSink({ ...deps, claims });
+  const offEmit = events.onEmit(() => sink.wake());
+  const notConfigured = () =>
+    new AppError('refused', 'No push keys are configured here.', 'Ask whoever runs this Gantry.', {
+      wireCode: 'push_not_configured',
+    });
+
+  return {
+    routes: [
+      ...preferenceRoutes({ preferences, pushConfigured }),
+      ...deviceRoutes({ devices, store, clock, pusher, keys, egress: deps.egress, notConfigured }),
+      ...actionRoutes({ actions, approvals: deps.approvals, admits: deps.admits }),
+      ...feedRoutes({ feed, devices, computers: deps.computers, pushConfigured, sinkWorks: () => sink.working() }),
+    ],
+    owners: {
+      device: async ({ userId }, id) => (await devices.get(id))?.userId === userId,
+    },
+    pushDirect: createDirectPush({
+      ...deps,
+      forwards: events.forwards,
+      sinkWorks: () => sink.working(),
+      preferences,
+      pace,
+      letters,
+      pushConfigured,
+    }),
+    async start() {
+      await feed.forget(clock.now() - keptMs);
+      await letters.start();
+      await sink.start();
+      if (!pushConfigured) log.warn('No push keys are configured: nothing is pushed.');
+    },
+    async close() {
+      offEmit();
+      await sink.close();
+      await letters.close();
+    },
+  };
+}

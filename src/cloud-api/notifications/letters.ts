@@ -1,0 +1,167 @@
+/**
+ * Pushes on their way: one lane a device, appended in the transaction that claimed the event (architecture.md 4), so that a crash
+ * loses none and repeats none. What may have been sent when the program ended is not sent again. Must not know why one is sent.
+ */
+import type { PushPayload } from '../../contracts/notifications/push.ts';
+import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+import type { PushActions } from './actions.ts';
+import { urgentEvents } from './build.ts';
+import type { Device, DeviceStore } from './devices.ts';
+import type { Outcomes } from './outcomes.ts';
+import type { Pusher, PushResult } from './pusher.ts';
+
+/** What a person can still answer, and until when (milliseconds since the epoch); `closed`, or `unknown` here. */
+export type OpenApproval = (
+  tx: Pick<Tx, 'get'>,
+  approvalId: string,
+  userId: string,
+) => { readonly until: number; readonly summary: string } | 'closed' | 'unknown';
+
+export interface LaneWorker {
+  send(item: LaneItem, signal: AbortSignal): Promise<LaneOutcome>;
+  onExpired(tx: Tx, item: LaneItem): void;
+}
+
+export interface LettersDeps {
+  readonly store: Store;
+  readonly openLanes: (worker: LaneWorker) => Lanes;
+  /** Null where there are no push keys. */
+  readonly pusher: Pusher | null;
+  readonly devices: DeviceStore;
+  readonly outcomes: Outcomes;
+  readonly actions: PushActions;
+  readonly admits?: ((userId: string) => boolean | Promise<boolean>) | undefined;
+  readonly openApproval: OpenApproval;
+  /** Tells the lanes of this process from those of another one on the same database. */
+  readonly instance: string;
+}
+
+export interface NewLetter {
+  /** Unique for what is told; of an event its id. */
+  readonly id: string;
+  /** The event whose outcome this is; null for a direct push. */
+  readonly eventId: string | null;
+  readonly userId: string;
+  readonly payload: PushPayload;
+  /** Milliseconds since the epoch: how long the push service keeps it for the device. */
+  readonly until: number;
+  /** Milliseconds since the epoch: how long it is tried. */
+  readonly deadline: number;
+}
+
+export interface Letters {
+  /** To every device of the person; answers how many. */
+  queue(tx: Tx, letter: NewLetter): number;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Body {
+  readonly deviceId: string;
+  readonly eventId: string | null;
+  readonly userId: string;
+  readonly payload: PushPayload;
+  readonly until: number;
+}
+
+/** Most pushes end within it; the others may have been taken, so they are not sent again. */
+const graceMs = 1_000;
+const cutOff = 'cut off while it was sent';
+
+export function createLetters(deps: LettersDeps): Letters {
+  const { store, devices, outcomes, actions } = deps;
+
+  const failed = (tx: Tx, { eventId }: Body) => {
+    if (eventId !== null) outcomes.failed(tx, eventId);
+  };
+
+  async function send(item: LaneItem, signal: AbortSignal): Promise<LaneOutcome> {
+    const body = item.body as Body;
+    if (item.interrupted) return { to: 'dead', reason: cutOff };
+    const device = await devices.get(body.deviceId);
+    const firstFailed = (tx: Tx) => (item.attempt === 1 ? failed(tx, body) : undefined);
+    if (deps.pusher === null || device === null || device.userId !== body.userId) {
+      return { to: 'dead', reason: 'the device is gone', commit: firstFailed };
+    }
+    const skipped = (reason: string): LaneOutcome => {
+      const { eventId } = body;
+      const commit = (tx: Tx) => (eventId === null ? undefined : outcomes.settle(tx, eventId, 'skipped'));
+      return { to: 'dead', reason, ...(item.attempt === 1 ? { commit } : {}) };
+    };
+    if (!((await deps.admits?.(body.userId)) ?? true)) return skipped('its person is shut out');
+    const payload = await withButtons(body, device);
+    if (payload === null) return skipped('answered meanwhile');
+    const urgent = urgentEvents.has(payload.data.event);
+    const result = await deps.pusher.push(device, payload, { until: body.until, urgent });
+    if (result.outcome !== 'retry') return settled(result, body, firstFailed);
+    if (signal.aborted && !result.answered) return { to: 'dead', reason: cutOff };
+    await store.write((tx) => {
+      devices.note(tx, device.id, 'unreachable');
+      firstFailed(tx);
+    });
+    return { to: 'retry', reason: result.detail, ...(result.at === undefined ? {} : { at: result.at }) };
+  }
+
+  function settled(
+    result: Exclude<PushResult, { outcome: 'retry' }>,
+    { deviceId, eventId }: Body,
+    firstFailed: (tx: Tx) => void,
+  ): LaneOutcome {
+    if (result.outcome === 'sent') {
+      return {
+        to: 'done',
+        commit(tx) {
+          devices.note(tx, deviceId, 'sent');
+          if (eventId !== null) outcomes.took(tx, eventId);
+        },
+      };
+    }
+    const { outcome, detail } = result;
+    return {
+      to: 'dead',
+      reason: detail,
+      commit(tx) {
+        if (outcome === 'gone') devices.remove(tx, deviceId);
+        else devices.note(tx, deviceId, outcome);
+        firstFailed(tx);
+      },
+    };
+  }
+
+  /**
+   * With what is asked, whole, and the token of its buttons, made only now: nothing that answers an approval lies in a lane.
+   * Null: nothing is left to ask.
+   */
+  async function withButtons({ payload, userId }: Body, device: Device): Promise<PushPayload | null> {
+    const { event, approvalId } = payload.data;
+    if (event !== 'approval.requested' || approvalId === undefined) return payload;
+    const open = await store.read((tx) => deps.openApproval(tx, approvalId, userId));
+    if (open === 'closed') return null;
+    if (open === 'unknown' || !device.answers) return payload;
+    const approve = await actions.mint({ userId, approvalId, deviceId: device.id, expiresAt: open.until });
+    // Some titles say all of it: `asks to run: npm test`.
+    const body = payload.body.includes(open.summary) ? payload.body : `${payload.body}\n${open.summary}`;
+    return { ...payload, body, data: { ...payload.data, approve } };
+  }
+
+  const lanes = deps.openLanes({
+    send,
+    onExpired: (tx, item) => {
+      if (item.attempt === 0) failed(tx, item.body as Body);
+    },
+  });
+
+  return {
+    queue(tx, { id, deadline, ...letter }) {
+      const to = devices.idsOf(tx, letter.userId);
+      for (const deviceId of to) {
+        const body: Body = { ...letter, deviceId };
+        lanes.append(tx, { lane: `${deps.instance}/${deviceId}`, id: `${id}:${deviceId}`, body, deadline });
+      }
+      return to.length;
+    },
+    start: () => lanes.start(),
+    close: () => lanes.close(graceMs),
+  };
+}

@@ -1,0 +1,69 @@
+/**
+ * What became of each event for its person, what they want to be told of, their devices, and what the buttons of a notification are
+ * good for. `pending`: devices whose first push has not ended yet. `answers`: a person registered it, not a program with a key.
+ */
+import type { Migration } from '../../kit/store/store.ts';
+
+export const notificationMigrations: readonly Migration[] = [
+  {
+    area: 'notifications',
+    number: 1,
+    name: 'notifications and push',
+    sql: `
+      CREATE TABLE notification (
+        event_id TEXT PRIMARY KEY,
+        user_id TEXT NOT NULL,
+        claimed_at INTEGER NOT NULL,
+        outcome TEXT NOT NULL CHECK (outcome IN ('claimed', 'sent', 'off', 'unreachable', 'skipped')),
+        pending INTEGER NOT NULL DEFAULT 0,
+        read_at INTEGER
+      ) STRICT;
+      CREATE INDEX notification_unread ON notification (user_id) WHERE read_at IS NULL;
+      CREATE TABLE notification_preference (
+        user_id TEXT NOT NULL,
+        event TEXT NOT NULL,
+        enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+        PRIMARY KEY (user_id, event)
+      ) STRICT;
+      CREATE TABLE push_message (
+        user_id TEXT NOT NULL,
+        conversation TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        direct INTEGER NOT NULL CHECK (direct IN (0, 1))
+      ) STRICT;
+      CREATE INDEX push_message_of_user ON push_message (user_id, at);
+      CREATE TABLE push_device (
+        id TEXT PRIMARY KEY,
+        user_id TEXT NOT NULL,
+        endpoint TEXT NOT NULL UNIQUE,
+        p256dh TEXT NOT NULL,
+        auth TEXT NOT NULL,
+        name TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        last_sent_at INTEGER,
+        last_outcome TEXT
+      ) STRICT;
+      CREATE INDEX push_device_of_user ON push_device (user_id);
+      CREATE TABLE push_key (
+        name TEXT PRIMARY KEY,
+        public_key TEXT NOT NULL,
+        private_key TEXT NOT NULL,
+        made_at INTEGER NOT NULL
+      ) STRICT;
+      CREATE TABLE push_action (
+        token_hash TEXT PRIMARY KEY,
+        user_id TEXT NOT NULL,
+        approval_id TEXT NOT NULL,
+        device_id TEXT NOT NULL,
+        expires_at INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX push_action_expiry ON push_action (expires_at);
+    `,
+  },
+  {
+    area: 'notifications',
+    number: 2,
+    name: 'devices whose notifications have buttons',
+    sql: 'ALTER TABLE push_device ADD COLUMN answers INTEGER NOT NULL DEFAULT 0;',
+  },
+];

@@ -1,0 +1,105 @@
+/**
+ * One push to one device: encrypted, signed, sent through the guarded client, and what the push service's answer means (store.md 6;
+ * RFC 8030). Must not know rows or what is told.
+ */
+import { hash } from 'node:crypto';
+import type { PushPayload } from '../../contracts/notifications/push.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Egress, EgressAnswer } from '../../kit/egress/egress.ts';
+import type { Subscription } from './devices.ts';
+import { fitPayload, largestPayload, smallPayload } from './fit.ts';
+import type { PushKeys } from './push-keys.ts';
+
+/**
+ * `retry`: the service may take it later, at `at` (milliseconds since the epoch) if it says when; `answered` false: it may even have
+ * taken it. `gone`: the device is no more.
+ */
+export type PushResult =
+  | { readonly outcome: 'sent' }
+  | { readonly outcome: 'gone' | 'refused' | 'too_large' | 'unreachable'; readonly detail: string }
+  | { readonly outcome: 'retry'; readonly detail: string; readonly answered: boolean; readonly at?: number };
+
+export interface PushOptions {
+  /** Milliseconds since the epoch: the service drops it after that. */
+  readonly until: number;
+  readonly urgent: boolean;
+}
+
+export interface Pusher {
+  push(to: Subscription, payload: PushPayload, options: PushOptions): Promise<PushResult>;
+}
+
+export interface PusherDeps {
+  readonly keys: PushKeys;
+  readonly egress: Pick<Egress, 'request'>;
+  readonly clock: Clock;
+  readonly log: { error(message: string, facts?: Record<string, unknown>): void };
+}
+
+/** Characters that a topic may have (RFC 8030, 5.4). */
+const topicLength = 32;
+const longestRetryAfterMs = 60 * 60_000;
+
+export function createPusher({ keys, egress, clock, log }: PusherDeps): Pusher {
+  // An operator is told once: a key that one service refuses is refused for every device.
+  let told = false;
+
+  async function post(to: Subscription, payload: PushPayload, options: PushOptions): Promise<EgressAnswer> {
+    // Loaded with the first push: a start pays nothing for it.
+    const { default: webpush } = await import('web-push');
+    const details = webpush.generateRequestDetails(to, JSON.stringify(payload), {
+      TTL: Math.max(0, Math.floor((options.until - clock.now()) / 1000)),
+      urgency: options.urgent ? 'high' : 'normal',
+      // What is told of the same matter replaces what still waits at the service.
+      topic: hash('sha256', payload.tag, 'base64url').slice(0, topicLength),
+    });
+    const headers = Object.entries({ ...details.headers, authorization: await keys.authorization(to.endpoint) });
+    return egress.request({
+      method: 'POST',
+      url: to.endpoint,
+      headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), String(value)])),
+      body: details.body ?? '',
+    });
+  }
+
+  function read({ status, headers, body }: EgressAnswer): PushResult {
+    const detail = `The push service answered ${status}.`;
+    if (status >= 200 && status < 300) return { outcome: 'sent' };
+    if (status === 404 || status === 410) return { outcome: 'gone', detail };
+    if (status === 413) return { outcome: 'too_large', detail };
+    if (status === 408 || status === 429 || status >= 500) {
+      const at = retryAt(headers['retry-after'], clock.now());
+      return { outcome: 'retry', detail, answered: true, ...(at === null ? {} : { at }) };
+    }
+    if ((status === 401 || status === 403) && !told) {
+      told = true;
+      // What it said is for the operator alone: a person may have chosen an address that only the operator may read.
+      const said = body.toString('utf8').slice(0, 200);
+      log.error('A push service does not take the push keys: devices have to be registered again.', { status, said });
+    }
+    return { outcome: 'refused', detail };
+  }
+
+  return {
+    async push(to, payload, options) {
+      try {
+        const first = read(await post(to, fitPayload(payload, largestPayload), options));
+        if (first.outcome !== 'too_large') return first;
+        return read(await post(to, fitPayload(payload, smallPayload), options));
+      } catch (error) {
+        const { code, message } = error as { code?: unknown; message: string };
+        // An address that is not public stays so; keys of a subscription that are none never become some.
+        return code === 'transport'
+          ? { outcome: 'retry', detail: message, answered: false }
+          : { outcome: 'unreachable', detail: message };
+      }
+    },
+  };
+}
+
+/** Seconds or a date (RFC 9110, 10.2.3); null for neither. */
+function retryAt(header: string | string[] | undefined, now: number): number | null {
+  if (typeof header !== 'string') return null;
+  const at = /^\d+$/.test(header) ? now + Number(header) * 1000 : Date.parse(header);
+  return Number.isNaN(at) ? null : Math.min(Math.max(at, now), now + longestRetryAfterMs);
+}

@@ -1,0 +1,85 @@
+/**
+ * When events are looked at (interface.md: every 3 seconds), and at once when this process stores one. Several sinks on one
+ * database share the events: each is claimed once. Must not know what is done with them.
+ */
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { Store } from '../../kit/store/store.ts';
+import type { Claims } from './claims.ts';
+
+export interface Sink {
+  /** Whether events are looked at now. */
+  working(): boolean;
+  /** Something was stored. */
+  wake(): void;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SinkDeps {
+  readonly store: Store;
+  readonly claims: Claims;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+const pollMs = 3_000;
+/** After five looks that failed or never came, messages are pushed directly again. */
+const notWorkingAfterMs = 5 * pollMs;
+
+export function createSink({ store, claims, clock, timers, log }: SinkDeps): Sink {
+  let started = false;
+  let closed = false;
+  let woken = false;
+  let running: Promise<void> | null = null;
+  let cancelTimer = () => {};
+  let lastLook = Number.NEGATIVE_INFINITY;
+  let failing = true;
+
+  function look(): void {
+    if (!started || closed) return;
+    if (running !== null) {
+      woken = true;
+      return;
+    }
+    cancelTimer();
+    running = drain()
+      .catch((fault: unknown) => {
+        failing = true;
+        log.warn('Events could not be looked at.', { fault: String(fault) });
+      })
+      .finally(() => {
+        running = null;
+        if (woken) look();
+        else if (!closed) cancelTimer = timers.after(pollMs, look);
+      });
+  }
+
+  async function drain(): Promise<void> {
+    woken = false;
+    if (failing) await store.write((tx) => claims.missed(tx));
+    failing = false;
+    // From the first one each time: whoever stores late may have a lower place.
+    let after: number | null = 0;
+    while (after !== null && !closed) {
+      const from: number = after;
+      after = await store.write((tx) => claims.next(tx, from));
+      lastLook = clock.monotonic();
+    }
+  }
+
+  return {
+    working: () => started && !closed && !failing && clock.monotonic() - lastLook < notWorkingAfterMs,
+    wake: look,
+    async start() {
+      started = true;
+      look();
+    },
+    async close() {
+      closed = true;
+      cancelTimer();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,106 @@
+/**
+ * What a person spends in a month and when to say so (gaps.md D "Usage"; interface.md `usage.threshold`): once when the alert of the
+ * budget is crossed, once when all of it is spent, in the transaction of the line that crosses it. Other areas of the cloud add
+ * their lines through `record`. Must not know who is told.
+ */
+import type { EventData } from '../../contracts/events/registry.ts';
+import { getBudget, getUsage, reportUsage, setBudget } from '../../contracts/usage/routes.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+import { addLine, type NewLine, readBudget, spentCents, sumLines, writeBudget } from './store.ts';
+
+export { usageMigrations } from './migrations.ts';
+
+export interface UsageDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly events: {
+    emit(
+      tx: Tx,
+      event: {
+        readonly userId: string;
+        readonly type: 'usage.threshold';
+        readonly sourceId: string;
+        readonly occurredAt: number;
+        readonly data: EventData<'usage.threshold'>;
+      },
+    ): boolean;
+  };
+}
+
+export interface Usage {
+  readonly routes: readonly BoundRoute[];
+  /** Lines of one person; answers how many were new. */
+  record(tx: Tx, userId: string, lines: readonly Omit<NewLine, 'userId' | 'month'>[]): number;
+}
+
+const whole = 100;
+
+export function createUsage({ store, clock, events }: UsageDeps): Usage {
+  const monthOf = (at: number) => iso(at).slice(0, 'yyyy-mm'.length);
+
+  /** Every level that is reached now and was not told yet: the source id tells which were. */
+  function tellThresholds(tx: Tx, userId: string, month: string): void {
+    const { budgetCents, alertPercent } = readBudget(tx, userId);
+    if (budgetCents === null) return;
+    const spent = spentCents(tx, userId, month);
+    const percent = Math.floor((spent * whole) / budgetCents);
+    for (const level of new Set([alertPercent, whole])) {
+      if (percent < level) continue;
+      events.emit(tx, {
+        userId,
+        type: 'usage.threshold',
+        sourceId: `${userId}:${month}:${level}:${budgetCents}`,
+        occurredAt: clock.now(),
+        data: { month, level, percent, spentCents: spent, budgetCents },
+      });
+    }
+  }
+
+  function record(tx: Tx, userId: string, lines: readonly Omit<NewLine, 'userId' | 'month'>[]): number {
+    const months = new Set<string>();
+    let added = 0;
+    for (const line of lines) {
+      const month = monthOf(line.at);
+      if (!addLine(tx, { ...line, userId, month })) continue;
+      months.add(month);
+      added += 1;
+    }
+    for (const month of months) tellThresholds(tx, userId, month);
+    return added;
+  }
+
+  return {
+    record,
+    routes: [
+      bind(reportUsage, async ({ principal: { userId, computerId = null as string | null }, body }) => {
+        const lines = body.lines.map(({ id, at, botId, runId, model, cents }) => ({
+          ...{ id, botId, runId, computerId, kind: 'model' as const, name: model, at: Date.parse(at) },
+          microUsd: Math.round(cents * 10_000),
+        }));
+        return { body: { accepted: await store.write((tx) => record(tx, userId, lines)) } };
+      }),
+      bind(getUsage, async ({ principal: { userId }, query }) => {
+        const month = query.month ?? monthOf(clock.now());
+        return {
+          body: await store.read((tx) => ({
+            month,
+            spentCents: spentCents(tx, userId, month),
+            lines: sumLines(tx, userId, month),
+          })),
+        };
+      }),
+      bind(getBudget, async ({ principal }) => ({ body: await store.read((tx) => readBudget(tx, principal.userId)) })),
+      bind(setBudget, async ({ principal: { userId }, body }) => {
+        const budget = await store.write((tx) => {
+          const next = { ...readBudget(tx, userId), ...body };
+          writeBudget(tx, userId, next);
+          tellThresholds(tx, userId, monthOf(clock.now()));
+          return next;
+        });
+        return { body: budget };
+      }),
+    ],
+  };
+}

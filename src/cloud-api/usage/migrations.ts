@@ -1,0 +1,31 @@
+/** What was spent, a line each, and the budget of a person (gaps.md D, "Usage"). Money in millionths of a dollar: fractions of a cent add up. */
+import type { Migration } from '../../kit/store/store.ts';
+
+export const usageMigrations: readonly Migration[] = [
+  {
+    area: 'usage',
+    number: 1,
+    name: 'usage and budgets',
+    sql: `
+      CREATE TABLE usage_line (
+        user_id TEXT NOT NULL,
+        id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        computer_id TEXT,
+        bot_id TEXT,
+        run_id TEXT,
+        at INTEGER NOT NULL,
+        month TEXT NOT NULL,
+        micro_usd INTEGER NOT NULL,
+        PRIMARY KEY (user_id, id)
+      ) STRICT;
+      CREATE INDEX usage_of_month ON usage_line (user_id, month);
+      CREATE TABLE usage_budget (
+        user_id TEXT PRIMARY KEY,
+        budget_cents INTEGER,
+        alert_percent INTEGER NOT NULL
+      ) STRICT;
+    `,
+  },
+];

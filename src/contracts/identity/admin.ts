@@ -1,0 +1,208 @@
+/**
+ * What `gantry admin` asks (gaps.md C and D): people and their plans, projects of area D with their flags and caps, prices, keys.
+ * For the internal service token, the owner of a computer, and keys with the scope `admin`: never for a signed-in person.
+ */
+import { z } from 'zod';
+import { defineRoute, type Route } from '../common/route.ts';
+import { Id, QueryFlag, Time } from '../common/values.ts';
+import { ApiKey, keyFields, NewApiKey } from './keys.ts';
+import { Plan } from './plan.ts';
+
+const shared = { area: 'identity', errors: 'plain', auth: ['internal', 'owner', 'key'], scope: 'admin' } as const;
+const everything = { none: 'whoever administers sees everybody’s' } as const;
+const params = z.strictObject({ id: Id });
+const dryRun = z.boolean().optional();
+/** Of a dry run: what would be there afterwards. */
+const orPlan = <Shape extends z.ZodType>(done: Shape) =>
+  z.union([done, z.strictObject({ dryRun: z.literal(true), plan: z.record(z.string(), z.unknown()) })]);
+
+export const AdminUser = z
+  .strictObject({
+    id: z.string(),
+    issuer: z.string(),
+    subject: z.string(),
+    email: z.string().nullable(),
+    name: z.string(),
+    plan: Plan,
+    createdAt: Time,
+    disabledAt: Time.nullable(),
+  })
+  .meta({ id: 'AdminUser' });
+export type AdminUser = z.infer<typeof AdminUser>;
+
+export const AdminProject = z
+  .strictObject({
+    id: z.string(),
+    userId: z.string(),
+    name: z.string(),
+    hostedDriverEnabled: z.boolean(),
+    spendCapCents: z.number().int().nullable().meta({ description: 'null: no cap.' }),
+    createdAt: Time,
+  })
+  .meta({ id: 'AdminProject' });
+export type AdminProject = z.infer<typeof AdminProject>;
+
+export const AdminPrice = z
+  .strictObject({
+    name: z.string(),
+    cents: z.number().meta({ description: 'For one unit; down to a millionth of a cent.' }),
+    updatedAt: Time,
+  })
+  .meta({ id: 'AdminPrice' });
+export type AdminPrice = z.infer<typeof AdminPrice>;
+
+export const AdminKey = z
+  .strictObject({ ...ApiKey.shape, userId: z.string(), revokedAt: Time.nullable() })
+  .meta({ id: 'AdminKey' });
+export type AdminKey = z.infer<typeof AdminKey>;
+
+export const adminListUsers = defineRoute({
+  ...shared,
+  op: 'adminListUsers',
+  summary: 'Everybody who has signed in, newest first',
+  method: 'GET',
+  path: '/api/v1/admin/users',
+  owner: everything,
+  answers: { 200: z.strictObject({ users: z.array(AdminUser) }) },
+});
+
+export const adminGetUser = defineRoute({
+  ...shared,
+  op: 'adminGetUser',
+  summary: 'One person, and where they are signed in',
+  method: 'GET',
+  path: '/api/v1/admin/users/:id',
+  owner: everything,
+  params,
+  answers: {
+    200: z.strictObject({ user: AdminUser, sessions: z.number().int(), keys: z.number().int() }),
+  },
+});
+
+export const adminChangeUser = defineRoute({
+  ...shared,
+  op: 'adminChangeUser',
+  summary: 'Sets the plan, or shuts a person out and lets them in again',
+  method: 'PATCH',
+  path: '/api/v1/admin/users/:id',
+  owner: everything,
+  params,
+  body: z.strictObject({ plan: Plan.optional(), disabled: z.boolean().optional(), dryRun }),
+  answers: { 200: orPlan(AdminUser) },
+});
+
+export const adminListProjects = defineRoute({
+  ...shared,
+  op: 'adminListProjects',
+  summary: 'Projects with their flags and caps',
+  method: 'GET',
+  path: '/api/v1/admin/projects',
+  owner: everything,
+  answers: { 200: z.strictObject({ projects: z.array(AdminProject) }) },
+});
+
+const ProjectId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'at most 64 letters, digits, _ and -');
+const projectFields = {
+  hostedDriverEnabled: z.boolean().optional(),
+  spendCapCents: z.number().int().min(0).max(1e12).nullable().optional(),
+};
+
+export const adminCreateProject = defineRoute({
+  ...shared,
+  op: 'adminCreateProject',
+  summary: 'Makes a project of a person',
+  method: 'POST',
+  path: '/api/v1/admin/projects',
+  owner: everything,
+  body: z.strictObject({
+    id: ProjectId,
+    userId: Id,
+    name: z.string().min(1).max(200).optional(),
+    ...projectFields,
+    dryRun,
+  }),
+  answers: { 201: orPlan(AdminProject) },
+});
+
+export const adminChangeProject = defineRoute({
+  ...shared,
+  op: 'adminChangeProject',
+  summary: 'Sets name, flags and caps of a project',
+  method: 'PATCH',
+  path: '/api/v1/admin/projects/:id',
+  owner: everything,
+  params,
+  body: z.strictObject({ name: z.string().min(1).max(200).optional(), ...projectFields, dryRun }),
+  answers: { 200: orPlan(AdminProject) },
+});
+
+export const adminListPrices = defineRoute({
+  ...shared,
+  op: 'adminListPrices',
+  summary: 'Prices that were set',
+  method: 'GET',
+  path: '/api/v1/admin/prices',
+  owner: everything,
+  answers: { 200: z.strictObject({ prices: z.array(AdminPrice) }) },
+});
+
+export const adminSetPrice = defineRoute({
+  ...shared,
+  op: 'adminSetPrice',
+  summary: 'Sets the price of one unit of something',
+  method: 'PUT',
+  path: '/api/v1/admin/prices/:name',
+  owner: everything,
+  params: z.strictObject({ name: z.string().regex(/^[a-z][a-z0-9_.]{0,63}$/, 'a name such as computer_minute') }),
+  body: z.strictObject({ cents: z.number().min(0).max(1e9), dryRun }),
+  answers: { 200: orPlan(AdminPrice) },
+});
+
+export const adminListKeys = defineRoute({
+  ...shared,
+  op: 'adminListKeys',
+  summary: 'API keys of everybody, or of one person, revoked ones as well',
+  method: 'GET',
+  path: '/api/v1/admin/keys',
+  owner: everything,
+  query: z.strictObject({ user: Id.optional() }),
+  answers: { 200: z.strictObject({ keys: z.array(AdminKey) }) },
+});
+
+/** How the first key with the scope `admin` comes into the world: nobody can give it to themselves. */
+export const adminCreateKey = defineRoute({
+  ...shared,
+  op: 'adminCreateKey',
+  summary: 'Makes an API key of a person; its text is shown this once',
+  method: 'POST',
+  path: '/api/v1/admin/keys',
+  owner: everything,
+  body: z.strictObject({ userId: Id, ...keyFields, dryRun }),
+  answers: { 201: orPlan(NewApiKey) },
+});
+
+export const adminRevokeKey = defineRoute({
+  ...shared,
+  op: 'adminRevokeKey',
+  summary: 'Ends an API key at once',
+  method: 'DELETE',
+  path: '/api/v1/admin/keys/:id',
+  owner: everything,
+  params,
+  query: z.strictObject({ dryRun: QueryFlag }),
+  answers: { 200: orPlan(AdminKey) },
+});
+
+export const adminRoutes = [
+  adminListUsers,
+  adminGetUser,
+  adminChangeUser,
+  adminListProjects,
+  adminCreateProject,
+  adminChangeProject,
+  adminListPrices,
+  adminSetPrice,
+  adminListKeys,
+  adminCreateKey,
+  adminRevokeKey,
+] as const satisfies readonly Route[];

@@ -1,0 +1,75 @@
+/** API keys (security.md 1.5): for programs, with what they may do and until when; shown once. */
+import { z } from 'zod';
+import { defineRoute, scopes } from '../common/route.ts';
+import { Id, Time } from '../common/values.ts';
+
+const area = 'identity';
+const errors = 'plain' as const;
+
+export const ApiKey = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    prefix: z.string().meta({ description: 'The first characters of the key, to tell it from others.' }),
+    scopes: z.array(z.enum(scopes)),
+    createdAt: Time,
+    expiresAt: Time.nullable(),
+    lastUsedAt: Time.nullable().meta({ description: 'Written at most once a minute.' }),
+  })
+  .meta({ id: 'ApiKey' });
+export type ApiKey = z.infer<typeof ApiKey>;
+
+/** A key and its text, which nobody can see again. */
+export const NewApiKey = z.strictObject({ key: ApiKey, secret: z.string() }).meta({ id: 'NewApiKey' });
+
+export const keyFields = {
+  name: z
+    .string()
+    .regex(/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u, 'a name of at most 64 letters, digits, spaces and . _ -')
+    .meta({ description: 'Two live keys may share a name, so that one can take over from the other.' }),
+  scopes: z.array(z.enum(scopes)).min(1).max(scopes.length),
+  expiresInDays: z.number().int().min(1).max(3650).optional(),
+};
+
+export const listKeys = defineRoute({
+  op: 'listKeys',
+  area,
+  errors,
+  summary: 'Your API keys that are not revoked, newest first',
+  method: 'GET',
+  path: '/api/v1/keys',
+  auth: ['owner', 'user'],
+  scope: null,
+  owner: 'collection',
+  answers: { 200: z.strictObject({ keys: z.array(ApiKey) }) },
+});
+
+export const createKey = defineRoute({
+  op: 'createKey',
+  area,
+  errors,
+  summary: 'Makes an API key; its text is shown this once',
+  method: 'POST',
+  path: '/api/v1/keys',
+  auth: ['owner', 'user'],
+  scope: null,
+  owner: 'collection',
+  body: z.strictObject(keyFields),
+  answers: { 201: NewApiKey },
+});
+
+export const revokeKey = defineRoute({
+  op: 'revokeKey',
+  area,
+  errors,
+  summary: 'Ends an API key at once',
+  method: 'DELETE',
+  path: '/api/v1/keys/:id',
+  auth: ['owner', 'user'],
+  scope: null,
+  owner: { param: 'id', noun: 'key' },
+  params: z.strictObject({ id: Id }),
+  answers: { 204: z.undefined() },
+});
+
+export const keyRoutes = [listKeys, createKey, revokeKey] as const;

@@ -1,0 +1,6 @@
+/** What a person may use of what costs money (gaps.md F); set by `gantry admin`. */
+import { z } from 'zod';
+
+export const plans = ['free', 'plus', 'super', 'ultra'] as const;
+export const Plan = z.enum(plans);
+export type Plan = z.infer<typeof Plan>;

@@ -1,0 +1,86 @@
+/**
+ * The computers of a person, as a cloud knows them (gaps.md "Which computer"; interface.md E). A computer is named by its own id
+ * (`computer_…`) or by the cloud's id for it (`cc_…`).
+ */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { Id, Time } from '../common/values.ts';
+
+const area = 'link';
+const errors = 'computers' as const;
+const base = '/api/v1/computers';
+
+/** Shown to people who decide by it: nothing that hides or turns around what is written. */
+export const ComputerName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(120)
+  .regex(/^[^\p{Cc}\u202a-\u202e\u2066-\u2069]*$/u, 'a name without control characters');
+export const Version = z.string().min(1).max(60);
+
+export const Computer = z
+  .strictObject({
+    id: z.string().meta({ description: 'Made by the computer itself.' }),
+    cloudId: z.string(),
+    name: z.string(),
+    state: z.enum(['linked', 'away']),
+    since: Time.meta({ description: 'Since when it is linked or away.' }),
+    default: z.boolean().meta({ description: 'Reached when a call names no computer.' }),
+    pairedAt: Time,
+    version: z.string(),
+    embedded: z.boolean().meta({ description: 'The computer that this server runs on; it needs no pairing.' }),
+  })
+  .meta({ id: 'Computer' });
+export type Computer = z.infer<typeof Computer>;
+
+const owner = { param: 'id', noun: 'computer' } as const;
+const params = z.strictObject({ id: Id });
+
+export const listComputers = defineRoute({
+  op: 'listComputers',
+  area,
+  errors,
+  summary: 'The caller’s computers, the default first, then by name',
+  method: 'GET',
+  path: base,
+  // Its own computers' names, by a device access token: how `teams up --on <name>` finds one.
+  auth: ['owner', 'user', 'key', 'device'],
+  scope: 'agents:read',
+  owner: 'collection',
+  answers: { 200: z.strictObject({ computers: z.array(Computer) }) },
+});
+
+export const updateComputer = defineRoute({
+  op: 'updateComputer',
+  area,
+  errors,
+  summary: 'Renames a computer, or makes it the default one',
+  method: 'PATCH',
+  path: `${base}/:id`,
+  auth: ['owner', 'user'],
+  scope: null,
+  params,
+  owner,
+  body: z.strictObject({
+    name: ComputerName.optional(),
+    default: z.literal(true).optional().meta({ description: 'The one before is the default no longer.' }),
+  }),
+  answers: { 200: Computer },
+});
+
+export const revokeComputer = defineRoute({
+  op: 'revokeComputer',
+  area,
+  errors,
+  summary: 'Ends a pairing: its keys and its home credential die, its link and every stream over it end',
+  method: 'DELETE',
+  path: `${base}/:id`,
+  auth: ['owner', 'user'],
+  scope: null,
+  params,
+  owner,
+  answers: { 204: z.undefined() },
+});
+
+export const computerRoutes = [listComputers, updateComputer, revokeComputer] as const;

@@ -1,0 +1,141 @@
+/**
+ * Pairing by a short code (security.md 2.2; RFC 8628 in small): the computer shows a code, a signed-in person approves it, the
+ * computer gets what signs for it, once.
+ */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { Time } from '../common/values.ts';
+import { ComputerName, Version } from './computers.ts';
+
+const area = 'link';
+const errors = 'plain' as const;
+const base = '/api/v1/pairings';
+
+/** The page where a person types the code; `?code=` fills it in. */
+export const pairPage = '/pair';
+
+/** Letters that nobody takes for another one and that spell no word (RFC 8628, 6.1). */
+export const userCodeLetters = 'BCDFGHJKLMNPQRSTVWXZ';
+/** As people type it: any case, with or without the dash. */
+export const UserCode = z
+  .string()
+  .max(20)
+  .transform((text) => text.toUpperCase().replace(/[\s-]/g, ''));
+
+export const ComputerId = z.string().regex(/^computer_[0-9A-Z]{26}$/, 'a computer’s id');
+
+/** A public Ed25519 key that peer tickets are checked with (RFC 8037). */
+export const TicketKey = z
+  .strictObject({
+    kty: z.literal('OKP'),
+    crv: z.literal('Ed25519'),
+    x: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+    kid: z.string().min(1).max(64),
+    alg: z.literal('EdDSA').optional(),
+    use: z.literal('sig').optional(),
+  })
+  .meta({ id: 'TicketKey' });
+export type TicketKey = z.infer<typeof TicketKey>;
+
+export const beginPairing = defineRoute({
+  op: 'beginPairing',
+  area,
+  errors,
+  summary: 'A computer asks for a code; good for ten minutes',
+  method: 'POST',
+  path: base,
+  auth: ['public'],
+  scope: null,
+  owner: { none: 'nothing is owned before a person approves' },
+  bodyLimit: 4096,
+  body: z.strictObject({ computerId: ComputerId, name: ComputerName, version: Version }),
+  answers: {
+    201: z.strictObject({
+      deviceCode: z.string().meta({ description: 'Secret: whoever has it gets the computer’s token.' }),
+      userCode: z.string().meta({ description: 'For the person: `ABCD-EFGH`.' }),
+      verificationUri: z.string(),
+      verificationUriComplete: z.string(),
+      expiresAt: Time,
+      interval: z.number().int().meta({ description: 'Seconds between two questions whether it was approved.' }),
+    }),
+  },
+});
+
+export const PairingGrant = z.strictObject({
+  status: z.literal('approved'),
+  computerId: z.string(),
+  cloudId: z.string(),
+  user: z.strictObject({ id: z.string(), name: z.string() }),
+  deviceToken: z.string(),
+  homeCredential: z.string().meta({ description: 'Signs in the person who sits at this computer.' }),
+  ticketKeys: z.array(TicketKey),
+});
+export type PairingGrant = z.infer<typeof PairingGrant>;
+
+export const pollPairing = defineRoute({
+  op: 'pollPairing',
+  area,
+  errors,
+  summary:
+    'Whether the code was approved; what signs for the computer is handed out once. 410: denied, expired or handed out',
+  method: 'POST',
+  path: `${base}/token`,
+  auth: ['public'],
+  scope: null,
+  owner: { none: 'the device code is the credential' },
+  bodyLimit: 4096,
+  body: z.strictObject({ deviceCode: z.string().min(1).max(200) }),
+  answers: { 200: z.union([z.strictObject({ status: z.literal('pending') }), PairingGrant]) },
+});
+
+export const Pairing = z
+  .strictObject({
+    code: z.string(),
+    computerId: z.string(),
+    name: z.string(),
+    version: z.string(),
+    from: z.string().meta({ description: 'The address that asked, to be compared with where one sits.' }),
+    requestedAt: Time,
+    expiresAt: Time,
+    status: z.enum(['pending', 'approved', 'denied']),
+    known: z.boolean().meta({ description: 'It is paired with this account already and gets new keys.' }),
+  })
+  .meta({ id: 'Pairing' });
+export type Pairing = z.infer<typeof Pairing>;
+
+const params = z.strictObject({ code: UserCode });
+const person = {
+  area,
+  errors,
+  auth: ['owner', 'user'],
+  scope: null,
+  params,
+  owner: { none: 'a signed-in person who reads the code off the computer may take it; wrong ones are counted' },
+  answers: { 200: Pairing },
+} as const;
+
+export const readPairing = defineRoute({
+  ...person,
+  op: 'readPairing',
+  summary: 'Which computer shows this code. Five wrong codes in ten minutes: 429',
+  method: 'GET',
+  path: `${base}/:code`,
+});
+
+export const approvePairing = defineRoute({
+  ...person,
+  op: 'approvePairing',
+  summary: 'Lets the computer in; only by a browser that signed in. 409: it belongs to another account',
+  method: 'POST',
+  path: `${base}/:code/approve`,
+});
+
+export const denyPairing = defineRoute({
+  ...person,
+  op: 'denyPairing',
+  summary: 'Turns the computer away',
+  method: 'POST',
+  path: `${base}/:code/deny`,
+});
+
+export const pairingRoutes = [beginPairing, pollPairing, readPairing, approvePairing, denyPairing] as const;

@@ -1,0 +1,52 @@
+/** Which events a person wants to be told of (interface.md G; gaps.md G). */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { notifiableEventNames } from '../events/registry.ts';
+
+export const Preferences = z
+  .strictObject({
+    pushConfigured: z
+      .boolean()
+      .meta({ description: 'false: there are no push keys, so nothing is sent whatever is on.' }),
+    preferences: z.array(
+      z.strictObject({
+        event: z.enum(notifiableEventNames),
+        title: z.string(),
+        description: z.string(),
+        enabled: z.boolean(),
+        default: z.boolean(),
+      }),
+    ),
+  })
+  .meta({ id: 'NotificationPreferences' });
+export type Preferences = z.infer<typeof Preferences>;
+
+const route = {
+  area: 'notifications',
+  errors: 'plain',
+  path: '/api/v1/notifications/preferences',
+  auth: ['owner', 'user', 'key'],
+  scope: 'compute',
+  owner: 'collection',
+  answers: { 200: Preferences },
+} as const;
+
+export const getPreferences = defineRoute({
+  ...route,
+  op: 'getNotificationPreferences',
+  summary: 'One row per type of event, in the order of the registry',
+  method: 'GET',
+});
+
+export const setPreferences = defineRoute({
+  ...route,
+  op: 'setNotificationPreferences',
+  summary: 'Sets types of events on (true), off (false) or to their default (null); all or nothing',
+  method: 'PUT',
+  // Checked by the handler, whose refusals have codes of their own: unknown_event and bad_value.
+  body: z.unknown().meta({
+    description: 'A map from type of event to true, false or null, bare or as {"preferences": {…}}.',
+  }),
+});
+
+export const preferenceRoutes = [getPreferences, setPreferences] as const;

@@ -1,0 +1,96 @@
+/** Notifications as a person sees them in the app, and what can reach them now (gaps.md G). */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { Paging, QueryFlag, Time } from '../common/values.ts';
+import { preferenceRoutes } from './preferences.ts';
+import { pushRoutes } from './push.ts';
+
+const person = {
+  area: 'notifications',
+  errors: 'plain',
+  auth: ['owner', 'user', 'key'],
+  scope: 'compute',
+  owner: 'collection',
+} as const;
+
+/**
+ * What became of the push. `claimed`: being sent, or cut off while it was. `sent`: a device took it. `off`: the person does not
+ * want this type. `unreachable`: no device took it. `skipped`: too old, too many, or told by another way.
+ */
+export const notificationOutcomes = ['claimed', 'sent', 'off', 'unreachable', 'skipped'] as const;
+export const NotificationOutcome = z.enum(notificationOutcomes);
+export type NotificationOutcome = z.infer<typeof NotificationOutcome>;
+
+export const Notification = z
+  .strictObject({
+    id: z.string(),
+    event: z.string(),
+    title: z.string(),
+    body: z.string(),
+    url: z.string(),
+    at: Time,
+    readAt: Time.nullable(),
+    outcome: NotificationOutcome,
+  })
+  .meta({ id: 'Notification' });
+export type Notification = z.infer<typeof Notification>;
+
+export const listNotifications = defineRoute({
+  ...person,
+  op: 'listNotifications',
+  summary: 'What happened, newest first; what a person does not want to be told of counts as read',
+  method: 'GET',
+  path: '/api/v1/notifications',
+  query: z.strictObject({ ...Paging, unread: QueryFlag }),
+  answers: {
+    200: z.strictObject({
+      notifications: z.array(Notification),
+      unread: z.number().int(),
+      nextCursor: z.string().nullable(),
+    }),
+  },
+});
+
+export const readNotifications = defineRoute({
+  ...person,
+  op: 'readNotifications',
+  summary: 'Marks notifications read: the named ones, or all',
+  method: 'POST',
+  path: '/api/v1/notifications/read',
+  body: z.union([
+    z.strictObject({ ids: z.array(z.string().max(200)).min(1).max(200) }),
+    z.strictObject({ all: z.literal(true) }),
+  ]),
+  answers: { 200: z.strictObject({ read: z.number().int(), unread: z.number().int() }) },
+});
+
+export const getReach = defineRoute({
+  ...person,
+  op: 'getReach',
+  summary: 'What can reach the person at this moment',
+  method: 'GET',
+  path: '/api/v1/notifications/reach',
+  answers: {
+    200: z.strictObject({
+      pushConfigured: z.boolean(),
+      working: z.boolean().meta({ description: 'Whether events are being turned into pushes now.' }),
+      devices: z.number().int().meta({ description: 'Devices that take pushes.' }),
+      reachable: z.number().int().meta({ description: 'Of these, how many took the last push or had none yet.' }),
+      lastOutcome: z
+        .strictObject({ event: z.string(), outcome: NotificationOutcome, at: Time })
+        .nullable()
+        .meta({ description: 'What became of the newest event.' }),
+      away: z
+        .array(z.strictObject({ id: z.string(), name: z.string(), since: Time }))
+        .meta({ description: 'Computers whose events cannot come now.' }),
+    }),
+  },
+});
+
+export const notificationRoutes = [
+  listNotifications,
+  readNotifications,
+  getReach,
+  ...preferenceRoutes,
+  ...pushRoutes,
+] as const;

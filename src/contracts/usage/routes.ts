@@ -1,0 +1,102 @@
+/** What was spent and how much may be (gaps.md D, "Usage"). Must not know who counts. */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { Time } from '../common/values.ts';
+
+const area = 'usage';
+const errors = 'plain' as const;
+
+export const Month = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'a month such as 2026-01');
+const Cents = z.number().min(0).max(1e9);
+
+/** One request to a model, as the computer that made it counts it. Fractions of a cent are kept. */
+export const ReportedSpend = z.strictObject({
+  id: z.string().min(1).max(200),
+  at: Time,
+  botId: z.string().max(200).nullable(),
+  runId: z.string().max(200).nullable(),
+  model: z.string().min(1).max(200),
+  cents: Cents,
+});
+export type ReportedSpend = z.infer<typeof ReportedSpend>;
+
+export const reportUsage = defineRoute({
+  op: 'reportUsage',
+  area: 'link',
+  errors,
+  summary: 'A computer reports what its bots spent on models; signed by its device, idempotent by the id of a line',
+  method: 'POST',
+  path: '/api/v1/runtime/usage',
+  auth: ['device'],
+  scope: null,
+  owner: { none: 'the lines are of whoever the computer belongs to' },
+  body: z.strictObject({ lines: z.array(ReportedSpend).min(1).max(500) }),
+  answers: {
+    200: z.strictObject({ accepted: z.number().int().meta({ description: 'Lines that were not known before.' }) }),
+  },
+});
+
+export const UsageLine = z
+  .strictObject({
+    kind: z.enum(['model']),
+    name: z.string().meta({ description: 'Of the model.' }),
+    botId: z.string().nullable(),
+    computerId: z.string().nullable(),
+    cents: z.number(),
+    count: z.number().int().meta({ description: 'How many reported lines this sums up.' }),
+  })
+  .meta({ id: 'UsageLine' });
+export type UsageLine = z.infer<typeof UsageLine>;
+
+export const getUsage = defineRoute({
+  op: 'getUsage',
+  area,
+  errors,
+  summary: 'What was spent in a month (UTC, this one when none is named), summed by computer, bot and model',
+  method: 'GET',
+  path: '/api/v1/usage',
+  auth: ['owner', 'user', 'key'],
+  scope: 'compute',
+  owner: 'collection',
+  query: z.strictObject({ month: Month.optional() }),
+  answers: { 200: z.strictObject({ month: Month, spentCents: z.number(), lines: z.array(UsageLine) }) },
+});
+
+export const Budget = z
+  .strictObject({
+    budgetCents: z.number().int().min(1).max(1e9).nullable().meta({ description: 'null: none is set.' }),
+    alertPercent: z.number().int().min(1).max(100),
+  })
+  .meta({ id: 'Budget' });
+export type Budget = z.infer<typeof Budget>;
+
+const budgetPath = '/api/v1/usage/budget';
+
+export const getBudget = defineRoute({
+  op: 'getBudget',
+  area,
+  errors,
+  summary: 'The budget of a month and at how many percent of it to say so',
+  method: 'GET',
+  path: budgetPath,
+  auth: ['owner', 'user', 'key'],
+  scope: 'compute',
+  owner: 'collection',
+  answers: { 200: Budget },
+});
+
+export const setBudget = defineRoute({
+  op: 'setBudget',
+  area,
+  errors,
+  summary: 'Sets the budget; what is left out stays',
+  method: 'PUT',
+  path: budgetPath,
+  auth: ['owner', 'user', 'key'],
+  scope: 'compute',
+  owner: 'collection',
+  body: Budget.partial(),
+  answers: { 200: Budget },
+});
+
+export const usageRoutes = [reportUsage, getUsage, getBudget, setBudget] as const;

@@ -1,0 +1,118 @@
+/**
+ * Settings of a cloud of many people (`gantry cloud`): flag, then environment. Nothing is guessed that decides who gets in.
+ * Must not start anything.
+ */
+import { readFileSync } from 'node:fs';
+import ipaddr from 'ipaddr.js';
+import type { OidcSettings } from '../cloud-api/identity/index.ts';
+import { AppError } from '../contracts/common/errors.ts';
+import { createAddressOf } from '../kit/http/client-address.ts';
+import type { Address } from '../kit/http/server.ts';
+import { dataFolder } from './places.ts';
+import { type PushSettings, readPushSettings } from './push-settings.ts';
+
+export interface CloudSettings {
+  readonly home: string;
+  /** Without a slash at the end. */
+  readonly baseUrl: string;
+  readonly listen: Address;
+  readonly oidc: OidcSettings;
+  readonly trustedProxies: readonly string[];
+  readonly push: PushSettings;
+}
+
+const names = {
+  baseUrl: { flag: '--base-url', env: 'GANTRY_BASE_URL' },
+  listen: { flag: '--listen', env: 'GANTRY_LISTEN' },
+  oidcIssuer: { flag: '--oidc-issuer', env: 'GANTRY_OIDC_ISSUER' },
+  oidcClientId: { flag: '--oidc-client-id', env: 'GANTRY_OIDC_CLIENT_ID' },
+  oidcClientSecretFile: { flag: '--oidc-client-secret-file', env: 'GANTRY_OIDC_CLIENT_SECRET_FILE' },
+  trustedProxy: { flag: '--trusted-proxy', env: 'GANTRY_TRUSTED_PROXY' },
+} as const;
+type Name = keyof typeof names;
+
+export type CloudFlags = Readonly<Partial<Record<Name, string | undefined>>>;
+
+const defaultListen = '127.0.0.1:3010';
+
+/** Throws `usage`, naming the flag and the variable that is missing or bad. */
+export function readCloudSettings(
+  env: Readonly<Record<string, string | undefined>>,
+  flags: CloudFlags = {},
+): CloudSettings {
+  const pick = (name: Name): string | null => flags[name] || env[names[name].env] || null;
+  const need = (name: Name, what: string): string => {
+    const value = pick(name);
+    if (value !== null) return value;
+    const { flag, env: variable } = names[name];
+    throw new AppError(
+      'usage',
+      `${what} is not set.`,
+      `Set ${flag} or ${variable}; docs/identity.md shows an example.`,
+    );
+  };
+  const issuer = httpUrl('oidcIssuer', need('oidcIssuer', 'The OpenID provider that people sign in with'));
+  const clientId = need('oidcClientId', 'The client id at the OpenID provider');
+  const baseUrl = httpUrl('baseUrl', need('baseUrl', 'The address that people use'));
+  if (new URL(baseUrl).pathname !== '/') {
+    throw bad('baseUrl', baseUrl, 'Gantry needs a host name of its own: give an address without a path.');
+  }
+  const secretFile = pick('oidcClientSecretFile');
+  return {
+    home: dataFolder(env),
+    baseUrl: new URL(baseUrl).origin,
+    listen: addressOf(pick('listen') ?? defaultListen),
+    oidc: { issuer, clientId, clientSecret: secretFile === null ? null : secretIn(secretFile) },
+    trustedProxies: proxiesIn(pick('trustedProxy') ?? ''),
+    push: readPushSettings(env),
+  };
+}
+
+function bad(name: Name, value: string, action: string): AppError {
+  const { flag, env } = names[name];
+  return new AppError('usage', `${JSON.stringify(value)} is not a value of ${flag} (${env}).`, action);
+}
+
+/** https, or http on this machine: what travels between is a credential. */
+function httpUrl(name: Name, value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') {
+    throw bad(name, value, 'Give an address such as https://gantry.example.');
+  }
+  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))) return value;
+  throw bad(name, value, 'Give an https address; http is enough only for 127.0.0.1 and localhost.');
+}
+
+function isLoopback(hostname: string): boolean {
+  const bare = hostname.replace(/^\[|\]$/g, '');
+  return bare === 'localhost' || (ipaddr.isValid(bare) && ipaddr.process(bare).range() === 'loopback');
+}
+
+function addressOf(value: string): Address {
+  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(value);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  if (host === undefined || port > 65_535) throw bad('listen', value, 'Give host and port, such as 127.0.0.1:3010.');
+  return { host, port };
+}
+
+function proxiesIn(list: string): string[] {
+  const proxies = list
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '');
+  // Throws for what is neither an address nor a network, before anything is started.
+  createAddressOf(proxies);
+  return proxies;
+}
+
+function secretIn(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8').trim();
+  } catch (cause) {
+    throw bad('oidcClientSecretFile', path, `The file cannot be read: ${(cause as Error).message}.`);
+  }
+  if (text === '') throw bad('oidcClientSecretFile', path, 'The file is empty; put the secret of the client there.');
+  return text;
+}

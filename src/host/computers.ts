@@ -1,0 +1,119 @@
+/**
+ * Joins the computers of a cloud to the rest of it: their keys, the link they come by, who they belong to, and what ends with a
+ * pairing. The one of the same process is known without one.
+ */
+
+import type { Identity } from '../cloud-api/identity/index.ts';
+import { createDevices, type Devices } from '../cloud-api/link/devices.ts';
+import { createLinkArea, type LinkArea } from '../cloud-api/link/index.ts';
+import { createTickets, type Tickets } from '../cloud-api/link/tickets.ts';
+import { AppError } from '../contracts/common/errors.ts';
+import { localPairingRoutes } from '../contracts/link/local-pairing.ts';
+import type { Clock } from '../kit/clock/clock.ts';
+import type { AddressOf } from '../kit/http/client-address.ts';
+import type { HttpLog } from '../kit/http/dispatcher.ts';
+import { createLimits } from '../kit/http/limits.ts';
+import type { Authenticator, BoundRoute } from '../kit/http/types.ts';
+import type { Ids } from '../kit/ids/ids.ts';
+import { createSealer } from '../kit/secrets/sealer.ts';
+import { createDeviceAuthenticator } from '../kit/signing/authenticator.ts';
+import type { Store } from '../kit/store/store.ts';
+import type { Closing } from './closing.ts';
+import type { EmbeddedMode, LinkEnd, LinkParts } from './cloud.ts';
+import { packageVersion } from './places.ts';
+
+export interface ComposeComputersOptions {
+  readonly store: Store;
+  readonly masterKey: string;
+  readonly openLink: (parts: LinkParts) => LinkEnd;
+  readonly identity: Pick<Identity, 'admits' | 'users' | 'sessions'>;
+  /** The one of the same process; null where computers dial in. */
+  readonly local: EmbeddedMode | null;
+  /** Address of this cloud. */
+  readonly origin: string;
+  readonly addressOf: AddressOf;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: HttpLog;
+}
+
+export interface ComposedComputers {
+  readonly area: LinkArea;
+  readonly devices: Devices;
+  readonly linkEnd: LinkEnd;
+  readonly tickets: Tickets;
+  /** Computers by their signature. */
+  readonly authenticator: Authenticator;
+  /** Told of a computer whose pairing is over: nothing that it began may go on. Returns the way to stop listening. */
+  onEnded(listener: (computerId: string) => void): () => void;
+}
+
+/** Codes that one address may ask for. */
+const pairingsAMinute = 20;
+
+export async function composeComputers(options: ComposeComputersOptions, closing: Closing): Promise<ComposedComputers> {
+  const { store, masterKey, identity, local, origin, addressOf, clock, ids, log } = options;
+  const devices = createDevices({ store, sealer: createSealer({ masterKey, purpose: 'device' }), clock });
+  const authenticator = createDeviceAuthenticator({
+    store,
+    clock,
+    async find(id) {
+      const device = await devices.find(id);
+      return device !== null && (await identity.admits(device.userId)) ? device : null;
+    },
+    used: (id, key) => devices.used(id, key),
+  });
+  const linkEnd = options.openLink({ store, devices, authenticator });
+  closing.add('computers', () => linkEnd.close());
+  const tickets = await createTickets({
+    store,
+    sealer: createSealer({ masterKey, purpose: 'ticket' }),
+    clock,
+    ids,
+    issuer: origin,
+  });
+  const listeners = new Set<(computerId: string) => void>();
+  const limits = createLimits({ publicPages: pairingsAMinute }, addressOf);
+  const area = createLinkArea({
+    store,
+    devices,
+    link: linkEnd.link,
+    endLink(id, reason) {
+      linkEnd.end?.(id, reason);
+      for (const listener of listeners) listener(id);
+    },
+    users: identity.users,
+    home: {
+      begin: ({ userId, computerId, name }) => identity.sessions.beginHome(userId, computerId, name),
+      end: (computerId) => identity.sessions.endHome(computerId),
+    },
+    tickets,
+    origin,
+    open: local === null,
+    addressOf,
+    limit: (request) => limits.page(request),
+    clock,
+    ids,
+    log,
+  });
+  closing.add('list of computers', () => area.computers.close());
+  if (local !== null) {
+    const { computerId: id, userId, token } = local.device;
+    await area.computers.know({ id, userId, token, name: local.computer.name, version: packageVersion() });
+  }
+  const onEnded = (listener: (computerId: string) => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  return { area, devices, linkEnd, tickets, authenticator, onEnded };
+}
+
+/** A cloud of many has no computer of its own that could be paired. */
+export const noComputerHere: readonly BoundRoute[] = localPairingRoutes.map((route) => ({
+  route,
+  handler() {
+    throw new AppError('not_found', 'This server has no computer of its own.', 'Ask the one on your computer.', {
+      wireCode: 'no_computer',
+    });
+  },
+}));

@@ -1,0 +1,117 @@
+/**
+ * The cloud API alone, for many people (architecture.md): what `gantry cloud` runs. Computers dial in; there is no runtime here.
+ */
+import { createDialIns } from '../cloud-api/link/dial-ins.ts';
+import { type Clock, systemClock } from '../kit/clock/clock.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
+import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
+import type { Authenticator } from '../kit/http/types.ts';
+import { createIds } from '../kit/ids/ids.ts';
+import { createLog, type Log } from '../kit/log/log.ts';
+import { createClosing } from './closing.ts';
+import { createCloud, type LinkEnd } from './cloud.ts';
+import type { CloudSettings } from './cloud-settings.ts';
+import { openCloudFolder } from './data-folder.ts';
+import { openAddress } from './doors.ts';
+import { placesIn } from './places.ts';
+
+export interface HeadlessOptions {
+  readonly settings: CloudSettings;
+  /** How a person calls Gantry from where they read its messages, such as `npx gantry`. */
+  readonly gantry: string;
+  readonly clock?: Clock;
+  readonly rendererFolder?: string;
+  readonly limits?: DispatcherOptions['limits'];
+  readonly answers?: DispatcherOptions['answers'];
+}
+
+export interface Headless {
+  /** The public address. */
+  readonly origin: string;
+  /** Where it listens: `127.0.0.1:3010`. */
+  readonly listens: string;
+  readonly home: string;
+  readonly notices: readonly string[];
+  /** Everything in reverse order of start, within 5 s. Idempotent. */
+  close(): Promise<void>;
+}
+
+const closeLimitMs = 5_000;
+
+/** Fails with `refused` while another instance runs, and with `transport` when the address is taken; nothing is left behind. */
+export async function startHeadless(options: HeadlessOptions): Promise<Headless> {
+  const { settings, gantry, clock = systemClock } = options;
+  const places = placesIn(settings.home);
+  const ids = createIds(clock);
+  const folder = openCloudFolder({ places, clock, ids, gantry });
+  const secrets = [folder.internalToken, settings.oidc.clientSecret ?? ''];
+  const log = createLog({ folder: places.logs, name: 'cloud', clock, known: () => secrets });
+  const closing = createClosing({
+    limitMs: closeLimitMs,
+    onFault: (step, fault) => log.error('Gantry did not close cleanly.', { step, fault }),
+  });
+  closing.add('data folder', () => folder.release());
+  closing.add('log', () => log.close());
+  try {
+    const { host } = settings.listen;
+    const door = await openAddress(settings.listen, 'Choose another with `gantry cloud --listen <host:port>`.');
+    closing.add('web port', () => door.close());
+    const cloud = await createCloud({
+      mode: {
+        kind: 'headless',
+        baseUrl: settings.baseUrl,
+        trustedProxies: settings.trustedProxies,
+        oidc: settings.oidc,
+        issuerKeysFile: places.issuerKeys,
+      },
+      databaseFile: places.cloudDb,
+      door,
+      openLink: ({ authenticator }) => openDialIns(authenticator, clock, log),
+      masterKey: folder.masterKey,
+      internalToken: folder.internalToken,
+      clock,
+      ids,
+      log,
+      gantry,
+      rendererFolder: options.rendererFolder,
+      push: settings.push,
+      limits: options.limits,
+      answers: options.answers,
+    });
+    closing.add('cloud', () => cloud.close());
+    closing.add('announcement', () => log.info('Gantry stops.'));
+    const listens = `${host.includes(':') ? `[${host}]` : host}:${door.port}`;
+    folder.announce(cloud.origin, listens);
+    log.info('Gantry started.', { origin: cloud.origin, listens });
+    return {
+      origin: cloud.origin,
+      listens,
+      home: places.home,
+      notices: cloud.notices,
+      close: () => closing.close(),
+    };
+  } catch (error) {
+    log.error('Gantry could not start.', { error });
+    await closing.close();
+    throw error;
+  }
+}
+
+function openDialIns(device: Authenticator, clock: Clock, log: Log): LinkEnd {
+  const dialIns = createDialIns({
+    async authenticate(request) {
+      const principal = await device.authenticate(request);
+      if (principal?.computerId === undefined) return null;
+      return { computerId: principal.computerId, userId: principal.userId };
+    },
+    clock,
+    timers: systemTimers,
+    log,
+  });
+  return {
+    link: dialIns,
+    upgrade: (request, socket, head) => dialIns.handleUpgrade(request, socket, head),
+    end: (computerId, reason) => dialIns.end(computerId, reason),
+    close: () => dialIns.close(),
+  };
+}

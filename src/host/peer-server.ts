@@ -1,0 +1,143 @@
+/**
+ * Where other computers of the person come in: 127.0.0.1:3019 while this one is paired, and the link's door `peer`
+ * (interface.md C "Peer routes"; security.md 2.3). Loopback proves nothing, so every call needs a ticket. Owns when it listens; must
+ * not know what the routes do.
+ */
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../kit/clock/clock.ts';
+import type { Timers } from '../kit/clock/timers.ts';
+import { createDispatcher, type DispatcherOptions } from '../kit/http/dispatcher.ts';
+import { closeServer, createHttpServer } from '../kit/http/server.ts';
+import type { BoundRoute } from '../kit/http/types.ts';
+import { createTicketAuthenticator, type TicketFacts } from '../runtime-server/factory/index.ts';
+import { type OpenDoor, openPort } from './doors.ts';
+
+/** What the peer server needs to know of the pairing of this computer. */
+export interface PeerPairing {
+  /** Null while it is not paired. */
+  current(): TicketFacts | null;
+  onChange(listener: () => void): () => void;
+}
+
+export interface PeerServerOptions extends Pick<DispatcherOptions, 'ids' | 'limits' | 'answers'> {
+  readonly routes: readonly BoundRoute[];
+  readonly pairing: PeerPairing;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: DispatcherOptions['log'];
+}
+
+export interface PeerServer {
+  /** Null while it does not listen. */
+  readonly port: number | null;
+  /** Why it does not listen although this computer is paired; null otherwise. */
+  readonly problem: string | null;
+  /** A connection that the cloud opened through the link. */
+  connection(stream: Duplex): void;
+  /** Ends event streams with a last event. */
+  endStreams(reason: string): void;
+  close(): Promise<void>;
+}
+
+/** A taken port may be free later; until then the link's door serves alone. Milliseconds. */
+const againMs = 30_000;
+const notPaired = 'This computer is not paired any more.';
+
+export function createPeerServer(options: PeerServerOptions): PeerServer {
+  const { pairing, timers, log } = options;
+  const shared = {
+    ...options,
+    owners: {},
+    shape: 'factory' as const,
+    authenticators: [createTicketAuthenticator({ clock: options.clock, pairing: () => pairing.current() })],
+  };
+  const behindPort = createDispatcher({ ...shared, door: { kind: 'tcp', origins: 'none' } });
+  const behindLink = createDispatcher({ ...shared, door: { kind: 'socket' } });
+  const linked = createHttpServer((request, response) => void behindLink.handle(request, response));
+  const connections = new Set<Duplex>();
+  let door: OpenDoor | null = null;
+  let problem: string | null = null;
+  let served: TicketFacts | null = null;
+  let cancelTry = () => {};
+  let closed = false;
+  /** One change of the door at a time. */
+  let changing: Promise<void> = Promise.resolve();
+
+  const endStreams = (reason: string) => {
+    behindPort.close(reason);
+    behindLink.close(reason);
+  };
+  const shut = async () => {
+    const open = door;
+    door = null;
+    await open?.close();
+  };
+  const follow = async () => {
+    cancelTry();
+    const now = closed ? null : pairing.current();
+    // Whoever is paired anew must not go on with what the pairing before let in.
+    if (served !== null && !sameAccount(served, now)) {
+      endStreams(notPaired);
+      for (const stream of connections) stream.destroy();
+    }
+    served = now;
+    if (now === null) {
+      problem = null;
+      await shut();
+    } else if (door === null) await listen();
+  };
+  const listen = async () => {
+    try {
+      const opened = await openPort(options.port, '--peer-port');
+      opened.serve((request, response) => void behindPort.handle(request, response));
+      door = opened;
+      problem = null;
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      if (problem !== why) log.warn('Other computers reach this one through its link alone.', { why });
+      problem = why;
+      cancelTry = timers.after(againMs, change);
+    }
+  };
+  const change = () => {
+    changing = changing.then(follow).catch((fault: unknown) => {
+      log.error('The door for other computers failed.', { fault: String(fault) });
+    });
+  };
+  const stop = pairing.onChange(change);
+  change();
+
+  return {
+    get port() {
+      return door?.port ?? null;
+    },
+    get problem() {
+      return problem;
+    },
+    connection(stream) {
+      if (closed || pairing.current() === null) {
+        stream.destroy();
+        return;
+      }
+      connections.add(stream);
+      stream.once('close', () => connections.delete(stream));
+      linked.emit('connection', stream);
+    },
+    endStreams,
+    async close() {
+      closed = true;
+      stop();
+      change();
+      await changing;
+      endStreams('Gantry stops.');
+      for (const stream of connections) stream.destroy();
+      await closeServer(linked);
+    },
+  };
+}
+
+function sameAccount(before: TicketFacts, now: TicketFacts | null): boolean {
+  return now !== null && before.issuer === now.issuer && before.computerId === now.computerId;
+}

@@ -1,0 +1,64 @@
+/**
+ * What stands on the port of the web interface: the API, behind it the pages, beside it what is dialled. Must not know what any of
+ * them serves.
+ */
+import type { IncomingMessage, RequestListener } from 'node:http';
+import { join } from 'node:path';
+import express from 'express';
+import { createPages } from '../cloud-api/pages/index.ts';
+import { claimedShape } from '../contracts/common/areas.ts';
+import { AppError } from '../contracts/common/errors.ts';
+import { login, loginCallback } from '../contracts/identity/routes.ts';
+import type { Dispatcher, HttpLog } from '../kit/http/dispatcher.ts';
+import type { Guard } from '../kit/http/guard.ts';
+import type { UpgradeListener } from './doors.ts';
+import { packageRoot } from './places.ts';
+
+export interface WebListenerDeps {
+  readonly dispatcher: Pick<Dispatcher, 'handle'>;
+  readonly log: HttpLog;
+  /** Of the built web interface; default `out/renderer`. */
+  readonly folder?: string | undefined;
+}
+
+/** The API stands before Express, which keeps the pages: a call must not pay for a framework that it does not use. */
+export function createWebListener({ dispatcher, log, folder }: WebListenerDeps): RequestListener {
+  const pages = express();
+  pages.disable('x-powered-by');
+  pages.disable('etag');
+  const built = folder ?? join(packageRoot(), 'out', 'renderer');
+  for (const page of createPages({ folder: built, buildCommand: 'npm run build' })) pages.use(page);
+  pages.use(((fault, _request, response, _next) => {
+    log.error('page failed', { fault: fault instanceof Error ? fault.stack : String(fault) });
+    if (response.headersSent) response.destroy();
+    else response.status(500).json(new AppError('internal', 'The page failed.', 'Reload it.').toPlain());
+  }) satisfies express.ErrorRequestHandler);
+  return (request, response) => {
+    dispatcher.handle(request, response).then((handled) => {
+      if (!handled) pages(request, response);
+    });
+  };
+}
+
+/** What another site may lead a person to: pages, and the two ends of a sign-in. */
+export function isPage(path: string): boolean {
+  return claimedShape(path) === null || path === login.path || path === loginCallback.path;
+}
+
+/** Lets what dials `path` through to `next` as the guard lets requests through; everything else is answered and cut. */
+export function createUpgradeListener(path: string, guard: Guard, next: UpgradeListener): UpgradeListener {
+  return (request: IncomingMessage, socket, head) => {
+    const refused =
+      guard(request) ??
+      (request.url === path ? null : new AppError('not_found', 'Nothing can be dialled there.', `Dial ${path}.`));
+    if (refused === null) {
+      next(request, socket, head);
+      return;
+    }
+    const body = JSON.stringify(refused.toPlain());
+    socket.on('error', () => {});
+    socket.end(
+      `HTTP/1.1 ${refused.status} Refused\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+  };
+}

@@ -1,0 +1,24 @@
+/** Which addresses are out on the internet (security.md 4 row 11). Pure. Must not know names or sockets. */
+import ipaddr from 'ipaddr.js';
+
+/** Global unicast is all that IANA has given out of IPv6; everything else wraps, tunnels or stays local. */
+const global6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
+
+/** False for loopback, private, link-local, shared, multicast, reserved, and for whatever wraps an IPv4 address. */
+export function isPublic(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.parse(address);
+  if (parsed.range() !== 'unicast') return false;
+  return parsed instanceof ipaddr.IPv4 || parsed.match(global6);
+}
+
+/** `10.0.0.0/8`, `fd00::/8`; null for what is no range. */
+export function parseRange(text: string): ((address: string) => boolean) | null {
+  if (!ipaddr.isValidCIDR(text)) return null;
+  const [base, bits] = ipaddr.parseCIDR(text);
+  return (address) => {
+    if (!ipaddr.isValid(address)) return false;
+    const parsed = ipaddr.process(address);
+    return parsed.kind() === base.kind() && parsed.match(base, bits);
+  };
+}

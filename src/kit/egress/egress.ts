@@ -1,0 +1,174 @@
+/**
+ * The one client for addresses that somebody else chose (security.md 4 row 11): https only, public addresses only, checked as a
+ * literal, at the lookup and on the connected socket; redirects are not followed; time and size are capped.
+ * First user: pushes to browsers' endpoints; second: HTTP tools of bots. Must not know what is asked.
+ */
+import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
+import { isIP } from 'node:net';
+import type { Agent } from 'undici';
+import { AppError } from '../../contracts/common/errors.ts';
+import { isPublic, parseRange } from './addresses.ts';
+
+export interface EgressOptions {
+  /**
+   * What may be reached although it is private, and over http: `host`, `host:port`, `10.0.0.0/8`. For whoever runs a service of
+   * their own in their own network, and for tests.
+   */
+  readonly allow?: readonly string[];
+  readonly lookup?: Lookup;
+}
+
+export type Lookup = (
+  name: string,
+  options: LookupOptions & { all: true },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+export interface EgressRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+  /** For all of it; default 10 s. */
+  readonly timeoutMs?: number;
+  /** Of the answer's body; default 64 KiB. What is longer fails. */
+  readonly largestAnswer?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface EgressAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+export interface Egress {
+  /** Why this address is never asked, before any name is looked up; null when it may be. */
+  refusal(url: string): AppError | null;
+  /** Throws `refused` for an address that is not public, `transport` when nothing answers. */
+  request(request: EgressRequest): Promise<EgressAnswer>;
+  close(): Promise<void>;
+}
+
+const defaultTimeoutMs = 10_000;
+const defaultLargest = 64 * 1024;
+
+export function createEgress(options: EgressOptions = {}): Egress {
+  const { allow = [], lookup = systemLookup as Lookup } = options;
+  const names = new Set(allow.map((entry) => entry.toLowerCase()));
+  const ranges = allow.flatMap((entry) => parseRange(entry) ?? []);
+  const isAllowed = (host: string, port: string) =>
+    names.has(host) || names.has(`${host}:${port}`) || ranges.some((contains) => contains(host));
+  const mayBe = (address: string) => isPublic(address) || ranges.some((contains) => contains(address));
+
+  const guardedLookup = (name: string, asked: LookupOptions, done: (...answer: never[]) => void) => {
+    // Node asks for all addresses or for one, and wants the answer in the same way.
+    const answer = done as unknown as (error: Error | null, found?: string | LookupAddress[], family?: number) => void;
+    lookup(name, { ...asked, all: true }, (error, addresses) => {
+      if (error !== null) return answer(error);
+      const [first] = addresses;
+      // By its name alone: whoever chose it must not learn by us what it is in our network.
+      if (first === undefined || !addresses.every(({ address }) => mayBe(address))) return answer(notPublic(name));
+      if (asked.all === true) answer(null, addresses);
+      else answer(null, first.address, first.family);
+    });
+  };
+  /** Loaded with the first request: a start pays nothing for it. */
+  async function load() {
+    const { Agent, buildConnector, request } = await import('undici');
+    const guarded = buildConnector({ lookup: guardedLookup as never });
+    const open = buildConnector({});
+    const agent = new Agent({
+      connect: (asked, done) => {
+        if (isAllowed(bare(asked.hostname), portOf(asked))) return open(asked, done);
+        guarded(asked, (...outcome) => {
+          // A connection that failed comes without a socket, not with null.
+          const socket = outcome[1] ?? null;
+          if (socket !== null && !mayBe(socket.remoteAddress ?? '')) {
+            socket.destroy();
+            done(notPublic(asked.hostname), null);
+          } else done(...outcome);
+        });
+      },
+    });
+    return { agent, request };
+  }
+  let client: Promise<{ agent: Agent; request: typeof import('undici').request }> | null = null;
+
+  function refusal(url: string): AppError | null {
+    if (!URL.canParse(url)) return refused(`${shorten(url)} is no address.`);
+    const { protocol, hostname, port, username, password } = new URL(url);
+    const host = bare(hostname);
+    const allowed = isAllowed(host, portOf({ protocol, port }));
+    if (protocol !== 'https:' && !(protocol === 'http:' && allowed)) return refused(`${shorten(url)} is not https.`);
+    if (username !== '' || password !== '') return refused(`${shorten(url)} carries a credential.`);
+    if (isIP(host) !== 0 && !allowed && !isPublic(host)) return notPublic(host);
+    return null;
+  }
+
+  return {
+    refusal,
+    async request({
+      url,
+      method,
+      headers,
+      body,
+      timeoutMs = defaultTimeoutMs,
+      largestAnswer = defaultLargest,
+      signal,
+    }) {
+      const bad = refusal(url);
+      if (bad !== null) throw bad;
+      client ??= load();
+      const { agent, request: start } = await client;
+      const late = AbortSignal.timeout(timeoutMs);
+      try {
+        const answer = await start(url, {
+          method: method as 'POST',
+          headers,
+          body: body ?? null,
+          dispatcher: agent,
+          signal: signal === undefined ? late : AbortSignal.any([late, signal]),
+        });
+        const chunks: Buffer[] = [];
+        let size = 0;
+        for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+          size += chunk.length;
+          if (size > largestAnswer) throw new Error(`its answer is larger than ${largestAnswer} bytes`);
+          chunks.push(chunk);
+        }
+        return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) };
+      } catch (cause) {
+        if (cause instanceof AppError) throw cause;
+        const why = late.aborted ? `it did not answer within ${timeoutMs} ms` : (cause as Error).message;
+        const host = new URL(url).host;
+        throw new AppError('transport', `${host} could not be reached: ${why}.`, 'Try again later.', { cause });
+      }
+    },
+    close: async () => (await client)?.agent.destroy(),
+  };
+}
+
+/** Without the brackets of an IPv6 literal. */
+function bare(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+}
+
+function portOf({ protocol, port }: { readonly protocol: string; readonly port: string }): string {
+  if (port !== '') return port;
+  return protocol === 'http:' ? '80' : '443';
+}
+
+function notPublic(what: string): AppError {
+  return refused(`${what} is not a public address.`);
+}
+
+function refused(fact: string): AppError {
+  return new AppError('refused', fact, 'Give a public https address, or allow it with GANTRY_EGRESS_ALLOW.', {
+    wireCode: 'address_refused',
+  });
+}
+
+function shorten(text: string): string {
+  return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);
+}

@@ -1,0 +1,113 @@
+/**
+ * Whom a route lets in (security.md 1.3, 5): the credential, then whether its person may act at all, then kind and scope; and what
+ * those hear who are not let in. First user: the dispatcher. Must not know areas, bodies or answers.
+ */
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { PrincipalKind, Route } from '../../contracts/common/route.ts';
+import type { Limits } from './limits.ts';
+import type { Authenticator, Principal } from './types.ts';
+
+export interface AdmissionOptions {
+  /** Asked in order; the first that knows the credential decides. */
+  readonly authenticators: readonly Authenticator[];
+  /** Whether this user may act at all, however they were authenticated; default everybody. */
+  readonly admits?: (userId: string) => boolean | Promise<boolean>;
+  /** Where a client reads who issues tokens for a path (RFC 9728); null where nobody does. */
+  readonly metadataUrl?: (path: string) => string | null;
+}
+
+/** What of a route decides. */
+export interface Gate {
+  readonly route: Route;
+  readonly kinds: ReadonlySet<PrincipalKind>;
+  /** Nobody is asked for a credential. */
+  readonly onlyPublic: boolean;
+}
+
+export interface Admission {
+  /** Throws 401, 403, or 429 after too many bad credentials. */
+  admit(gate: Gate, request: IncomingMessage): Promise<Principal>;
+  /** What a client needs to get a token, or a better one (RFC 6750, 3; RFC 9728, 5.1). */
+  challenge(error: AppError, route: Route, path: string): Readonly<Record<string, string>> | undefined;
+}
+
+const anyone: Principal = { kind: 'public', userId: '', scopes: new Set(), via: 'nobody' };
+
+export function createAdmission(options: AdmissionOptions & { readonly limits: Limits }): Admission {
+  const { authenticators, limits } = options;
+
+  async function authenticate({ kinds }: Gate, request: IncomingMessage): Promise<Principal> {
+    try {
+      for (const authenticator of authenticators) {
+        const pending = authenticator.authenticate(request);
+        const principal = pending instanceof Promise ? await pending : pending;
+        if (principal !== null) return principal;
+      }
+    } catch (thrown) {
+      if (thrown instanceof AppError && thrown.status === 401) throw await limits.failed(request, thrown);
+      throw thrown;
+    }
+    if (request.headers.authorization !== undefined) {
+      throw await limits.failed(request, unknown('The credential is not valid here.', 'Send a valid one.'));
+    }
+    if (kinds.has('public')) return anyone;
+    throw unknown('The request carries no credential.', 'Sign in, or send a bearer token.');
+  }
+
+  return {
+    async admit(gate, request) {
+      const principal = gate.onlyPublic ? anyone : await authenticate(gate, request);
+      const { kind, userId } = principal;
+      if (request.headers['x-platform-user-id'] !== undefined && kind !== 'link' && kind !== 'internal') {
+        throw new AppError('refused', 'x-platform-user-id is not for callers from outside.', 'Leave the header out.');
+      }
+      // A person who is shut out is refused whatever they hold.
+      const admitted = userId === '' || options.admits === undefined || options.admits(userId);
+      if (admitted !== true && !(await admitted)) throw shutOut();
+      authorise(gate, principal);
+      return principal;
+    },
+    challenge(error, route, path) {
+      const { wireCode } = error.options;
+      const lacksScope = wireCode === 'insufficient_scope' && route.scope !== null;
+      const url = error.status === 401 || lacksScope ? options.metadataUrl?.(path) : null;
+      if (url === null || url === undefined) return undefined;
+      const parts = [`Bearer realm="gantry", resource_metadata="${url}"`];
+      if (lacksScope || wireCode === 'invalid_token') parts.push(`error="${wireCode}"`);
+      if (route.scope !== null) parts.push(`scope="${route.scope}"`);
+      return { 'www-authenticate': parts.join(', ') };
+    },
+  };
+}
+
+/** Scope is asked of everybody whose rights are counted in scopes; a person in person has them all. */
+function authorise({ route, kinds }: Gate, principal: Principal): void {
+  if (!kinds.has(principal.kind)) {
+    throw new AppError('refused', `${route.op} is not for a ${principal.kind} credential.`, 'Ask the owner to do it.', {
+      wireCode: 'forbidden',
+    });
+  }
+  if (principal.kind === 'public') return;
+  const counted = principal.kind === 'key' || principal.via === 'oidc';
+  if (route.scope === null ? counted : !principal.scopes.has(route.scope)) {
+    throw new AppError(
+      'refused',
+      route.scope === null
+        ? `No ${principal.kind === 'key' ? 'API key' : 'access token'} is enough for this.`
+        : `The credential lacks the scope ${route.scope}.`,
+      route.scope === null ? 'Sign in to do it.' : 'Use a credential that has it.',
+      { wireCode: 'insufficient_scope' },
+    );
+  }
+}
+
+export function shutOut(): AppError {
+  return new AppError('refused', 'This account is shut out.', 'Ask whoever runs this Gantry.', {
+    wireCode: 'account_disabled',
+  });
+}
+
+function unknown(fact: string, action: string): AppError {
+  return new AppError('refused', fact, action, { status: 401, wireCode: 'unauthorized' });
+}

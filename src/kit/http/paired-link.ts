@@ -1,0 +1,55 @@
+/**
+ * What the engine believes of a cloud that it is paired with: the bearer that it gave away with its link, and that it acts for the
+ * one person of the pairing (security.md 1.3). Over the link alone. Must not know how the link is made.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import { newToken, tokenHash, tokenMatches } from '../secrets/token-file.ts';
+import { bearerOf, everyScope, linkHeaders, localUserId, surfaceName } from './principals.ts';
+import type { Authenticator } from './types.ts';
+
+export interface LinkTokens {
+  /** A new one, for the next connection. */
+  next(): string;
+  matches(bearer: string): boolean;
+}
+
+/** A request takes the bearer when it begins, and may arrive after the next connection was made. */
+const kept = 4;
+
+export function createLinkTokens(): LinkTokens {
+  let digests: readonly Buffer[] = [];
+  return {
+    next() {
+      const token = newToken();
+      digests = [tokenHash(token), ...digests].slice(0, kept);
+      return token;
+    },
+    matches: (bearer) => digests.some((digest) => tokenMatches(digest, bearer)),
+  };
+}
+
+export interface PairedLinkDeps {
+  readonly tokens: Pick<LinkTokens, 'matches'>;
+  /** The person of the pairing, by the cloud's id; null: not paired. */
+  readonly user: () => string | null;
+}
+
+/** The person of the pairing is the owner of this computer; nobody else is anybody here. */
+export function createPairedLinkAuthenticator({ tokens, user }: PairedLinkDeps): Authenticator {
+  return {
+    name: 'paired-link',
+    authenticate(request) {
+      const bearer = bearerOf(request);
+      if (bearer === null || !tokens.matches(bearer)) return null;
+      const named = request.headers[linkHeaders.user];
+      const surface = request.headers[linkHeaders.surface];
+      if (typeof named !== 'string' || typeof surface !== 'string' || !surfaceName.test(surface)) {
+        throw new AppError('refused', 'The link names no user.', 'This is a fault of Gantry.', { status: 401 });
+      }
+      if (named !== user()) {
+        throw new AppError('refused', `The user ${named} has no computer here.`, 'Sign in as the one who paired it.');
+      }
+      return { kind: 'link', userId: localUserId, scopes: everyScope, via: `link:${surface}` };
+    },
+  };
+}

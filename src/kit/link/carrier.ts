@@ -1,0 +1,258 @@
+/**
+ * One WebSocket as a carrier of byte pipes: core HTTP/2 over a real socket pair, each pipe a CONNECT stream with flow control of its
+ * own (store.md 8). The cloud opens pipes, the runtime takes them. Owns pings, limits, draining and the end; after the end nothing
+ * of it is left open and nobody waits for anything. First user: dial-ins of the cloud; second: the dialer of the runtime.
+ * Must not know who dials, or routes.
+ */
+import {
+  type ClientHttp2Session,
+  connect,
+  constants,
+  type Http2Session,
+  type Http2Stream,
+  performServerHandshake,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { Socket } from 'node:net';
+import type { WebSocket } from 'ws';
+import type { Timers } from '../clock/timers.ts';
+import { joinWebSocket } from './join.ts';
+import { drainingEvent, Pipe } from './pipe.ts';
+import { createSocketPair } from './socket-pair.ts';
+
+/** Pipes of one carrier at the same time, idle ones included. */
+export const mostPipes = 256;
+/** The side that opens counts exactly; on the other one a pipe that was given up may not be gone when the next one comes. */
+const mostTaken = 8 * mostPipes;
+export const pingEveryMs = 15_000;
+/** After so many pings without a sign of life the other side is taken for dead. */
+export const mostMisses = 2;
+/** What runs on a carrier that was replaced or closes gets so long to finish. */
+export const drainMs = 30_000;
+/** From the WebSocket to HTTP/2 on both sides. */
+export const setupMs = 15_000;
+
+/** Why a carrier ended, as close codes of its WebSocket. */
+export const endCodes = { closing: 1001, broken: 1011, replaced: 4000, revoked: 4001, silent: 4002 } as const;
+export type EndKind = keyof typeof endCodes;
+
+export interface CarrierEnd {
+  /** `cut`: nobody said why. */
+  readonly kind: EndKind | 'cut';
+  readonly reason: string;
+}
+
+export interface CarrierDeps {
+  /** Open since this very tick: later its first messages would be lost. */
+  readonly socket: WebSocket;
+  readonly timers: Timers;
+  /**
+   * Takes what the other side opens; false: there is no such door. Absent on the side that opens.
+   */
+  readonly accept?: (door: string, pipe: Pipe) => boolean;
+  /** Both sides are ready. */
+  readonly onUp: () => void;
+  /** It takes no new pipes; `replaced`: because a newer one is there. */
+  readonly onDraining: (kind: 'replaced' | 'closing') => void;
+  /** Once, at the end. */
+  readonly onEnd: (end: CarrierEnd) => void;
+}
+
+export interface Carrier {
+  /** Takes pipes: up, and neither draining nor at its end. */
+  readonly ready: boolean;
+  /** Open pipes. */
+  readonly pipes: number;
+  /** null: it cannot take one more. */
+  open(door: string): Pipe | null;
+  /** Takes nothing new, lets what runs finish for {@link drainMs} at most, then ends. */
+  drain(kind: 'replaced' | 'closing', reason: string, graceMs?: number): void;
+  /** At once. */
+  end(kind: EndKind, reason: string): void;
+}
+
+/** Answers to a few streams at once must neither fill the memory nor wait for each other. */
+const windowOfPipe = 1 << 19;
+const windowOfCarrier = 1 << 24;
+const shared = {
+  // Counts what slow readers leave lying; at the default of 10 MB they would keep others from opening a pipe.
+  maxSessionMemory: 2 * mostPipes,
+  maxHeaderListPairs: 8,
+  maxSettings: 16,
+};
+const settings = { initialWindowSize: windowOfPipe, enablePush: false, maxHeaderListSize: 4096 };
+/** Every cancelled request is a reset; at the default of 33 a second a busy page would cut the link. */
+const resets = { streamResetBurst: 10_000, streamResetRate: 1000 };
+
+export function createCarrier(deps: CarrierDeps): Carrier {
+  const { socket, timers } = deps;
+  const pipes = new Set<Pipe>();
+  let session: Http2Session | null = null;
+  let up = false;
+  let draining: 'replaced' | 'closing' | null = null;
+  let drainReason = '';
+  let ended = false;
+  let heard = true;
+  let misses = 0;
+  let cancelTimer = timers.after(setupMs, () => end('broken', 'The other side was not ready in time.'));
+  let cancelDrain = () => {};
+
+  const join = joinWebSocket(socket, {
+    onHeard() {
+      heard = true;
+    },
+    onClosed: ({ code, reason }) => finish(kindOf(code), reason),
+  });
+  createSocketPair().then(
+    ([inner, outer]) => {
+      for (const half of [inner, outer]) half.on('error', () => {});
+      if (ended) {
+        inner.destroy();
+        outer.destroy();
+        return;
+      }
+      begin(inner);
+      join.to(outer);
+      outer.once('close', lost);
+    },
+    (fault) => end('broken', `No socket could be made: ${String(fault)}`),
+  );
+
+  function begin(inner: Socket): void {
+    if (deps.accept === undefined) {
+      const options = { ...shared, settings, peerMaxConcurrentStreams: mostPipes, createConnection: () => inner };
+      session = connect('http://runtime', options);
+    } else {
+      const options = { ...shared, ...resets, settings: { ...settings, maxConcurrentStreams: mostTaken } };
+      session = performServerHandshake(inner, options);
+      session.on('stream', take as never);
+    }
+    const made = session;
+    made.on('error', () => {});
+    made.once('remoteSettings', () => {
+      made.setLocalWindowSize(windowOfCarrier);
+      if (ended) return;
+      up = true;
+      cancelTimer();
+      cancelTimer = timers.after(pingEveryMs, beat);
+      deps.onUp();
+    });
+    made.on('goaway', (_code, _last, data) => {
+      if (draining === null)
+        markDraining(data?.toString() === 'replaced' ? 'replaced' : 'closing', 'The other side closes.', drainMs);
+    });
+    made.once('close', lost);
+  }
+
+  function take(stream: ServerHttp2Stream, headers: Record<string, unknown>): void {
+    stream.on('error', () => {});
+    const door =
+      headers[constants.HTTP2_HEADER_METHOD] === 'CONNECT' ? headers[constants.HTTP2_HEADER_AUTHORITY] : null;
+    if (typeof door !== 'string' || ended) {
+      refuse(stream);
+      return;
+    }
+    stream.respond({ [constants.HTTP2_HEADER_STATUS]: 200 });
+    const pipe = keep(stream);
+    if (!(deps.accept as NonNullable<CarrierDeps['accept']>)(door, pipe)) pipe.destroy();
+  }
+
+  function refuse(stream: ServerHttp2Stream): void {
+    stream.respond({ [constants.HTTP2_HEADER_STATUS]: 405 }, { endStream: true });
+    stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  }
+
+  function keep(stream: Http2Stream): Pipe {
+    const pipe = new Pipe(stream);
+    pipes.add(pipe);
+    pipe.on('error', () => {}); // Whoever uses it listens too; nobody may be needed.
+    pipe.once('close', () => pipes.delete(pipe));
+    return pipe;
+  }
+
+  function beat(): void {
+    misses = heard ? 0 : misses + 1;
+    if (misses >= mostMisses) {
+      end('silent', `Nothing was heard for ${(pingEveryMs * (mostMisses + 1)) / 1000} s.`);
+      return;
+    }
+    heard = false;
+    try {
+      session?.ping(() => {});
+    } catch {
+      // It is ending; its end is told by itself.
+    }
+    cancelTimer = timers.after(pingEveryMs, beat);
+  }
+
+  function markDraining(kind: 'replaced' | 'closing', reason: string, graceMs: number): boolean {
+    if (ended) return false;
+    cancelDrain();
+    cancelDrain = timers.after(graceMs, () => end(kind, reason));
+    if (draining !== null) return false;
+    draining = kind;
+    drainReason = reason;
+    for (const pipe of [...pipes]) pipe.emit(drainingEvent);
+    deps.onDraining(kind);
+    return true;
+  }
+
+  /** Nothing runs inside any more: after draining as it should be. */
+  function lost(): void {
+    if (draining === null) end('broken', 'The connection inside the link closed.');
+    else end(draining, drainReason);
+  }
+
+  function end(kind: EndKind, reason: string): void {
+    if (ended) return;
+    // The reason is cut to what a close frame takes.
+    join.close(endCodes[kind], reason.slice(0, 100));
+    finish(kind, reason);
+  }
+
+  function finish(kind: CarrierEnd['kind'], reason: string): void {
+    if (ended) return;
+    ended = true;
+    cancelTimer();
+    cancelDrain();
+    // The pipes first: what a session leaves behind must not decide whether somebody waits for ever.
+    for (const pipe of [...pipes])
+      pipe.destroy(Object.assign(new Error(reason || 'The link was cut.'), { code: 'ECONNRESET' }));
+    session?.destroy();
+    join.destroy();
+    deps.onEnd({ kind, reason });
+  }
+
+  return {
+    get ready() {
+      return up && !ended && draining === null;
+    },
+    get pipes() {
+      return pipes.size;
+    },
+    open(door) {
+      if (!up || ended || draining !== null || pipes.size >= mostPipes) return null;
+      try {
+        const stream = (session as ClientHttp2Session).request(
+          { [constants.HTTP2_HEADER_METHOD]: 'CONNECT', [constants.HTTP2_HEADER_AUTHORITY]: door },
+          { endStream: false },
+        );
+        return keep(stream);
+      } catch {
+        return null; // It ends at this moment.
+      }
+    },
+    drain(kind, reason, graceMs = drainMs) {
+      if (!markDraining(kind, reason, graceMs)) return;
+      if (!up || session === null || session.destroyed) return end(kind, reason);
+      session.goaway(constants.NGHTTP2_NO_ERROR, 0, Buffer.from(kind));
+      session.close();
+    },
+    end,
+  };
+}
+
+function kindOf(code: number): CarrierEnd['kind'] {
+  for (const [kind, value] of Object.entries(endCodes)) if (value === code) return kind as EndKind;
+  return 'cut';
+}

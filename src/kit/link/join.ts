@@ -1,0 +1,78 @@
+/**
+ * Joins a WebSocket to a socket, bytes for bytes, as fast as the slower of the two. Own code instead of the stream that `ws` makes:
+ * that one cuts the connection before the other side has read why. First user: the carrier. Must not know what the bytes are.
+ */
+import type { Socket } from 'node:net';
+import type { RawData, WebSocket } from 'ws';
+
+export interface JoinDeps {
+  /** Something came in. */
+  readonly onHeard: () => void;
+  /** The WebSocket is closed, whoever did it; not called after `destroy`. */
+  readonly onClosed: (how: { readonly code: number; readonly reason: string }) => void;
+}
+
+export interface Join {
+  /** From now on bytes flow; what came before is delivered first. */
+  to(socket: Socket): void;
+  /** Says why, and ends the WebSocket. */
+  close(code: number, reason: string): void;
+  /** Ends both. */
+  destroy(): void;
+}
+
+/** Bytes that wait to leave before the socket is not read any further. */
+const mostWaiting = 512 * 1024;
+
+export function joinWebSocket(ws: WebSocket, { onHeard, onClosed }: JoinDeps): Join {
+  /** null once bytes flow. */
+  let early: Buffer[] | null = [];
+  let joined: Socket | null = null;
+  let destroyed = false;
+  const binary = { binary: true, compress: false };
+
+  ws.pause();
+  ws.on('message', (data: RawData, isBinary) => {
+    if (destroyed) return;
+    if (!isBinary) return ws.close(1003, 'Only bytes are read here.');
+    onHeard();
+    if (early !== null) early.push(data as Buffer);
+    else if (joined?.writable && !joined.write(data as Buffer)) ws.pause();
+  });
+  // What goes wrong closes it too, and that is told.
+  ws.on('error', () => {});
+  ws.once('close', (code, reason) => {
+    if (!destroyed) onClosed({ code, reason: reason.toString() });
+    joined?.destroy();
+  });
+
+  function onSent(): void {
+    if (joined?.isPaused() && ws.bufferedAmount < mostWaiting / 2) joined.resume();
+  }
+
+  return {
+    to(socket) {
+      joined = socket;
+      socket.on('drain', () => ws.resume());
+      socket.on('data', (chunk: Buffer) => {
+        if (ws.readyState !== ws.OPEN) return;
+        ws.send(chunk, binary, onSent);
+        if (ws.bufferedAmount >= mostWaiting) socket.pause();
+      });
+      for (const data of early ?? []) socket.write(data);
+      early = null;
+      ws.resume();
+    },
+    close(code, reason) {
+      // Paused it would never read the answer to its close frame.
+      if (ws.isPaused) ws.resume();
+      ws.close(code, reason);
+    },
+    destroy() {
+      destroyed = true;
+      early = null;
+      joined?.destroy();
+      if (ws.readyState === ws.OPEN || ws.readyState === ws.CONNECTING) ws.terminate();
+    },
+  };
+}

@@ -1,0 +1,179 @@
+/**
+ * Letting a computer in by the code that it shows. Whoever approves gives that computer their account's reach, so the page says
+ * which one asks, from where, and waits for a person.
+ */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { CircleCheck, Monitor } from 'lucide-react';
+import { useState } from 'react';
+import type { Pairing } from '../../../contracts/link/pairings.ts';
+import { useServices } from '../../app/services.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { ShortId } from '../../ui/copy.tsx';
+import { Fact } from '../../ui/fact.tsx';
+import { SkeletonRows } from '../../ui/list-states.tsx';
+import { Ago, formatElapsed, useNow } from '../../ui/now.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { writtenCode } from './user-code.ts';
+
+export function PairPage() {
+  const { code = '' } = useSearch({ from: '/pair' });
+  return (
+    <main className="min-w-0 flex-1 overflow-y-auto">
+      <div className="mx-auto flex max-w-[560px] flex-col gap-4 p-4 sm:p-6">
+        <h1 className="text-page font-semibold">Pair a computer</h1>
+        {code === '' ? <CodeForm /> : <Asked key={code} code={code} />}
+      </div>
+    </main>
+  );
+}
+
+function CodeForm() {
+  const navigate = useNavigate();
+  const [text, setText] = useState('');
+  const code = writtenCode(text);
+  return (
+    <Card title="The code it shows">
+      <form
+        className="flex flex-wrap items-end gap-2 p-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (code.length === 9) void navigate({ to: '/pair', search: (old) => ({ ...old, code }) });
+        }}
+      >
+        <div className="min-w-48 flex-1">
+          <Field label="Code" description="Eight letters; it is good for ten minutes.">
+            {(ids) => (
+              <input
+                {...ids}
+                value={code}
+                placeholder="ABCD-EFGH"
+                autoComplete="one-time-code"
+                autoCapitalize="characters"
+                spellCheck={false}
+                onChange={(event) => setText(event.target.value)}
+                className={`${ids.className} h-10 font-mono text-title tracking-[0.12em]`}
+              />
+            )}
+          </Field>
+        </div>
+        <Button kind="primary" type="submit" disabled={code.length !== 9} className="mb-5">
+          Go on
+        </Button>
+      </form>
+    </Card>
+  );
+}
+
+function Asked({ code }: { code: string }) {
+  const { api, queries, keys } = useServices();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const pairing = useQuery({ ...queries.pairingOf(code), staleTime: 0, gcTime: 0 });
+  const [failure, setFailure] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+
+  async function decide(decision: 'approve' | 'deny'): Promise<void> {
+    if (busy) return;
+    setBusy(true);
+    setFailure(null);
+    try {
+      const call = decision === 'approve' ? api.computers.approvePairing : api.computers.denyPairing;
+      client.setQueryData(keys.pairingOf(code), await call({ params: { code } }));
+      void client.invalidateQueries({ queryKey: keys.computers });
+    } catch (error) {
+      setFailure(error);
+    }
+    setBusy(false);
+  }
+
+  if (pairing.data === undefined) {
+    return (
+      <Card title={`Code ${code}`}>
+        {pairing.error === null ? (
+          <SkeletonRows count={4} />
+        ) : (
+          <Problem error={pairing.error}>
+            <Button onClick={() => void navigate({ to: '/pair', search: (old) => ({ ...old, code: undefined }) })}>
+              Type another code
+            </Button>
+          </Problem>
+        )}
+      </Card>
+    );
+  }
+  const { status, name, known } = pairing.data;
+  if (status !== 'pending') return <Decided pairing={pairing.data} />;
+  return (
+    <Card title={`${name} asks to be paired`}>
+      <div className="flex flex-col gap-3 p-3">
+        <About pairing={pairing.data} code={code} />
+        <p className="text-muted">
+          {known
+            ? 'It is paired with your account already and gets new keys; the ones it has end.'
+            : 'Approved, it acts for you: it reports what its bots do and ask, whoever sits at it answers in your name, and your other computers may start bots on it.'}{' '}
+          Approve only if you see this code on it now.
+        </p>
+        {failure !== null && <Problem error={failure} />}
+        <div className="flex gap-2 max-sm:[&>*]:flex-1">
+          <Button disabled={busy} onClick={() => void decide('deny')}>
+            Deny
+          </Button>
+          <Button kind="primary" disabled={busy} onClick={() => void decide('approve')}>
+            Approve {name}
+          </Button>
+        </div>
+      </div>
+    </Card>
+  );
+}
+
+function About({ pairing, code }: { pairing: Pairing; code: string }) {
+  const left = Date.parse(pairing.expiresAt) - useNow();
+  return (
+    <dl className="flex flex-col gap-1">
+      <Fact name="Code">
+        <span className="font-mono text-title tracking-[0.12em]">{code}</span>
+      </Fact>
+      <Fact name="Computer">
+        <span className="inline-flex items-center gap-1.5">
+          <Monitor className="size-3.5 text-muted" aria-hidden="true" /> {pairing.name}
+        </span>
+      </Fact>
+      <Fact name="Id">
+        <ShortId id={pairing.computerId} />
+      </Fact>
+      <Fact name="Asks from">
+        <span className="font-mono text-code">{pairing.from}</span>
+      </Fact>
+      <Fact name="Gantry">{pairing.version}</Fact>
+      <Fact name="Asked">
+        <Ago at={pairing.requestedAt} />; <span className="tabular-nums">{formatElapsed(left)} left</span>
+      </Fact>
+    </dl>
+  );
+}
+
+function Decided({ pairing }: { pairing: Pairing }) {
+  const approved = pairing.status === 'approved';
+  return (
+    <Card title={pairing.name}>
+      <div role="status" className="flex flex-col items-start gap-2 p-3">
+        <p className="flex items-center gap-2">
+          <CircleCheck className="size-4 shrink-0 text-muted" aria-hidden="true" />
+          {approved ? `${pairing.name} is approved.` : `${pairing.name} was turned away.`}
+        </p>
+        <p className="text-muted">
+          {approved
+            ? 'It fetches its keys and links itself within seconds; you may close this page.'
+            : 'It got nothing. If it was yours, start the pairing there again.'}
+        </p>
+        <Link to="/settings/computers" className="text-accent underline">
+          See your computers
+        </Link>
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,136 @@
+/** Makes an API key: its name, what it may do, when it ends. Then its text, this once. */
+import { useState } from 'react';
+import type { Scope } from '../../../contracts/common/route.ts';
+import { useServices } from '../../app/services.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Command } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { grantable, lifetimes, scopeWords } from './key-words.ts';
+
+export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; onCreated: () => void }) {
+  const { api } = useServices();
+  const [name, setName] = useState('');
+  const [scopes, setScopes] = useState<readonly Scope[]>(['agents:read']);
+  const [days, setDays] = useState<number | null>(90);
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  const [secret, setSecret] = useState<string | null>(null);
+  const ready = name.trim() !== '' && scopes.length > 0 && !busy;
+
+  async function create(): Promise<void> {
+    if (!ready) return;
+    setBusy(true);
+    setFailure(null);
+    try {
+      const made = await api.identity.createKey({
+        body: { name: name.trim(), scopes: [...scopes], ...(days === null ? {} : { expiresInDays: days }) },
+      });
+      setSecret(made.secret);
+      onCreated();
+    } catch (error) {
+      setFailure(error);
+    }
+    setBusy(false);
+  }
+
+  if (secret !== null) {
+    return (
+      <Dialog
+        open
+        onOpenChange={(open) => !open && onClose()}
+        title="Copy the key now"
+        description="Gantry keeps only a fingerprint of it: nobody can show it to you again."
+        footer={
+          <Button kind="primary" onClick={onClose}>
+            I have it
+          </Button>
+        }
+      >
+        <div className="flex flex-col items-start gap-3" data-secret="true">
+          <Command text={secret} />
+          <p className="text-muted">
+            Send it as <code className="font-mono text-code text-ink">Authorization: Bearer …</code>. Lost or seen by
+            somebody else: revoke it and create another.
+          </p>
+        </div>
+      </Dialog>
+    );
+  }
+
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title="Create an API key"
+      description="Give it no more than its program needs."
+      onPrimary={() => void create()}
+      footer={
+        <>
+          <Button kind="quiet" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button kind="primary" disabled={!ready} aria-keyshortcuts="Control+Enter" onClick={() => void create()}>
+            Create
+          </Button>
+        </>
+      }
+    >
+      <form
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void create();
+        }}
+      >
+        <Field label="Name" required description="Of the program that will use it, such as ci.">
+          {(ids) => (
+            <input
+              {...ids}
+              value={name}
+              maxLength={64}
+              autoComplete="off"
+              onChange={(event) => setName(event.target.value)}
+              className={`${ids.className} h-7 pointer-coarse:h-10`}
+            />
+          )}
+        </Field>
+        <fieldset>
+          <legend className="pb-1 font-medium">May</legend>
+          {grantable.map((scope) => (
+            <label key={scope} className="flex min-h-7 items-center gap-2 pointer-coarse:min-h-10">
+              <input
+                type="checkbox"
+                checked={scopes.includes(scope)}
+                onChange={(event) =>
+                  setScopes(event.target.checked ? [...scopes, scope] : scopes.filter((one) => one !== scope))
+                }
+                className="size-3.5 accent-accent"
+              />
+              <span className="min-w-0 flex-1">{scopeWords[scope]}</span>
+              <code className="font-mono text-meta text-muted">{scope}</code>
+            </label>
+          ))}
+        </fieldset>
+        <Field label="Ends" description="After that it is refused.">
+          {(ids) => (
+            <select
+              {...ids}
+              value={days ?? ''}
+              onChange={(event) => setDays(event.target.value === '' ? null : Number(event.target.value))}
+              className={`${ids.className} h-7 pointer-coarse:h-10`}
+            >
+              {lifetimes.map((one) => (
+                <option key={one.name} value={one.days ?? ''}>
+                  {one.days === null ? one.name : `In ${one.name.toLowerCase()}`}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        {failure !== null && <Problem error={failure} />}
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,131 @@
+/** Settings of this browser, and what is known of this computer. */
+import { useQuery } from '@tanstack/react-query';
+import { useHere } from '../../app/computers.tsx';
+import { useFloors } from '../../app/floors.tsx';
+import { useServices, useSettings } from '../../app/services.tsx';
+import { defaultSettings, type Settings, themes } from '../../data/settings.ts';
+import { Card } from '../../ui/card.tsx';
+import { ShortId } from '../../ui/copy.tsx';
+import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { CheckRow } from '../home/harness-card.tsx';
+import { control, Setting } from './parts.tsx';
+
+const themeWords = { system: 'As the computer has it', dark: 'Dark', light: 'Light' } as const;
+
+export function GeneralPage() {
+  const { settings, queries } = useServices();
+  const values = useSettings();
+  const workspace = useQuery(queries.workspace);
+  const session = useQuery(queries.session);
+  const doctor = useQuery(queries.doctor);
+  const here = useHere();
+  const none = useFloors().length === 0;
+  const own = session.data?.computer?.id === here.id;
+  const source = (name: keyof Settings): string =>
+    values[name] === defaultSettings[name] ? 'default' : 'this browser';
+  return (
+    <>
+      <Card title="Appearance" aside="kept in this browser">
+        <Setting name="Theme" effect="Colours of every page and terminal." source={source('theme')}>
+          <select
+            aria-label="Theme"
+            value={values.theme}
+            onChange={(event) => settings.set({ theme: themes.find((one) => one === event.target.value) ?? 'system' })}
+            className={control}
+          >
+            {themes.map((theme) => (
+              <option key={theme} value={theme}>
+                {themeWords[theme]}
+              </option>
+            ))}
+          </select>
+        </Setting>
+        <Setting
+          name="Terminal font size"
+          effect="In pixels; a pane you type in is fitted anew."
+          source={source('terminalFontSize')}
+        >
+          <input
+            type="number"
+            aria-label="Terminal font size"
+            min={9}
+            max={24}
+            step={0.5}
+            value={values.terminalFontSize}
+            onChange={(event) => {
+              const size = event.target.valueAsNumber;
+              if (size >= 9 && size <= 24) settings.set({ terminalFontSize: size });
+            }}
+            className={`${control} w-20`}
+          />
+        </Setting>
+        <Setting
+          name="Terminal drawing"
+          effect="The graphics card draws faster; plain elements work everywhere."
+          source={source('terminalRenderer')}
+        >
+          <select
+            aria-label="Terminal drawing"
+            value={values.terminalRenderer}
+            onChange={(event) => settings.set({ terminalRenderer: event.target.value === 'dom' ? 'dom' : 'auto' })}
+            className={control}
+          >
+            <option value="auto">Graphics card if it works</option>
+            <option value="dom">Plain elements</option>
+          </select>
+        </Setting>
+        <Setting name="Screen reader" effect="Terminals read out what they print." source={source('screenReader')}>
+          <input
+            type="checkbox"
+            aria-label="Screen reader"
+            checked={values.screenReader}
+            onChange={(event) => settings.set({ screenReader: event.target.checked })}
+            className="size-4 accent-accent"
+          />
+        </Setting>
+      </Card>
+      {!none && (
+        <>
+          <Card title={own ? 'This computer' : here.name}>
+            <ListStates source={workspace} skeleton={<SkeletonRows count={3} />} isEmpty={() => false} empty={null}>
+              {(data) => (
+                <dl className="grid grid-cols-[110px_1fr] gap-x-3 gap-y-1 px-3 py-2.5">
+                  <dt className="text-muted">Name</dt>
+                  <dd>{here.name}</dd>
+                  <dt className="text-muted">Workspace</dt>
+                  <dd className="font-mono text-code break-all">{data.path}</dd>
+                  <dt className="text-muted">Computer id</dt>
+                  <dd>
+                    <ShortId id={data.computerId} />
+                  </dd>
+                  <dt className="text-muted">Engine id</dt>
+                  <dd>
+                    <ShortId id={data.engineId} />
+                  </dd>
+                  <dt className="text-muted">Version</dt>
+                  <dd>{session.data?.version ?? ''}</dd>
+                </dl>
+              )}
+            </ListStates>
+          </Card>
+          <Card title="What is installed" aside="gantry doctor shows the same">
+            <ListStates
+              source={doctor}
+              skeleton={<SkeletonRows count={6} height={40} />}
+              isEmpty={() => false}
+              empty={null}
+            >
+              {(data) => (
+                <ul>
+                  {data.checks.map((check) => (
+                    <CheckRow key={`${check.group} ${check.name}`} check={check} />
+                  ))}
+                </ul>
+              )}
+            </ListStates>
+          </Card>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,33 @@
+/** Scopes and ends of API keys in a person's words. Pure. */
+import type { Scope } from '../../../contracts/common/route.ts';
+
+export const scopeWords: Readonly<Record<Scope, string>> = {
+  'agents:read': 'See bots, their panes, work and runs',
+  'bots:act': 'Write to bots, start and stop them',
+  compute: 'Notifications, usage and computer-use runs',
+  computers: 'Hosted computers',
+  work: 'The work queue',
+  admin: 'Administer people, projects and prices',
+};
+
+/** What a person may give to a key; the right to administer comes from whoever runs the server. */
+export const grantable: readonly Scope[] = ['agents:read', 'bots:act', 'compute', 'computers', 'work'];
+
+/** Days until a new key ends; null: never. */
+export const lifetimes = [
+  { days: 30, name: '30 days' },
+  { days: 90, name: '90 days' },
+  { days: 365, name: 'A year' },
+  { days: null, name: 'Never' },
+] as const;
+
+const day = 86_400_000;
+
+export function expiryWords(expiresAt: string | null, now: number): string {
+  if (expiresAt === null) return 'never ends';
+  const left = Date.parse(expiresAt) - now;
+  if (left <= 0) return 'has ended';
+  const days = Math.floor(left / day);
+  if (days === 0) return 'ends today';
+  return days === 1 ? 'ends in a day' : `ends in ${days} days`;
+}

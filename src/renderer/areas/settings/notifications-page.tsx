@@ -1,0 +1,247 @@
+/** Notifications: what can reach the person now, this browser, their other devices, and which events are pushed. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { CircleCheck, CircleX, Clock } from 'lucide-react';
+import { useState } from 'react';
+import type { PushDevice } from '../../../contracts/notifications/push.ts';
+import { useServices } from '../../app/services.tsx';
+import type { PushState } from '../../data/browser-push.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Ago } from '../../ui/now.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Chip, Facts, Setting } from './parts.tsx';
+import { PreferencesCard } from './preferences-card.tsx';
+import { deviceOutcomeWords, outcomeWords, type ReachLine, reachLines, reachSummary } from './reach-words.ts';
+
+/** Devices and what became of the last push change without an event; ms. */
+const reachEvery = 10_000;
+
+export function NotificationsPage() {
+  const { queries, browserPush, keys } = useServices();
+  const devices = useQuery({ ...queries.pushDevices, staleTime: 0, refetchInterval: reachEvery });
+  const browser = useQuery({
+    queryKey: keys.browserPush,
+    queryFn: () => browserPush.state(),
+    staleTime: 0,
+    // The person may change what is allowed in the browser's own settings, and come back.
+    refetchOnWindowFocus: 'always',
+  });
+  // Subscribed is not enough: the server must know this browser still.
+  const forgotten =
+    devices.data !== undefined && !devices.data.devices.some((one) => one.id === browserPush.deviceId());
+  const state = browser.data === 'on' && forgotten ? 'off' : browser.data;
+  return (
+    <>
+      <ReachCard devices={devices.data?.devices ?? []} browser={state} />
+      <ThisBrowserCard state={state} />
+      <DevicesCard source={devices} />
+      <PreferencesCard />
+    </>
+  );
+}
+
+const ways = {
+  yes: { icon: CircleCheck, tone: 'text-ink', word: 'Reaches you' },
+  no: { icon: CircleX, tone: 'text-muted', word: 'Does not reach you' },
+  later: { icon: Clock, tone: 'text-muted', word: 'Reaches you later' },
+} as const;
+
+function ReachCard({ devices, browser }: { devices: readonly PushDevice[]; browser: PushState | undefined }) {
+  const { queries } = useServices();
+  const reach = useQuery({ ...queries.reach, staleTime: 0, refetchInterval: reachEvery });
+  const titles = useQuery(queries.preferences).data?.preferences;
+  const titleOf = (event: string): string => titles?.find((one) => one.event === event)?.title ?? event;
+  return (
+    <Card title="What can reach you now">
+      <ListStates source={reach} skeleton={<SkeletonRows count={3} />} isEmpty={() => false} empty={null}>
+        {(data) => (
+          <div className="flex flex-col gap-2 px-3 py-2.5" data-reach="true">
+            <p className="font-medium">{reachSummary(data, devices)}</p>
+            <ul className="flex flex-col gap-1">
+              {reachLines(data, devices, browser).map((line) => (
+                <ReachRow key={line.key} line={line} />
+              ))}
+            </ul>
+            {data.lastOutcome !== null && (
+              <p className="text-meta text-muted">
+                The newest event ({titleOf(data.lastOutcome.event)}) {outcomeWords[data.lastOutcome.outcome]},{' '}
+                <Ago at={data.lastOutcome.at} />.
+              </p>
+            )}
+          </div>
+        )}
+      </ListStates>
+    </Card>
+  );
+}
+
+function ReachRow({ line }: { line: ReachLine }) {
+  const way = ways[line.way];
+  return (
+    <li className={`flex gap-2 ${way.tone}`}>
+      <way.icon className="mt-[3px] size-3.5 shrink-0" aria-hidden="true" />
+      <span className="min-w-0 break-words">
+        <span className="sr-only">{way.word}: </span>
+        {line.text}
+        {line.at !== undefined && (
+          <>
+            {' '}
+            (<Ago at={line.at} />)
+          </>
+        )}
+      </span>
+    </li>
+  );
+}
+
+const stateWords: Readonly<Record<PushState, string>> = {
+  insecure:
+    'Browsers give push only to pages over https, or on this computer itself. Open Gantry over https to use it.',
+  unsupported: 'This browser has no push. On a phone, add the page to the home screen first; else use another browser.',
+  denied:
+    'Notifications of this page are blocked in this browser. Allow them left of the address, then come back here.',
+  off: 'Nothing is pushed to this browser yet. Switched on, questions come with buttons to answer them.',
+  on: 'This browser takes pushes, also while no tab of Gantry is open.',
+};
+
+function ThisBrowserCard({ state }: { state: PushState | undefined }) {
+  const { browserPush, keys } = useServices();
+  const client = useQueryClient();
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  async function turn(on: boolean): Promise<void> {
+    if (busy) return;
+    setBusy(true);
+    setFailure(null);
+    try {
+      await (on ? browserPush.turnOn() : browserPush.turnOff());
+    } catch (error) {
+      setFailure(error);
+    }
+    setBusy(false);
+    for (const queryKey of [keys.browserPush, keys.pushDevices, keys.reach])
+      void client.invalidateQueries({ queryKey });
+  }
+  return (
+    <Card title="This browser">
+      {state === undefined ? (
+        <SkeletonRows count={1} height={60} />
+      ) : (
+        <Setting name="Push" effect={stateWords[state]}>
+          {state === 'off' && (
+            <Button kind="primary" disabled={busy} onClick={() => void turn(true)}>
+              {busy ? 'Asking the push service' : 'Switch on'}
+            </Button>
+          )}
+          {state === 'on' && (
+            <Button disabled={busy} onClick={() => void turn(false)}>
+              Switch off
+            </Button>
+          )}
+        </Setting>
+      )}
+      {failure !== null && <Problem error={failure} />}
+    </Card>
+  );
+}
+
+function DevicesCard({ source }: { source: Parameters<typeof ListStates<{ devices: PushDevice[] }>>[0]['source'] }) {
+  return (
+    <Card title="Devices" aside={source.data === undefined ? undefined : `${source.data.devices.length}`}>
+      <ListStates
+        source={source}
+        skeleton={<SkeletonRows count={2} height={52} />}
+        isEmpty={(data) => data.devices.length === 0}
+        empty={
+          <Empty>Browsers and phones that take pushes will be here. Open Gantry on each and switch it on there.</Empty>
+        }
+      >
+        {(data) => (
+          <ul>
+            {data.devices.map((device) => (
+              <DeviceRow key={device.id} device={device} />
+            ))}
+          </ul>
+        )}
+      </ListStates>
+    </Card>
+  );
+}
+
+function DeviceRow({ device }: { device: PushDevice }) {
+  const { api, browserPush, keys } = useServices();
+  const client = useQueryClient();
+  const [busy, setBusy] = useState(false);
+  const [said, setSaid] = useState<string | null>(null);
+  const [failure, setFailure] = useState<unknown>(null);
+  const here = device.id === browserPush.deviceId();
+  async function run(act: () => Promise<void>): Promise<void> {
+    setBusy(true);
+    setFailure(null);
+    try {
+      await act();
+    } catch (error) {
+      setFailure(error);
+    }
+    setBusy(false);
+    for (const queryKey of [keys.browserPush, keys.pushDevices, keys.reach])
+      void client.invalidateQueries({ queryKey });
+  }
+  return (
+    <li className="border-b border-line px-3 py-2 last:border-b-0">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+        <div className="min-w-0 flex-1 basis-52">
+          <p className="flex flex-wrap items-center gap-x-2">
+            <span className="min-w-0 break-words font-medium">{device.name}</span>
+            {here && <Chip>this browser</Chip>}
+          </p>
+          <Facts>
+            <span>
+              added <Ago at={device.createdAt} />
+            </span>
+            <span>{device.lastOutcome === null ? 'nothing sent yet' : deviceOutcomeWords[device.lastOutcome]}</span>
+            {device.lastSentAt !== null && (
+              <span>
+                <Ago at={device.lastSentAt} />
+              </span>
+            )}
+          </Facts>
+        </div>
+        <Button
+          disabled={busy}
+          aria-label={`Send a test to ${device.name}`}
+          onClick={() =>
+            void run(async () => {
+              setSaid(null);
+              const { outcome, detail } = await api.notifications.testPush({ body: { deviceId: device.id } });
+              const words = outcome === 'sent' ? 'Its push service took the test.' : `${deviceOutcomeWords[outcome]}.`;
+              setSaid(detail === null ? words : `${words} ${detail}`);
+            })
+          }
+        >
+          Send a test
+        </Button>
+        <Button
+          kind="danger"
+          disabled={busy}
+          aria-label={`Remove ${device.name}`}
+          onClick={() =>
+            void run(async () => {
+              if (here) await browserPush.turnOff();
+              else await api.notifications.removePushDevice({ params: { id: device.id } });
+            })
+          }
+        >
+          Remove
+        </Button>
+      </div>
+      {said !== null && (
+        <p role="status" className="pt-1 break-words text-muted first-letter:uppercase">
+          {said}
+        </p>
+      )}
+      {failure !== null && <Problem error={failure} />}
+    </li>
+  );
+}

@@ -1,0 +1,89 @@
+/** Which events are pushed. Words, order and defaults are the server's. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useServices } from '../../app/services.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Switch } from '../../ui/switch.tsx';
+import { Setting } from './parts.tsx';
+
+export function PreferencesCard() {
+  const { api, queries, keys } = useServices();
+  const client = useQueryClient();
+  const preferences = useQuery({ ...queries.preferences, staleTime: 0 });
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  async function set(change: Readonly<Record<string, boolean | null>>): Promise<void> {
+    if (busy) return;
+    setBusy(true);
+    setFailure(null);
+    try {
+      client.setQueryData(keys.preferences, await api.notifications.setNotificationPreferences({ body: change }));
+    } catch (error) {
+      setFailure(error);
+    }
+    setBusy(false);
+  }
+  const changed = preferences.data?.preferences.filter((one) => one.enabled !== one.default) ?? [];
+  return (
+    <Card
+      title="Push me when"
+      aside={
+        changed.length === 0 ? (
+          'as they are by default'
+        ) : (
+          <button
+            type="button"
+            disabled={busy}
+            onClick={() => void set(Object.fromEntries(changed.map((one) => [one.event, null])))}
+            className="rounded-control underline decoration-line-strong hover:text-ink"
+          >
+            Reset all to default
+          </button>
+        )
+      }
+    >
+      {failure !== null && <Problem error={failure} />}
+      <ListStates
+        source={preferences}
+        skeleton={<SkeletonRows count={8} height={60} />}
+        isEmpty={() => false}
+        empty={null}
+      >
+        {(data) => (
+          <div>
+            {data.preferences.map((one) => (
+              <Setting
+                key={one.event}
+                name={one.title}
+                effect={one.description}
+                source={one.enabled === one.default ? 'default' : `default: ${one.default ? 'on' : 'off'}`}
+              >
+                <span className="flex items-center gap-2">
+                  {one.enabled !== one.default && (
+                    <Button
+                      kind="quiet"
+                      disabled={busy}
+                      onClick={() => void set({ [one.event]: null })}
+                      aria-label={`Reset ${one.title} to its default`}
+                    >
+                      Reset
+                    </Button>
+                  )}
+                  <Switch
+                    label={one.title}
+                    on={one.enabled}
+                    disabled={busy}
+                    onChange={(on) => void set({ [one.event]: on })}
+                  />
+                </span>
+              </Setting>
+            ))}
+          </div>
+        )}
+      </ListStates>
+    </Card>
+  );
+}

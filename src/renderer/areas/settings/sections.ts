@@ -1,0 +1,13 @@
+/** The pages of the settings, each with its address: the one list of the navigation, the commands and the routes. */
+
+export const sections = [
+  { path: '/settings/general', name: 'General' },
+  { path: '/settings/account', name: 'Account' },
+  { path: '/settings/keys', name: 'API keys' },
+  { path: '/settings/sign-ins', name: 'Sign-ins' },
+  { path: '/settings/computers', name: 'Computers' },
+  { path: '/settings/notifications', name: 'Notifications' },
+  { path: '/settings/usage', name: 'Usage' },
+] as const;
+
+export type SectionPath = (typeof sections)[number]['path'];

@@ -1,0 +1,225 @@
+/** What was spent in a month, by computer, bot and model; the budget, and when to say that it is being reached. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { ChevronLeft, ChevronRight } from 'lucide-react';
+import { useState } from 'react';
+import type { Budget, UsageLine } from '../../../contracts/usage/routes.ts';
+import { useBots, useFloors } from '../../app/floors.tsx';
+import { useServices } from '../../app/services.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { ShortId } from '../../ui/copy.tsx';
+import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { centsOf, money, monthName, monthPlus } from './money.ts';
+
+/** Computers report their spending without an event; ms. */
+const usageEvery = 30_000;
+
+export function UsagePage() {
+  const { queries } = useServices();
+  /** Null: this one, which the server knows. */
+  const [month, setMonth] = useState<string | null>(null);
+  const usage = useQuery({ ...queries.usage(month), staleTime: 0, refetchInterval: usageEvery });
+  const thisMonth = useQuery({ ...queries.usage(null), staleTime: 0 }).data?.month;
+  const budget = useQuery({ ...queries.budget, staleTime: 0 });
+  const shown = usage.data?.month ?? month;
+  return (
+    <>
+      <Card
+        title={shown === null ? 'Spending' : `Spending in ${monthName(shown)}`}
+        aside={
+          shown !== null && (
+            <span className="flex items-center">
+              <IconButton label="The month before" onClick={() => setMonth(monthPlus(shown, -1))}>
+                <ChevronLeft aria-hidden="true" />
+              </IconButton>
+              <IconButton
+                label="The month after"
+                disabled={shown === thisMonth}
+                onClick={() => setMonth(monthPlus(shown, 1))}
+              >
+                <ChevronRight aria-hidden="true" />
+              </IconButton>
+            </span>
+          )
+        }
+      >
+        <ListStates
+          source={usage}
+          skeleton={<SkeletonRows count={4} height={32} />}
+          isEmpty={(data) => data.lines.length === 0}
+          empty={
+            <Empty>
+              Nothing was spent. What bots without a terminal use of models is counted here; programs such as Claude
+              Code are paid to their vendors and are not.
+            </Empty>
+          }
+        >
+          {(data) => (
+            <>
+              <Spent cents={data.spentCents} budget={shown === thisMonth ? budget.data : undefined} />
+              <Lines lines={data.lines} />
+            </>
+          )}
+        </ListStates>
+      </Card>
+      <Card title="Budget of a month">
+        <ListStates source={budget} skeleton={<SkeletonRows count={2} />} isEmpty={() => false} empty={null}>
+          {(data) => <BudgetForm key={JSON.stringify(data)} budget={data} />}
+        </ListStates>
+      </Card>
+    </>
+  );
+}
+
+function Spent({ cents, budget }: { cents: number; budget: Budget | undefined }) {
+  const limit = budget?.budgetCents ?? null;
+  const part = limit === null ? 0 : Math.min(1, cents / limit);
+  return (
+    <div className="flex flex-col gap-1.5 border-b border-line px-3 py-2.5">
+      <p>
+        <span className="text-title font-semibold tabular-nums">{money(cents)}</span>
+        {limit !== null && (
+          <span className="text-muted tabular-nums">
+            {' '}
+            of {money(limit)}, {Math.floor((cents / limit) * 100)} %
+          </span>
+        )}
+      </p>
+      {limit !== null && budget !== undefined && (
+        <div className="relative h-1.5 rounded-full bg-raised" aria-hidden="true">
+          <div
+            className={`h-full rounded-full ${part >= 1 ? 'bg-ink' : 'bg-muted'}`}
+            style={{ width: `${part * 100}%` }}
+          />
+          <div className="absolute -inset-y-0.5 w-px bg-ink" style={{ left: `${budget.alertPercent}%` }} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Lines({ lines }: { lines: readonly UsageLine[] }) {
+  const bots = useBots();
+  const floors = useFloors();
+  const botOf = (id: string | null) => bots.find((bot) => bot.id === id)?.address;
+  const computerOf = (id: string | null) => floors.find((floor) => floor.place.id === id)?.place.name;
+  const sorted = [...lines].sort((a, b) => b.cents - a.cents);
+  return (
+    <table aria-label="Spending by model" className="w-full table-fixed border-collapse text-left">
+      <thead className="text-meta text-muted">
+        <tr>
+          <th className="px-3 py-1.5 font-normal">Model</th>
+          <th className="w-1/4 px-3 py-1.5 font-normal max-sm:w-2/5">Bot</th>
+          <th className="w-1/5 px-3 py-1.5 font-normal max-sm:hidden">Computer</th>
+          <th className="w-24 px-3 py-1.5 text-right font-normal max-sm:hidden">Requests</th>
+          <th className="w-24 px-3 py-1.5 text-right font-normal">Spent</th>
+        </tr>
+      </thead>
+      <tbody>
+        {sorted.map((line) => (
+          <tr key={`${line.kind} ${line.name} ${line.botId} ${line.computerId}`} className="border-t border-line">
+            <td className="truncate px-3 py-1.5 font-mono text-code" title={line.name}>
+              {line.name}
+            </td>
+            <td className="truncate px-3 py-1.5">
+              <Named id={line.botId} name={botOf(line.botId)} />
+            </td>
+            <td className="truncate px-3 py-1.5 text-muted max-sm:hidden">
+              <Named id={line.computerId} name={computerOf(line.computerId)} />
+            </td>
+            <td className="px-3 py-1.5 text-right text-muted tabular-nums max-sm:hidden">{line.count}</td>
+            <td className="px-3 py-1.5 text-right tabular-nums">{money(line.cents)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** By its name; one that is there no longer by its id. */
+function Named({ id, name }: { id: string | null; name: string | undefined }) {
+  if (name !== undefined) return <span title={name}>{name}</span>;
+  return id === null ? <span className="text-faint">none</span> : <ShortId id={id} />;
+}
+
+function BudgetForm({ budget }: { budget: Budget }) {
+  const { api, keys } = useServices();
+  const client = useQueryClient();
+  const [amount, setAmount] = useState(budget.budgetCents === null ? '' : String(budget.budgetCents / 100));
+  const [percent, setPercent] = useState(String(budget.alertPercent));
+  const [busy, setBusy] = useState(false);
+  const [saved, setSaved] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  const cents = amount.trim() === '' ? null : centsOf(amount);
+  const alert = /^\d{1,3}$/.test(percent.trim()) ? Number(percent) : 0;
+  const problem = amount.trim() !== '' && cents === null ? 'An amount such as 20 or 12.50.' : undefined;
+  const percentProblem = alert < 1 || alert > 100 ? 'From 1 to 100.' : undefined;
+  const changed = cents !== budget.budgetCents || alert !== budget.alertPercent;
+  const ready = changed && problem === undefined && percentProblem === undefined && !busy;
+  async function save(): Promise<void> {
+    if (!ready) return;
+    setBusy(true);
+    setFailure(null);
+    try {
+      const now = await api.usage.setBudget({ body: { budgetCents: cents, alertPercent: alert } });
+      setSaved(true);
+      client.setQueryData(keys.budget, now);
+    } catch (error) {
+      setFailure(error);
+    }
+    setBusy(false);
+  }
+  return (
+    <form
+      className="flex flex-col gap-3 p-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <p className="text-muted">
+        You are told once when spending reaches the share below, and once when it reaches all of it. Nothing stops by
+        itself.
+      </p>
+      <div className="grid gap-3 sm:grid-cols-2">
+        <Field label="Budget, in dollars" description="Empty: none." problem={problem}>
+          {(ids) => (
+            <input
+              {...ids}
+              value={amount}
+              inputMode="decimal"
+              autoComplete="off"
+              onChange={(event) => setAmount(event.target.value)}
+              className={`${ids.className} h-7 pointer-coarse:h-10`}
+            />
+          )}
+        </Field>
+        <Field label="Tell me at, in percent" description="Of the budget." problem={percentProblem}>
+          {(ids) => (
+            <input
+              {...ids}
+              value={percent}
+              inputMode="numeric"
+              autoComplete="off"
+              onChange={(event) => setPercent(event.target.value)}
+              className={`${ids.className} h-7 pointer-coarse:h-10`}
+            />
+          )}
+        </Field>
+      </div>
+      {failure !== null && <Problem error={failure} />}
+      <div className="flex items-center gap-3">
+        <Button kind="primary" type="submit" disabled={!ready}>
+          Save
+        </Button>
+        {saved && !changed && (
+          <span role="status" className="text-muted">
+            Saved.
+          </span>
+        )}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,66 @@
+/**
+ * Keys of what the page reads. What belongs to a computer has its computer in its key; what belongs to the person has none.
+ * Must not know how anything is read.
+ */
+
+export interface LedgerFilter {
+  readonly type?: string;
+  readonly subject?: string;
+  readonly actor?: string;
+}
+
+/** Of the person, at their home cloud: the same whichever computer is looked at. */
+export const personKeys = {
+  session: ['session'],
+  signInPlace: ['sign-in-place'],
+  approvals: ['approvals'],
+  computers: ['computers'],
+  pairing: ['pairing'],
+  pairingOf: (code: string) => ['pairing-of', code],
+  apiKeys: ['api-keys'],
+  signIns: ['sign-ins'],
+  notifications: ['notifications'],
+  preferences: ['preferences'],
+  reach: ['reach'],
+  pushDevices: ['push-devices'],
+  /** Of this browser alone. */
+  browserPush: ['browser-push'],
+  usage: (month: string | null) => ['usage', month],
+  usages: ['usage'],
+  budget: ['budget'],
+} as const;
+
+/** `computer` null: the one that is answered without naming any, this computer or the default one. */
+export function keysOf(computer: string | null) {
+  const on = (...key: readonly unknown[]): readonly unknown[] => (computer === null ? key : ['on', computer, ...key]);
+  return {
+    ...personKeys,
+    /** Begins every key of this computer; null where keys begin with their own names. */
+    all: computer === null ? null : on(),
+    workspace: on('workspace'),
+    agents: on('agents'),
+    teams: on('teams'),
+    deliveries: on('deliveries'),
+    deliveriesOf: (agentId: string) => on('deliveries', agentId),
+    threads: on('threads'),
+    doctor: on('doctor'),
+    explain: (agentId: string) => on('explain', agentId),
+    campaigns: on('campaigns'),
+    boards: on('board'),
+    board: (campaignId: string) => on('board', campaignId),
+    flow: (dagId: string) => on('flow', dagId),
+    node: (dagId: string, nodeId: string) => on('node', dagId, nodeId),
+    templates: on('templates'),
+    template: (id: string) => on('template', id),
+    messagesOf: (threadId: string) => on('messages', threadId),
+    whys: on('why'),
+    why: (id: string, dagId: string | null) => on('why', id, dagId),
+    diffs: on('diff'),
+    diff: (agentId: string) => on('diff', agentId),
+    lastEvent: on('last-event'),
+    ledgers: on('ledger'),
+    ledger: (filter: LedgerFilter) => on('ledger', filter),
+  };
+}
+
+export type Keys = ReturnType<typeof keysOf>;

@@ -1,0 +1,29 @@
+/** On or off, at once. */
+export function Switch({
+  label,
+  on,
+  disabled = false,
+  onChange,
+}: {
+  label: string;
+  on: boolean;
+  disabled?: boolean;
+  onChange: (on: boolean) => void;
+}) {
+  return (
+    <button
+      type="button"
+      role="switch"
+      aria-label={label}
+      aria-checked={on}
+      disabled={disabled}
+      onClick={() => onChange(!on)}
+      className="inline-flex h-5 w-9 shrink-0 items-center rounded-full border border-line-strong bg-raised p-px transition-colors duration-[120ms] aria-checked:border-accent aria-checked:bg-accent disabled:opacity-60 pointer-coarse:h-7 pointer-coarse:w-12"
+    >
+      <span
+        className={`aspect-square h-full rounded-full ${on ? 'ml-auto bg-on-accent' : 'bg-muted'}`}
+        aria-hidden="true"
+      />
+    </button>
+  );
+}

@@ -1,0 +1,93 @@
+/**
+ * What this computer tells its home cloud: events and model spend, a row each in the transaction of its cause, sent in order and
+ * kept while the cloud is away (architecture.md 4). The cloud keeps each once, by its id. Must not know who emits.
+ */
+import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
+import { type ForwardedEvent, forwardEvents } from '../../contracts/events/routes.ts';
+import { type ReportedSpend, reportUsage } from '../../contracts/usage/routes.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
+import type { Tx } from '../../kit/store/store.ts';
+
+/** For whatever sees something happen that a person may want to hear of. */
+export interface RuntimeEvents {
+  /** In the transaction of what happened. `id` names it: the same one is told once. */
+  emit<T extends NotifiableEvent>(
+    tx: Tx,
+    event: { readonly type: T; readonly id: string; readonly data: EventData<T> },
+  ): void;
+}
+
+/** One request to a model; `microUsd` null where its price is not known. */
+export interface SpentOnModel {
+  readonly id: string;
+  readonly at: number;
+  readonly agentId: string;
+  readonly runId: string | null;
+  readonly model: string;
+  readonly microUsd: number | null;
+}
+
+export interface Outbox extends RuntimeEvents {
+  spent(tx: Tx, spend: SpentOnModel): void;
+  /** The home cloud may be reached now. */
+  wake(): void;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface OutboxDeps {
+  readonly openLanes: (send: (item: LaneItem, signal: AbortSignal) => Promise<LaneOutcome>) => Lanes;
+  /** Calls the home cloud as this computer's device, signed. Throws when it cannot be reached. */
+  readonly call: (request: {
+    readonly method: string;
+    readonly path: string;
+    readonly body: unknown;
+    readonly signal: AbortSignal;
+  }) => Promise<{ readonly status: number; readonly body: unknown }>;
+  readonly clock: Clock;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+const lane = { events: 'events', usage: 'usage' } as const;
+/** What is older than a week nobody wants to be told of; money is reported however late. */
+const eventsKeptMs = 7 * 24 * 60 * 60_000;
+const microPerCent = 10_000;
+
+export function createOutbox({ openLanes, call, clock, log }: OutboxDeps): Outbox {
+  const lanes = openLanes(async (item, signal) => {
+    const { route, body } =
+      item.lane === lane.events
+        ? { route: forwardEvents, body: { events: [item.body] } }
+        : { route: reportUsage, body: { lines: [item.body] } };
+    const answer = await call({ method: route.method, path: route.path, body, signal });
+    if (answer.status === 200) {
+      const refused = (answer.body as { refused?: readonly unknown[] } | null)?.refused ?? [];
+      if (refused.length > 0) log.warn('The cloud refused an event of this computer.', { refused: refused[0] });
+      return { to: 'done' };
+    }
+    // 401: our clock is off, or the signature was taken: signed anew the next time.
+    if (answer.status === 401 || answer.status === 408 || answer.status === 429 || answer.status >= 500) {
+      return { to: 'retry', reason: `the cloud answered ${answer.status}` };
+    }
+    log.warn('The cloud refused what this computer told it.', { id: item.id, lane: item.lane, status: answer.status });
+    return { to: 'dead', reason: `the cloud answered ${answer.status}` };
+  });
+
+  return {
+    emit(tx, { type, id, data }) {
+      const now = clock.now();
+      const body: ForwardedEvent = { id, type, at: iso(now), data: { ...data } };
+      lanes.append(tx, { lane: lane.events, id: `${type}:${id}`, body, deadline: now + eventsKeptMs });
+    },
+    spent(tx, { id, at, agentId, runId, model, microUsd }) {
+      if (microUsd === null) return;
+      const cents = microUsd / microPerCent;
+      const body: ReportedSpend = { id, at: iso(at), botId: agentId, runId, model, cents };
+      lanes.append(tx, { lane: lane.usage, id: `spend:${id}`, body });
+    },
+    wake: () => lanes.wake(),
+    start: () => lanes.start(),
+    close: () => lanes.close(),
+  };
+}

@@ -1,0 +1,28 @@
+/** Who comes with a peer ticket (security.md 2.3). Must not know routes or where the pairing is kept. */
+import type { TicketKey } from '../../../contracts/link/pairings.ts';
+import type { Clock } from '../../../kit/clock/clock.ts';
+import { bearerOf } from '../../../kit/http/principals.ts';
+import type { Authenticator } from '../../../kit/http/types.ts';
+import { verifyPeerTicket } from '../../../kit/signing/peer-ticket.ts';
+
+/** What of a pairing tickets are checked with. */
+export interface TicketFacts {
+  readonly keys: readonly TicketKey[];
+  readonly computerId: string;
+  /** Address of the cloud. */
+  readonly issuer: string;
+}
+
+/** `pairing`: null while this computer is not paired; then nobody gets in. */
+export function createTicketAuthenticator(deps: { clock: Clock; pairing: () => TicketFacts | null }): Authenticator {
+  return {
+    name: 'peer-ticket',
+    async authenticate(request) {
+      const token = bearerOf(request);
+      const pairing = deps.pairing();
+      if (token === null || pairing === null) return null;
+      const { userId, expiresAt } = await verifyPeerTicket(token, { ...pairing, clock: deps.clock });
+      return { kind: 'peer', userId, scopes: new Set(), via: 'peer-ticket', expiresAt };
+    },
+  };
+}

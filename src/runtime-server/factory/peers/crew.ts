@@ -1,0 +1,131 @@
+/**
+ * The bots of one team from another computer, in a workspace of their own: the same registry, team service, sends and homes as
+ * for the bots of this computer, over that workspace (gaps.md "One workspace an engine"). A crew sees nothing but itself.
+ * Must not know HTTP or tickets.
+ */
+import { join } from 'node:path';
+import { createBotHomes } from '../bot-homes.ts';
+import type { Deliverer } from '../deliverer.ts';
+import type { FactoryDeps } from '../deps.ts';
+import { laneOf } from '../model.ts';
+import type { Needs } from '../needs.ts';
+import { createRegistry, type Registry } from '../registry.ts';
+import { nowhere } from '../remote/abroad.ts';
+import { createSendService, type SendService } from '../send.ts';
+import { createTeamFolder, type TeamFolder, type TeamOnDisk } from '../team-file/folder.ts';
+import { createTeamService, type TeamService } from '../team-service.ts';
+import { createThreadService, type ThreadService } from '../thread-service.ts';
+import { createWorktrees } from '../worktrees/index.ts';
+import { worktreeBot } from '../worktrees/worktree-bot.ts';
+import { guestFile, noSecrets } from './guest-rules.ts';
+
+export interface CrewPlace {
+  /** The user of the tickets that reach it. */
+  readonly user: string;
+  readonly team: string;
+  /** Its workspace. */
+  readonly root: string;
+}
+
+export interface Crew extends CrewPlace {
+  readonly registry: Registry;
+  readonly teams: TeamService;
+  readonly sends: SendService;
+  readonly threads: ThreadService;
+  start(): Promise<void>;
+  close(): void;
+}
+
+export interface CrewDeps
+  extends Pick<
+    FactoryDeps,
+    | 'store'
+    | 'ledger'
+    | 'panes'
+    | 'harnesses'
+    | 'clock'
+    | 'timers'
+    | 'ids'
+    | 'log'
+    | 'home'
+    | 'userHome'
+    | 'computerId'
+    | 'botTokens'
+    | 'urlFile'
+    | 'gantry'
+  > {
+  /** Of all bots of this computer: one queue a bot, whoever's it is. */
+  readonly deliverer: Deliverer;
+  readonly lanes: ReturnType<FactoryDeps['openLanes']>;
+  /** A bot's token dies with its pane. */
+  readonly followTokens: (registry: Registry) => () => void;
+  /** Tells the person of a bot that needs them. */
+  readonly followNeeds: (registry: Registry) => Needs;
+}
+
+export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
+  const deps = { ...given, workspace: place.root };
+  const registry = createRegistry({
+    ...deps,
+    queueDepth: (agentId) => deps.lanes.depth(laneOf(agentId)),
+    workOf: () => ({ currentNode: null, proof: { proven: 0, total: 0 } }),
+    attachRemote: () => {
+      throw new Error('A guest was sent on.');
+    },
+    attachHosted: () => {
+      throw new Error('A hosted bot was taken for a guest.');
+    },
+  });
+  const teams = createTeamService({
+    ...deps,
+    registry,
+    folder: guestFolder(createTeamFolder(deps)),
+    tokens: deps.botTokens,
+    homes: createBotHomes(deps),
+    // Beside the workspace: inside it they would show as files of the repository.
+    worktrees: createWorktrees({
+      ...deps,
+      home: join(place.root, '..', `.${place.team}.home`),
+      findBot: (id) => worktreeBot(registry.find(id)),
+    }),
+    secrets: noSecrets,
+    abroad: nowhere,
+  });
+  const sends = createSendService({
+    ...deps,
+    registry,
+    tickets: {
+      open: () => {
+        throw new Error('A bot of a vendor was taken for a guest.');
+      },
+    },
+  });
+  const offGate = registry.onGate((agentId) => deps.lanes.wake(laneOf(agentId)));
+  const offTokens = deps.followTokens(registry);
+  const needs = deps.followNeeds(registry);
+  return {
+    ...place,
+    registry,
+    teams,
+    sends,
+    threads: createThreadService({ ...deps, registry }),
+    async start() {
+      await needs.start();
+      await registry.start();
+      await teams.start();
+    },
+    close() {
+      offGate();
+      needs.close();
+      teams.close();
+      registry.close();
+      offTokens();
+    },
+  };
+}
+
+function guestFolder(folder: TeamFolder): TeamFolder {
+  const guest = <Team extends TeamOnDisk | null>(team: Team) =>
+    team === null || team.file === null ? team : { ...team, file: guestFile(team.file) };
+  return { ...folder, all: () => folder.all().map(guest), get: (name) => guest(folder.get(name)) };
+}

@@ -1,0 +1,171 @@
+/**
+ * Starts bots of a team on another computer (interface.md C, `on`): finds the computer, brings the team folder, and takes what it
+ * answers into the registry. Must not know HTTP or how a bot is reached later.
+ */
+import { relative, sep } from 'node:path';
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { TeamPlanStep } from '../../../contracts/factory/agent.ts';
+import { type PeerUpRequest, PeerUpResult } from '../../../contracts/factory/peer-routes.ts';
+import { addressOf } from '../model.ts';
+import type { Registry } from '../registry.ts';
+import type { ResolvedBot, ResolvedTeam } from '../team-file/resolve.ts';
+import { type Hindrance, TeamHindered } from '../team-plan.ts';
+import type { Git } from '../worktrees/git.ts';
+import { type KnownComputer, type PeerCalls, peerFault } from './calls.ts';
+import { readTeamFiles } from './team-files.ts';
+import { findRepo } from './workspace-repo.ts';
+
+/** A clone may take a quarter of an hour there. */
+const bringMs = 20 * 60_000;
+
+export interface OtherComputer {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface AbroadRequest {
+  readonly preset?: string | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+
+/** How the team service starts bots elsewhere. */
+export interface Abroad {
+  /** By its id, its cloud id or its name; null: this computer itself. `transport` for one that is not paired, or unknown. */
+  find(on: string): Promise<OtherComputer | null>;
+  /** The computers that the bots of a team name, by the name that they use; those that are not paired are left out. */
+  machinesOf(team: ResolvedTeam): Promise<ReadonlyMap<string, OtherComputer | null>>;
+  /** Starts the bots of the team there that can run there and do not run yet. Fails whole, or starts all of them. */
+  up(computer: OtherComputer, team: ResolvedTeam, folder: string, request: AbroadRequest): Promise<TeamPlanStep[]>;
+}
+
+export interface AbroadDeps {
+  readonly calls: PeerCalls;
+  /** Whether this computer is paired at all. */
+  readonly paired: () => boolean;
+  readonly registry: () => Pick<Registry, 'members' | 'find' | 'startedAbroad'>;
+  readonly git: Git;
+  readonly workspace: string;
+  readonly computerId: string;
+}
+
+export function createAbroad(deps: AbroadDeps): Abroad {
+  const { calls } = deps;
+
+  /** What goes there, what stays, and what hinders. */
+  const sort = (computer: OtherComputer, team: ResolvedTeam) => {
+    const steps: TeamPlanStep[] = [];
+    const going: ResolvedBot[] = [];
+    const hindrances: Hindrance[] = [];
+    const members = deps.registry().members(team.name);
+    for (const bot of team.bots) {
+      const address = addressOf(bot.slug, team.name);
+      const live = members.find((member) => member.slug === bot.slug && member.live);
+      const here = live !== undefined && live.remote === null;
+      if (bot.binding.type !== 'terminal') {
+        const reason = `a ${bot.binding.type} bot runs where its team is; only bots in terminals go to another computer`;
+        steps.push({ action: 'skip', agent: address, machine: deps.computerId, reason });
+      } else if (here || (live?.remote && live.remote.computerId !== computer.id)) {
+        const machine = live.remote?.computerId ?? deps.computerId;
+        const reason = `it runs already on ${live.remote?.computerName ?? 'this computer'}; stop it there first`;
+        steps.push({ action: 'bind', agent: address, machine, reason });
+      } else if (isInside(deps.workspace, bot.cwd)) going.push(bot);
+      else {
+        const action = 'Name its cwd relative to the workspace.';
+        hindrances.push({ address, fact: `its cwd ${bot.cwd} is not on ${computer.name}`, action });
+      }
+    }
+    if (hindrances.length > 0) throw new TeamHindered(team.name, hindrances);
+    return { steps, going };
+  };
+
+  const failed = (computer: OtherComputer, team: ResolvedTeam, { results }: PeerUpResult): AppError => {
+    const hindrances = results.flatMap(({ agent, error }) =>
+      error === undefined ? [] : [{ address: `${agent} on ${computer.name}`, fact: error.fact, action: error.action }],
+    );
+    return new TeamHindered(team.name, hindrances);
+  };
+
+  return {
+    async find(on) {
+      if (on === deps.computerId) return null;
+      const known = deps.paired() ? await calls.computers() : [];
+      const [found, second] = named(on, known);
+      if (found === undefined) throw unknownComputer(on, known);
+      if (second === undefined) return found.id === deps.computerId ? null : { id: found.id, name: found.name };
+      const ids = named(on, known).map((one) => one.id);
+      throw new AppError('usage', `Several computers are called ${on}.`, `Name one by its id: ${ids.join(', ')}.`);
+    },
+    async machinesOf(team) {
+      const names = team.bots.flatMap(({ machine }) => (machine === null || machine === 'local' ? [] : [machine]));
+      const others = [...new Set(names)].filter((name) => name !== deps.computerId);
+      if (others.length === 0 || !deps.paired()) return new Map();
+      // While the cloud is away the bots of this computer start all the same.
+      const known = await calls.computers().catch(() => []);
+      const found = others.flatMap((name): [string, OtherComputer | null][] => {
+        const [computer, second] = named(name, known);
+        if (computer === undefined || second !== undefined) return [];
+        return [[name, computer.id === deps.computerId ? null : { id: computer.id, name: computer.name }]];
+      });
+      return new Map(found);
+    },
+    async up(computer, team, folder, request) {
+      const { steps, going } = sort(computer, team);
+      if (going.length === 0) return steps;
+      const { repo, note } = await findRepo(deps.git, deps.workspace);
+      const body: PeerUpRequest = {
+        files: await readTeamFiles(folder),
+        bots: going.map((bot) => bot.slug),
+        ...(team.preset === null ? {} : { preset: team.preset }),
+        ...(repo === null ? {} : { repo }),
+        ...(request.dryRun === true ? { dryRun: true } : {}),
+      };
+      const path = `teams/${encodeURIComponent(team.name)}/up`;
+      const answer = await calls.call(computer.id, { method: 'POST', path, body, timeoutMs: bringMs });
+      const parsed = PeerUpResult.safeParse(answer.body);
+      if (!parsed.success || (answer.status !== 200 && answer.status !== 409)) throw peerFault(answer);
+      if (answer.status === 409) throw failed(computer, team, parsed.data);
+      const { plan, results } = parsed.data;
+      const asked = new Set(going.map((bot) => addressOf(bot.slug, team.name)));
+      const there = plan
+        .filter((step) => asked.has(step.agent))
+        .map((step) => ({
+          ...step,
+          machine: computer.id,
+          reason: step.action === 'spawn' && note !== null ? `${step.reason}; ${note}` : step.reason,
+        }));
+      if (request.dryRun !== true) {
+        for (const { agent, session, harness = null } of results) {
+          const member = deps.registry().find(agent);
+          if (member === null || session === null) continue;
+          const ref = { computerId: computer.id, computerName: computer.name, session, harness };
+          await deps.registry().startedAbroad(member.id, ref);
+        }
+      }
+      return [...there, ...steps];
+    },
+  };
+}
+
+/** By an id, else all that have the name. */
+function named(on: string, known: readonly KnownComputer[]): readonly KnownComputer[] {
+  const one = known.find(({ id, cloudId }) => id === on || cloudId === on);
+  return one === undefined ? known.filter(({ name }) => name.toLowerCase() === on.toLowerCase()) : [one];
+}
+
+function unknownComputer(on: string, known: readonly KnownComputer[]): AppError {
+  const fact = `Computer ${on} is not paired with this one.`;
+  const others = known.length === 0 ? '' : ` Paired: ${known.map(({ name }) => name).join(', ')}.`;
+  return new AppError('transport', fact, `Pair it first, or leave out \`on\`.${others}`);
+}
+
+function isInside(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || way.startsWith(sep));
+}
+
+/** For bots that another computer brought: they go no further. */
+export const nowhere: Abroad = {
+  find: async () => null,
+  machinesOf: async () => new Map(),
+  up: async () => [],
+};

@@ -1,0 +1,88 @@
+/**
+ * Bots of this workspace on other computers of the person (architecture.md 12). Owns the composition of its parts; the host gives it
+ * the home cloud.
+ */
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import type { FactoryLog } from '../deps.ts';
+import type { Registry } from '../registry.ts';
+import { createGit } from '../worktrees/git.ts';
+import { type Abroad, createAbroad } from './abroad.ts';
+import { createRemoteBot } from './bot.ts';
+import { createPeerCalls, type PeerHome } from './calls.ts';
+import { createRemoteComputers } from './computers.ts';
+import { createRemotePanes, type RemotePanes } from './panes.ts';
+import type { AttachRemote } from './remoting.ts';
+
+export type { PeerHome } from './calls.ts';
+export { remoteMigrations } from './remoting.ts';
+
+export interface RemoteDeps {
+  readonly home: PeerHome;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: () => number;
+  readonly log: FactoryLog;
+  readonly workspace: string;
+  readonly computerId: string;
+  readonly registry: () => Registry;
+}
+
+export interface Remote {
+  readonly abroad: Abroad;
+  readonly panes: RemotePanes;
+  readonly attach: AttachRemote;
+  close(): void;
+}
+
+/** A computer that was never paired. */
+export const noHome: PeerHome = {
+  address: () => null,
+  mintToken: () => Promise.reject(new Error('This computer is not paired with a cloud.')),
+  onChange: () => () => {},
+};
+
+export function createRemote(deps: RemoteDeps): Remote {
+  const calls = createPeerCalls(deps);
+  const paired = () => deps.home.address() !== null;
+  const computers = createRemoteComputers({ ...deps, calls });
+  const panes = createRemotePanes({
+    ...deps,
+    calls,
+    onError: (error) => deps.log.warn('A viewer of a remote pane failed.', { error: String(error) }),
+  });
+  return {
+    panes,
+    abroad: createAbroad({ ...deps, calls, git: createGit(), paired }),
+    attach({ id, address, shown }, ref, { onSession, onGone, fresh }) {
+      let { session } = ref;
+      const pane = { computerId: ref.computerId, address };
+      panes.know(session, pane);
+      return createRemoteBot({
+        calls,
+        computers,
+        paired,
+        clock: deps.clock,
+        agentId: id,
+        address,
+        shown,
+        ref,
+        fresh,
+        onSession(next) {
+          panes.forget(session, 'it was started again');
+          session = next;
+          panes.know(session, pane);
+          onSession(next);
+        },
+        onGone(reason) {
+          panes.forget(session, reason);
+          onGone(reason);
+        },
+      });
+    },
+    close() {
+      computers.close();
+      panes.close();
+    },
+  };
+}

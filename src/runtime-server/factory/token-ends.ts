@@ -1,0 +1,30 @@
+/** A bot's token dies with its pane, and what waits for the bot says so at once. Must not know how either is kept. */
+import type { BotTokens, FactoryLog } from './deps.ts';
+import type { Registry } from './registry.ts';
+
+export interface TokenEndsDeps {
+  readonly tokens: Pick<BotTokens, 'revoke'>;
+  /** Tries what waits for the agent. */
+  readonly wake: (agentId: string) => void;
+  readonly log: FactoryLog;
+}
+
+/** Follows the agents of a registry. Answers the way to stop. */
+export function createTokenEnds({
+  tokens,
+  wake,
+  log,
+}: TokenEndsDeps): (registry: Pick<Registry, 'onState'>) => () => void {
+  return (registry) => {
+    const live = new Set<string>();
+    return registry.onState(({ agentId, pane }) => {
+      if (pane !== null) live.add(agentId);
+      else if (live.delete(agentId)) {
+        wake(agentId);
+        Promise.resolve(tokens.revoke(agentId)).catch((error: unknown) => {
+          log.warn('The token of a stopped bot could not be voided.', { agentId, error: String(error) });
+        });
+      }
+    });
+  };
+}

@@ -1,0 +1,101 @@
+/** What a computer asks of a cloud before the cloud knows it: a code, and whether it was approved. Must not know files. */
+import type { z } from 'zod';
+import { AppError } from '../../contracts/common/errors.ts';
+import { beginPairing, PairingGrant, pollPairing } from '../../contracts/link/pairings.ts';
+
+export interface AskCloudDeps {
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+export type Begun = z.infer<(typeof beginPairing.answers)[201]>;
+export type Polled =
+  | { readonly is: 'pending' | 'unreachable' }
+  | { readonly is: 'granted'; readonly grant: PairingGrant }
+  | { readonly is: 'over'; readonly why: string };
+
+export interface AskCloud {
+  /** Throws what the cloud said, or `transport`. */
+  begin(cloudUrl: string, about: { computerId: string; name: string; version: string }): Promise<Begun>;
+  /** Never throws. */
+  poll(cloudUrl: string, deviceCode: string): Promise<Polled>;
+}
+
+const timeoutMs = 15_000;
+const largestAnswer = 64 * 1024;
+/** A newer cloud may say more than this computer knows. */
+const Begin = beginPairing.answers[201].strip();
+const Grant = PairingGrant.strip();
+
+export function createAskCloud({ fetch }: AskCloudDeps): AskCloud {
+  async function post(url: string, body: unknown): Promise<{ status: number; body: unknown }> {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const text = await response.text();
+    if (text.length > largestAnswer) throw new Error('The answer is too large.');
+    return { status: response.status, body: parse(text) };
+  }
+
+  return {
+    async begin(cloudUrl, about) {
+      let answer: { status: number; body: unknown };
+      try {
+        answer = await post(cloudUrl + beginPairing.path, about);
+      } catch (cause) {
+        throw new AppError('transport', `${cloudUrl} does not answer (${reason(cause)}).`, 'Check the address.', {
+          cause,
+        });
+      }
+      const parsed = Begin.safeParse(answer.body);
+      if (answer.status === 201 && parsed.success) return parsed.data;
+      const { message } = said(answer.body);
+      if (message === null) {
+        throw new AppError(
+          'transport',
+          `What answers at ${cloudUrl} is no Gantry cloud (${answer.status}).`,
+          'Check the address.',
+        );
+      }
+      throw new AppError('refused', `${cloudUrl} takes no computer: ${message}`, '', {
+        ...(answer.status === 429 ? { status: 429 as const, wireCode: 'rate_limited' } : {}),
+      });
+    },
+    async poll(cloudUrl, deviceCode) {
+      try {
+        const { status, body } = await post(cloudUrl + pollPairing.path, { deviceCode });
+        if (status === 200) {
+          const grant = Grant.safeParse(body);
+          if (grant.success) return { is: 'granted', grant: grant.data };
+          if ((body as { status?: unknown } | null)?.status === 'pending') return { is: 'pending' };
+          return { is: 'over', why: 'The cloud answered something that this version does not know.' };
+        }
+        if (status === 429 || status >= 500) return { is: 'unreachable' };
+        return { is: 'over', why: said(body).message ?? `The cloud answered ${status}.` };
+      } catch {
+        return { is: 'unreachable' };
+      }
+    },
+  };
+}
+
+function said(body: unknown): { message: string | null } {
+  const message = (body as { message?: unknown } | null)?.message;
+  return { message: typeof message === 'string' ? message.slice(0, 500) : null };
+}
+
+function reason(cause: unknown): string {
+  const inner = (cause as { cause?: { code?: unknown } }).cause?.code;
+  return typeof inner === 'string' ? inner : String((cause as Error).message ?? cause);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,269 @@
+/**
+ * The runtime's end of its link: dials its home cloud, serves what the cloud opens, and dials again when the link is gone
+ * (architecture.md 11). Owns when to dial; must not know routes, or how a computer is paired.
+ */
+import type { Duplex } from 'node:stream';
+import { WebSocket } from 'ws';
+import { dialInHeaders, linkPath } from '../../contracts/link/dial-in.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import { type Carrier, type CarrierEnd, createCarrier, setupMs } from '../../kit/link/carrier.ts';
+import { signedHeaders } from '../../kit/signing/signature.ts';
+import { type Refusal, readRefusal } from './refusal.ts';
+
+export interface Home {
+  /** `https://gantry.example`, with or without a path below which the cloud is served. */
+  readonly cloudUrl: string;
+  readonly computerId: string;
+  /** Signs for the computer. */
+  readonly key: string;
+}
+
+export interface DialerDeps {
+  /** Asked before each try; null: nothing is paired, asked again with the next try. */
+  readonly home: () => Home | null;
+  readonly serve: {
+    /** A connection to the engine, as if it came through a socket. */
+    engine(connection: Duplex): void;
+    /** The same for what needs a peer ticket. */
+    peer(connection: Duplex): void;
+  };
+  /** A fresh bearer for the next connection; the one before may still be under way. */
+  readonly linkToken: () => string;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly log: {
+    info(message: string, facts?: Record<string, unknown>): void;
+    warn(message: string, facts?: Record<string, unknown>): void;
+  };
+}
+
+export interface DialerState {
+  readonly linked: boolean;
+  /** Since when it is so, milliseconds since the epoch. */
+  readonly since: number;
+  /** Why it is not linked, as last heard; null while linked and before the first try. */
+  readonly problem: string | null;
+}
+
+export interface Dialer {
+  /** Begins to dial; while it does, the next try is made at once. */
+  start(): void;
+  /** Ends the link and dials no more, until `start`. Lets what runs finish for `graceMs`. */
+  stop(graceMs?: number): Promise<void>;
+  state(): DialerState;
+  /** Told after each change; also when a new connection replaces one. */
+  onChange(listener: (linked: boolean) => void): () => void;
+}
+
+const firstDelayMs = 500;
+const longestDelayMs = 30_000;
+/** A clock further off than this is not worked around (security.md 2.1). */
+const largestOffsetMs = 24 * 60 * 60_000;
+const largestMessage = 1 << 20;
+const closeFrameMs = 2_000;
+const stopGraceMs = 1_000;
+
+export function createDialer(deps: DialerDeps): Dialer {
+  const { clock, timers, log } = deps;
+  const listeners = new Set<(linked: boolean) => void>();
+  /** Everything that has a WebSocket open, the current one among it. */
+  const carriers = new Set<Carrier>();
+  let current: Carrier | null = null;
+  let dialling: WebSocket | null = null;
+  let started = false;
+  let since = clock.now();
+  let problem: string | null = null;
+  let failures = 0;
+  /** Grows while somebody else keeps dialling as this computer: two machines with one data folder must not chase each other. */
+  let contested = 0;
+  let epoch = 0;
+  let offsetMs = 0;
+  let signedAtS = 0;
+  let learned = false;
+  let cancelTry = () => {};
+  const waitForEmpty: (() => void)[] = [];
+
+  function change(linked: boolean): void {
+    for (const listener of [...listeners]) listener(linked);
+  }
+
+  function dial(): void {
+    cancelTry();
+    if (!started || dialling !== null || current !== null) return;
+    const home = deps.home();
+    if (home === null) {
+      later('This computer is not paired.');
+      return;
+    }
+    let socket: WebSocket;
+    try {
+      socket = open(home);
+    } catch (fault) {
+      later(`The address ${home.cloudUrl} cannot be dialled: ${String(fault)}`);
+      return;
+    }
+    dialling = socket;
+    let told = false;
+    const fail = (why: string, atLeastMs = 0, atOnce = false) => {
+      if (told) return;
+      told = true;
+      cancelWait();
+      if (dialling === socket) dialling = null;
+      socket.terminate();
+      if (atOnce && started) dial();
+      else later(why, atLeastMs);
+    };
+    const cancelWait = timers.after(setupMs, () => fail('The cloud did not answer in time.'));
+    socket.on('error', (fault) => fail(`The cloud cannot be reached: ${fault.message}`));
+    socket.on('close', () => fail('The connection was closed.'));
+    socket.on('unexpected-response', (_request, response) => {
+      readRefusal(response, (refusal) => {
+        const why = `The cloud answered ${refusal.status}: ${refusal.message}`;
+        fail(why, refusal.retryAfterMs, learn(refusal));
+      });
+    });
+    socket.on('open', () => {
+      if (told) return;
+      told = true;
+      cancelWait();
+      dialling = null;
+      carry(socket);
+    });
+  }
+
+  function open({ cloudUrl, computerId, key }: Home): WebSocket {
+    const url = new URL(cloudUrl);
+    url.protocol = url.protocol === 'http:' ? 'ws:' : 'wss:';
+    // Below a path a proxy stands in front and takes it off: what is signed is what the cloud gets to see.
+    url.pathname = url.pathname.replace(/\/+$/, '') + linkPath;
+    const now = clock.now() + offsetMs;
+    epoch = Math.max(epoch + 1, now);
+    // A signature is taken once, and two of the same second are one: the second try in a second is signed for the next.
+    signedAtS = Math.max(signedAtS + 1, Math.floor(now / 1000));
+    const signer = { runtimeId: computerId, key, now: () => signedAtS * 1000 };
+    const headers = {
+      ...signedHeaders(signer, { method: 'GET', path: linkPath, body: '' }),
+      [dialInHeaders.epoch]: String(epoch),
+      [dialInHeaders.token]: deps.linkToken(),
+    };
+    return new WebSocket(url, {
+      headers,
+      perMessageDeflate: false,
+      maxPayload: largestMessage,
+      followRedirects: false,
+      ...(canBeRead(url) ? {} : { generateMask: noMask }),
+      ...{ closeTimeout: closeFrameMs },
+    });
+  }
+
+  function carry(socket: WebSocket): void {
+    const carrier = createCarrier({
+      socket,
+      timers,
+      accept(door, pipe) {
+        if (door !== 'engine' && door !== 'peer') return false;
+        deps.serve[door](pipe);
+        return true;
+      },
+      onUp() {
+        failures = contested;
+        learned = false;
+        problem = null;
+        since = clock.now();
+        log.info('This computer is linked to its cloud.');
+        change(true);
+      },
+      onDraining(kind) {
+        contested = kind === 'replaced' ? contested + 2 : 0;
+        failures = contested;
+        away(
+          carrier,
+          kind === 'replaced' ? 'Another connection of this computer took its place.' : 'The cloud closes.',
+        );
+      },
+      onEnd(end) {
+        carriers.delete(carrier);
+        if (current === carrier) contested = 0;
+        away(carrier, describe(end));
+        if (carriers.size === 0) for (const told of waitForEmpty.splice(0)) told();
+      },
+    });
+    carriers.add(carrier);
+    current = carrier;
+  }
+
+  function away(carrier: Carrier, why: string): void {
+    if (current !== carrier) return;
+    current = null;
+    since = clock.now();
+    log.info('This computer is not linked to its cloud any more.', { why });
+    change(false);
+    later(why);
+  }
+
+  /** Full jitter: computers that lost the same cloud must not come back at the same moment. */
+  function later(why: string, atLeastMs = 0): void {
+    if (problem === null && current === null && why !== problem) log.warn('This computer is not linked.', { why });
+    problem = why;
+    if (!started) return;
+    const longest = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(failures, 10));
+    failures += 1;
+    cancelTry();
+    cancelTry = timers.after(Math.max(atLeastMs, deps.random() * longest), dial);
+  }
+
+  /** True when another try at once makes sense: once, or a cloud that lies about its time would be dialled for ever. */
+  function learn({ status, serverTime, epoch: newest }: Refusal): boolean {
+    const first = !learned;
+    if (status === 401 && serverTime !== null) {
+      const off = serverTime * 1000 - clock.now();
+      if (Math.abs(off) > largestOffsetMs) return false;
+      offsetMs = off;
+      signedAtS = 0;
+    } else if (status === 409 && newest !== null) {
+      epoch = Math.max(epoch, newest);
+    } else return false;
+    learned = true;
+    return first;
+  }
+
+  return {
+    start() {
+      started = true;
+      failures = 0;
+      learned = false;
+      dial();
+    },
+    async stop(graceMs = stopGraceMs) {
+      started = false;
+      cancelTry();
+      dialling?.terminate();
+      for (const carrier of [...carriers]) carrier.drain('closing', 'The computer closes.', graceMs);
+      if (carriers.size > 0) await new Promise<void>((resolve) => waitForEmpty.push(resolve));
+    },
+    state: () => ({ linked: current?.ready ?? false, since, problem }),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/**
+ * A mask keeps whatever stands between from taking our bytes for requests (RFC 6455, 10.3). Behind TLS and on this computer nobody
+ * reads them, and masking would cost half of the speed.
+ */
+const noMask = (mask: Buffer) => void mask.fill(0);
+const thisComputer = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+function canBeRead({ protocol, hostname }: URL): boolean {
+  return protocol === 'ws:' && !thisComputer.has(hostname);
+}
+
+function describe({ kind, reason }: CarrierEnd): string {
+  if (kind === 'cut') return 'The link was cut.';
+  return reason === '' ? `The link ended (${kind}).` : reason;
+}

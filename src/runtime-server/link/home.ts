@@ -1,0 +1,126 @@
+/**
+ * The home cloud of this computer (gaps.md "Home cloud"): one at a time, unpaired the embedded one, paired the remote one. What
+ * goes home (approvals, events, usage) goes through `call` and need not know which it is. Must not know routes.
+ */
+import type { TicketKey } from '../../contracts/link/pairings.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import { signingKey } from '../../kit/signing/signature.ts';
+import {
+  createSignedCaller,
+  type SignedAnswer,
+  type SignedCall,
+  type SignedTarget,
+} from '../../kit/signing/signed-call.ts';
+
+interface AnyHome {
+  /** Its address, without a slash at the end; null while there is none to go to. */
+  readonly cloudUrl: string | null;
+  readonly computerId: string;
+  /** The person there whose computer this is. */
+  readonly user: { readonly id: string; readonly name: string };
+  /** Signs for this computer. */
+  readonly key: string;
+  /** What the cloud may sign with: `key`, and for an hour the one before. */
+  readonly keys: readonly string[];
+}
+
+export interface EmbeddedHome extends AnyHome {
+  readonly kind: 'embedded';
+}
+
+export interface PairedHome extends AnyHome {
+  readonly kind: 'paired';
+  readonly cloudUrl: string;
+  /** Signs in the person who sits here; for this computer's own server alone. */
+  readonly credential: string;
+  readonly ticketKeys: readonly TicketKey[];
+}
+
+export type HomeNow = EmbeddedHome | PairedHome;
+
+export interface Home {
+  current(): HomeNow;
+  /** Throws when it cannot be reached. */
+  call(request: SignedCall): Promise<SignedAnswer>;
+  /** Told after each change of the home itself, not of its keys. */
+  onChange(listener: (home: HomeNow) => void): () => void;
+}
+
+export interface HomeDeps {
+  readonly clock: Clock;
+  readonly computerId: string;
+  readonly user: { readonly id: string; readonly name: string };
+  /** What signs towards the embedded cloud. */
+  readonly token: string;
+  /** Where the embedded cloud listens; null where there is none. */
+  readonly embedded: () => { readonly host: string; readonly port: number } | null;
+  readonly onFault: (fault: unknown) => void;
+}
+
+export interface SwitchableHome extends Home {
+  /** The pairing that holds from now on; null: back to the embedded one. Says nothing to listeners when nothing changed. */
+  become(paired: PairedHome | null): void;
+  /** Whether this key is good for what a cloud signs to this computer. */
+  keysOf(computerId: string): readonly string[];
+}
+
+const noHome = 'This computer is not paired with a cloud.';
+
+export function createHome(deps: HomeDeps): SwitchableHome {
+  const { clock, computerId, user, embedded } = deps;
+  const localKey = signingKey(deps.token);
+  const listeners = new Set<(home: HomeNow) => void>();
+  let paired: PairedHome | null = null;
+  const callEmbedded = createSignedCaller({
+    runtimeId: computerId,
+    key: localKey,
+    clock,
+    target: () => embedded() ?? fail(noHome),
+  });
+  let callPaired: typeof callEmbedded | null = null;
+
+  function current(): HomeNow {
+    if (paired !== null) return paired;
+    const at = embedded();
+    const cloudUrl = at === null ? null : `http://${at.host}:${at.port}`;
+    return { kind: 'embedded', cloudUrl, computerId, user, key: localKey, keys: [localKey] };
+  }
+
+  return {
+    current,
+    call: (request) => (callPaired ?? callEmbedded)(request),
+    become(next) {
+      const before = paired;
+      paired = next;
+      if (next === null) callPaired = null;
+      else if (before === null || before.key !== next.key || before.cloudUrl !== next.cloudUrl) {
+        const target = targetOf(next.cloudUrl);
+        callPaired = createSignedCaller({ runtimeId: next.computerId, key: next.key, clock, target: () => target });
+      }
+      if (before?.cloudUrl === next?.cloudUrl && before?.credential === next?.credential) return;
+      for (const listener of [...listeners]) {
+        try {
+          listener(current());
+        } catch (fault) {
+          deps.onFault(fault);
+        }
+      }
+    },
+    // Answers that the embedded cloud still brings stay good: its person gave them before the computer was paired.
+    keysOf: (id) => (id === computerId ? [...(paired?.keys ?? []), localKey] : []),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+function targetOf(cloudUrl: string): SignedTarget {
+  const { protocol, hostname, port } = new URL(cloudUrl);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return { host, port: port === '' ? undefined : Number(port), secure: protocol === 'https:' };
+}
+
+function fail(why: string): never {
+  throw new Error(why);
+}

@@ -1,0 +1,161 @@
+/** The sink's six steps, its limits and its times (interface.md "Notification events and web push"). */
+import { expect, test } from 'vitest';
+import { scratchFolder } from '../../support/scratch.ts';
+import { createTestClock } from '../../support/test-clock.ts';
+import { openWorld, person, type World } from './support.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const message = (thread: string, text = 'Hello', more: object = {}) => ({
+  ...{ messageId: `m-${thread}`, from: '+15550100', text },
+  ...{ threadId: thread, botId: 'agent_1', provider: 'sms' },
+  ...more,
+});
+const needs = { reason: 'It asks.' };
+const until = (world: World, ...wanted: string[]) =>
+  world.settled(async () => (await world.outcomes()).join() === wanted.join());
+
+test('what became of an event is said: sent, off, unreachable, skipped', async () => {
+  const world = await openWorld();
+  await world.emit('thread.needs_user', 'n1', needs);
+  await until(world, 'thread.needs_user unreachable');
+  const device = await world.device();
+  const other = await world.device('user_2');
+  await world.emit('thread.needs_user', 'n2', needs);
+  await world.emit('inbox.item.created', 'i1', { itemId: 'i1', title: 'Mail' });
+  await world.emit('thread.needs_user', 'n3', needs, { occurredAt: world.clock.now() - 12 * hour - 1 });
+  await world.emit('thread.needs_user', 'n4', needs, { occurredAt: world.clock.now() - 12 * hour + minute });
+  await until(
+    world,
+    'thread.needs_user sent',
+    'thread.needs_user skipped',
+    'inbox.item.created off',
+    'thread.needs_user sent',
+    'thread.needs_user unreachable',
+  );
+  expect(device.pushes()).toHaveLength(2);
+  expect(other.pushes()).toHaveLength(0);
+  // An event that is known is no second one.
+  expect(await world.emit('thread.needs_user', 'n2', needs)).toBe(false);
+  expect(await world.outcomes('user_2')).toEqual([]);
+});
+
+test('what was stored while no sink ran is pushed within ten minutes, and afterwards only listed', async () => {
+  const folder = scratchFolder();
+  const world = await openWorld({ folder, started: false });
+  const device = await world.device();
+  await world.emit('thread.needs_user', 'old', needs);
+  await world.clock.advance(9 * minute);
+  await world.emit('thread.needs_user', 'new', needs);
+  await world.clock.advance(minute + 1);
+  await world.notifications.start();
+  await until(world, 'thread.needs_user sent', 'thread.needs_user skipped');
+  expect(device.pushes()).toHaveLength(1);
+});
+
+test('what another process stores is found by looking every three seconds', async () => {
+  const folder = scratchFolder();
+  const clock = createTestClock();
+  const world = await openWorld({ folder, clock });
+  const device = await world.device();
+  const silent = await openWorld({ folder, clock, service: world.service, started: false });
+  await silent.emit('thread.needs_user', 'n1', needs);
+  await clock.advance(2900);
+  expect(device.pushes()).toHaveLength(0);
+  await clock.advance(100);
+  await world.settled(() => device.pushes().length === 1);
+});
+
+test('two sinks on one database push each event once', async () => {
+  const folder = scratchFolder();
+  const clock = createTestClock();
+  const first = await openWorld({ folder, clock });
+  const second = await openWorld({ folder, clock, service: first.service });
+  const devices = [await first.device(), await first.device()];
+  const events = Array.from({ length: 150 }, (_, index) => `n${index}`);
+  await Promise.all(
+    events.map((id, index) => (index % 2 === 0 ? first : second).emit('thread.needs_user', id, { reason: id })),
+  );
+  await first.settled(async () => (await first.outcomes()).every((one) => one.endsWith(' sent')));
+  await clock.advance(10_000);
+  for (const device of devices) {
+    const told = device.pushes().map(({ body }) => body);
+    expect(told.toSorted()).toEqual(events.toSorted());
+  }
+  expect(await first.outcomes()).toHaveLength(events.length);
+});
+
+test('of one conversation one message in twenty seconds is pushed, of all at most forty an hour', async () => {
+  const world = await openWorld();
+  const device = await world.device();
+  let count = 0;
+  const say = async (thread: string, text: string) => {
+    count += 1;
+    await world.emit('message.received', `m${count}`, message(thread, text));
+    await world.settled(async () => (await world.feed())[0]?.outcome !== 'claimed');
+  };
+  await say('a', 'first');
+  await say('a', 'too soon');
+  await say('b', 'of another');
+  await world.clock.advance(20_000);
+  await say('a', 'late enough');
+  expect(device.pushes().map(({ body }) => body)).toEqual(['first', 'of another', 'late enough']);
+  for (let index = 4; index <= 40; index += 1) await say(`thread ${index}`, `message ${index}`);
+  expect(device.pushes()).toHaveLength(40);
+  await say('one more', 'forty-first');
+  expect(device.pushes()).toHaveLength(40);
+  // Other events are no messages.
+  await world.emit('thread.needs_user', 'n1', needs);
+  await world.settled(() => device.pushes().length === 41);
+  await world.clock.advance(hour);
+  await say('one more', 'an hour later');
+  expect(device.pushes()).toHaveLength(42);
+});
+
+test('a message is not pushed for two minutes after a direct push to the same person', async () => {
+  const world = await openWorld();
+  const device = await world.device();
+  const direct = (thread: string, computerId = 'computer_1', userId = person) =>
+    world.notifications.pushDirect({ userId, computerId, message: message(thread, `direct ${thread}`) });
+  expect(await direct('a')).toBe('pushed');
+  await world.settled(() => device.pushes().length === 1);
+  await world.emit('message.received', 'm1', message('b'));
+  await until(world, 'message.received skipped');
+  await world.clock.advance(2 * minute);
+  await world.emit('message.received', 'm2', message('b'));
+  await until(world, 'message.received sent', 'message.received skipped');
+  expect(device.pushes().map(({ body }) => body)).toEqual(['direct a', 'Hello']);
+  expect(await direct('a', 'computer_1', 'user_of_no_device')).toBe('unreachable');
+});
+
+test('a direct push is for a computer that never forwarded an event, and for all while the sink is down', async () => {
+  const folder = scratchFolder();
+  const clock = createTestClock();
+  const world = await openWorld({ folder, clock });
+  const device = await world.device();
+  const direct = (of: World, thread: string, computerId: string) =>
+    of.notifications.pushDirect({ userId: person, computerId, message: message(thread) });
+  await world.store.write((tx) => world.backbone.forwarded(tx, 'computer_1'));
+  expect(await direct(world, 'a', 'computer_1')).toBe('left');
+  expect(await direct(world, 'a', 'computer_2')).toBe('pushed');
+  // No message of theirs would be told otherwise.
+  expect(await direct(world, 'a', 'computer_2')).toBe('pushed');
+  await world.call('PUT', '/api/v1/notifications/preferences', { body: { 'message.received': false } });
+  expect(await direct(world, 'b', 'computer_2')).toBe('off');
+  await world.call('PUT', '/api/v1/notifications/preferences', { body: { 'message.received': null } });
+  const down = await openWorld({ folder, clock, service: world.service, started: false });
+  expect(await direct(down, 'b', 'computer_1')).toBe('pushed');
+  await down.notifications.start();
+  await world.settled(() => device.pushes().length === 3);
+  expect(device.pushes()[1]).toMatchObject({ type: 'message', data: { event: 'message.received' } });
+});
+
+test('a permission that its harness asks for itself is never pushed', async () => {
+  const world = await openWorld();
+  const device = await world.device();
+  const asked = { approvalId: 'apr_1', kind: 'permission', title: 'Run it', risk: 'low' };
+  await world.emit('approval.requested', 'apr_1', { ...asked, source: 'gizzi-permission' });
+  await world.emit('approval.requested', 'apr_2', { ...asked, approvalId: 'apr_2', source: 'gate' });
+  await until(world, 'approval.requested sent', 'approval.requested skipped');
+  expect(device.pushes().map(({ tag }) => tag)).toEqual(['approval-apr_2']);
+});

@@ -1,0 +1,413 @@
+/**
+ * Reaching one's bots from anywhere, as a person does it in a browser: sign in at a cloud, pair two computers, one floor over both,
+ * keys, sign-ins, notifications, spending; and how it looks when a computer is away, a session is over, a pairing is revoked.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { LocalPairing } from '../../src/contracts/link/local-pairing.ts';
+import { sections } from '../../src/renderer/areas/settings/sections.ts';
+import { type Desk, startDesk } from '../host/paired-support.ts';
+import { keepUntilEnd } from '../kit/http/support.ts';
+import { axe, type Browser, drawPlainly, openBrowser, seeInPane, type Visit, visit } from './support/browser.ts';
+import { looks, picture, tooWide } from './support/looks.ts';
+import { type Reach, signInThrough, startReach } from './support/reach.ts';
+
+let reach: Reach;
+let browser: Browser;
+let ada: Visit;
+let tower: Desk;
+let laptop: Desk;
+const stop = keepUntilEnd();
+
+beforeAll(async () => {
+  [reach, browser] = await Promise.all([startReach(), openBrowser()]);
+  [tower, laptop] = await Promise.all([reach.desk('build'), reach.desk('notes')]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await stop();
+  await reach?.close();
+});
+
+test('a stranger at a cloud sees who signs people in, and comes back to the page they asked for', async () => {
+  ada = await visit(browser, `${reach.origin}/settings/computers`);
+  await drawPlainly(ada.context);
+  const { page } = ada;
+  await page.getByRole('heading', { name: 'This browser is not signed in' }).waitFor();
+  await page.getByText(reach.people.provider.issuer).waitFor();
+  expect(await axe(page)).toEqual([]);
+  await picture(page, 'sign-in-dark');
+  await signInThrough(page, 'ada', reach.origin);
+  await page.getByText('Computers that you pair will be here').waitFor();
+  expect(new URL(page.url()).pathname).toBe('/settings/computers');
+  await page.goto(`${reach.origin}/floor`);
+  await page.getByRole('heading', { name: 'Pair your first computer' }).waitFor();
+  expect(await axe(page)).toEqual([]);
+});
+
+test('a computer is let in by its code, typed by hand, after the page said which one asks', async () => {
+  const asked = await tower.web('POST', '/api/v1/pairing', { body: { cloudUrl: reach.origin } });
+  const code = (asked.json as never as LocalPairing).userCode ?? '';
+  const { page } = ada;
+  await page.goto(`${reach.origin}/pair`);
+  await page.getByRole('textbox', { name: 'Code' }).fill(code.toLowerCase().replace('-', ' '));
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByText(code).waitFor();
+  await page.getByRole('button', { name: /^computer_/ }).waitFor();
+  expect(await axe(page)).toEqual([]);
+  await picture(page, 'pair-dark');
+  await page.getByRole('button', { name: /^Approve/ }).click();
+  await page.getByText(/is approved/).waitFor();
+  await page.getByRole('link', { name: 'See your computers' }).click();
+  const row = page.locator('[data-computer]');
+  await row.getByText('Linked').waitFor({ timeout: 20_000 });
+  await row.getByRole('button', { name: /^Rename/ }).click();
+  await page.getByRole('textbox', { name: /^New name of/ }).fill('tower');
+  await page.keyboard.press('Enter');
+  await row.getByText('tower', { exact: true }).waitFor();
+});
+
+test('another one is paired from its own page, which shows the code, waits, and then says how its link is', async () => {
+  const { url } = await laptop.gantry.openUrl('/settings/computers');
+  const own = await visit(browser, url);
+  const { page } = own;
+  await page.getByRole('textbox', { name: 'Address of the cloud' }).fill(reach.origin);
+  await page.getByRole('button', { name: 'Pair with this cloud' }).click();
+  await page.getByText('Waiting for your approval').waitFor();
+  const link = await page.getByRole('link', { name: 'Open here' }).getAttribute('href');
+  expect(await axe(page)).toEqual([]);
+  await picture(page, 'pairing-dark');
+  await ada.page.goto(link ?? '');
+  await ada.page.getByRole('button', { name: /^Approve/ }).click();
+  await page.getByText(/^Paired by Ada/).waitFor({ timeout: 20_000 });
+  await page.getByRole('contentinfo').getByText(new URL(reach.origin).host).waitFor();
+  await ada.page.goto(`${reach.origin}/settings/computers`);
+  await expect.poll(() => ada.page.locator('[data-computer]').count()).toBe(2);
+  const id = (await laptop.pairing()).computerId;
+  const row = ada.page.locator(`[data-computer="${id}"]`);
+  await row.getByRole('button', { name: /^Rename/ }).click();
+  await ada.page.getByRole('textbox', { name: /^New name of/ }).fill('laptop');
+  await ada.page.keyboard.press('Enter');
+  await row.getByText('laptop', { exact: true }).waitFor();
+  // The page's stream goes over to the new home: the one it had is cut.
+  expect(own.errors.filter((error) => !error.includes('CHUNKED'))).toEqual([]);
+  await own.close();
+});
+
+test('one floor shows the bots of both computers; a team is started and typed into where it lives', async () => {
+  const { page } = ada;
+  await page.goto(`${reach.origin}/floor`);
+  await page.getByRole('heading', { name: 'laptop', level: 2 }).waitFor();
+  await page.getByRole('heading', { name: 'tower', level: 2 }).waitFor();
+  for (const team of ['build', 'notes']) {
+    await page.getByRole('button', { name: `Start ${team}` }).click();
+    await page.getByRole('button', { name: 'Start 2 bots' }).click();
+    await page.locator(`[data-bot="web@${team}"]`, { hasText: 'Idle' }).waitFor({ timeout: 30_000 });
+  }
+  await page.locator('[data-bot="web@notes"]').click();
+  await page.keyboard.type('echo far-$((40+2))');
+  await page.keyboard.press('Enter');
+  await seeInPane(page, 'web@notes', /^far-42/m);
+  await page.getByRole('combobox', { name: 'Computer' }).first().selectOption({ label: 'tower' });
+  await expect.poll(() => page.locator('[data-bot="web@notes"]').count()).toBe(0);
+  await page.getByRole('combobox', { name: 'Computer' }).first().selectOption({ label: 'All computers' });
+  await page.locator('[data-bot="web@notes"]').waitFor();
+  // The computer that is looked at stays in the address from page to page.
+  await page.getByRole('contentinfo').getByRole('combobox', { name: 'Computer' }).selectOption({ label: 'laptop' });
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByRole('heading', { name: 'laptop', level: 2 }).waitFor();
+  await page.getByText(laptop.gantry.workspace).waitFor();
+  await page.goto(`${reach.origin}/floor`);
+});
+
+test('the dialog that starts a team offers the other computer, and the bot appears once, with where it runs', async () => {
+  const { page } = ada;
+  await page.getByRole('button', { name: 'Stop build' }).click();
+  await page.getByRole('button', { name: 'Stop 2 bots' }).click();
+  await page.locator('[data-bot="web@build"]', { hasText: 'Offline' }).waitFor();
+  await page.getByRole('button', { name: 'Start build' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Start build' });
+  await dialog.getByRole('combobox', { name: 'On' }).selectOption({ label: 'laptop' });
+  await expect.poll(() => dialog.locator('[data-plan="spawn"]').count(), { timeout: 20_000 }).toBe(2);
+  await picture(page, 'start-on-dark');
+  await dialog.getByRole('button', { name: 'Start 2 bots' }).click();
+  const bot = page.locator('[data-bot="ops@build"]');
+  await bot.getByText('on laptop').waitFor({ timeout: 30_000 });
+  await bot.getByText('Idle').waitFor({ timeout: 20_000 });
+  expect(await bot.count()).toBe(1);
+  await bot.click();
+  await page.keyboard.type('echo guest-$((40+3))');
+  await page.keyboard.press('Enter');
+  await seeInPane(page, 'ops@build', /^guest-43/m);
+});
+
+test('a question names the computer it comes from and is answered here', async () => {
+  const { page } = ada;
+  await page.locator('[data-bot="web@notes"]').click();
+  await page.keyboard.type('clear; gantry gate check shell.exec --command "touch made" && echo allowed-$?');
+  await page.keyboard.press('Enter');
+  await page.getByText('web@notes asks').waitFor();
+  await page.getByRole('button', { name: 'Answer' }).click();
+  const card = page.getByRole('region', { name: 'Waiting for you' }).getByRole('article').first();
+  await card.getByText('on laptop').waitFor();
+  await card.getByRole('button', { name: 'Approve' }).click();
+  await page.getByText(/Approved by you in the browser/).waitFor();
+});
+
+test('what a bot writes to its person is among the notifications, counted until it is read', async () => {
+  const { page } = ada;
+  await page.goto(`${reach.origin}/settings/notifications`);
+  await page.getByRole('switch', { name: 'A bot wrote to your inbox' }).click();
+  await page.getByRole('button', { name: 'Reset A bot wrote to your inbox to its default' }).waitFor();
+  await page.getByRole('link', { name: 'Floor' }).click();
+  await page.locator('[data-bot="web@notes"]').click();
+  await page.keyboard.type('clear; gantry orchestration mail --to owner --subject Numbers "they add up"');
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: '1 unread notification' }).first().click({ timeout: 30_000 });
+  const news = page.getByRole('region', { name: 'Notifications' });
+  // The question that was answered stands as its card and is no news.
+  await expect.poll(() => news.getByRole('listitem').count()).toBe(1);
+  await news.getByRole('button', { name: /^Unread: web wrote to you/ }).waitFor();
+  await picture(page, 'news-dark');
+  await news.getByRole('button', { name: 'Mark all read' }).click();
+  await expect.poll(() => news.locator('[data-unread]').count()).toBe(0);
+  await page.getByRole('link', { name: 'Notifications', exact: true }).waitFor();
+});
+
+test('the page of a paired computer shows its own bots and, through its home, those of the other one', async () => {
+  const { url } = await tower.gantry.openUrl('/floor');
+  const own = await visit(browser, url);
+  await drawPlainly(own.context);
+  await own.page.reload();
+  const { page } = own;
+  await page.getByRole('heading', { name: 'tower', level: 2 }).waitFor();
+  await page.locator('[data-bot="web@notes"]').click();
+  await page.keyboard.type('echo home-$((40+4))');
+  await page.keyboard.press('Enter');
+  await seeInPane(page, 'web@notes', /^home-44/m);
+  await own.close();
+});
+
+test('an API key shows its text once, a second of its name may live beside it, a third may not, and revoking asks first', async () => {
+  const { page } = ada;
+  await page.goto(`${reach.origin}/settings/keys`);
+  const create = async (): Promise<void> => {
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('textbox', { name: /^Name/ }).fill('ci');
+    await page.keyboard.press('Control+Enter');
+  };
+  await create();
+  const secret = (await page.locator('[data-secret] button span').first().textContent()) ?? '';
+  expect(
+    (await fetch(`${reach.origin}/api/factory/agents`, { headers: { authorization: `Bearer ${secret}` } })).status,
+  ).toBe(200);
+  expect(await axe(page)).toEqual([]);
+  await page.getByRole('button', { name: 'I have it' }).click();
+  expect(await page.getByText(secret).count()).toBe(0);
+  await create();
+  await page.getByRole('button', { name: 'I have it' }).click();
+  await create();
+  await page.getByRole('dialog').getByRole('alert').waitFor();
+  await page.keyboard.press('Escape');
+  await page
+    .getByRole('button', { name: /^Revoke ci/ })
+    .first()
+    .click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await expect.poll(() => page.getByRole('button', { name: /^Revoke ci/ }).count()).toBe(1);
+});
+
+test('preferences are switched and go back to their defaults; a device is registered, tested and removed; what reaches is said', async () => {
+  const { page } = ada;
+  await page.goto(`${reach.origin}/settings/notifications`);
+  const summary = page.locator('[data-reach]');
+  await summary.getByText('Only open tabs reach you.').waitFor();
+  await page.getByRole('button', { name: 'Reset all to default' }).click();
+  await page.getByText('as they are by default').waitFor();
+
+  const device = reach.service.device();
+  await page.evaluate(async (subscription) => {
+    const { csrf } = (await (await fetch('/api/v1/session')).json()) as { csrf: string };
+    await fetch('/api/v1/push/subscriptions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-platform-csrf': csrf },
+      body: JSON.stringify({ ...subscription, name: 'Phone' }),
+    });
+  }, device.subscription);
+  await page.reload();
+  await summary.getByText('A push reaches one device.').waitFor();
+  await page.getByRole('button', { name: 'Send a test to Phone' }).click();
+  await page.getByText('Its push service took the test.').waitFor();
+  expect(JSON.parse(device.received[0] ?? '')).toMatchObject({ type: 'test' });
+  await picture(page, 'notifications-dark');
+  device.expire();
+  await page.getByRole('button', { name: 'Send a test to Phone' }).click();
+  await summary.getByText('Only open tabs reach you.').waitFor();
+});
+
+test('spending is empty until something was spent, and a budget is checked before it is kept', async () => {
+  const { page } = ada;
+  await page.goto(`${reach.origin}/settings/usage`);
+  await page.getByText('Nothing was spent.').waitFor();
+  await page.getByRole('textbox', { name: /^Budget/ }).fill('twenty');
+  await page.getByText('An amount such as 20 or 12.50.').waitFor();
+  await page.getByRole('textbox', { name: /^Budget/ }).fill('20');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.reload();
+  await expect.poll(() => page.getByRole('textbox', { name: /^Budget/ }).inputValue()).toBe('20');
+});
+
+test('a computer that is away keeps its bots on the floor, greyed, with how long ago it was seen, and comes back by itself', async () => {
+  const { page } = ada;
+  await laptop.gantry.close();
+  await page.goto(`${reach.origin}/floor`);
+  const heading = page.locator('[data-computer]', { hasText: 'laptop' });
+  await heading.getByText('Away').waitFor({ timeout: 20_000 });
+  await heading.getByText(/seen/).waitFor();
+  const bot = page.locator('[data-bot="web@notes"]');
+  await bot.waitFor();
+  expect(await bot.getAttribute('data-away')).toBe('true');
+  await bot.click();
+  await page.getByText('laptop is away. Its screen comes when it is back.').first().waitFor();
+  await picture(page, 'floor-away-dark');
+  laptop = await startDesk({ home: laptop.home });
+  await heading.getByText('Linked').waitFor({ timeout: 30_000 });
+  await expect.poll(() => bot.getAttribute('data-away'), { timeout: 20_000 }).toBeNull();
+});
+
+const headings: Readonly<Record<string, string>> = { '/floor': 'Floor', '/': 'Home', '/inbox': 'Inbox' };
+
+/** Every page once in dark, what has colours of its own in light, what is laid out anew where it is narrow. */
+const pages = {
+  dark: [
+    '/floor',
+    '/',
+    ...sections
+      .slice(1)
+      .map((section) => section.path)
+      .filter((path) => !path.endsWith('/notifications')),
+  ],
+  light: ['/floor', '/settings/computers', '/settings/notifications'],
+  '390': ['/floor', '/inbox', '/settings/computers', '/settings/notifications'],
+} as const;
+
+test.each(looks.filter((look) => look.name !== '390-light'))(
+  'in $name axe finds nothing and nothing is wider than the window',
+  async (look) => {
+    const seen = await visit(browser, `${reach.origin}/floor`, { ...look, like: ada.context });
+    const { page } = seen;
+    await page.locator('[data-bot="web@notes"]').waitFor();
+    for (const path of pages[look.name as keyof typeof pages]) {
+      // Within the page, as a click does: only what is looked at is loaded.
+      await page.evaluate((to) => history.pushState(null, '', to), path);
+      await page.getByRole('heading', { level: 1, name: headings[path] ?? 'Settings' }).waitFor();
+      await expect.poll(() => page.locator('[data-state="loading"]').count()).toBe(0);
+      expect(await tooWide(page), path).toEqual([]);
+      expect(await axe(page), path).toEqual([]);
+      const name = path in headings ? `${headings[path]?.toLowerCase()}-computers` : path.split('/').at(-1);
+      await picture(page, `${name}-${look.name}`);
+    }
+    expect(seen.errors).toEqual([]);
+    await seen.close();
+  },
+);
+
+test('a push wakes the worker, whose button answers the question; a click leads into the open page', async () => {
+  const { page, context } = ada;
+  await context.grantPermissions(['notifications'], { origin: reach.origin });
+  await page.goto(`${reach.origin}/floor`);
+  await page.locator('[data-bot="web@notes"]').waitFor();
+  const cdp = await context.newCDPSession(page);
+  const registered = new Promise<string>((resolve) => {
+    cdp.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+      const [one] = registrations as { registrationId: string }[];
+      if (one !== undefined) resolve(one.registrationId);
+    });
+  });
+  await cdp.send('ServiceWorker.enable');
+  await page.evaluate(async () => {
+    await navigator.serviceWorker.register('/sw.js', { scope: '/' });
+    await navigator.serviceWorker.ready;
+  });
+  const registrationId = await registered;
+  const device = reach.service.device();
+  await page.evaluate(async (subscription) => {
+    const { csrf } = (await (await fetch('/api/v1/session')).json()) as { csrf: string };
+    await fetch('/api/v1/push/subscriptions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-platform-csrf': csrf },
+      body: JSON.stringify({ ...subscription, name: 'This one' }),
+    });
+  }, device.subscription);
+  await page.locator('[data-bot="web@notes"]').click();
+  await page.keyboard.type('clear; gantry gate check shell.exec --command "touch pushed" && echo pushed-$?');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => device.received.length, { timeout: 25_000 }).toBe(1);
+  const shown = () =>
+    page.evaluate(async () => {
+      const registration = await navigator.serviceWorker.ready;
+      return (await registration.getNotifications()).map(({ title, body }) => ({ title, body }));
+    });
+  await cdp.send('ServiceWorker.deliverPushMessage', {
+    origin: reach.origin,
+    registrationId,
+    data: device.received[0] ?? '',
+  });
+  await expect.poll(shown).toMatchObject([{ title: expect.stringContaining('asks for approval') }]);
+  const [worker] = context.serviceWorkers();
+  const press = (action: string) =>
+    worker?.evaluate(async (name) => {
+      const scope = self as never as {
+        registration: ServiceWorkerRegistration;
+        dispatchEvent(event: Event): void;
+        NotificationEvent: new (type: string, init: object) => Event;
+      };
+      const [notification] = await scope.registration.getNotifications();
+      scope.dispatchEvent(new scope.NotificationEvent('notificationclick', { notification, action: name }));
+    }, action);
+  await press('approve');
+  await expect.poll(shown).toMatchObject([{ title: 'Approved' }]);
+  await seeInPane(page, 'web@notes', /^pushed-0/m);
+  // The same button again, as on another device: the worker says who was first.
+  await cdp.send('ServiceWorker.deliverPushMessage', {
+    origin: reach.origin,
+    registrationId,
+    data: device.received[0] ?? '',
+  });
+  await expect.poll(async () => (await shown())[0]?.title).toContain('asks for approval');
+  await press('reject');
+  await expect.poll(shown).toMatchObject([{ title: 'Already answered' }]);
+  await press('');
+  await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
+});
+
+test('another browser is signed out from here, and its open page says that its session has ended', async () => {
+  const other = await visit(browser, `${reach.origin}/floor`);
+  await signInThrough(other.page, 'ada', reach.origin);
+  await other.page.locator('[data-bot="web@notes"]').waitFor();
+  const { page } = ada;
+  await page.goto(`${reach.origin}/settings/sign-ins`);
+  await page.getByText('this browser').waitFor();
+  await page.getByText('Paired computer').first().waitFor();
+  await page
+    .getByRole('button', { name: /^Sign out/ })
+    .first()
+    .click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
+  await other.page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ timeout: 30_000 });
+  await picture(other.page, 'session-ended-dark');
+  await other.close();
+});
+
+test('revoking a computer says what it ends, and its bots are gone from the floor at once', async () => {
+  const { page } = ada;
+  await page.goto(`${reach.origin}/settings/computers`);
+  await page.getByRole('button', { name: 'Revoke laptop' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Revoke laptop?' });
+  await dialog.getByText('Its link ends now').waitFor();
+  expect(await axe(page)).toEqual([]);
+  await dialog.getByRole('button', { name: 'Revoke' }).click();
+  await expect.poll(() => page.locator('[data-computer]').count()).toBe(1);
+  await page.getByRole('link', { name: 'Floor' }).click();
+  await page.locator('[data-bot="web@build"]').waitFor();
+  expect(await page.locator('[data-bot="web@notes"]').count()).toBe(0);
+});

@@ -1,0 +1,56 @@
+/**
+ * A cloud of many people with its provider and a push service, and computers to be paired with it behind a wire that can be cut: all in
+ * this process, as their commands start them.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type People, startPeople } from '../../cloud-api/identity/support.ts';
+import { type Desk, startDesk } from '../../host/paired-support.ts';
+import { scratchHome } from '../../host/support.ts';
+import { type PushService, startPushService } from '../../support/push-service.ts';
+import type { Page } from './browser.ts';
+import { buildRenderer } from './renderer.ts';
+
+export interface Reach {
+  readonly people: People;
+  readonly service: PushService;
+  /** Where people and computers call the cloud. */
+  readonly origin: string;
+  /** A computer with one team of shell bots: `<team>` with `web` and `ops`. */
+  desk(team: string): Promise<Desk>;
+  close(): Promise<void>;
+}
+
+export async function startReach(): Promise<Reach> {
+  await buildRenderer();
+  const service = await startPushService();
+  const people = await startPeople({
+    settings: { push: { vapid: null, subject: null, allow: [`127.0.0.1:${service.port}`] } },
+  });
+  return {
+    people,
+    service,
+    origin: people.origin,
+    async desk(team) {
+      const home = scratchHome();
+      const folder = join(home, 'ws', '.gantry', 'teams', team);
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(
+        join(folder, 'team.yaml'),
+        'bots:\n  - bot: web\n    harness: shell\n  - bot: ops\n    harness: shell\n',
+      );
+      return startDesk({ home });
+    },
+    close: () => service.close(),
+  };
+}
+
+/** Answers the provider's own pages: its name field, then its consent. */
+export async function signInThrough(page: Page, name: string, origin: string): Promise<void> {
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.locator('input[name=login]').fill(name);
+  await page.locator('input[name=password]').fill('any');
+  await page.locator('button[type=submit]').click();
+  await page.locator('button[type=submit]').click();
+  await page.waitForURL(`${origin}/**`);
+}
