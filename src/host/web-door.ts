@@ -11,6 +11,7 @@ import { AppError } from '../contracts/common/errors.ts';
 import { login, loginCallback } from '../contracts/identity/routes.ts';
 import type { Dispatcher, HttpLog } from '../kit/http/dispatcher.ts';
 import type { Guard } from '../kit/http/guard.ts';
+import { endWith } from '../kit/http/server.ts';
 import type { UpgradeListener } from './doors.ts';
 import { packageRoot } from './places.ts';
 
@@ -57,7 +58,8 @@ export function createUpgradeListener(path: string, guard: Guard, next: UpgradeL
     }
     const body = JSON.stringify(refused.toPlain());
     socket.on('error', () => {});
-    socket.end(
+    endWith(
+      socket,
       `HTTP/1.1 ${refused.status} Refused\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     );
   };
