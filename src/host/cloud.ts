@@ -285,6 +285,11 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
 
     const stopEnding = identity.onEnded((ended) => {
       dispatcher.cut((principal) => isOf(principal, ended));
+      if ('sessionId' in ended) {
+        notifications
+          .signInEnded(ended.sessionId, ended.replacedBy)
+          .catch((fault) => log.error('The pushes of a sign-in could not be ended.', { fault: String(fault) }));
+      }
       if (!('userId' in ended)) return;
       computers.computers
         .list(ended.userId)

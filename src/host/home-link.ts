@@ -176,13 +176,16 @@ function pairingCheck(pairing: Pairing, home: HomeNow): DoctorCheck {
   if (home.kind === 'embedded') {
     return { ...common, state: 'ok', detail: 'Not paired: this computer is its own home.', fix: null };
   }
-  const { link } = pairing.status();
-  const away = link?.linked === false ? ` It cannot be reached since ${link.since}.` : '';
+  const { link, problem: why } = pairing.status();
+  const away = link?.linked === false ? ` Its link is down since ${link.since}. ${why ?? ''}`.trimEnd() : '';
   const detail = `Paired with ${home.cloudUrl} as ${home.user.name}.${away}`;
   return {
     ...common,
     state: away === '' ? 'ok' : 'warn',
     detail,
-    fix: away === '' ? null : 'Look whether the cloud runs',
+    fix:
+      away === ''
+        ? null
+        : `Look whether ${home.cloudUrl} can be reached from here, and whether it still lists this computer`,
   };
 }

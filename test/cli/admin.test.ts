@@ -30,6 +30,14 @@ test('on the server’s machine the data folder is enough', async () => {
   expect(shown.out).toContain(`${people.provider.issuer} as ada`);
 });
 
+test('a command that needs bots says that there are none on the server of a cloud', async () => {
+  const listed = await run({ GANTRY_HOME: people.home }, ['agents', 'ls', '--json']);
+  expect(listed.code).toBe(3);
+  const { error } = listed.json() as { error: { fact: string; action: string } };
+  expect(error.fact).toContain('runs a cloud of many people');
+  expect(error.action).toContain('gantry admin');
+});
+
 test('plans and shutting out, first as a dry run', async () => {
   expect((await admin(`users plan ${ada.id} plus --dry-run`)).json()).toEqual({
     dryRun: true,

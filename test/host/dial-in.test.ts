@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Computer } from '../../src/contracts/link/computers.ts';
 import { linkPath } from '../../src/contracts/link/dial-in.ts';
@@ -12,7 +13,7 @@ import { newToken } from '../../src/kit/secrets/token-file.ts';
 import { signedHeaders, signingKey } from '../../src/kit/signing/signature.ts';
 import { createDialer } from '../../src/runtime-server/link/dialer.ts';
 import { type People, type Person, personWith, startPeople } from '../cloud-api/identity/support.ts';
-import { keepUntilEnd } from '../kit/http/support.ts';
+import { keepUntilEnd, onEnd } from '../kit/http/support.ts';
 import { quiet } from '../support/link.ts';
 import { signInAs } from '../support/oidc-provider.ts';
 
@@ -91,6 +92,31 @@ test('only at its own path can anything be dialled, and not from a page', async 
   const page = { ...headers, origin: 'https://elsewhere.example' };
   expect((await people.call('GET', linkPath, { headers: page })).status).toBe(403);
   expect((await people.call('GET', linkPath)).status).toBe(404);
+});
+
+test.each([
+  ['dials elsewhere', 'GET /elsewhere', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
+  ['dials unsigned', `GET ${linkPath}`, 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
+  ['sends no HTTP', 'GET /\u0001', ''],
+])('who %s and does not leave is let go: nobody holds a connection for nothing', async (_what, line, more) => {
+  const socket = connect({ port: people.port, host: '127.0.0.1', allowHalfOpen: true });
+  onEnd(async () => void socket.destroy());
+  socket.on('error', () => {});
+  socket.write(`${line} HTTP/1.1\r\nHost: 127.0.0.1:${people.port}\r\n${more}\r\n`);
+  const answer = await new Promise<string>((resolve) => {
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.once('end', () => resolve(text));
+  });
+  expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
+  // Whoever is gone does not take this any more.
+  const gone = () => {
+    if (!socket.destroyed) socket.write('x');
+    return socket.destroyed;
+  };
+  await expect.poll(gone).toBe(true);
 });
 
 test('a client that offers another protocol is answered in this one', async () => {

@@ -60,7 +60,11 @@ export interface IdentityDeps {
 }
 
 /** What is over from now on: nothing of it may go on. */
-export type Ended = { readonly userId: string } | { readonly sessionId: string } | { readonly keyId: string };
+export type Ended =
+  | { readonly userId: string }
+  /** `replacedBy`: the same person signed in anew in the same browser. */
+  | { readonly sessionId: string; readonly replacedBy: string | undefined }
+  | { readonly keyId: string };
 
 export interface Identity {
   readonly routes: readonly BoundRoute[];
@@ -100,7 +104,7 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
       mode.kind === 'embedded'
         ? `Press Enter in the terminal where Gantry runs, or run ${mode.openCommand}, and open the new address.`
         : `Sign in at ${origin}/login.`,
-    onEnded: (sessionId) => tell({ sessionId }),
+    onEnded: (sessionId, replacedBy) => tell({ sessionId, replacedBy }),
   });
   const keys = createKeys({ store: deps.store, clock, ids, log, random, onEnded: (keyId) => tell({ keyId }) });
   const projects = createProjects(deps.store);

@@ -22,7 +22,8 @@ export interface SessionsDeps {
   readonly cookieName: string;
   /** What a person does whose sign-in is over: one sentence. */
   readonly signInAgain: string;
-  readonly onEnded: (sessionId: string) => void;
+  /** `replacedBy`: the same browser is signed in by another one from now on. */
+  readonly onEnded: (sessionId: string, replacedBy?: string) => void;
   readonly random?: (bytes: number) => Buffer;
 }
 
@@ -88,21 +89,24 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
     return use(live.peek(digest) ?? (await live.load(digest)));
   }
 
-  async function begin(row: Omit<SignInRow, 'digest' | 'id' | 'created_at' | 'used_at'>, prefix = ''): Promise<string> {
+  async function begin(
+    row: Omit<SignInRow, 'digest' | 'id' | 'created_at' | 'used_at'>,
+    { prefix = '', id = ids.next('session') } = {},
+  ): Promise<string> {
     const secret = `${prefix}${newToken(random)}`;
     const now = clock.now();
     const digest = digestOf(secret);
-    const full: SignInRow = { ...row, digest, id: ids.next('session'), created_at: now, used_at: now };
+    const full: SignInRow = { ...row, digest, id, created_at: now, used_at: now };
     const replaced = await store.add(full);
     if (replaced !== null) live.forget(replaced);
     live.put(digest, toLive(full));
     return secret;
   }
 
-  async function remove(row: SignInRow): Promise<void> {
+  async function remove(row: SignInRow, replacedBy?: string): Promise<void> {
     await store.remove(row.digest);
     live.forget(row.digest);
-    deps.onEnded(row.id);
+    deps.onEnded(row.id, replacedBy);
   }
 
   function admitCookie(request: IncomingMessage, secret: string, found: Live | null): Principal {
@@ -149,13 +153,15 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
     async begin(userId, request) {
       const before = cookieOf(request);
       const old = before === null ? null : await find(before);
-      if (old !== null && old.row.kind === 'browser') await remove(old.row);
+      const id = ids.next('session');
+      const isSame = old?.row.user_id === userId;
+      if (old !== null && old.row.kind === 'browser') await remove(old.row, isSame ? id : undefined);
       await store.removeOld(clock.now() - sessionIdleMs, clock.now() - sessionLifeMs);
       const device = deviceOf(request.headers['user-agent']);
-      return begin({ user_id: userId, kind: 'browser', device, computer_id: null });
+      return begin({ user_id: userId, kind: 'browser', device, computer_id: null }, { id });
     },
     beginHome: (userId, computerId, device = 'Computer') =>
-      begin({ user_id: userId, kind: 'home', device, computer_id: computerId }, homePrefix),
+      begin({ user_id: userId, kind: 'home', device, computer_id: computerId }, { prefix: homePrefix }),
     async endHome(computerId) {
       const row = await store.removeHome(computerId);
       if (row === null) return;

@@ -67,7 +67,13 @@ export function deviceRoutes(deps: DeviceRoutesDeps): BoundRoute[] {
       }
       const { endpoint, keys: given, name = 'Browser' } = body;
       return {
-        body: await devices.add(principal.userId, { endpoint, keys: given, name, answers: isInPerson(principal) }),
+        body: await devices.add(principal.userId, {
+          endpoint,
+          keys: given,
+          name,
+          answers: isInPerson(principal),
+          sessionId: principal.sessionId ?? null,
+        }),
       };
     }),
     bind(removePushDevice, async ({ params }) => {

@@ -17,17 +17,22 @@ export interface Device extends Subscription {
   readonly answers: boolean;
 }
 
+export interface NewDevice {
+  readonly name: string;
+  /** By which sign-in; null where it was none. */
+  readonly sessionId: string | null;
+}
+
 export interface DeviceStore {
   /** The same endpoint again is the same device; of another person, it becomes this one's: one browser, one person. */
-  add(
-    userId: string,
-    subscription: Subscription & Pick<Device, 'answers'> & { readonly name: string },
-  ): Promise<PushDevice>;
+  add(userId: string, subscription: Subscription & Pick<Device, 'answers'> & NewDevice): Promise<PushDevice>;
   list(userId: string): Promise<PushDevice[]>;
   get(id: string): Promise<Device | null>;
   /** Ids of the person's devices. */
   idsOf(tx: Pick<Tx, 'all'>, userId: string): string[];
   remove(tx: Tx, id: string): void;
+  /** The sign-in by which it was registered is over, or goes on as another one. */
+  signInEnded(sessionId: string, replacedBy: string | undefined): Promise<void>;
   /** How a push to it ended. */
   note(tx: Tx, id: string, outcome: DeviceOutcome): void;
 }
@@ -55,7 +60,7 @@ export function createDeviceStore(deps: { store: Store; clock: Clock; ids: Ids }
 
   return {
     idsOf,
-    add: (userId, { endpoint, keys, name, answers }) =>
+    add: (userId, { endpoint, keys, name, answers, sessionId }) =>
       store.write((tx) => {
         const known = tx.get<Row>('SELECT * FROM push_device WHERE endpoint = ?', endpoint);
         const others = idsOf(tx, userId).filter((id) => id !== known?.id);
@@ -64,11 +69,11 @@ export function createDeviceStore(deps: { store: Store; clock: Clock; ids: Ids }
           throw new AppError('refused', fact, 'Remove one first.', { status: 409, wireCode: 'too_many_devices' });
         }
         const id = known !== undefined && known.user_id === userId ? known.id : ids.next('pdev');
-        const sql = `INSERT INTO push_device (id, user_id, endpoint, p256dh, auth, name, created_at, answers)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (endpoint) DO UPDATE SET id = excluded.id, user_id = excluded.user_id,
-          p256dh = excluded.p256dh, auth = excluded.auth, name = excluded.name, answers = excluded.answers,
+        const sql = `INSERT INTO push_device (id, user_id, endpoint, p256dh, auth, name, created_at, answers, session_id)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (endpoint) DO UPDATE SET id = excluded.id, user_id = excluded.user_id,
+          p256dh = excluded.p256dh, auth = excluded.auth, name = excluded.name, answers = excluded.answers, session_id = excluded.session_id,
           last_outcome = NULL`;
-        tx.run(sql, id, userId, endpoint, keys.p256dh, keys.auth, name, clock.now(), answers ? 1 : 0);
+        tx.run(sql, id, userId, endpoint, keys.p256dh, keys.auth, name, clock.now(), answers ? 1 : 0, sessionId);
         return wire(tx.get<Row>('SELECT * FROM push_device WHERE id = ?', id)!);
       }),
     list: (userId) =>
@@ -84,6 +89,11 @@ export function createDeviceStore(deps: { store: Store; clock: Clock; ids: Ids }
     remove(tx, id) {
       tx.run('DELETE FROM push_device WHERE id = ?', id);
     },
+    signInEnded: (sessionId, replacedBy) =>
+      store.write((tx) => {
+        if (replacedBy === undefined) tx.run('DELETE FROM push_device WHERE session_id = ?', sessionId);
+        else tx.run('UPDATE push_device SET session_id = ? WHERE session_id = ?', replacedBy, sessionId);
+      }),
     note(tx, id, outcome) {
       const sql = `UPDATE push_device SET last_outcome = ?, last_sent_at = CASE WHEN ? = 'sent' THEN ? ELSE last_sent_at END
         WHERE id = ?`;

@@ -66,4 +66,10 @@ export const notificationMigrations: readonly Migration[] = [
     name: 'devices whose notifications have buttons',
     sql: 'ALTER TABLE push_device ADD COLUMN answers INTEGER NOT NULL DEFAULT 0;',
   },
+  {
+    area: 'notifications',
+    number: 3,
+    name: 'devices end with the sign-in of their browser',
+    sql: 'ALTER TABLE push_device ADD COLUMN session_id TEXT;',
+  },
 ];

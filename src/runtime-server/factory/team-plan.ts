@@ -145,7 +145,8 @@ export class TeamHindered extends AppError {
   readonly hindrances: readonly Hindrance[];
 
   constructor(team: string, hindrances: readonly Hindrance[]) {
-    const facts = hindrances.map(({ address, fact }) => `${address}: ${fact.replace(/\.$/, '')}`).join('; ');
+    const bots = Map.groupBy(hindrances, ({ fact }) => fact.replace(/\.$/, ''));
+    const facts = [...bots].map(([fact, of]) => `${of.map(({ address }) => address).join(', ')}: ${fact}`).join('; ');
     const actions = [...new Set(hindrances.map(({ action }) => action))].join(' ');
     super('usage', `Team ${team} cannot start, and nothing was started. ${facts}.`, actions);
     this.hindrances = hindrances;

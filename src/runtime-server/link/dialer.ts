@@ -121,8 +121,7 @@ export function createDialer(deps: DialerDeps): Dialer {
     socket.on('close', () => fail('The connection was closed.'));
     socket.on('unexpected-response', (_request, response) => {
       readRefusal(response, (refusal) => {
-        const why = `The cloud answered ${refusal.status}: ${refusal.message}`;
-        fail(why, refusal.retryAfterMs, learn(refusal));
+        fail(reasonOf(refusal), refusal.retryAfterMs, learn(refusal));
       });
     });
     socket.on('open', () => {
@@ -266,4 +265,10 @@ function canBeRead({ protocol, hostname }: URL): boolean {
 function describe({ kind, reason }: CarrierEnd): string {
   if (kind === 'cut') return 'The link was cut.';
   return reason === '' ? `The link ended (${kind}).` : reason;
+}
+
+/** A key that no longer opens, at the right time, is one whose pairing was ended: the word of the cloud would not tell anybody. */
+function reasonOf({ status, message, serverTime }: Refusal): string {
+  if (status !== 401 || serverTime !== null) return `The cloud answered ${status}: ${message}`;
+  return 'The cloud answered 401: it no longer takes the key of this computer. Was its pairing ended there? Then end it here, too, and pair again: gantry pair --end';
 }

@@ -75,6 +75,7 @@ async function openFloor(): Promise<Floor> {
       endpoint: `http://127.0.0.1:${port}/${user}`,
       name: 'x',
       answers: true,
+      sessionId: null,
     });
   }
   await keys.close();

@@ -8,7 +8,7 @@ import { createIds } from '../../../src/kit/ids/ids.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import { movableClock, scratchHome } from '../../host/support.ts';
 import { keepUntilEnd, onEnd } from '../../kit/http/support.ts';
-import { signInAs } from '../../support/oidc-provider.ts';
+import { createPerson, signInAs } from '../../support/oidc-provider.ts';
 import { type People, type Person, personWith, startPeople } from './support.ts';
 
 const day = 24 * 60 * 60_000;
@@ -60,6 +60,27 @@ test('signing out ends this browser alone and takes the cookie back', async () =
   expect(after.status).toBe(401);
   expect(String(after.json.message)).toContain(`Sign in at ${people.origin}/login`);
   expect((await bob.call('GET', '/api/v1/session')).status).toBe(200);
+});
+
+test('a browser that is signed out from elsewhere takes no more pushes; one that signs in anew keeps them', async () => {
+  const browser = createPerson('ivy');
+  const enter = async () => {
+    await browser.follow(`${people.origin}/login?next=/in`, `${people.origin}/in`);
+    return personWith(people, browser.cookies(people.origin));
+  };
+  const keys = { p256dh: Buffer.alloc(65, 4).toString('base64url'), auth: Buffer.alloc(16).toString('base64url') };
+  const first = await enter();
+  const body = { endpoint: 'https://push.example/ivy', keys };
+  expect((await first.call('POST', '/api/v1/push/subscriptions', { body })).status).toBe(201);
+  await enter();
+  const elsewhere = await personWith(people, await signInAs('ivy', people.origin));
+  const devices = async () =>
+    ((await elsewhere.call('GET', '/api/v1/push/subscriptions')).json as unknown as { devices: unknown[] }).devices;
+  expect(await devices()).toHaveLength(1);
+  for (const { id, current } of await listOf(elsewhere)) {
+    if (!current) await elsewhere.call('DELETE', `/api/v1/sessions/${id}`);
+  }
+  await expect.poll(devices).toEqual([]);
 });
 
 test('a write with the cookie needs the page’s own header', async () => {

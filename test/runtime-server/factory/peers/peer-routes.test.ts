@@ -304,6 +304,24 @@ test('a step that fails answers 409 with the same body, and nothing new runs', a
   expect(strange.status).toBe(400);
 });
 
+test('a bot whose folder does not come along hinders the whole team, in a dry run too, and is told in one sentence', async () => {
+  const files = {
+    'team.yaml':
+      'bots:\n  - {bot: web, harness: shell, cwd: app}\n  - {bot: mine, harness: shell, cwd: .gantry/teams/apart/notes}\n',
+    'notes/a.txt': 'a',
+  };
+  for (const dryRun of [true, false]) {
+    const reply = await up('apart', { files, bots: ['web', 'mine'], dryRun });
+    expect(reply.status).toBe(409);
+    const [web, mine] = reply.body.results;
+    expect(web?.error?.fact).toBe(
+      "its folder app does not come along: without a repository only the team's own folder does",
+    );
+    expect(mine).toMatchObject({ agent: 'mine@apart', state: 'not_started' });
+  }
+  expect(existsSync(join(engine.home, 'peers', 'user_ada', 'apart'))).toBe(false);
+});
+
 test('a stream gives screens and then gone; it ends with its ticket', async () => {
   await up('watched', { files: teamOf('web'), bots: ['web'] });
   await idle('web@watched');
