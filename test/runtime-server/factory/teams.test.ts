@@ -53,7 +53,7 @@ test('an agent carries what the interface names, before and after its start', as
     agents: [after],
     engine: { running: true, error: null },
   });
-  expect((await engine.call('GET', '/health', undefined, { token: 'none' })).body).toMatchObject({
+  expect((await engine.call('GET', '/health')).body).toMatchObject({
     ok: true,
     panes: true,
   });
