@@ -1,7 +1,9 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { type JWTPayload, SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccessTokens } from '../../../src/cloud-api/identity/access-tokens.ts';
 import { createResources } from '../../../src/cloud-api/identity/resource.ts';
 import { placesIn } from '../../../src/host/places.ts';
 import { type CallOptions, keepUntilEnd } from '../../kit/http/support.ts';
@@ -182,6 +184,19 @@ test('a token does not outlive its end, though it was trusted a moment before', 
   expect((await ask(token)).status).toBe(200);
   people.clock.move(26_000);
   expect([401, 429]).toContain((await ask(token)).status);
+});
+
+test('a stream ends with the token that opened it', async () => {
+  const users = { of: async () => ({ id: 'user_1' }) as never };
+  const keys = async () => people.provider.key.public;
+  const { issuer } = people.provider;
+  const resources = { audienceOf: () => people.origin };
+  const tokens = createAccessTokens({ issuer, origin: people.origin, keys, resources, users, clock: people.clock });
+  const exp = Math.floor(people.clock.now() / 1000) + 20;
+  const headers = { authorization: `Bearer ${await forge({ claims: { exp } })}` };
+  const principal = await tokens.authenticate({ url: '/', headers } as IncomingMessage);
+  // The clocks of two machines differ: as long as it is taken, so long it lasts.
+  expect(principal?.expiresAt).toBe((exp + 5) * 1000);
 });
 
 test('while the provider is away, its last keys serve for a day, over a restart too, and not longer', async () => {
