@@ -50,7 +50,7 @@ export interface HomeLink {
   readonly door: HomeDoor;
   /** What peers check tickets with. */
   readonly tickets: {
-    current(): { keys: PairedHome['ticketKeys']; computerId: string; issuer: string } | null;
+    current(): { keys: PairedHome['ticketKeys']; computerId: string; issuer: string; user: string } | null;
     onChange(listener: () => void): () => void;
   };
   checks(): DoctorCheck[];
@@ -142,7 +142,8 @@ export function createHomeLink(deps: HomeLinkDeps): HomeLink {
     tickets: {
       current() {
         const now = pairedOf(home.current());
-        return now === null ? null : { keys: now.ticketKeys, computerId: now.computerId, issuer: now.cloudUrl };
+        if (now === null) return null;
+        return { keys: now.ticketKeys, computerId: now.computerId, issuer: now.cloudUrl, user: now.user.id };
       },
       onChange: (listener) => home.onChange(() => listener()),
     },
