@@ -267,6 +267,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       log,
       idempotency: createIdempotency(store, clock),
       admits: (userId) => identity.admits(userId),
+      expiry: { clock, timers: systemTimers },
       metadataUrl: (path) => identity.metadataUrl(path),
       limits: options.limits,
       addressOf,

@@ -50,9 +50,11 @@ export interface HomeLink {
   readonly door: HomeDoor;
   /** What peers check tickets with. */
   readonly tickets: {
-    current(): { keys: PairedHome['ticketKeys']; computerId: string; issuer: string } | null;
+    current(): { keys: PairedHome['ticketKeys']; computerId: string; issuer: string; user: string } | null;
     onChange(listener: () => void): () => void;
   };
+  /** Names the cloud and the person there; null while this computer is not paired. */
+  pairedWith(): string | null;
   checks(): DoctorCheck[];
   /** Reads the pairing file: from here on home is what it will be. */
   load(): Promise<void>;
@@ -142,9 +144,14 @@ export function createHomeLink(deps: HomeLinkDeps): HomeLink {
     tickets: {
       current() {
         const now = pairedOf(home.current());
-        return now === null ? null : { keys: now.ticketKeys, computerId: now.computerId, issuer: now.cloudUrl };
+        if (now === null) return null;
+        return { keys: now.ticketKeys, computerId: now.computerId, issuer: now.cloudUrl, user: now.user.id };
       },
       onChange: (listener) => home.onChange(() => listener()),
+    },
+    pairedWith() {
+      const now = pairedOf(home.current());
+      return now === null ? null : `${now.cloudUrl} ${now.user.id}`;
     },
     checks: () => [pairingCheck(pairing, home.current())],
     load: () => pairing.start(),

@@ -162,6 +162,7 @@ test('a computer forwards what happened there once, and what is no event is refu
   const at = new Date().toISOString();
   const event = (id: string, type: string, data: object) => ({ id, type, at, data });
   const needs = { reason: 'It asks which file.', botId: 'agent_2', botName: 'coder', threadId: 'thread 1' };
+  const approval = { approvalId: 'approval_1', kind: 'tool_call', title: 'Pay', risk: 'high', source: 'gate' };
   const events = [
     event('n1', 'thread.needs_user', needs),
     event('s1', 'message.status', { messageId: 'm1', status: 'delivered' }),
@@ -171,6 +172,10 @@ test('a computer forwards what happened there once, and what is no event is refu
     'nothing',
     { id: 'b3', type: 'call.ended', at: 'yesterday', data: {} },
     event('i1', 'inbox.item.created', { itemId: 'i1', title: 'Hello' }),
+    // What the cloud alone can know: a computer would put words into its mouth, or be there before it.
+    event('2026-01', 'usage.threshold', { month: '2026-01', level: 80, percent: 80, spentCents: 8, budgetCents: 10 }),
+    event('approval_1', 'approval.requested', approval),
+    event('approval_1', 'approval.resolved', approval),
   ];
   const path = '/api/v1/runtime/events';
   const reply = await asComputer('POST', path, { events });
@@ -184,6 +189,9 @@ test('a computer forwards what happened there once, and what is no event is refu
       { index: 4, id: 'b2', error: 'bad_payload' },
       { index: 5, id: null, error: 'bad_event' },
       { index: 6, id: 'b3', error: 'bad_event' },
+      { index: 8, id: '2026-01', error: 'unknown_event' },
+      { index: 9, id: 'approval_1', error: 'unknown_event' },
+      { index: 10, id: 'approval_1', error: 'unknown_event' },
     ],
   });
   const repeated = await asComputer('POST', path, { events: events.slice(0, 1) });

@@ -21,9 +21,17 @@ export interface ClaimsDeps {
   readonly pushConfigured: boolean;
 }
 
+/** An event, and whose it is. */
+export type EventName = Pick<EventRow, 'id' | 'user_id'>;
+
 export interface Claims {
-  /** Up to a batch after this place; answers the place of its last event, or null when nothing more was found. */
-  next(tx: Tx, after: number): number | null;
+  /**
+   * Up to a batch after this place; answers the place of its last event, or null when nothing more was found. `handling` is told
+   * of each event before it is handled.
+   */
+  next(tx: Tx, after: number, handling: (event: EventName) => void): number | null;
+  /** It cannot be handled; it is listed all the same. */
+  skip(tx: Tx, event: EventName): void;
   /** What was stored too long ago to be pushed shows in the list all the same. */
   missed(tx: Tx): void;
 }
@@ -105,7 +113,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
   }
 
   return {
-    next(tx, after) {
+    next(tx, after, handling) {
       const rows = tx.all<EventRow>(
         `SELECT seq, id, user_id, type, source_id, occurred_at, data FROM user_event e
           WHERE stored_at > ? AND seq > ? AND NOT EXISTS (SELECT 1 FROM notification n WHERE n.event_id = e.id)
@@ -115,10 +123,14 @@ export function createClaims(deps: ClaimsDeps): Claims {
         batch,
       );
       for (const row of rows) {
+        handling(row);
         if (!outcomes.claim(tx, row.id, row.user_id)) continue;
         handle(tx, { ...row, data: JSON.parse(row.data) as Event['data'] });
       }
       return rows.at(-1)?.seq ?? null;
+    },
+    skip(tx, event) {
+      if (outcomes.claim(tx, event.id, event.user_id)) outcomes.settle(tx, event.id, 'skipped');
     },
     missed(tx) {
       tx.run(

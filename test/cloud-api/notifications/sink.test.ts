@@ -159,3 +159,27 @@ test('a permission that its harness asks for itself is never pushed', async () =
   await until(world, 'approval.requested sent', 'approval.requested skipped');
   expect(device.pushes().map(({ tag }) => tag)).toEqual(['approval-apr_2']);
 });
+
+test('an event that cannot be handled is skipped and logged; those around it are pushed', async () => {
+  const folder = scratchFolder();
+  const world = await openWorld({ folder, started: false });
+  const device = await world.device();
+  await world.emit('thread.needs_user', 'n1', needs);
+  await world.emit('thread.needs_user', 'broken', needs);
+  await world.store.write((tx) => {
+    tx.run("UPDATE user_event SET data = '{' WHERE source_id = 'broken'");
+  });
+  await world.emit('thread.needs_user', 'n2', needs);
+  await world.notifications.start();
+  await world.settled(() => device.pushes().length === 2);
+  const rows = await world.store.read((tx) =>
+    tx.all<{ source_id: string; outcome: string }>(
+      'SELECT source_id, outcome FROM user_event e JOIN notification n ON n.event_id = e.id ORDER BY seq',
+    ),
+  );
+  expect(rows.map(({ source_id: id, outcome }) => `${id} ${outcome}`)).toContain('broken skipped');
+  expect(world.errors).toEqual([expect.stringContaining('could not be handled')]);
+  await world.emit('thread.needs_user', 'n3', needs);
+  await world.settled(() => device.pushes().length === 3);
+  expect(world.errors).toHaveLength(1);
+});

@@ -373,6 +373,14 @@ test('without a pairing the port is closed and streams end; with one it opens ag
   expect((await ada.call('GET', '/hello')).status).toBe(200);
 });
 
+test('what the pairing before let in ends when somebody else of the same cloud pairs', async () => {
+  const events = await ada.stream('/events');
+  office.pairing.set({ ...office.facts, user: 'user_bob' });
+  await events.ended;
+  expect(events.events.at(-1)).toEqual({ event: 'closing', data: { reason: expect.stringContaining('not paired') } });
+  office.pairing.set(office.facts);
+});
+
 test('a message that cannot be taken now waits there, and its key answers what became of it', async () => {
   await up('busy', { files: teamOf('web'), bots: ['web'] });
   await idle('web@busy');
