@@ -1,5 +1,6 @@
 /** What each verb asks of the engine and what a person reads. */
 import { expect, test } from 'vitest';
+import { wordsOf } from '../../src/cli/computer-names.ts';
 import { AppError } from '../../src/contracts/common/errors.ts';
 import type { Delivery } from '../../src/contracts/factory/delivery.ts';
 import { agent, at, run, startEngine } from './support.ts';
@@ -24,10 +25,8 @@ test('agents ls says where bots run once one runs on another computer, and how o
   const away = 'Attic cannot be reached since 2026-01-02T03:00:00.000Z: no route';
   const far = { runner: 'remote:computer_01FAR', machine: 'computer_01FAR', stale: true, stateReason: away };
   const { env } = await startEngine({ agents: [agent('web', far), agent('api', { state: 'idle' })] });
-  expect(
-    (await run(env, ['agents', 'ls'])).out,
-  ).toBe(`BOT       STATE         FOR    QUEUE  HARNESS  ON              REASON
-web@demo  idle (stale)  4 min  -      shell    computer_01FAR  ${away}
+  expect((await run(env, ['agents', 'ls'])).out).toBe(`BOT       STATE         FOR    QUEUE  HARNESS  ON       REASON
+web@demo  idle (stale)  4 min  -      shell    …_01FAR  ${away}
 api@demo  idle          4 min  -      shell    here
 `);
 });
@@ -50,7 +49,7 @@ test('teams up --on says where each bot would start, and starts nothing with --d
     },
   });
   const { out } = await run(env, ['teams', 'up', 'demo', '--on', 'Attic', '--dry-run']);
-  expect(out).toContain('spawn  web@demo  shell    computer_01FAR  it is not running');
+  expect(out).toContain('spawn  web@demo  shell    …_01FAR  it is not running');
   expect(out).toContain('Nothing was started');
   expect(seen.at(-1)?.body).toEqual({ on: 'Attic', dryRun: true });
 });
@@ -64,6 +63,18 @@ test('a hosted bot that waits has no terminal to attach to: the list names where
   expect((await run(asks.env, ['agents', 'ls'])).out).toContain('look with: npx gantry workspace approvals\n');
   const keyless = await hosted('ANTHROPIC_API_KEY is not set.');
   expect((await run(keyless.env, ['agents', 'ls'])).out).toContain('look with: npx gantry why web@demo\n');
+});
+
+test('a computer is named by its name, with the end of its id where two have one name, or by that end alone', () => {
+  const machine = 'computer_01JDGT5Y7Z8A9BCDEFGHJKMNPQ';
+  const named = wordsOf([
+    { id: machine, name: 'Attic' },
+    { id: 'computer_01JDGT5Y7Z8A9BCDEFGHJKMNXY', name: 'Attic' },
+    { id: 'computer_01JDGT5Y7Z8A9BCDEFGHJKMNZZ', name: 'The one below the stairs' },
+  ]);
+  expect(named(machine)).toBe('Attic …JKMNPQ');
+  expect(named('computer_01JDGT5Y7Z8A9BCDEFGHJKMNNO')).toBe('…JKMNNO');
+  expect(named('computer_01JDGT5Y7Z8A9BCDEFGHJKMNZZ')).toBe('The one below the s…');
 });
 
 test('agents ls --json is the engine’s own document', async () => {

@@ -2,6 +2,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Agent } from '../../contracts/factory/agent.ts';
 import { type Action, integer, optionalText, text, words } from '../command.ts';
+import { computerWords } from '../computer-names.ts';
 import { facts, table } from '../table.ts';
 import { ago, count, harmless, oneLine, span, spoken } from '../words.ts';
 import { findAgent } from './find-agent.ts';
@@ -10,6 +11,9 @@ export const list: Action = async (context, input) => {
   const { factory } = await context.connect();
   const team = optionalText(input, 'team');
   const answer = await factory.listAgents({ query: { team } });
+  // Only where one runs on another computer.
+  const elsewhere = answer.agents.some((agent) => agent.runner !== 'local');
+  const named = elsewhere && !context.output.json ? await computerWords(context) : String;
   context.output.result(answer, () => {
     if (answer.agents.length === 0) {
       return [
@@ -18,15 +22,13 @@ export const list: Action = async (context, input) => {
         `Or try the demo: ${context.names.gantry} teams demo`,
       ].join('\n');
     }
-    // Only where one runs on another computer.
-    const elsewhere = answer.agents.some((agent) => agent.runner !== 'local');
     const rows = answer.agents.map((agent) => [
       agent.address,
       agent.state === 'offline' ? 'offline' : spoken(agent.state) + (agent.stale ? ' (stale)' : ''),
       span(Math.max(0, Math.round((context.now() - Date.parse(agent.since)) / 1000))),
       agent.queueDepth === 0 ? '-' : String(agent.queueDepth),
       agent.binding.harness ?? agent.binding.type,
-      ...(elsewhere ? [agent.runner === 'local' ? 'here' : agent.machine] : []),
+      ...(elsewhere ? [agent.runner === 'local' ? 'here' : named(agent.machine)] : []),
       oneLine(agent.stateReason ?? '', 200),
     ]);
     const heads = ['bot', 'state', 'for', 'queue', 'harness', ...(elsewhere ? ['on'] : []), 'reason'];
