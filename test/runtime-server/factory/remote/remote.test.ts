@@ -304,7 +304,7 @@ test('a computer is found by its id, its cloud id or its name; of two with one n
   const twins = await to('Twin');
   expect([twins.status, twins.body.error?.action]).toEqual([400, expect.stringContaining('computer_2, computer_3')]);
   const none = await to('Cellar');
-  expect([none.status, none.body.error?.action]).toEqual([502, expect.stringContaining('Attic, Twin, twin')]);
+  expect([none.status, none.body.error?.action]).toEqual([404, expect.stringContaining('Attic, Twin, twin')]);
 });
 
 test('while the cloud is away the bots of this computer start, and those of another one are left for later', async () => {
@@ -334,6 +334,6 @@ test('once this computer is paired with nobody, its remote bots are stale, and d
   expect(agent.stateReason).toContain('Attic cannot be reached');
   expect((await type('web@left', 'x')).status).toBe(502);
   const down = await here.call<{ stopped: string[] }>('POST', '/teams/left/down');
-  expect(down.body).toEqual({ stopped: ['web@left'] });
+  expect(down.body).toEqual({ stopped: [], letGo: ['web@left'] });
   expect(await here.agent('web@left')).toMatchObject({ state: 'offline', runner: 'local', stale: false });
 });
