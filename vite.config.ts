@@ -61,6 +61,12 @@ export default defineConfig({
         reportCompressedSize: false,
         // The terminal and its renderer are one piece; the page loads it only with the first pane.
         chunkSizeWarningLimit: 900,
+        rolldownOptions: {
+          output: {
+            // One piece that runs before every schema.
+            codeSplitting: { groups: [{ name: 'schemas', test: /node_modules[\\/]zod[\\/]|plain-schemas/ }] },
+          },
+        },
       },
     },
     worker: {

@@ -40,8 +40,8 @@ const steps = [
     run: async () => check('lint', [...bin('@biomejs/biome', 'bin/biome'), 'check', '--error-on-warnings', '.']),
   },
   { name: 'build', run: async () => check('build', [node, 'scripts/bootstrap.mjs', 'start']) },
-  { name: 'unit', run: () => tests('unit') },
-  { name: 'e2e', run: browserTests },
+  { name: 'unit', run: () => tests(['unit']) },
+  { name: 'e2e', run: () => withBrowser([]) },
   { name: 'bench', run: () => figures('bench') },
   { name: 'faults', run: () => figures('faults') },
 ];
@@ -62,7 +62,7 @@ async function main(chosen) {
   const scratch = mkdtempSync(join(tmpdir(), 'gantry-counts-'));
   counts = join(scratch, 'counts');
   try {
-    for (const step of chosen) {
+    for (const step of together(chosen)) {
       const started = performance.now();
       console.log(`\n== ${step.name}`);
       writeFileSync(counts, '');
@@ -73,6 +73,13 @@ async function main(chosen) {
     rmSync(scratch, { recursive: true, force: true });
   }
   return close();
+}
+
+/** Unit tests wait for programs, browser tests compute: both in one run fill the cores better than one after the other. */
+function together(chosen) {
+  const [unit, e2e] = ['unit', 'e2e'].map((name) => chosen.findIndex((step) => step.name === name));
+  if (unit === -1 || e2e !== unit + 1) return chosen;
+  return chosen.toSpliced(unit, 2, { name: 'unit and e2e', run: () => withBrowser(['unit']) });
 }
 
 function note(area, state, name, why) {
@@ -92,8 +99,8 @@ async function check(area, ...commands) {
   note(area, 'passed', area);
 }
 
-async function tests(project, env = {}) {
-  const { code } = await run([...vitest, '--project', project, '--passWithNoTests'], {
+async function tests(projects, env = {}) {
+  const { code } = await run([...vitest, ...projects.flatMap((name) => ['--project', name]), '--passWithNoTests'], {
     GANTRY_TEST_COUNTS: counts,
     ...env,
   });
@@ -103,7 +110,8 @@ async function tests(project, env = {}) {
     .map((line) => JSON.parse(line));
   for (const row of rows) note(areaOf(row.file), row.state, row.name, row.note ?? reasonIn(row.name));
   // vitest itself failed (a config, a crash of a worker) without any test to name.
-  if (code !== 0 && !rows.some((row) => row.state === 'failed')) note(project, 'failed', `vitest ended with ${code}`);
+  if (code !== 0 && !rows.some((row) => row.state === 'failed'))
+    note(projects.join(' and '), 'failed', `vitest ended with ${code}`);
 }
 
 /** A test that is skipped as a whole names its reason in its own name: `… (needs strace)`. */
@@ -111,7 +119,8 @@ function reasonIn(name) {
   return /\((needs [^)]+)\)/.exec(name)?.[1] ?? 'no reason was given';
 }
 
-async function browserTests() {
+/** The browser tests and `others` in one run; where there is no browser, `others` alone. */
+async function withBrowser(others) {
   const chromium = findChromium();
   if (chromium === null) {
     note(
@@ -120,9 +129,10 @@ async function browserTests() {
       'all browser tests',
       'no Chromium was found; install chromium or set GANTRY_CHROMIUM to its program',
     );
+    if (others.length > 0) await tests(others);
     return;
   }
-  await tests('e2e', { GANTRY_CHROMIUM: chromium });
+  await tests([...others, 'e2e'], { GANTRY_CHROMIUM: chromium });
 }
 
 /** One JSON line a figure; `ok: null` means that it could not be measured, with `why`. */

@@ -10,6 +10,7 @@ import { factoryRoutes } from '../contracts/factory/routes.ts';
 import { dataFolder, type Places, placesIn } from '../host/places.ts';
 import { readPrivateFile, readTokenFile } from '../kit/secrets/token-file.ts';
 import type { CommandNames } from './command-name.ts';
+import { findRunning } from './running.ts';
 import { createSocketFetch } from './unix-fetch.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -36,13 +37,21 @@ export async function connect(env: Env, names: CommandNames): Promise<Connection
   const bot = env.GANTRY_TOKEN_FILE !== undefined && env.GANTRY_URL_FILE !== undefined;
   const places = placesIn(dataFolder(env));
   const ways = bot ? waysOf(readPrivateFile(env.GANTRY_URL_FILE ?? '').trim(), null) : ownerWays(places);
-  const noEngine = (cause?: unknown): AppError =>
-    new AppError(
+  const noEngine = (cause?: unknown): AppError => {
+    const isCloud = !bot && findRunning(env)?.listens !== undefined;
+    if (isCloud) {
+      const action = `Use this command on one of the paired computers; for the cloud itself see: ${names.gantry} admin --help`;
+      return new AppError('transport', `In ${places.home} runs a cloud of many people, and no bots.`, action, {
+        cause,
+      });
+    }
+    return new AppError(
       'transport',
       `No engine is running for ${places.home}.`,
       bot ? 'Ask the person who started this team to start Gantry again.' : `Start it with: ${names.start}`,
       { cause },
     );
+  };
   if (ways.length === 0) throw noEngine();
   const token = readToken(bot ? (env.GANTRY_TOKEN_FILE ?? '') : places.token, noEngine);
   let last: unknown;

@@ -3,6 +3,7 @@
  * (interface.md, Command-line contract); without, text for a person, and problems on stderr.
  */
 import { AppError, exitCode, type FactoryError } from '../contracts/common/errors.ts';
+import { harmless, localTimes } from './words.ts';
 
 export interface Stream {
   write(text: string): unknown;
@@ -52,7 +53,9 @@ export function createOutput(io: { stdout: Stream; stderr: Stream }, json: boole
         const body: FactoryError = known.toFactory();
         io.stdout.write(`${JSON.stringify(body)}\n`);
       } else {
-        io.stderr.write(`${known.fact}\n${known.action === '' ? '' : `${known.action}\n`}`);
+        // Problems quote clouds, bots and programs.
+        const words = harmless(localTimes(known.fact + (known.action === '' ? '' : `\n${known.action}`)));
+        io.stderr.write(`${words}\n`);
         const requestId = known.options.extra?.requestId;
         if (known.code === 'internal' && typeof requestId === 'string') io.stderr.write(`Request ${requestId}\n`);
       }

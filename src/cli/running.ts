@@ -45,10 +45,14 @@ export function notRunning(env: Env, names: CommandNames): AppError {
   return new AppError('transport', `Gantry is not running for ${dataFolder(env)}.`, `Start it with: ${names.start}`);
 }
 
-/** Address of the web interface of the Gantry that runs here. Throws `transport` when there is none. */
+/** Address of the web interface of the owner's Gantry that runs here. Throws `transport` when there is none. */
 export function webAddress(env: Env, names: CommandNames): string {
   const running = findRunning(env);
   if (running === null) throw notRunning(env, names);
+  if (running.listens !== undefined) {
+    const fact = `In ${dataFolder(env)} runs a cloud of many people, which has no owner.`;
+    throw new AppError('transport', fact, `Sign in at ${running.address}, or see: ${names.gantry} admin --help`);
+  }
   if (running.address !== null) return running.address;
   throw new AppError(
     'transport',

@@ -279,6 +279,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       log,
       idempotency: createIdempotency(store, clock),
       admits: (userId) => identity.admits(userId),
+      expiry: { clock, timers: systemTimers },
       metadataUrl: (path) => identity.metadataUrl(path),
       limits: options.limits,
       addressOf,
@@ -297,6 +298,11 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
 
     const stopEnding = identity.onEnded((ended) => {
       dispatcher.cut((principal) => isOf(principal, ended));
+      if ('sessionId' in ended) {
+        notifications
+          .signInEnded(ended.sessionId, ended.replacedBy)
+          .catch((fault) => log.error('The pushes of a sign-in could not be ended.', { fault: String(fault) }));
+      }
       if (!('userId' in ended)) return;
       computers.computers
         .list(ended.userId)
@@ -306,6 +312,8 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         .catch((fault) => log.error('The links of a person could not be ended.', { fault: String(fault) }));
     });
     closing.add('sign-ins', stopEnding);
+    const stopCutting = composed.onEnded((id) => dispatcher.cut(({ computerId }) => computerId === id));
+    closing.add('pairings that end', stopCutting);
     options.door.serve(
       createWebListener({ dispatcher, log, folder: options.rendererFolder }),
       upgrade === undefined ? undefined : createUpgradeListener(linkPath, createGuard(door), upgrade),

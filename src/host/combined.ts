@@ -2,6 +2,7 @@
  * Runtime and cloud API in one process: what `gantry start` runs (architecture.md). The same two parts run apart; here the
  * link between them is this computer's socket.
  */
+import type { LocalPairing } from '../contracts/link/local-pairing.ts';
 import { type Clock, systemClock } from '../kit/clock/clock.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { createIds } from '../kit/ids/ids.ts';
@@ -41,6 +42,8 @@ export interface Combined {
   /** What a person should read once: a database that was moved aside, for example. */
   readonly notices: readonly string[];
   openUrl(next?: string): Promise<{ url: string; expiresAt: string }>;
+  /** How this computer stands with a cloud. */
+  pairing(): LocalPairing;
   /** Reads the pairing file at once, not only within half a minute. */
   checkPairing(): Promise<void>;
   /** Bots with a live pane. */
@@ -132,6 +135,7 @@ export async function startCombined(options: CombinedOptions): Promise<Combined>
       workspaceCreated: workspace.created,
       notices: [...runtime.notices, ...cloud.notices],
       openUrl: (next) => cloud.openUrl(next),
+      pairing: () => runtime.homeLink.pairing.status(),
       checkPairing: () => runtime.homeLink.pairing.readFile(),
       liveBots: () => runtime.liveBots(),
       close(how = {}) {

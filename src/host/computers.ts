@@ -44,6 +44,8 @@ export interface ComposedComputers {
   readonly tickets: Tickets;
   /** Computers by their signature. */
   readonly authenticator: Authenticator;
+  /** Told of a computer whose pairing is over: nothing that it began may go on. Returns the way to stop listening. */
+  onEnded(listener: (computerId: string) => void): () => void;
 }
 
 /** Codes that one address may ask for. */
@@ -70,12 +72,16 @@ export async function composeComputers(options: ComposeComputersOptions, closing
     ids,
     issuer: origin,
   });
+  const listeners = new Set<(computerId: string) => void>();
   const limits = createLimits({ publicPages: pairingsAMinute }, addressOf);
   const area = createLinkArea({
     store,
     devices,
     link: linkEnd.link,
-    endLink: (id, reason) => linkEnd.end?.(id, reason),
+    endLink(id, reason) {
+      linkEnd.end?.(id, reason);
+      for (const listener of listeners) listener(id);
+    },
     users: identity.users,
     home: {
       begin: ({ userId, computerId, name }) => identity.sessions.beginHome(userId, computerId, name),
@@ -95,7 +101,11 @@ export async function composeComputers(options: ComposeComputersOptions, closing
     const { computerId: id, userId, token } = local.device;
     await area.computers.know({ id, userId, token, name: local.computer.name, version: packageVersion() });
   }
-  return { area, devices, linkEnd, tickets, authenticator };
+  const onEnded = (listener: (computerId: string) => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  return { area, devices, linkEnd, tickets, authenticator, onEnded };
 }
 
 /** A cloud of many has no computer of its own that could be paired. */

@@ -14,6 +14,7 @@ import type { CloudSettings } from './cloud-settings.ts';
 import { openCloudFolder } from './data-folder.ts';
 import { openAddress } from './doors.ts';
 import { placesIn } from './places.ts';
+import { hasPages } from './web-door.ts';
 
 export interface HeadlessOptions {
   readonly settings: CloudSettings;
@@ -88,7 +89,7 @@ export async function startHeadless(options: HeadlessOptions): Promise<Headless>
       origin: cloud.origin,
       listens,
       home: places.home,
-      notices: cloud.notices,
+      notices: [...cloud.notices, ...missingPages(options.rendererFolder)],
       close: () => closing.close(),
     };
   } catch (error) {
@@ -96,6 +97,12 @@ export async function startHeadless(options: HeadlessOptions): Promise<Headless>
     await closing.close();
     throw error;
   }
+}
+
+/** On a server nothing but this program was ever started, so nothing has built the pages. */
+function missingPages(folder: string | undefined): string[] {
+  if (hasPages(folder)) return [];
+  return ['The web interface is not built. Run in the folder of Gantry: npm run build'];
 }
 
 function openDialIns(device: Authenticator, clock: Clock, log: Log): LinkEnd {

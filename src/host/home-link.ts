@@ -51,9 +51,11 @@ export interface HomeLink {
   readonly door: HomeDoor;
   /** What peers check tickets with. */
   readonly tickets: {
-    current(): { keys: PairedHome['ticketKeys']; computerId: string; issuer: string } | null;
+    current(): { keys: PairedHome['ticketKeys']; computerId: string; issuer: string; user: string } | null;
     onChange(listener: () => void): () => void;
   };
+  /** Names the cloud and the person there; null while this computer is not paired. */
+  pairedWith(): string | null;
   checks(): DoctorCheck[];
   /** Reads the pairing file: from here on home is what it will be. */
   load(): Promise<void>;
@@ -143,9 +145,14 @@ export function createHomeLink(deps: HomeLinkDeps): HomeLink {
     tickets: {
       current() {
         const now = pairedOf(home.current());
-        return now === null ? null : { keys: now.ticketKeys, computerId: now.computerId, issuer: now.cloudUrl };
+        if (now === null) return null;
+        return { keys: now.ticketKeys, computerId: now.computerId, issuer: now.cloudUrl, user: now.user.id };
       },
       onChange: (listener) => home.onChange(() => listener()),
+    },
+    pairedWith() {
+      const now = pairedOf(home.current());
+      return now === null ? null : `${now.cloudUrl} ${now.user.id}`;
     },
     checks: () => [pairingCheck(pairing, home.current())],
     load: () => pairing.start(),
@@ -177,13 +184,16 @@ function pairingCheck(pairing: Pairing, home: HomeNow): DoctorCheck {
   if (home.kind === 'embedded') {
     return { ...common, state: 'ok', detail: 'Not paired: this computer is its own home.', fix: null };
   }
-  const { link } = pairing.status();
-  const away = link?.linked === false ? ` It cannot be reached since ${link.since}.` : '';
+  const { link, problem: why } = pairing.status();
+  const away = link?.linked === false ? ` Its link is down since ${link.since}. ${why ?? ''}`.trimEnd() : '';
   const detail = `Paired with ${home.cloudUrl} as ${home.user.name}.${away}`;
   return {
     ...common,
     state: away === '' ? 'ok' : 'warn',
     detail,
-    fix: away === '' ? null : 'Look whether the cloud runs',
+    fix:
+      away === ''
+        ? null
+        : `Look whether ${home.cloudUrl} can be reached from here, and whether it still lists this computer`,
   };
 }

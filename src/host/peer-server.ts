@@ -139,5 +139,6 @@ export function createPeerServer(options: PeerServerOptions): PeerServer {
 }
 
 function sameAccount(before: TicketFacts, now: TicketFacts | null): boolean {
-  return now !== null && before.issuer === now.issuer && before.computerId === now.computerId;
+  if (now === null) return false;
+  return before.issuer === now.issuer && before.computerId === now.computerId && before.user === now.user;
 }

@@ -176,6 +176,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     openLanes: (send) =>
       createLanes({ store, clock, name: 'events', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
     call: (request) => homeLink.home.call(request),
+    home: () => homeLink.pairedWith(),
   });
   closing.add('events', () => outbox.close());
   // What is asked now is answered in the home cloud of now; the one before may never be reached again.

@@ -2,6 +2,7 @@
  * What stands on the port of the web interface: the API, behind it the pages, beside it what is dialled. Must not know what any of
  * them serves.
  */
+import { existsSync } from 'node:fs';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { join } from 'node:path';
 import express from 'express';
@@ -11,6 +12,7 @@ import { AppError } from '../contracts/common/errors.ts';
 import { login, loginCallback } from '../contracts/identity/routes.ts';
 import type { Dispatcher, HttpLog } from '../kit/http/dispatcher.ts';
 import type { Guard } from '../kit/http/guard.ts';
+import { endWith } from '../kit/http/server.ts';
 import type { UpgradeListener } from './doors.ts';
 import { packageRoot } from './places.ts';
 
@@ -26,7 +28,7 @@ export function createWebListener({ dispatcher, log, folder }: WebListenerDeps):
   const pages = express();
   pages.disable('x-powered-by');
   pages.disable('etag');
-  const built = folder ?? join(packageRoot(), 'out', 'renderer');
+  const built = folder ?? builtPages();
   for (const page of createPages({ folder: built, buildCommand: 'npm run build' })) pages.use(page);
   pages.use(((fault, _request, response, _next) => {
     log.error('page failed', { fault: fault instanceof Error ? fault.stack : String(fault) });
@@ -39,6 +41,11 @@ export function createWebListener({ dispatcher, log, folder }: WebListenerDeps):
     });
   };
 }
+
+/** Whether the web interface is built. */
+export const hasPages = (folder: string | undefined): boolean => existsSync(join(folder ?? builtPages(), 'index.html'));
+
+const builtPages = () => join(packageRoot(), 'out', 'renderer');
 
 /** What another site may lead a person to: pages, and the two ends of a sign-in. */
 export function isPage(path: string): boolean {
@@ -57,7 +64,8 @@ export function createUpgradeListener(path: string, guard: Guard, next: UpgradeL
     }
     const body = JSON.stringify(refused.toPlain());
     socket.on('error', () => {});
-    socket.end(
+    endWith(
+      socket,
       `HTTP/1.1 ${refused.status} Refused\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     );
   };

@@ -1,4 +1,5 @@
 /** Puts the page together: services, router, root. The only file that makes anything shared. */
+import './plain-schemas.ts';
 import '@fontsource-variable/inter/index.css';
 import '@fontsource-variable/jetbrains-mono/index.css';
 import './styles.css';

@@ -30,6 +30,14 @@ test('on the server’s machine the data folder is enough', async () => {
   expect(shown.out).toContain(`${people.provider.issuer} as ada`);
 });
 
+test('a command that needs bots says that there are none on the server of a cloud', async () => {
+  const listed = await run({ GANTRY_HOME: people.home }, ['agents', 'ls', '--json']);
+  expect(listed.code).toBe(3);
+  const { error } = listed.json() as { error: { fact: string; action: string } };
+  expect(error.fact).toContain('runs a cloud of many people');
+  expect(error.action).toContain('gantry admin');
+});
+
 test('plans and shutting out, first as a dry run', async () => {
   expect((await admin(`users plan ${ada.id} plus --dry-run`)).json()).toEqual({
     dryRun: true,
@@ -67,7 +75,9 @@ test('from elsewhere a key with the scope admin does it, over https or on this m
   writeFileSync(file, `${secret}\n`, { mode: 0o600 });
   const env = { GANTRY_HOME: home, GANTRY_KEY_FILE: file };
   expect((await admin(`users --url ${people.origin}`, env)).json()).toMatchObject({ users: [{ id: ada.id }] });
-  expect((await admin('users --url http://gantry.example', env)).code).toBe(64);
+  for (const url of ['http://gantry.example', 'http://localhost:x@gantry.example', 'https://a:b@gantry.example']) {
+    expect((await admin(`users --url ${url}`, env)).code).toBe(64);
+  }
   expect((await admin(`users --url ${people.origin}`, { GANTRY_HOME: home })).code).toBe(64);
   chmodSync(file, 0o644);
   expect((await admin(`users --url ${people.origin}`, env)).code).toBe(1);
@@ -86,6 +96,12 @@ test('behind a proxy the command line goes straight to where the cloud listens',
 test('a cloud of many is stopped like every Gantry, and has no bots to ask about', async () => {
   const dry = await run({ GANTRY_HOME: people.home }, ['stop', '--dry-run', '--json']);
   expect([dry.code, dry.json()]).toEqual([0, { dryRun: true, plan: { process: process.pid, bots: [] } }]);
+});
+
+test('who asks a cloud of many for a one-time address is told where people sign in', async () => {
+  const reply = await run({ GANTRY_HOME: people.home }, ['open', '--json']);
+  expect(reply.code).toBe(3);
+  expect(reply.out).toContain(`Sign in at ${people.origin}`);
 });
 
 test('the owner of a computer administers their own Gantry with the same words', async () => {

@@ -114,7 +114,7 @@ test('Ctrl-C goes to the bot; Ctrl-] lets go, gives the terminal back and ends w
   await expect.poll(() => inputs).toEqual([{ text: '\x03' }]);
   pty.write('\x1d');
   expect(await exit).toBe(0);
-  expect(alternate()).toBe(false);
+  await expect.poll(alternate).toBe(false);
   expect(raw()).toContain('\x1b[?25h');
   expect(raw()).toContain('Let go of web@demo');
 });
@@ -129,15 +129,15 @@ test('a pane that closes ends it with the reason', async () => {
   const { send, exit, raw, alternate } = await attach();
   send('gone', { reason: 'the program ended with 0' });
   expect(await exit).toBe(0);
-  expect(raw()).toContain('the program ended with 0');
-  expect(alternate()).toBe(false);
+  await expect.poll(raw).toContain('the program ended with 0');
+  await expect.poll(alternate).toBe(false);
 });
 
 test.each(['SIGTERM', 'SIGHUP'] as const)('%s gives the terminal back', async (signal) => {
   const { pty, exit, alternate } = await attach();
   process.kill(pty.pid, signal);
   expect(await exit).toBe(0);
-  expect(alternate()).toBe(false);
+  await expect.poll(alternate).toBe(false);
 });
 
 test('--watch sends nothing and leaves the size alone', async () => {

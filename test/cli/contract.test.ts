@@ -186,6 +186,28 @@ test.each(dry)('%j asks the engine for its plan and nothing more', async (argv, 
   expect((await run(engine.env, argv)).out).not.toBe('');
 });
 
+test('what a problem quotes from elsewhere acts on no terminal', async () => {
+  const said = () => {
+    throw new AppError('refused', 'The cloud says: \u001b]0;yours\u0007\u001b[2J.', 'Ask \u001b[8mit.');
+  };
+  const { env } = await startEngine({ answers: { listTeams: said } });
+  const asked = await run(env, ['teams', 'ls']);
+  expect(asked.code).toBe(1);
+  expect(asked.err).toContain('The cloud says: ');
+  expect(asked.err).not.toMatch(/(?!\n)\p{Cc}/u);
+});
+
+test('times in a problem are those of the person’s clock; the document keeps the wire’s', async () => {
+  const said = () => {
+    throw new AppError('transport', 'Attic is not linked, since 2026-01-02T03:00:00.000Z.', 'Start it.');
+  };
+  const { env } = await startEngine({ answers: { listTeams: said } });
+  expect((await run(env, ['teams', 'ls'])).err).toMatch(/^Attic is not linked, since 2026-01-0\d \d\d:\d\d\.\n/);
+  expect((await run(env, ['teams', 'ls', '--json'])).json()).toMatchObject({
+    error: { fact: 'Attic is not linked, since 2026-01-02T03:00:00.000Z.' },
+  });
+});
+
 test('a fault of our own is internal, 70, without a stack', async () => {
   const { env } = await startEngine({ answers: { listTeams: () => ({ nonsense: true }) } });
   const asked = await run(env, ['teams', 'ls', '--json']);

@@ -75,6 +75,7 @@ export async function startEngine(
   const agents = given.agents ?? [];
   const answers: Answers = {
     listAgents: () => ({ agents, engine: { running: true, error: null } }),
+    listGuests: () => ({ guests: [] }),
     getAgent: ({ params }) => agents.find((agent) => agent.id === params.id),
     ...given.answers,
   };

@@ -1,5 +1,7 @@
 /** What each verb asks of the engine and what a person reads. */
 import { expect, test } from 'vitest';
+import { wordsOf } from '../../src/cli/computer-names.ts';
+import { clockTime } from '../../src/cli/words.ts';
 import { AppError } from '../../src/contracts/common/errors.ts';
 import type { Delivery } from '../../src/contracts/factory/delivery.ts';
 import { agent, at, run, startEngine } from './support.ts';
@@ -23,11 +25,10 @@ api@demo  working    4 min  -      shell
 test('agents ls says where bots run once one runs on another computer, and how old the news of it is', async () => {
   const away = 'Attic cannot be reached since 2026-01-02T03:00:00.000Z: no route';
   const far = { runner: 'remote:computer_01FAR', machine: 'computer_01FAR', stale: true, stateReason: away };
+  const shown = away.replace(/2026\S+Z/, clockTime);
   const { env } = await startEngine({ agents: [agent('web', far), agent('api', { state: 'idle' })] });
-  expect(
-    (await run(env, ['agents', 'ls'])).out,
-  ).toBe(`BOT       STATE         FOR    QUEUE  HARNESS  ON              REASON
-web@demo  idle (stale)  4 min  -      shell    computer_01FAR  ${away}
+  expect((await run(env, ['agents', 'ls'])).out).toBe(`BOT       STATE         FOR    QUEUE  HARNESS  ON       REASON
+web@demo  idle (stale)  4 min  -      shell    …_01FAR  ${shown}
 api@demo  idle          4 min  -      shell    here
 `);
 });
@@ -50,7 +51,7 @@ test('teams up --on says where each bot would start, and starts nothing with --d
     },
   });
   const { out } = await run(env, ['teams', 'up', 'demo', '--on', 'Attic', '--dry-run']);
-  expect(out).toContain('spawn  web@demo  shell    computer_01FAR  it is not running');
+  expect(out).toContain('spawn  web@demo  shell    …_01FAR  it is not running');
   expect(out).toContain('Nothing was started');
   expect(seen.at(-1)?.body).toEqual({ on: 'Attic', dryRun: true });
 });
@@ -64,6 +65,18 @@ test('a hosted bot that waits has no terminal to attach to: the list names where
   expect((await run(asks.env, ['agents', 'ls'])).out).toContain('look with: npx gantry workspace approvals\n');
   const keyless = await hosted('ANTHROPIC_API_KEY is not set.');
   expect((await run(keyless.env, ['agents', 'ls'])).out).toContain('look with: npx gantry why web@demo\n');
+});
+
+test('a computer is named by its name, with the end of its id where two have one name, or by that end alone', () => {
+  const machine = 'computer_01JDGT5Y7Z8A9BCDEFGHJKMNPQ';
+  const named = wordsOf([
+    { id: machine, name: 'Attic' },
+    { id: 'computer_01JDGT5Y7Z8A9BCDEFGHJKMNXY', name: 'Attic' },
+    { id: 'computer_01JDGT5Y7Z8A9BCDEFGHJKMNZZ', name: 'The one below the stairs' },
+  ]);
+  expect(named(machine)).toBe('Attic …JKMNPQ');
+  expect(named('computer_01JDGT5Y7Z8A9BCDEFGHJKMNNO')).toBe('…JKMNNO');
+  expect(named('computer_01JDGT5Y7Z8A9BCDEFGHJKMNZZ')).toBe('The one below the s…');
 });
 
 test('agents ls --json is the engine’s own document', async () => {
@@ -275,6 +288,12 @@ test('teams down --all stops every team that has a live bot, once', async () => 
   expect((await run(engine.env, ['teams', 'down', '--all', '--json'])).json()).toEqual({
     stopped: ['x@demo', 'x@gone'],
   });
+});
+
+test('teams down does not call a bot stopped that it only lets go of', async () => {
+  const { env } = await startEngine({ answers: { teamDown: () => ({ stopped: [], letGo: ['x@demo'] }) } });
+  const down = await run(env, ['teams', 'down', 'demo']);
+  expect(down.out).toMatch(/^Gantry lets go of x@demo: .* it may run on there\.\n$/);
 });
 
 test('teams check names every problem with its line and ends with 64', async () => {

@@ -160,7 +160,7 @@ describe('with a gate and a bot that wait', () => {
     const pending = await gantry.cli('workspace', 'approvals', '--json');
     expect(JSON.parse(pending.out).approvals).toHaveLength(2);
     expect(await waiting(page).locator('[data-decide="approve"]').count()).toBe(2);
-    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('Home');
   });
 
   test('two windows answer one question: the second is told who was first, where and when, and nothing else happens', async () => {

@@ -111,6 +111,12 @@ test('one floor shows the bots of both computers; a team is started and typed in
   await expect.poll(() => page.locator('[data-bot="web@notes"]').count()).toBe(0);
   await page.getByRole('combobox', { name: 'Computer' }).first().selectOption({ label: 'All computers' });
   await page.locator('[data-bot="web@notes"]').waitFor();
+  // The computer that is looked at stays in the address from page to page.
+  await page.getByRole('contentinfo').getByRole('combobox', { name: 'Computer' }).selectOption({ label: 'laptop' });
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByRole('heading', { name: 'laptop', level: 2 }).waitFor();
+  await page.getByText(laptop.gantry.workspace).waitFor();
+  await page.goto(`${reach.origin}/floor`);
 });
 
 test('the dialog that starts a team offers the other computer, and the bot appears once, with where it runs', async () => {
@@ -134,7 +140,7 @@ test('the dialog that starts a team offers the other computer, and the bot appea
   await seeInPane(page, 'ops@build', /^guest-43/m);
 });
 
-test('a question names the computer it comes from, is answered here, and is among the notifications', async () => {
+test('a question names the computer it comes from and is answered here', async () => {
   const { page } = ada;
   await page.locator('[data-bot="web@notes"]').click();
   await page.keyboard.type('clear; gantry gate check shell.exec --command "touch made" && echo allowed-$?');
@@ -143,14 +149,42 @@ test('a question names the computer it comes from, is answered here, and is amon
   await page.getByRole('button', { name: 'Answer' }).click();
   const card = page.getByRole('region', { name: 'Waiting for you' }).getByRole('article').first();
   await card.getByText('on laptop').waitFor();
-  const news = page.getByRole('region', { name: 'Notifications' });
-  await news.getByText(/asks for approval/).waitFor({ timeout: 25_000 });
-  await page.getByRole('link', { name: /unread notification/ }).waitFor();
   await card.getByRole('button', { name: 'Approve' }).click();
   await page.getByText(/Approved by you in the browser/).waitFor();
+});
+
+test('what a bot writes to its person is among the notifications, counted until it is read', async () => {
+  const { page } = ada;
+  await page.goto(`${reach.origin}/settings/notifications`);
+  await page.getByRole('switch', { name: 'A bot wrote to your inbox' }).click();
+  await page.getByRole('button', { name: 'Reset A bot wrote to your inbox to its default' }).waitFor();
+  await page.getByRole('link', { name: 'Floor' }).click();
+  await page.locator('[data-bot="web@notes"]').click();
+  await page.keyboard.type('clear; gantry orchestration mail --to owner --subject Numbers "they add up"');
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: '1 unread notification' }).first().click({ timeout: 30_000 });
+  const news = page.getByRole('region', { name: 'Notifications' });
+  // The question that was answered stands as its card and is no news.
+  await expect.poll(() => news.getByRole('listitem').count()).toBe(1);
+  await news.getByRole('button', { name: /^Unread: web wrote to you/ }).waitFor();
+  await picture(page, 'news-dark');
   await news.getByRole('button', { name: 'Mark all read' }).click();
   await expect.poll(() => news.locator('[data-unread]').count()).toBe(0);
   await page.getByRole('link', { name: 'Notifications', exact: true }).waitFor();
+});
+
+test('the page of a paired computer shows its own bots and, through its home, those of the other one', async () => {
+  const { url } = await tower.gantry.openUrl('/floor');
+  const own = await visit(browser, url);
+  await drawPlainly(own.context);
+  await own.page.reload();
+  const { page } = own;
+  await page.getByRole('heading', { name: 'tower', level: 2 }).waitFor();
+  await page.locator('[data-bot="web@notes"]').click();
+  await page.keyboard.type('echo home-$((40+4))');
+  await page.keyboard.press('Enter');
+  await seeInPane(page, 'web@notes', /^home-44/m);
+  await own.close();
 });
 
 test('an API key shows its text once, a second of its name may live beside it, a third may not, and revoking asks first', async () => {
@@ -187,7 +221,6 @@ test('preferences are switched and go back to their defaults; a device is regist
   await page.goto(`${reach.origin}/settings/notifications`);
   const summary = page.locator('[data-reach]');
   await summary.getByText('Only open tabs reach you.').waitFor();
-  await page.getByRole('switch', { name: 'A run has ended' }).click();
   await page.getByRole('button', { name: 'Reset all to default' }).click();
   await page.getByText('as they are by default').waitFor();
 
@@ -205,7 +238,7 @@ test('preferences are switched and go back to their defaults; a device is regist
   await page.getByRole('button', { name: 'Send a test to Phone' }).click();
   await page.getByText('Its push service took the test.').waitFor();
   expect(JSON.parse(device.received[0] ?? '')).toMatchObject({ type: 'test' });
-  await picture(page, 'settings-notifications-dark');
+  await picture(page, 'notifications-dark');
   device.expire();
   await page.getByRole('button', { name: 'Send a test to Phone' }).click();
   await summary.getByText('Only open tabs reach you.').waitFor();
@@ -241,11 +274,20 @@ test('a computer that is away keeps its bots on the floor, greyed, with how long
   await expect.poll(() => bot.getAttribute('data-away'), { timeout: 20_000 }).toBeNull();
 });
 
+const headings: Readonly<Record<string, string>> = { '/floor': 'Floor', '/': 'Home', '/inbox': 'Inbox' };
+
 /** Every page once in dark, what has colours of its own in light, what is laid out anew where it is narrow. */
 const pages = {
-  dark: ['/floor', '/inbox', ...sections.slice(1).map((section) => section.path), '/pair'],
+  dark: [
+    '/floor',
+    '/',
+    ...sections
+      .slice(1)
+      .map((section) => section.path)
+      .filter((path) => !path.endsWith('/notifications')),
+  ],
   light: ['/floor', '/settings/computers', '/settings/notifications'],
-  '390': ['/floor', '/inbox', '/settings/keys', '/settings/computers', '/settings/notifications', '/settings/usage'],
+  '390': ['/floor', '/inbox', '/settings/computers', '/settings/notifications'],
 } as const;
 
 test.each(looks.filter((look) => look.name !== '390-light'))(
@@ -255,12 +297,14 @@ test.each(looks.filter((look) => look.name !== '390-light'))(
     const { page } = seen;
     await page.locator('[data-bot="web@notes"]').waitFor();
     for (const path of pages[look.name as keyof typeof pages]) {
-      if (path !== '/floor') await page.goto(`${reach.origin}${path}`);
-      await page.getByRole('heading', { level: 1 }).waitFor();
+      // Within the page, as a click does: only what is looked at is loaded.
+      await page.evaluate((to) => history.pushState(null, '', to), path);
+      await page.getByRole('heading', { level: 1, name: headings[path] ?? 'Settings' }).waitFor();
       await expect.poll(() => page.locator('[data-state="loading"]').count()).toBe(0);
       expect(await tooWide(page), path).toEqual([]);
       expect(await axe(page), path).toEqual([]);
-      await picture(page, `${path.split('/').at(-1)}-two-${look.name}`);
+      const name = path in headings ? `${headings[path]?.toLowerCase()}-computers` : path.split('/').at(-1);
+      await picture(page, `${name}-${look.name}`);
     }
     expect(seen.errors).toEqual([]);
     await seen.close();

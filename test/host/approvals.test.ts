@@ -8,6 +8,7 @@ import * as contract from '../../src/contracts/factory/routes.ts';
 import { bind } from '../../src/kit/http/types.ts';
 import { actionHash } from '../../src/kit/signing/action-hash.ts';
 import { signedHeaders } from '../../src/kit/signing/signature.ts';
+import { askedOfAgent } from '../../src/runtime-server/approvals/holds.ts';
 import type { ApprovalAnswer, ApprovalAsk } from '../../src/runtime-server/approvals/index.ts';
 import { movableClock, scratchHome, signIn, startPair } from './support.ts';
 
@@ -105,6 +106,19 @@ test('what a bot asks is seen in the cloud, answered there, and the answer acts 
       return (all.json as unknown as { approvals: Approval[] }).approvals[0]?.appliedAt;
     })
     .toMatch(/^20/);
+});
+
+test('a question that was answered a moment ago still counts as what its bot waits for', async () => {
+  const pair = await startPair({});
+  const asks = (since: number, agentId = 'agent_1') => pair.store.read((tx) => askedOfAgent(tx, agentId, since));
+  const began = Date.now();
+  expect(await asks(began)).toBe(false);
+  const asked = await pair.desk.ask(push);
+  await pending(pair);
+  expect([await asks(began), await asks(began, 'agent_2')]).toEqual([true, false]);
+  await resolve(pair, asked.id, { decision: 'approve' });
+  await asked.answer;
+  expect([await asks(began), await asks(Date.now() + 60_000)]).toEqual([true, false]);
 });
 
 test('the longest summary arrives, however it is escaped on its way', async () => {
@@ -253,12 +267,16 @@ test('a computer cannot write over the approval of another, nor learn of it', as
     ...{ kind: 'tool_call', title: 'x', summary: 'rm -rf /', risk: 'low', source: 'gate', agentId: null },
     ...{ requestedAt: approval!.requestedAt, expiresAt: approval!.expiresAt, engineId: 'engine_1', ledgerId: '1' },
   };
-  const put = (id: string, now = Date.now()) => {
+  const put = (id: string, now = Date.now(), report = body) => {
     const path = `/api/v1/runtime/approvals/${id}`;
     const signer = { key, runtimeId, now: () => now };
-    const headers = signedHeaders(signer, { method: 'PUT', path, body: JSON.stringify(body) });
-    return pair.callWeb('PUT', path, { token: null, headers, body });
+    const headers = signedHeaders(signer, { method: 'PUT', path, body: JSON.stringify(report) });
+    return pair.callWeb('PUT', path, { token: null, headers, body: report });
   };
+  // An id of events must not end one event and begin another.
+  const broken = { ...body, engineId: 'engine_1\n\ndata: {}' };
+  const refused = await put(asked.id, Date.now() + 1000, broken);
+  expect([refused.status, refused.json.error]).toEqual([400, 'bad_request']);
   // Said again with other words, it stays what it was.
   expect((await put(asked.id)).json).toMatchObject({ summary: 'git push origin main' });
   // The same signature once more.

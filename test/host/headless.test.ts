@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { placesIn } from '../../src/host/places.ts';
 import { type People, startPeople } from '../cloud-api/identity/support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
+import { computersOf, pairUp, signIn, startDesk } from './paired-support.ts';
 
 const stop = keepUntilEnd();
 let people: People;
@@ -48,6 +49,28 @@ test('failed credentials count for whom the proxy names, not for the proxy', asy
   expect(await ask('203.0.113.5, 198.51.100.1')).toBe(429);
   expect(await ask('198.51.100.2')).toBe(401);
 });
+
+test('shutting a person out ends their streams and the link of their computer, and letting them in brings it back', async () => {
+  const desk = await startDesk();
+  const ada = await signIn(people);
+  await pairUp(desk, people, ada);
+  const stream = await fetch(`${people.origin}/api/factory/events`, { headers: { cookie: ada.cookie } });
+  expect(stream.status).toBe(200);
+  const ended = stream.text().catch(() => 'cut');
+  const linked = async () => (await desk.pairing()).link?.linked;
+  const admin = (disabled: boolean) =>
+    people.call('PATCH', `/api/v1/admin/users/${ada.id}`, { token: people.internalToken, body: { disabled } });
+
+  await admin(true);
+  await ended;
+  await expect.poll(linked, { timeout: 20_000 }).toBe(false);
+  const listed = await people.call('GET', '/api/v1/admin/users', { token: people.internalToken });
+  expect(listed.json).toMatchObject({ users: [{ id: ada.id, disabledAt: expect.any(String) }] });
+
+  await admin(false);
+  await expect.poll(linked, { timeout: 45_000 }).toBe(true);
+  expect(await computersOf(ada)).toMatchObject([{ state: 'linked' }]);
+}, 90_000);
 
 test('closing lets the folder go', async () => {
   const one = await startPeople({ provider: people.provider });

@@ -71,7 +71,7 @@ test('an approval asked on a computer is pushed, and answered once by the button
   expect(push).toEqual({
     type: 'event',
     title: 'Your bot asks for approval',
-    body: 'Push to the remote',
+    body: 'Push to the remote\ngit push origin main',
     url: '/',
     tag: `approval-${asked.id}`,
     data: {
@@ -114,6 +114,35 @@ test('an approval asked on a computer is pushed, and answered once by the button
   expect((await feed()).unread).toBe(0);
 });
 
+test('a device that an API key registered is told, and gets no buttons: a key answers no approval', async () => {
+  const made = await pair.callWeb('POST', '/api/v1/keys', { body: { name: 'sender', scopes: ['compute'] } });
+  const { secret } = answer<{ secret: string }>(made);
+  const [device, own] = [service.device(), await subscribe()];
+  const register = (token?: string) =>
+    pair.callWeb('POST', '/api/v1/push/subscriptions', { body: device.subscription, ...(token ? { token } : {}) });
+  expect((await register(secret)).status).toBe(201);
+  await pair.desk.ask(ask('Merge it'));
+  const [[seen], [whole]] = [await pushed(device), await pushed(own)];
+  expect([seen?.title, seen?.data.approve]).toEqual(['Your bot asks for approval', undefined]);
+  expect(whole?.data.approve).toEqual(expect.any(String));
+  // The same browser, by its person.
+  expect((await register()).status).toBe(201);
+  await pair.desk.ask(ask('Merge it again'));
+  expect((await pushed(device, 2))[1]?.data.approve).toEqual(expect.any(String));
+});
+
+test('the buttons that a device has are good for nothing once its person removed it', async () => {
+  const device = await subscribe();
+  const asked = await pair.desk.ask(ask('Release it'));
+  const [push] = await pushed(device);
+  await pair.callWeb('DELETE', `/api/v1/push/subscriptions/${device.id}`);
+  const action = `/api/v1/push/actions/${push!.data.approve}`;
+  const reply = await pair.callWeb('POST', action, { token: null, body: { decision: 'approve' } });
+  expect([reply.status, reply.json.error]).toEqual([404, 'action_not_found']);
+  const open = await pair.callWeb('GET', '/api/factory/approvals?state=pending');
+  expect(answer<{ approvals: Approval[] }>(open).approvals.map(({ id }) => id)).toContain(asked.id);
+});
+
 test('a button says who answered when somebody was faster elsewhere', async () => {
   const device = await subscribe();
   const asked = await pair.desk.ask(ask('Delete the branch'));
@@ -133,6 +162,7 @@ test('a computer forwards what happened there once, and what is no event is refu
   const at = new Date().toISOString();
   const event = (id: string, type: string, data: object) => ({ id, type, at, data });
   const needs = { reason: 'It asks which file.', botId: 'agent_2', botName: 'coder', threadId: 'thread 1' };
+  const approval = { approvalId: 'approval_1', kind: 'tool_call', title: 'Pay', risk: 'high', source: 'gate' };
   const events = [
     event('n1', 'thread.needs_user', needs),
     event('s1', 'message.status', { messageId: 'm1', status: 'delivered' }),
@@ -142,6 +172,10 @@ test('a computer forwards what happened there once, and what is no event is refu
     'nothing',
     { id: 'b3', type: 'call.ended', at: 'yesterday', data: {} },
     event('i1', 'inbox.item.created', { itemId: 'i1', title: 'Hello' }),
+    // What the cloud alone can know: a computer would put words into its mouth, or be there before it.
+    event('2026-01', 'usage.threshold', { month: '2026-01', level: 80, percent: 80, spentCents: 8, budgetCents: 10 }),
+    event('approval_1', 'approval.requested', approval),
+    event('approval_1', 'approval.resolved', approval),
   ];
   const path = '/api/v1/runtime/events';
   const reply = await asComputer('POST', path, { events });
@@ -155,6 +189,9 @@ test('a computer forwards what happened there once, and what is no event is refu
       { index: 4, id: 'b2', error: 'bad_payload' },
       { index: 5, id: null, error: 'bad_event' },
       { index: 6, id: 'b3', error: 'bad_event' },
+      { index: 8, id: '2026-01', error: 'unknown_event' },
+      { index: 9, id: 'approval_1', error: 'unknown_event' },
+      { index: 10, id: 'approval_1', error: 'unknown_event' },
     ],
   });
   const repeated = await asComputer('POST', path, { events: events.slice(0, 1) });

@@ -1,7 +1,9 @@
 /** A computer that pairs with a cloud, as its person sees it from both sides. */
-import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Approval } from '../../src/contracts/approvals/approval.ts';
+import { serverTables } from '../../src/contracts/servers.ts';
 import { type People, type Person, startPeople } from '../cloud-api/identity/support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
 import { computersOf, type Desk, pairUp, signIn, startDesk } from './paired-support.ts';
@@ -123,6 +125,37 @@ test('at the desk settings are those of home, bots are this computer’s, and a 
   });
 });
 
+test('nobody gets home through this computer’s server, and a page of another port neither', async () => {
+  const cloud = serverTables.find(({ name }) => name === 'cloud')!;
+  for (const route of cloud.routes) {
+    if (route.auth.includes('public')) continue;
+    const path = route.path.replace(/:\w+/g, 'nothing_1').replace('*', 'x');
+    const reply = await desk.web(route.method, path, { token: null });
+    expect([route.op, reply.status]).toEqual([route.op, 401]);
+    const foreign = await desk.web(route.method, path, { headers: { origin: 'http://127.0.0.1:5173' } });
+    expect([route.op, foreign.status]).toEqual([route.op, 403]);
+  }
+});
+
+test('a browser that was let in at the desk answers with its page’s own header alone', async () => {
+  const { url } = await desk.gantry.openUrl();
+  const entered = await desk.web('GET', url.slice(desk.gantry.origin.length), { token: null });
+  const cookie = String(entered.headers['set-cookie']?.[0]).split(';')[0]!;
+  const session = await desk.web('GET', '/api/v1/session', { token: null, headers: { cookie } });
+  const asked = ask('git push origin browser');
+  const [one] = await shown(desk.web);
+  const answer = (headers: Record<string, string>) =>
+    desk.web('POST', `/api/factory/approvals/${one?.id}/resolve`, {
+      token: null,
+      headers: { cookie, ...headers },
+      body: { decision: 'approve' },
+    });
+  expect((await answer({})).status).toBe(403);
+  const reply = await answer({ 'x-platform-csrf': String(session.json.csrf) });
+  expect(reply.json).toMatchObject({ resolvedBy: { user: ada.id, surface: 'browser' } });
+  expect(await asked).toMatchObject({ verdict: 'allow' });
+});
+
 test('events at the desk are those of home, with approvals between those of its bots', async () => {
   const controller = new AbortController();
   const token = readFileSync(desk.places.token, 'utf8').trim();
@@ -186,7 +219,10 @@ test('a computer that is revoked at home is cut off at once, and its server says
   expect((await ada.call('DELETE', `/api/v1/computers/${computerId}`)).status).toBe(204);
   await ended;
   await expect.poll(async () => (await desk.pairing()).link?.linked, { timeout: 20_000 }).toBe(false);
-  await expect.poll(async () => (await desk.pairing()).problem, { timeout: 20_000 }).toContain('401');
+  await expect.poll(async () => (await desk.pairing()).problem, { timeout: 20_000 }).toContain('pairing ended there');
+  const { json } = await desk.web('GET', '/api/factory/doctor');
+  const { checks } = json as unknown as { checks: { name: string; detail: string }[] };
+  expect(checks.find(({ name }) => name === 'Pairing')?.detail).toContain('pairing ended there');
   const refused = await desk.web('GET', '/api/v1/computers');
   expect([refused.status, refused.json.error.code]).toEqual([409, 'needs_person']);
   expect((await desk.web('GET', '/api/factory/teams')).status).toBe(200);
@@ -194,13 +230,43 @@ test('a computer that is revoked at home is cut off at once, and its server says
   expect((await desk.web('GET', '/api/v1/computers')).json).toMatchObject({ computers: [{ embedded: true }] });
 });
 
-test('while home is away what waits here is shown, nothing is answered, and it arrives once home is back', async () => {
+test('from one paired computer the person reaches another one through home, reading and writing', async () => {
   await pairUp(desk, people, ada);
+  const other = await startDesk();
+  const { computerId: there } = await pairUp(other, people, ada);
+  const body = { botId: 'op@ops', title: 'Deploy failed' };
+  mkdirSync(join(other.home, 'ws', '.gantry', 'teams', 'ops'), { recursive: true });
+  writeFileSync(
+    join(other.home, 'ws', '.gantry', 'teams', 'ops', 'team.yaml'),
+    'bots:\n  - {bot: op, harness: shell}\n',
+  );
+  const names = async (path: string) =>
+    ((await desk.web('GET', path)).json as never as { teams: { name: string }[] }).teams.map(({ name }) => name);
+  await expect.poll(() => names(`/api/factory/teams?computer=${there}`)).toContain('ops');
+  expect(await names('/api/factory/teams')).not.toContain('ops');
+  const up = await desk.web('POST', `/api/factory/teams/ops/up?computer=${there}`, { body: {} });
+  expect(up.status).toBe(200);
+  const made = await desk.web('POST', '/api/factory/triggers', { body, headers: { 'x-gantry-computer': there ?? '' } });
+  // Its public address is that of home, which brings what is posted there to the computer.
+  const { url } = made.json as never as { url: string };
+  expect(url.startsWith(`${people.origin}/webhooks/triggers/${there}`)).toBe(true);
+  expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(202);
+  const tickets = async () => (await other.engine('GET', '/api/factory/tickets')).text;
+  await expect.poll(tickets, { timeout: 15_000 }).toContain('Deploy failed');
+  await other.gantry.close({ stopBots: true });
+  await expect.poll(async () => (await desk.web('GET', `/api/factory/teams?computer=${there}`)).status).toBe(502);
+  expect((await desk.web('DELETE', `/api/v1/computers/${there}`)).status).toBe(204);
+}, 90_000);
+
+test('while home is away what waits here is shown, nothing is answered, and it arrives once home is back', async () => {
   await people.cloud.close();
   await expect.poll(async () => (await desk.pairing()).link?.linked, { timeout: 20_000 }).toBe(false);
   const { since } = (await desk.pairing()).link!;
+  await expect
+    .poll(async () => (await approvalsOf(desk.web)).waits, { timeout: 15_000 })
+    .toBe('Nothing waits on this computer; what waits in the home cloud is not shown.');
   const asked = ask('git push origin away');
-  await expect.poll(async () => (await approvalsOf(desk.web)).waits, { timeout: 15_000 }).toBeDefined();
+  await expect.poll(async () => (await approvalsOf(desk.web)).approvals, { timeout: 15_000 }).toHaveLength(1);
   const { approvals, waits } = await approvalsOf(desk.web);
   expect(waits).toContain('wait on this computer');
   const path = `/api/factory/approvals/${approvals[0]?.id}/resolve`;

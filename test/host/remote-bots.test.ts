@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSseParser } from '../../src/contracts/common/sse-parser.ts';
 import type { Agent } from '../../src/contracts/factory/agent.ts';
 import type { Delivery } from '../../src/contracts/factory/delivery.ts';
+import { run } from '../cli/support.ts';
 import { type People, type Person, portNobodyHas, startPeople } from '../cloud-api/identity/support.ts';
 import { caller, keepUntilEnd, onEnd } from '../kit/http/support.ts';
 import { type CutProxy, startCutProxy } from '../support/cut-proxy.ts';
@@ -82,8 +83,8 @@ test('without a pairing there is no other computer, and with one it has a name',
   team('alone', 'web');
   const alone = await up('alone', 'Attic');
   expect(alone).toMatchObject({
-    status: 502,
-    body: { error: { code: 'transport', fact: expect.stringContaining('Attic') } },
+    status: 404,
+    body: { error: { code: 'not_found', fact: expect.stringContaining('Attic') } },
   });
   await pairUp(here, people, ada);
   far = (await pairUp(there, people, ada)).computerId ?? '';
@@ -137,6 +138,21 @@ test('a team starts on another computer by its name, and its bot is seen, typed 
   expect(there.gantry.liveBots()).toBe(0);
   await until('web@crew', { state: 'offline', runner: 'local', pane: null });
   expect((await factory('GET', '/agents/web@crew/screen')).status).toBe(404);
+});
+
+test('the command line starts a team there, lists where each bot runs, and counts it with the computer it runs on', async () => {
+  team('cli', 'web');
+  const env = { GANTRY_HOME: here.home, PATH: process.env.PATH ?? '' };
+  const started = await run(env, ['teams', 'up', 'cli', '--on', 'Attic']);
+  expect([started.code, started.out]).toEqual([0, expect.stringMatching(/^spawn +web@cli +shell +Attic +\S/m)]);
+  await until('web@cli', { state: 'idle' });
+  expect((await run(env, ['agents', 'ls', '--team', 'cli'])).out).toMatch(/^web@cli +idle .* Attic( |$)/m);
+  expect((await run(env, ['stop', '--all', '--dry-run', '--json'])).json()).toMatchObject({ plan: { bots: [] } });
+  const at = { GANTRY_HOME: there.home, PATH: process.env.PATH ?? '' };
+  expect((await run(at, ['stop', '--all', '--dry-run', '--json'])).json()).toMatchObject({
+    plan: { bots: ['web@cli'] },
+  });
+  expect((await run(env, ['teams', 'down', 'cli'])).out).toContain('1 bot stopped');
 });
 
 test('what waits there is told here once it arrives, and a message that may not wait is refused', async () => {
@@ -220,8 +236,8 @@ test('a computer that is not the person’s, or nobody’s, is not there; nor is
   team('lost', 'web');
   const unknown = await up('lost', 'Cellar');
   expect(unknown).toMatchObject({
-    status: 502,
-    body: { error: { code: 'transport', fact: expect.stringContaining('Cellar') } },
+    status: 404,
+    body: { error: { code: 'not_found', fact: expect.stringContaining('Cellar') } },
   });
   const path = (id: string, rest: string) => `/api/v1/computers/${id}/factory-peer/${rest}`;
   const computer = (await computersOf(ada)).find(({ id }) => id === far);

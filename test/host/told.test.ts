@@ -8,7 +8,7 @@ import { startCombined } from '../../src/host/combined.ts';
 import { placesIn } from '../../src/host/places.ts';
 import { readSettings } from '../../src/host/settings.ts';
 import { caller, onEnd } from '../kit/http/support.ts';
-import { text } from '../support/model-server/script.ts';
+import { text, tools } from '../support/model-server/script.ts';
 import { startModelServer } from '../support/model-server/server.ts';
 import { scratchHome } from './support.ts';
 
@@ -44,9 +44,21 @@ test('the run of a hosted bot and what it cost stand in the cloud, by the name o
   };
   await expect
     .poll(told, { timeout: 20_000 })
-    .toMatchObject([{ event: 'agent.run.completed', title: 'helper has finished', body: 'All is well.', outcome: 'off' }]);
+    .toMatchObject([
+      { event: 'agent.run.completed', title: 'helper has finished', body: 'All is well.', outcome: 'off' },
+    ]);
   const usage = async () => (await call('GET', '/api/v1/usage')).json as unknown as { lines: UsageLine[] };
   await expect
     .poll(usage, { timeout: 20_000 })
     .toMatchObject({ lines: [{ name: 'claude-haiku-4-5', cents: (10 * 1 + 20 * 5) / 10_000, count: 1 }] });
+
+  // Who asks is said by name as well; that it waits as an approval is told once, not as a bot in need too.
+  server.script(() => tools({ name: 'shell_exec', input: { command: 'true' } }));
+  await call('POST', '/api/factory/send', { body: { to: 'helper@ops', text: 'Run' } });
+  await expect
+    .poll(told, { timeout: 20_000 })
+    .toMatchObject([
+      { event: 'approval.requested', title: 'helper asks for approval', outcome: 'unreachable', readAt: null },
+      { event: 'agent.run.completed' },
+    ]);
 });

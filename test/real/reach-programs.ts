@@ -1,5 +1,8 @@
-/** The programs of `reach.ts`, each in its place: what stands around Gantry, the cloud, and two computers. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+/**
+ * The programs of `reach.ts`, each in its place: what stands around Gantry, the cloud, and two computers. What they leave is in
+ * the folder for temporary files that the scenes were given.
+ */
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gantryCommand, type ScratchHome } from '../support/bench/product.ts';
@@ -33,8 +36,8 @@ export async function startAround(cloud: Place, here: Place, there: Place): Prom
   };
 }
 
-/** `gantry cloud`. Answers how to remove what it left. */
-export async function startCloud(place: Place): Promise<{ victim: Victim; remove(): void }> {
+/** `gantry cloud`. */
+export async function startCloud(place: Place): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-reach-'));
   const secret = join(folder, 'secret');
   writeFileSync(secret, 'a secret between the two\n', { mode: 0o600 });
@@ -53,7 +56,6 @@ export async function startCloud(place: Place): Promise<{ victim: Victim; remove
     },
   });
   await victim.until((line) => line.startsWith('{'));
-  return { victim, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 export interface ReachComputer {

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { buildRenderer } from '../e2e/support/renderer.ts';
 import { commandIn, createNetwork, noNetwork } from '../support/namespaces.ts';
 import { claudeIn } from './claude-install.ts';
-import { firefoxPath, hasFirefox } from './reach-browser.ts';
+import { firefoxPath, hasFirefox } from './firefox.ts';
 
 const scenes = fileURLToPath(new URL('./reach-scenes.ts', import.meta.url));
 const skipped = 77;
@@ -26,8 +26,9 @@ function missing(): string | null {
 async function play(claudeBin: string): Promise<number> {
   await buildRenderer();
   const network = createNetwork();
+  const scratch = mkdtempSync(join(tmpdir(), 'reach-'));
   const places = { cloud: network.place('cloud'), here: network.place('here'), there: network.place('there') };
-  const env = { ...process.env, GANTRY_REACH: JSON.stringify({ ...places, claudeBin }) };
+  const env = { ...process.env, TMPDIR: scratch, GANTRY_REACH: JSON.stringify({ ...places, claudeBin }) };
   const [program, ...args] = commandIn(places.here, process.execPath, scenes);
   const child = spawn(program, args, { stdio: 'inherit', env });
   // Whoever ends this program ends the scenes; what they started is ended with the network.
@@ -37,6 +38,16 @@ async function play(claudeBin: string): Promise<number> {
     return await new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
   } finally {
     await network.close();
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+function claudeOrWhy(prefix: string): string | null {
+  try {
+    return claudeIn(prefix);
+  } catch (error) {
+    console.error(`SKIPPED, nothing was tried: ${(error as Error).message}`);
+    return null;
   }
 }
 
@@ -45,7 +56,8 @@ if (why === null) {
   const given = process.env.GANTRY_CLAUDE_PREFIX;
   const prefix = given ?? mkdtempSync(join(tmpdir(), 'gantry-claude-'));
   try {
-    process.exitCode = await play(claudeIn(prefix));
+    const claudeBin = claudeOrWhy(prefix);
+    process.exitCode = claudeBin === null ? skipped : await play(claudeBin);
   } finally {
     if (given === undefined) rmSync(prefix, { recursive: true, force: true });
   }

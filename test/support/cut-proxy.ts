@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream';
 
 export interface CutProxyOptions {
   readonly target: { readonly host: string; readonly port: number };
-  /** Asked for each connection: cut after so many bytes from the target, or never (null). */
+  /** Asked for each connection: cut after so many bytes from the target, or never (null). 0: before anything passes either way. */
   readonly cutAfter: (connection: number) => number | null;
 }
 
@@ -34,9 +34,14 @@ export async function startCutProxy(options: CutProxyOptions): Promise<CutProxy>
   }
 
   const server = createServer((client) => {
-    const upstream = connect(options.target);
     let left = options.cutAfter(connections) ?? Number.POSITIVE_INFINITY;
     connections += 1;
+    if (left === 0) {
+      cuts += 1;
+      client.on('error', () => {}).resetAndDestroy();
+      return;
+    }
+    const upstream = connect(options.target);
     open.set(client, upstream);
     client.setNoDelay(true);
     upstream.setNoDelay(true);

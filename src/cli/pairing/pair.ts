@@ -53,7 +53,7 @@ export const pair: Action = async (context, input) => {
   const after = [`Waiting. Ctrl-C stops waiting here; the code stays good: ${context.names.gantry} pair --status`];
   context.output.line(['To let this computer in:', '', ...codeLines(asked), '', ...after].join('\n'));
   const done = await follow(pairings, asked);
-  context.output.line(statusLines(done, context.names).join('\n'));
+  context.output.line(['', ...statusLines(done, context.names)].join('\n'));
   return undefined;
 };
 

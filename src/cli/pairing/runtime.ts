@@ -103,10 +103,12 @@ function isSame(given: string, cloudUrl: string): boolean {
 
 function announce(context: Context, servers: RuntimeAlone, pairing: LocalPairing): void {
   const { engineUrl: engine, home, workspace } = servers;
+  // The link is being dialled at this moment: that it is down says nothing yet.
+  const { link: _link, problem: _problem, ...known } = pairing;
   context.output.result({ pairing, engine, home, workspace, pid: process.pid }, () =>
     [
       ...(pairing.state === 'paired'
-        ? ['The runtime is ready.', '', ...statusLines(pairing, context.names).slice(2)]
+        ? ['The runtime is ready.', '', ...statusLines(known, context.names).slice(2)]
         : ['The runtime is ready, and waits to be let in:', '', ...codeLines(pairing), '']),
       `  Data      ${home}`,
       `  Workspace ${workspace}`,
@@ -124,7 +126,7 @@ function watch(context: Context, { pairing }: RuntimeAlone, cloudUrl: string | u
   const timer = setInterval(() => {
     const now = pairing.status();
     if (now.state !== before) {
-      if (now.state === 'paired') context.output.line(statusLines(now, context.names).join('\n'));
+      if (now.state === 'paired') context.output.line(['', ...statusLines(now, context.names)].join('\n'));
       if (now.state === 'unpaired') context.output.note(now.problem ?? 'The pairing has ended.');
       // Whoever ended a pairing wants no new one.
       wantsCode = now.state === 'unpaired' && before === 'waiting';

@@ -4,10 +4,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { LocalPairing } from '../../contracts/link/local-pairing.ts';
 import type { Combined } from '../../host/combined.ts';
 import { packageRoot } from '../../host/places.ts';
 import { readSettings } from '../../host/settings.ts';
 import { type Action, type Context, flag, type Input, optionalFlag, optionalText } from '../command.ts';
+import { harmless } from '../words.ts';
 import { askWorkspace } from './ask-workspace.ts';
 import { openBrowser } from './browser.ts';
 import { createEnding, type Reason } from './ending.ts';
@@ -91,6 +93,7 @@ async function announce(
     `             valid once, for ten minutes; ${interactive ? 'Enter prints a new one' : `new one: ${context.names.gantry} open`}`,
     `  Data       ${servers.home}`,
     `  Workspace  ${servers.workspace}`,
+    ...homeLine(servers.pairing()),
     `  Stop       ${interactive ? 'Ctrl-C' : `${context.names.gantry} stop`}`,
     '',
   ];
@@ -112,6 +115,12 @@ async function announce(
     const why = await openBrowser((await servers.openUrl()).url, place);
     if (why !== null && !overSsh(place)) context.output.note(`No browser was opened: ${why}.`);
   }
+}
+
+/** A paired computer asks its person elsewhere, too. */
+function homeLine({ state, cloudUrl, user, problem }: LocalPairing): string[] {
+  if (state === 'paired') return [`  Paired     with ${cloudUrl}, as ${harmless(user?.name ?? '')}`];
+  return problem === undefined ? [] : [`  Not paired ${harmless(problem)}`];
 }
 
 function readEnter(context: Context, servers: Combined): void {

@@ -2,14 +2,18 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Agent } from '../../contracts/factory/agent.ts';
 import { type Action, integer, optionalText, text, words } from '../command.ts';
+import { computerWords } from '../computer-names.ts';
 import { facts, table } from '../table.ts';
-import { ago, count, harmless, oneLine, span, spoken } from '../words.ts';
+import { ago, count, harmless, lasting, localTimes, oneLine, spoken } from '../words.ts';
 import { findAgent } from './find-agent.ts';
 
 export const list: Action = async (context, input) => {
   const { factory } = await context.connect();
   const team = optionalText(input, 'team');
   const answer = await factory.listAgents({ query: { team } });
+  // Only where one runs on another computer.
+  const elsewhere = answer.agents.some((agent) => agent.runner !== 'local');
+  const named = elsewhere && !context.output.json ? await computerWords(context) : String;
   context.output.result(answer, () => {
     if (answer.agents.length === 0) {
       return [
@@ -18,16 +22,14 @@ export const list: Action = async (context, input) => {
         `Or try the demo: ${context.names.gantry} teams demo`,
       ].join('\n');
     }
-    // Only where one runs on another computer.
-    const elsewhere = answer.agents.some((agent) => agent.runner !== 'local');
     const rows = answer.agents.map((agent) => [
       agent.address,
       agent.state === 'offline' ? 'offline' : spoken(agent.state) + (agent.stale ? ' (stale)' : ''),
-      span(Math.max(0, Math.round((context.now() - Date.parse(agent.since)) / 1000))),
+      lasting(agent.since, context.now()),
       agent.queueDepth === 0 ? '-' : String(agent.queueDepth),
       agent.binding.harness ?? agent.binding.type,
-      ...(elsewhere ? [agent.runner === 'local' ? 'here' : agent.machine] : []),
-      oneLine(agent.stateReason ?? '', 200),
+      ...(elsewhere ? [agent.runner === 'local' ? 'here' : named(agent.machine)] : []),
+      oneLine(localTimes(agent.stateReason ?? ''), 200),
     ]);
     const heads = ['bot', 'state', 'for', 'queue', 'harness', ...(elsewhere ? ['on'] : []), 'reason'];
     const body = table(heads, rows, context.output.width);
@@ -68,8 +70,8 @@ function described(agent: Agent, now: number): string {
     ['Id', agent.id],
     ['Role', agent.role],
     ['Harness', agent.binding.harness ?? agent.binding.type],
-    ['State', `${spoken(agent.state)}, since ${ago(agent.since, now)}${staleWords(agent)}`],
-    ['Reason', agent.stateReason],
+    ['State', `${spoken(agent.state)}, for ${lasting(agent.since, now)}${staleWords(agent)}`],
+    ['Reason', agent.stateReason === null ? null : localTimes(agent.stateReason)],
     ['Step', agent.currentNode === null ? null : `${agent.currentNode.title} (${agent.currentNode.nodeId})`],
     ['Proof', agent.proof.total === 0 ? null : `${agent.proof.proven} of ${agent.proof.total}`],
     ['Queue', agent.queueDepth === 0 ? 'empty' : count(agent.queueDepth, 'message')],

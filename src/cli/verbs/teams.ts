@@ -2,6 +2,7 @@
 import { AppError, exitCode } from '../../contracts/common/errors.ts';
 import type { TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
 import { type Action, type Context, flag, optionalText, text } from '../command.ts';
+import { type ComputerWords, computerWords } from '../computer-names.ts';
 import { table } from '../table.ts';
 import { count, oneLine } from '../words.ts';
 
@@ -42,12 +43,16 @@ function problems(list: readonly TeamProblem[]): string {
     .join('\n');
 }
 
-function planTable(context: Context, plan: readonly TeamPlanStep[], elsewhere = false): string {
-  // Where all are in one place it needs no column.
+/** How the plan names computers; null where all are in one place: that needs no column. */
+async function namedIn(context: Context, plan: readonly TeamPlanStep[], elsewhere = false) {
   const places = new Set(plan.map((step) => step.machine).filter((machine) => machine !== undefined));
-  const on = (step: TeamPlanStep) => (places.size > 1 || elsewhere ? [step.machine ?? '-'] : []);
+  return (places.size > 1 || elsewhere) && !context.output.json ? await computerWords(context) : null;
+}
+
+function planTable(context: Context, plan: readonly TeamPlanStep[], named: ComputerWords | null): string {
+  const on = ({ machine }: TeamPlanStep) => (named === null ? [] : [machine === undefined ? '-' : named(machine)]);
   const rows = plan.map((step) => [step.action, step.agent, step.harness ?? '-', ...on(step), step.reason]);
-  const heads = places.size > 1 || elsewhere ? ['on'] : [];
+  const heads = named === null ? [] : ['on'];
   return table(['do', 'bot', 'harness', ...heads, 'why'], rows, context.output.width);
 }
 
@@ -60,6 +65,7 @@ export const up: Action = async (context, input) => {
     params: { name },
     body: { preset: optionalText(input, 'preset'), on, dryRun: dryRun || undefined },
   });
+  const named = await namedIn(context, answer.plan, on !== undefined);
   context.output.result(answer, () => {
     const started = answer.plan.filter((step) => step.action === 'spawn').length;
     const done =
@@ -67,7 +73,7 @@ export const up: Action = async (context, input) => {
     const end = dryRun
       ? 'Nothing was started: this is what would happen.'
       : `${done} Look at them: ${context.names.gantry} agents ls --team ${name}`;
-    return `${planTable(context, answer.plan, on !== undefined)}\n${end}`;
+    return `${planTable(context, answer.plan, named)}\n${end}`;
   });
   return undefined;
 };
@@ -86,23 +92,38 @@ export const down: Action = async (context, input) => {
   const dryRun = flag(input, 'dryRun');
   const names = name === undefined ? await teamsWithLiveBots(context) : [name];
   const stopped: string[] = [];
+  const letGo: string[] = [];
   const plan: TeamPlanStep[] = [];
   for (const one of names) {
     const answer = await factory.teamDown({ params: { name: one }, query: { dryRun: dryRun ? '1' : undefined } });
-    if ('stopped' in answer) stopped.push(...answer.stopped);
-    else plan.push(...answer.plan);
+    if ('stopped' in answer) {
+      stopped.push(...answer.stopped);
+      letGo.push(...(answer.letGo ?? []));
+    } else plan.push(...answer.plan);
   }
   if (dryRun) {
+    const named = await namedIn(context, plan);
     context.output.result({ dryRun: true, plan }, () =>
-      plan.length === 0 ? 'No bot is live: nothing to stop.' : planTable(context, plan),
+      plan.length === 0 ? 'No bot is live: nothing to stop.' : planTable(context, plan, named),
     );
   } else {
-    context.output.result({ stopped }, () =>
-      stopped.length === 0 ? 'No bot was live.' : `${count(stopped.length, 'bot')} stopped: ${stopped.join(', ')}`,
+    context.output.result(
+      { stopped, ...(letGo.length === 0 ? {} : { letGo }) },
+      () =>
+        [
+          ...(stopped.length === 0 ? [] : [`${count(stopped.length, 'bot')} stopped: ${stopped.join(', ')}`]),
+          ...(letGo.length === 0 ? [] : [letGoWords(letGo)]),
+        ].join('\n') || 'No bot was live.',
     );
   }
   return undefined;
 };
+
+function letGoWords(bots: readonly string[]): string {
+  const [they, run] =
+    bots.length === 1 ? ['its computer is', 'it may run on there'] : ['their computers are', 'they may run on there'];
+  return `Gantry lets go of ${bots.join(', ')}: ${they} not reached from here any more, and ${run}.`;
+}
 
 /** Bots whose team file has gone are live, too: teams are taken from the bots, not from the files. */
 async function teamsWithLiveBots(context: Context): Promise<string[]> {

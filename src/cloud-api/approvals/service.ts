@@ -39,8 +39,12 @@ export interface ApprovalService {
   check(id: string, userId: string): Promise<Approval>;
   list(listing: { userId: string; state?: 'pending' | 'resolved'; limit?: number }): Promise<Approval[]>;
   owns(userId: string, id: string): Promise<boolean>;
-  /** Until when this person can answer it (milliseconds since the epoch); `unknown` where there is none of theirs. */
-  open(tx: SharedReader, id: string, userId: string): Op<number | 'closed' | 'unknown'>;
+  /** Until when this person can answer it (milliseconds since the epoch), and what is asked; `unknown`: there is none of theirs. */
+  open(
+    tx: SharedReader,
+    id: string,
+    userId: string,
+  ): Op<{ readonly until: number; readonly summary: string } | 'closed' | 'unknown'>;
   /** Where the engine's ledger stood before the approval of this event id; null when it is not known to this user. */
   ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
   /** Returns the way to stop. */
@@ -149,7 +153,8 @@ export function createApprovalService(deps: ApprovalServiceDeps): ApprovalServic
     *open(tx, id, userId) {
       const row = yield* store.find(tx, id);
       if (row === null || row.userId !== userId) return 'unknown';
-      return phaseOf(row, clock.now()) === 'pending' ? row.expiresAt : 'closed';
+      if (phaseOf(row, clock.now()) !== 'pending') return 'closed';
+      return { until: row.expiresAt, summary: row.summary };
     },
     async owns(userId, id) {
       return (await store.get(id))?.userId === userId;

@@ -76,31 +76,36 @@ function ask(
 ): Promise<IncomingMessage> {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   return new Promise((resolve, reject) => {
-    const upstream = startRequest({ agent, method: request.method, path, headers });
-    const leave = () => upstream.destroy();
-    response.once('close', leave);
-    let answered = false;
-    upstream.once('response', (answer) => {
-      answered = true;
-      resolve(answer);
-    });
-    upstream.on('error', (cause: NodeJS.ErrnoException) => {
-      // Once an answer is under way, its own stream tells of the cut.
-      if (answered) return;
-      response.off('close', leave);
-      reject(cause instanceof AppError ? cause : away(cause));
-    });
-    if (!hasBody) {
-      upstream.end();
-      return;
-    }
-    let passed = 0;
-    request.on('data', (chunk: Buffer) => {
-      passed += chunk.length;
-      if (passed > largestBody) upstream.destroy(tooLarge(largestBody));
-    });
-    // Not a pipeline: that would cut the caller off before it hears that the computer is away.
-    request.pipe(upstream);
+    const attempt = (again: boolean) => {
+      const upstream = startRequest({ agent, method: request.method, path, headers });
+      const leave = () => upstream.destroy();
+      response.once('close', leave);
+      let answered = false;
+      upstream.once('response', (answer) => {
+        answered = true;
+        resolve(answer);
+      });
+      upstream.on('error', (cause: NodeJS.ErrnoException) => {
+        // Once an answer is under way, its own stream tells of the cut.
+        if (answered) return;
+        response.off('close', leave);
+        // The other end closed an idle connection just as it was taken: nothing was read there.
+        if (again && upstream.reusedSocket && cause.code === 'ECONNRESET' && !response.destroyed) attempt(false);
+        else reject(cause instanceof AppError ? cause : away(cause));
+      });
+      if (!hasBody) {
+        upstream.end();
+        return;
+      }
+      let passed = 0;
+      request.on('data', (chunk: Buffer) => {
+        passed += chunk.length;
+        if (passed > largestBody) upstream.destroy(tooLarge(largestBody));
+      });
+      // Not a pipeline: that would cut the caller off before it hears that the computer is away.
+      request.pipe(upstream);
+    };
+    attempt(request.method === 'GET' && !hasBody);
   });
 }
 
@@ -111,5 +116,6 @@ function unknown(named: string): AppError {
 
 function away(cause: NodeJS.ErrnoException): AppError {
   const fact = `The other computer does not answer (${cause.code ?? cause.message}).`;
-  return new AppError('transport', fact, 'See that Gantry runs there and reaches this cloud.', { cause });
+  const code = { wireCode: 'computer_unavailable', cause };
+  return new AppError('transport', fact, 'See that Gantry runs there and reaches this cloud.', code);
 }

@@ -56,12 +56,16 @@ const requestHeaders = [
 const connectMs = 5_000;
 /** Some answers come only when something happens: the longest wait of a route is half of it. */
 const answerMs = 60_000;
+const askAgainMs = 30_000;
 /** With the link down, home is most likely away. */
 const awayAnswerMs = 5_000;
 
 export function createForward({ home, timers }: ForwardDeps): Forward {
   const plain = new Agent({ keepAlive: true });
   const secure = new SecureAgent({ keepAlive: true });
+  /** Knew this computer no more when last asked: a page that reads on must not look like somebody who guesses credentials. */
+  let refusedBy: string | null = null;
+  let cancelAgain = () => {};
 
   function away(paired: PairedWith, cause: Error): AppError {
     const { linked, since } = home.link.state();
@@ -156,22 +160,33 @@ export function createForward({ home, timers }: ForwardDeps): Forward {
           'Use a credential that was made there, at that address.',
         );
       }
+      if (kind === 'owner' && refusedBy === paired.credential) throw ended(paired);
       const answer = await answerOf(context, paired, options.computer);
       if (answer.statusCode === 401 && kind === 'owner') {
         answer.resume();
-        throw new AppError(
-          'needs_person',
-          `${paired.cloudUrl} no longer knows this computer: its pairing was ended there.`,
-          'End it here, too, then pair again: gantry pair --end',
-        );
+        refusedBy = paired.credential;
+        cancelAgain();
+        cancelAgain = timers.after(askAgainMs, () => {
+          refusedBy = null;
+        });
+        throw ended(paired);
       }
       await deliver(answer, context);
     },
     close() {
+      cancelAgain();
       plain.destroy();
       secure.destroy();
     },
   };
+}
+
+function ended({ cloudUrl }: PairedWith): AppError {
+  return new AppError(
+    'needs_person',
+    `${cloudUrl} no longer knows this computer: its pairing was ended there.`,
+    'End it here, too, then pair again: gantry pair --end',
+  );
 }
 
 /** No answer began. */

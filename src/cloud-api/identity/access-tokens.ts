@@ -72,8 +72,10 @@ export function createAccessTokens(deps: AccessTokensDeps): Authenticator {
         wireCode: 'unknown_user',
       });
     }
-    const principal: Principal = { kind: 'user', userId: user.id, scopes: scopesOf(payload), via: 'oidc' };
-    return { principal, endsAt: payload.exp! * 1000 };
+    const endsAt = payload.exp! * 1000;
+    const expiresAt = endsAt + toleranceS * 1000;
+    const principal: Principal = { kind: 'user', userId: user.id, scopes: scopesOf(payload), via: 'oidc', expiresAt };
+    return { principal, endsAt };
   }
 
   return {

@@ -9,9 +9,16 @@ import { answered } from '../../kit/store/answered.ts';
 import type { Asked, Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import { follow } from '../../kit/wake/follow.ts';
 
-/** `digest`: what it is kept by. */
+/** `digest`: what it is kept by. `replacedBy`: the sign-in by which the same browser goes on. */
 export type Change =
-  | { readonly kind: 'session' | 'key'; readonly id: string; readonly digest: string; readonly over: boolean }
+  | {
+      readonly kind: 'session';
+      readonly id: string;
+      readonly digest: string;
+      readonly over: boolean;
+      readonly replacedBy?: string | undefined;
+    }
+  | { readonly kind: 'key'; readonly id: string; readonly digest: string; readonly over: boolean }
   | { readonly kind: 'user'; readonly id: string; readonly over: boolean };
 
 export interface Changes {

@@ -16,7 +16,7 @@ import { createAdminRoutes, toApiKey } from './admin.ts';
 import { createChanges } from './changes.ts';
 import { createInternalAuthenticator } from './internal.ts';
 import { createKeys, type Keys } from './keys.ts';
-import { cookieNameFor, cookieText, csrfOf, localPath, sessionLifeMs } from './model.ts';
+import { cookieNameFor, cookieText, localPath, sessionLifeMs } from './model.ts';
 import { createOpening, type Opening } from './opening.ts';
 import { otherWayPage, spentCodePage } from './pages.ts';
 import { createProjects, type Projects } from './projects.ts';
@@ -63,7 +63,11 @@ export interface IdentityDeps {
 }
 
 /** What is over from now on: nothing of it may go on. */
-export type Ended = { readonly userId: string } | { readonly sessionId: string } | { readonly keyId: string };
+export type Ended =
+  | { readonly userId: string }
+  /** `replacedBy`: the same person signed in anew in the same browser. */
+  | { readonly sessionId: string; readonly replacedBy: string | undefined }
+  | { readonly keyId: string };
 
 export interface Identity {
   readonly routes: readonly BoundRoute[];
@@ -106,12 +110,13 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
       mode.kind === 'embedded'
         ? `Press Enter in the terminal where Gantry runs, or run ${mode.openCommand}, and open the new address.`
         : `Sign in at ${origin}/login.`,
-    onEnded: (sessionId) => tell({ sessionId }),
+    onEnded: (sessionId, replacedBy) => tell({ sessionId, replacedBy }),
   });
   const keys = createKeys({ store: deps.store, clock, ids, log, changes, random, onEnded: (keyId) => tell({ keyId }) });
   changes.start((change) => {
     if (change.kind === 'user') users.changed(change.id, change.over);
-    else (change.kind === 'session' ? sessions : keys).ended(change.id, change.digest);
+    else if (change.kind === 'session') sessions.ended(change.id, change.digest, change.replacedBy);
+    else keys.ended(change.id, change.digest);
   });
   const projects = createProjects(deps.store);
   const opening = createOpening({ store: deps.store, clock, origin, random });
@@ -155,7 +160,7 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
       ...(people?.routes ?? otherWay(mode.kind, [contract.login, contract.loginCallback])),
       bind(contract.createOpenCode, async ({ body }) => ({ body: await opening.create(body.next) })),
       bind(contract.getSession, async ({ principal, request }) => {
-        const [user, secret] = await Promise.all([users.find(principal.userId), sessions.secretOf(request)]);
+        const [user, csrf] = await Promise.all([users.find(principal.userId), sessions.pageToken(request)]);
         return {
           body: {
             user: principal.userId,
@@ -165,7 +170,7 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
             via: principal.via,
             computer: mode.kind === 'embedded' ? mode.computer : null,
             version: deps.version,
-            csrf: secret === null ? '' : csrfOf(secret),
+            csrf: csrf ?? '',
           },
         };
       }),
@@ -210,7 +215,7 @@ function createOwnerRoutes(
       const path = localPath(query.next);
       if (query.t !== undefined && (await opening.take(query.t))) {
         lead(response, path, await enter({ id: owner.userId }, request));
-      } else if ((await sessions.secretOf(request)) !== null) {
+      } else if ((await sessions.pageToken(request)) !== null) {
         // The address was opened again, from history or by a reload: this browser is in already.
         lead(response, path);
       } else {

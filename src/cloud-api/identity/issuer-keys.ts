@@ -61,7 +61,12 @@ export function createIssuerKeys(deps: IssuerKeysDeps): JWTVerifyGetKey {
   async function ask(): Promise<void> {
     askAgainAt = clock.now() + pauseMs;
     try {
-      const answer = await deps.fetch(await deps.keysUrl(), {
+      const url = await deps.keysUrl();
+      // Whoever can change the keys on their way signs in as anybody. The settings allow an http issuer on this machine alone.
+      if (issuer.startsWith('https:') && new URL(url).protocol !== 'https:') {
+        throw new Error(`it names the address ${url} for them, which is not https`);
+      }
+      const answer = await deps.fetch(url, {
         redirect: 'error',
         headers: { accept: 'application/json, application/jwk-set+json' },
         signal: AbortSignal.timeout(timeoutMs),

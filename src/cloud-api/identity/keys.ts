@@ -75,7 +75,8 @@ export function createKeys(deps: KeysDeps): Keys {
     const row = await store.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE digest = ?`, digest);
     if (row === undefined) return null;
     const scopes = new Set(row.scopes.split(' ') as Scope[]);
-    const principal: Principal = { kind: 'key', userId: row.user_id, scopes, via: 'key', keyId: row.id };
+    const expiresAt = row.expires_at ?? undefined;
+    const principal: Principal = { kind: 'key', userId: row.user_id, scopes, via: 'key', keyId: row.id, expiresAt };
     return { row, principal, usedAt: row.last_used_at ?? 0 };
   }, changes);
 

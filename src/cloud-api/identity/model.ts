@@ -53,5 +53,7 @@ export function localPath(next: string | undefined): string {
   const base = 'http://local.invalid';
   if (!URL.canParse(next, base)) return '/';
   const url = new URL(next, base);
-  return url.origin === base ? url.pathname + url.search + url.hash : '/';
+  // Resolving dots may leave two slashes at the beginning: to a browser that is another host.
+  const isLocal = url.origin === base && !url.pathname.startsWith('//');
+  return isLocal ? url.pathname + url.search + url.hash : '/';
 }

@@ -21,7 +21,8 @@ export interface SessionStore {
   find(digest: string): Promise<SignInRow | null>;
   byId(id: string): Promise<SignInRow | null>;
   touch(digest: string, now: number): Promise<void>;
-  remove(row: SignInRow): Promise<void>;
+  /** `replacedBy`: the same browser is signed in by that one from now on. */
+  remove(row: SignInRow, replacedBy?: string): Promise<void>;
   removeHome(computerId: string): Promise<SignInRow | null>;
   /** Newest first. */
   ofUser(userId: string): Promise<SignInRow[]>;
@@ -35,9 +36,9 @@ export function createSessionStore(store: SharedStore, changes: Pick<Changes, 'n
   function* homeOf(tx: SharedReader, computerId: string): Op<SignInRow | null> {
     return (yield* tx.get<SignInRow>(`SELECT ${columns} FROM sign_in WHERE computer_id = ?`, computerId)) ?? null;
   }
-  function* drop(tx: SharedTx, { id, digest }: SignInRow): Op<void> {
+  function* drop(tx: SharedTx, { id, digest }: SignInRow, replacedBy?: string): Op<void> {
     yield* tx.run('DELETE FROM sign_in WHERE digest = ?', digest);
-    yield* changes.note(tx, { kind: 'session', id, digest, over: true });
+    yield* changes.note(tx, { kind: 'session', id, digest, over: true, replacedBy });
   }
   return {
     add: (row) =>
@@ -64,7 +65,7 @@ export function createSessionStore(store: SharedStore, changes: Pick<Changes, 'n
       const sql = 'UPDATE sign_in SET used_at = ? WHERE digest = ? AND used_at < ?';
       await store.write((tx) => tx.run(sql, now, digest, now), { isolation: 'rows' });
     },
-    remove: (row) => store.write((tx) => drop(tx, row)),
+    remove: (row, replacedBy) => store.write((tx) => drop(tx, row, replacedBy)),
     removeHome: (computerId) =>
       store.write(function* (tx) {
         const row = yield* homeOf(tx, computerId);

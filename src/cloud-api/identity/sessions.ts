@@ -22,7 +22,8 @@ export interface SessionsDeps {
   readonly cookieName: string;
   /** What a person does whose sign-in is over: one sentence. */
   readonly signInAgain: string;
-  readonly onEnded: (sessionId: string) => void;
+  /** `replacedBy`: the same browser is signed in by another one from now on. */
+  readonly onEnded: (sessionId: string, replacedBy?: string) => void;
   /** How long what is kept here may be out of date. */
   readonly age?: KeptOptions['age'];
   readonly random?: (bytes: number) => Buffer;
@@ -43,10 +44,10 @@ export interface Sessions extends HomeSessions {
   revoke(id: string): Promise<void>;
   owns(userId: string, id: string): Promise<boolean>;
   list(userId: string): Promise<SignInRow[]>;
-  /** The valid cookie's value in this request, or null. */
-  secretOf(request: IncomingMessage): Promise<string | null>;
+  /** What the page of this browser must send with writes; null when the request carries no valid cookie. */
+  pageToken(request: IncomingMessage): Promise<string | null>;
   /** It was ended in another process. */
-  ended(id: string, digest: string): void;
+  ended(id: string, digest: string, replacedBy?: string): void;
   readonly authenticators: readonly Authenticator[];
 }
 
@@ -55,6 +56,8 @@ interface Live {
   readonly row: SignInRow;
   readonly principal: Principal;
   usedAt: number;
+  /** Follows from the cookie; reckoned once. */
+  pageToken?: string;
 }
 
 export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
@@ -93,21 +96,24 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
     return use(live.peek(digest) ?? (await live.load(digest)));
   }
 
-  async function begin(row: Omit<SignInRow, 'digest' | 'id' | 'created_at' | 'used_at'>, prefix = ''): Promise<string> {
+  async function begin(
+    row: Omit<SignInRow, 'digest' | 'id' | 'created_at' | 'used_at'>,
+    { prefix = '', id = ids.next('session') } = {},
+  ): Promise<string> {
     const secret = `${prefix}${newToken(random)}`;
     const now = clock.now();
     const digest = digestOf(secret);
-    const full: SignInRow = { ...row, digest, id: ids.next('session'), created_at: now, used_at: now };
+    const full: SignInRow = { ...row, digest, id, created_at: now, used_at: now };
     const replaced = await store.add(full);
     if (replaced !== null) live.forget(replaced);
     live.put(digest, toLive(full));
     return secret;
   }
 
-  async function remove(row: SignInRow): Promise<void> {
-    await store.remove(row);
+  async function remove(row: SignInRow, replacedBy?: string): Promise<void> {
+    await store.remove(row, replacedBy);
     live.forget(row.digest);
-    deps.onEnded(row.id);
+    deps.onEnded(row.id, replacedBy);
   }
 
   function admitCookie(request: IncomingMessage, secret: string, found: Live | null): Principal {
@@ -119,7 +125,7 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
       });
     }
     // A page of another port shares the cookie but cannot read it, so it cannot know this header's value.
-    if (request.method !== 'GET' && request.headers['x-platform-csrf'] !== csrfOf(secret)) {
+    if (request.method !== 'GET' && request.headers['x-platform-csrf'] !== pageTokenOf(session, secret)) {
       throw new AppError('refused', 'The header x-platform-csrf is missing or wrong.', 'Reload the page.', {
         wireCode: 'csrf',
       });
@@ -154,13 +160,15 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
     async begin(userId, request) {
       const before = cookieOf(request);
       const old = before === null ? null : await find(before);
-      if (old !== null && old.row.kind === 'browser') await remove(old.row);
+      const id = ids.next('session');
+      const isSame = old?.row.user_id === userId;
+      if (old !== null && old.row.kind === 'browser') await remove(old.row, isSame ? id : undefined);
       await store.removeOld(clock.now() - sessionIdleMs, clock.now() - sessionLifeMs);
       const device = deviceOf(request.headers['user-agent']);
-      return begin({ user_id: userId, kind: 'browser', device, computer_id: null });
+      return begin({ user_id: userId, kind: 'browser', device, computer_id: null }, { id });
     },
     beginHome: (userId, computerId, device = 'Computer') =>
-      begin({ user_id: userId, kind: 'home', device, computer_id: computerId }, homePrefix),
+      begin({ user_id: userId, kind: 'home', device, computer_id: computerId }, { prefix: homePrefix }),
     async endHome(computerId) {
       const row = await store.removeHome(computerId);
       if (row === null) return;
@@ -190,13 +198,14 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
       const rows = await store.ofUser(userId);
       return rows.filter((row) => !isOver(row.kind, row.used_at, row.created_at, now));
     },
-    async secretOf(request) {
+    async pageToken(request) {
       const secret = cookieOf(request);
-      return secret !== null && (await find(secret))?.row.kind === 'browser' ? secret : null;
+      const session = secret === null ? null : await find(secret);
+      return secret === null || session?.row.kind !== 'browser' ? null : pageTokenOf(session, secret);
     },
-    ended(id, digest) {
+    ended(id, digest, replacedBy) {
       live.forget(digest);
-      deps.onEnded(id);
+      deps.onEnded(id, replacedBy);
     },
     authenticators: [
       {
@@ -223,6 +232,11 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
       },
     ],
   };
+}
+
+function pageTokenOf(session: Live, secret: string): string {
+  session.pageToken ??= csrfOf(secret);
+  return session.pageToken;
 }
 
 /** A computer's credential has no end of its own. */

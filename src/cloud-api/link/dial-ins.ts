@@ -10,6 +10,7 @@ import { dialInHeaders } from '../../contracts/link/dial-in.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { render, toAppError } from '../../kit/http/faults.ts';
+import { endWith } from '../../kit/http/server.ts';
 import { type Carrier, type CarrierEnd, createCarrier, mostPipes } from '../../kit/link/carrier.ts';
 import { signatureHeaders } from '../../kit/signing/signature.ts';
 import type { Link, LinkState } from './link.ts';
@@ -245,7 +246,7 @@ function refuse(socket: Duplex, error: AppError): void {
     'content-length': Buffer.byteLength(text),
     ...headers,
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} Refused\r\n${lines.join('')}\r\n${text}`);
+  endWith(socket, `HTTP/1.1 ${status} Refused\r\n${lines.join('')}\r\n${text}`);
 }
 
 function away(computerId: string, since: number): AppError {

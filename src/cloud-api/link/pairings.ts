@@ -87,8 +87,12 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
     };
   }
 
-  async function poll(deviceCode: string): Promise<{ status: 'pending' } | contract.PairingGrant> {
+  async function poll(
+    request: IncomingMessage,
+    deviceCode: string,
+  ): Promise<{ status: 'pending' } | contract.PairingGrant> {
     const row = await store.read((tx) => pairingOfDevice(tx, digest(deviceCode)));
+    if (row === null) await deps.limit(request);
     if (row === null) throw over('pairing_expired', 'There is no pairing with this code any more.');
     const late = row.expiresAt <= clock.now();
     if (row.state === 'denied') throw over('pairing_denied', `The pairing of ${row.name} was turned away.`);
@@ -178,7 +182,7 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
 
   return [
     bind(contract.beginPairing, async ({ request, body }) => ({ body: await begin(request, body) })),
-    bind(contract.pollPairing, async ({ body }) => ({ body: await poll(body.deviceCode) })),
+    bind(contract.pollPairing, async ({ request, body }) => ({ body: await poll(request, body.deviceCode) })),
     bind(contract.readPairing, async ({ principal, params }) => ({
       body: await shown(await find(principal, params.code), principal),
     })),

@@ -1,6 +1,7 @@
 /**
  * What the buttons of a notification are good for (gaps.md, "Scopes"): a token answers one approval and came to one device. It is
- * kept hashed. The approval itself has one winner, so a token that was used says who answered. Owns `push_action`.
+ * kept hashed. The approval itself has one winner, so a token that was used says who answered. Owns `push_action`; reads whether
+ * the device is still there.
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -38,8 +39,9 @@ export function createPushActions({ store, clock }: { store: SharedStore; clock:
       });
     },
     async find(token) {
-      const sql = `SELECT user_id AS "userId", approval_id AS "approvalId", device_id AS "deviceId" FROM push_action
-        WHERE token_hash = ?`;
+      // What was shown on a device that its person removed, such as a lost one, is over.
+      const sql = `SELECT a.user_id AS "userId", a.approval_id AS "approvalId", a.device_id AS "deviceId"
+        FROM push_action a JOIN push_device d ON d.id = a.device_id WHERE a.token_hash = ?`;
       const found = await store.get<PushAction>(sql, hashOf(token));
       if (found !== undefined) return found;
       throw new AppError('not_found', 'This button is not known here.', 'Open Gantry and answer there.', {

@@ -21,9 +21,17 @@ export interface ClaimsDeps {
   readonly pushConfigured: boolean;
 }
 
+/** An event, and whose it is. */
+export type EventName = Pick<EventRow, 'id' | 'user_id'>;
+
 export interface Claims {
-  /** Up to a batch after this place; answers the place of its last event, or null when nothing more was found. */
-  next(tx: SharedTx, after: number): Op<number | null>;
+  /**
+   * Up to a batch after this place; answers the place of its last event, or null when nothing more was found. `handling` is told
+   * of each event before it is handled.
+   */
+  next(tx: SharedTx, after: number, handling: (event: EventName) => void): Op<number | null>;
+  /** It cannot be handled; it is listed all the same. */
+  skip(tx: SharedTx, event: EventName): Op<void>;
   /** What was stored too long ago to be pushed shows in the list all the same. */
   missed(tx: SharedTx): Op<void>;
 }
@@ -86,7 +94,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
 
   /** To every device; false when there is none. After `answerable` nobody needs to know any more. */
   function* send(tx: SharedTx, event: Event, answerable: Answerable): Op<boolean> {
-    const latest = typeof answerable === 'number' ? answerable : Number.POSITIVE_INFINITY;
+    const latest = typeof answerable === 'string' ? Number.POSITIVE_INFINITY : answerable.until;
     const payload = buildNotification(event);
     const until = Math.min(clock.now() + keptForDeviceMs, latest);
     const deadline = Math.min(event.occurred_at + oldestMs, latest);
@@ -105,7 +113,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
   }
 
   return {
-    *next(tx, after) {
+    *next(tx, after, handling) {
       const rows = yield* tx.all<EventRow>(
         `SELECT seq, id, user_id, type, source_id, occurred_at, data FROM user_event e
           WHERE stored_at > ? AND seq > ? AND NOT EXISTS (SELECT 1 FROM notification n WHERE n.event_id = e.id)
@@ -115,10 +123,14 @@ export function createClaims(deps: ClaimsDeps): Claims {
         batch,
       );
       for (const row of rows) {
+        handling(row);
         if (!(yield* outcomes.claim(tx, row.id, row.user_id))) continue;
         yield* handle(tx, { ...row, data: JSON.parse(row.data) as Event['data'] });
       }
       return rows.at(-1)?.seq ?? null;
+    },
+    *skip(tx, event) {
+      if (yield* outcomes.claim(tx, event.id, event.user_id)) yield* outcomes.settle(tx, event.id, 'skipped');
     },
     *missed(tx) {
       yield* tx.run(

@@ -10,7 +10,7 @@ import {
 } from '../../contracts/notifications/push.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Egress } from '../../kit/egress/egress.ts';
-import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { Device, DeviceStore } from './devices.ts';
 import type { PushKeys } from './push-keys.ts';
@@ -65,7 +65,15 @@ export function deviceRoutes(deps: DeviceRoutesDeps): BoundRoute[] {
         throw new AppError('usage', `body.endpoint: ${refused.fact}`, refused.action, { wireCode: 'bad_request' });
       }
       const { endpoint, keys: given, name = 'Browser' } = body;
-      return { body: await devices.add(principal.userId, { endpoint, keys: given, name }) };
+      return {
+        body: await devices.add(principal.userId, {
+          endpoint,
+          keys: given,
+          name,
+          answers: isInPerson(principal),
+          sessionId: principal.sessionId ?? null,
+        }),
+      };
     }),
     bind(removePushDevice, async ({ params }) => {
       await store.write((tx) => devices.remove(tx, params.id));
@@ -82,3 +90,6 @@ export function deviceRoutes(deps: DeviceRoutesDeps): BoundRoute[] {
     }),
   ];
 }
+
+/** Keys and access tokens answer no approval (gaps.md, "Scopes"), so what they register gets nothing that does. */
+const isInPerson = ({ kind, via }: Principal) => kind !== 'key' && via !== 'oidc';

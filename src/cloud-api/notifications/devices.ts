@@ -13,16 +13,26 @@ export interface Subscription {
 export interface Device extends Subscription {
   readonly id: string;
   readonly userId: string;
+  /** Its person registered it in person: what it shows may have buttons. */
+  readonly answers: boolean;
+}
+
+export interface NewDevice {
+  readonly name: string;
+  /** By which sign-in; null where it was none. */
+  readonly sessionId: string | null;
 }
 
 export interface DeviceStore {
   /** The same endpoint again is the same device; of another person, it becomes this one's: one browser, one person. */
-  add(userId: string, subscription: Subscription & { readonly name: string }): Promise<PushDevice>;
+  add(userId: string, subscription: Subscription & Pick<Device, 'answers'> & NewDevice): Promise<PushDevice>;
   list(userId: string): Promise<PushDevice[]>;
   get(id: string): Promise<Device | null>;
   /** Ids of the person's devices. */
   idsOf(tx: SharedReader, userId: string): Op<string[]>;
   remove(tx: SharedTx, id: string): Asked<unknown>;
+  /** The sign-in by which it was registered is over, or goes on as another one. */
+  signInEnded(sessionId: string, replacedBy: string | undefined): Promise<void>;
   /** How a push to it ended. */
   note(tx: SharedTx, id: string, outcome: DeviceOutcome): Asked<unknown>;
 }
@@ -40,6 +50,7 @@ interface Row {
   readonly created_at: number;
   readonly last_sent_at: number | null;
   readonly last_outcome: DeviceOutcome | null;
+  readonly answers: number;
 }
 
 export function createDeviceStore(deps: { store: SharedStore; clock: Clock; ids: Ids }): DeviceStore {
@@ -51,7 +62,7 @@ export function createDeviceStore(deps: { store: SharedStore; clock: Clock; ids:
 
   return {
     idsOf,
-    add: (userId, { endpoint, keys, name }) =>
+    add: (userId, { endpoint, keys, name, answers, sessionId }) =>
       store.write(function* (tx) {
         const known = yield* tx.get<Row>('SELECT * FROM push_device WHERE endpoint = ?', endpoint);
         const others = (yield* idsOf(tx, userId)).filter((id) => id !== known?.id);
@@ -60,10 +71,11 @@ export function createDeviceStore(deps: { store: SharedStore; clock: Clock; ids:
           throw new AppError('refused', fact, 'Remove one first.', { status: 409, wireCode: 'too_many_devices' });
         }
         const id = known !== undefined && known.user_id === userId ? known.id : ids.next('pdev');
-        const sql = `INSERT INTO push_device (id, user_id, endpoint, p256dh, auth, name, created_at)
-          VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (endpoint) DO UPDATE SET id = excluded.id, user_id = excluded.user_id,
-          p256dh = excluded.p256dh, auth = excluded.auth, name = excluded.name, last_outcome = NULL`;
-        yield* tx.run(sql, id, userId, endpoint, keys.p256dh, keys.auth, name, clock.now());
+        const sql = `INSERT INTO push_device (id, user_id, endpoint, p256dh, auth, name, created_at, answers, session_id)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (endpoint) DO UPDATE SET id = excluded.id, user_id = excluded.user_id,
+          p256dh = excluded.p256dh, auth = excluded.auth, name = excluded.name, answers = excluded.answers, session_id = excluded.session_id,
+          last_outcome = NULL`;
+        yield* tx.run(sql, id, userId, endpoint, keys.p256dh, keys.auth, name, clock.now(), answers ? 1 : 0, sessionId);
         return wire((yield* tx.get<Row>('SELECT * FROM push_device WHERE id = ?', id))!);
       }),
     async list(userId) {
@@ -74,9 +86,14 @@ export function createDeviceStore(deps: { store: SharedStore; clock: Clock; ids:
       const row = await store.get<Row>('SELECT * FROM push_device WHERE id = ?', id);
       if (row === undefined) return null;
       const keys = { p256dh: row.p256dh, auth: row.auth };
-      return { id: row.id, userId: row.user_id, endpoint: row.endpoint, keys };
+      return { id: row.id, userId: row.user_id, endpoint: row.endpoint, keys, answers: row.answers === 1 };
     },
     remove: (tx, id) => tx.run('DELETE FROM push_device WHERE id = ?', id),
+    signInEnded: (sessionId, replacedBy) =>
+      store.write(function* (tx) {
+        if (replacedBy === undefined) yield* tx.run('DELETE FROM push_device WHERE session_id = ?', sessionId);
+        else yield* tx.run('UPDATE push_device SET session_id = ? WHERE session_id = ?', replacedBy, sessionId);
+      }),
     note(tx, id, outcome) {
       const sql = `UPDATE push_device SET last_outcome = ?, last_sent_at = CASE WHEN ? = 'sent' THEN ? ELSE last_sent_at END
         WHERE id = ?`;

@@ -1,7 +1,7 @@
 /**
  * Direct pushes of messages that came through a channel address (interface.md "Notification events and web push"): only for a
  * computer that has never forwarded an event, since the event of one that does is pushed by the sink; and for every computer while
- * the sink is not working. Follows the preference and the limits of `message.received`.
+ * the sink is not working. Follows the preference of `message.received`; the limits are the sink's.
  */
 import type { EventData } from '../../contracts/events/registry.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -19,8 +19,8 @@ export interface DirectMessage {
   readonly message: EventData<'message.received'>;
 }
 
-/** `left`: the sink will tell it. `limited`: one too many. `unreachable`: there is no device. */
-export type DirectOutcome = 'pushed' | 'left' | 'off' | 'limited' | 'unreachable';
+/** `left`: the sink will tell it. `unreachable`: there is no device. */
+export type DirectOutcome = 'pushed' | 'left' | 'off' | 'unreachable';
 
 export type PushDirect = (message: DirectMessage) => Promise<DirectOutcome>;
 
@@ -45,8 +45,6 @@ export function createDirectPush(deps: DirectDeps): PushDirect {
     store.write(function* (tx): Op<DirectOutcome> {
       if (deps.sinkWorks() && (yield* deps.forwards(tx, computerId))) return 'left';
       if (!(yield* deps.preferences.enabled(tx, userId, 'message.received'))) return 'off';
-      const conversation = messageTag(message);
-      if (!(yield* pace.allows(tx, userId, conversation))) return 'limited';
       if (!deps.pushConfigured) return 'unreachable';
       const payload = buildNotification({ type: 'message.received', data: message });
       const now = clock.now();
@@ -54,7 +52,7 @@ export function createDirectPush(deps: DirectDeps): PushDirect {
       const id = deps.ids.next('direct');
       const letter = { id, eventId: null, userId, payload, ...times };
       if ((yield* deps.letters.queue(tx, letter)) === 0) return 'unreachable';
-      yield* pace.told(tx, userId, conversation, true);
+      yield* pace.told(tx, userId, messageTag(message), true);
       return 'pushed';
     });
 }

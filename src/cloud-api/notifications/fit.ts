@@ -1,6 +1,6 @@
 /**
  * Makes a payload fit into one push (store.md 6: 3,993 bytes of text are the most that every service takes). Words are shortened,
- * ids and links never. Pure.
+ * ids and links never. A question that cannot be shown whole loses its buttons: nobody approves what they saw a part of. Pure.
  */
 import type { PushPayload } from '../../contracts/notifications/push.ts';
 
@@ -8,10 +8,12 @@ export const largestPayload = 3_900;
 /** What is tried when a service says that even that is too much. */
 export const smallPayload = 1_900;
 
-export function fitPayload(payload: PushPayload, largest: number): PushPayload {
-  const over = sizeOf(payload) - largest;
-  if (over <= 0) return payload;
-  const body = shorten(payload.body, over);
+export function fitPayload(whole: PushPayload, largest: number): PushPayload {
+  if (sizeOf(whole) <= largest) return whole;
+  const { approve: _, ...data } = whole.data;
+  const payload = { ...whole, data };
+  const over = Math.max(0, sizeOf(payload) - largest);
+  const body = over === 0 ? payload.body : shorten(payload.body, over);
   const shorter = { ...payload, body };
   const still = sizeOf(shorter) - largest;
   return still <= 0 ? shorter : { ...shorter, title: shorten(payload.title, still) };

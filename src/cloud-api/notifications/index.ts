@@ -66,6 +66,8 @@ export interface Notifications {
   readonly owners: OwnerLookups;
   /** A message that was relayed to a computer through a channel address. */
   readonly pushDirect: PushDirect;
+  /** What a browser was told ends with its sign-in, and goes on with the next one of the same person. */
+  signInEnded(sessionId: string, replacedBy: string | undefined): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -114,6 +116,7 @@ export async function createNotifications(deps: NotificationsDeps): Promise<Noti
       letters,
       pushConfigured,
     }),
+    signInEnded: (sessionId, replacedBy) => devices.signInEnded(sessionId, replacedBy),
     async start() {
       await feed.forget(clock.now() - keptMs);
       await letters.start();

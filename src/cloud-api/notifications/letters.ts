@@ -12,8 +12,8 @@ import type { Device, DeviceStore } from './devices.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { Pusher, PushResult } from './pusher.ts';
 
-/** Whether a person can still answer: until when (milliseconds since the epoch), `closed`, or `unknown` here. */
-export type Answerable = number | 'closed' | 'unknown';
+/** What a person can still answer, and until when (milliseconds since the epoch); `closed`, or `unknown` here. */
+export type Answerable = { readonly until: number; readonly summary: string } | 'closed' | 'unknown';
 export type OpenApproval = (tx: SharedReader, approvalId: string, userId: string) => Asked<Answerable>;
 
 export interface LaneWorker {
@@ -63,6 +63,10 @@ interface Body {
   readonly until: number;
 }
 
+/** Most pushes end within it; the others may have been taken, so they are not sent again. */
+const graceMs = 1_000;
+const cutOff = 'cut off while it was sent';
+
 export function createLetters(deps: LettersDeps): Letters {
   const { store, devices, outcomes, actions } = deps;
 
@@ -71,7 +75,7 @@ export function createLetters(deps: LettersDeps): Letters {
 
   async function send(item: LaneItem, signal: AbortSignal): Promise<SharedLaneOutcome> {
     const body = item.body as Body;
-    if (item.interrupted) return { to: 'dead', reason: 'cut off while it was sent' };
+    if (item.interrupted) return { to: 'dead', reason: cutOff };
     const device = await devices.get(body.deviceId);
     const firstFailed = (tx: SharedTx) => (item.attempt === 1 ? failed(tx, body) : answered(undefined));
     if (deps.pusher === null || device === null || device.userId !== body.userId) {
@@ -86,8 +90,9 @@ export function createLetters(deps: LettersDeps): Letters {
     const payload = await withButtons(body, device);
     if (payload === null) return skipped('answered meanwhile');
     const urgent = urgentEvents.has(payload.data.event);
-    const result = await deps.pusher.push(device, payload, { until: body.until, urgent, signal });
+    const result = await deps.pusher.push(device, payload, { until: body.until, urgent });
     if (result.outcome !== 'retry') return settled(result, body, firstFailed);
+    if (signal.aborted && !result.answered) return { to: 'dead', reason: cutOff };
     await store.write(function* (tx) {
       yield* devices.note(tx, device.id, 'unreachable');
       yield* firstFailed(tx);
@@ -121,15 +126,20 @@ export function createLetters(deps: LettersDeps): Letters {
     };
   }
 
-  /** With the token of its buttons, made only now: nothing that answers an approval lies in a lane. Null: nothing is left to ask. */
+  /**
+   * With what is asked, whole, and the token of its buttons, made only now: nothing that answers an approval lies in a lane.
+   * Null: nothing is left to ask.
+   */
   async function withButtons({ payload, userId }: Body, device: Device): Promise<PushPayload | null> {
     const { event, approvalId } = payload.data;
     if (event !== 'approval.requested' || approvalId === undefined) return payload;
     const open = await store.read((tx) => deps.openApproval(tx, approvalId, userId));
     if (open === 'closed') return null;
-    if (open === 'unknown') return payload;
-    const approve = await actions.mint({ userId, approvalId, deviceId: device.id, expiresAt: open });
-    return { ...payload, data: { ...payload.data, approve } };
+    if (open === 'unknown' || !device.answers) return payload;
+    const approve = await actions.mint({ userId, approvalId, deviceId: device.id, expiresAt: open.until });
+    // Some titles say all of it: `asks to run: npm test`.
+    const body = payload.body.includes(open.summary) ? payload.body : `${payload.body}\n${open.summary}`;
+    return { ...payload, body, data: { ...payload.data, approve } };
   }
 
   const lanes = deps.openLanes({
@@ -147,6 +157,6 @@ export function createLetters(deps: LettersDeps): Letters {
       return to.length;
     },
     start: () => lanes.start(),
-    close: () => lanes.close(),
+    close: () => lanes.close(graceMs),
   };
 }

@@ -1,6 +1,6 @@
 /**
  * What became of each event for its person, what they want to be told of, their devices, and what the buttons of a notification are
- * good for. `pending`: devices whose first push has not ended yet.
+ * good for. `pending`: devices whose first push has not ended yet. `answers`: a person registered it, not a program with a key.
  */
 import type { Migration } from '../../kit/store/store.ts';
 
@@ -59,5 +59,17 @@ export const notificationMigrations: readonly Migration[] = [
       ) STRICT;
       CREATE INDEX push_action_expiry ON push_action (expires_at);
     `,
+  },
+  {
+    area: 'notifications',
+    number: 2,
+    name: 'devices whose notifications have buttons',
+    sql: 'ALTER TABLE push_device ADD COLUMN answers INTEGER NOT NULL DEFAULT 0;',
+  },
+  {
+    area: 'notifications',
+    number: 3,
+    name: 'devices end with the sign-in of their browser',
+    sql: 'ALTER TABLE push_device ADD COLUMN session_id TEXT;',
   },
 ];

@@ -10,17 +10,19 @@ import type { Subscription } from './devices.ts';
 import { fitPayload, largestPayload, smallPayload } from './fit.ts';
 import type { PushKeys } from './push-keys.ts';
 
-/** `retry`: the service may take it later, at `at` (milliseconds since the epoch) if it says when. `gone`: the device is no more. */
+/**
+ * `retry`: the service may take it later, at `at` (milliseconds since the epoch) if it says when; `answered` false: it may even have
+ * taken it. `gone`: the device is no more.
+ */
 export type PushResult =
   | { readonly outcome: 'sent' }
   | { readonly outcome: 'gone' | 'refused' | 'too_large' | 'unreachable'; readonly detail: string }
-  | { readonly outcome: 'retry'; readonly detail: string; readonly at?: number };
+  | { readonly outcome: 'retry'; readonly detail: string; readonly answered: boolean; readonly at?: number };
 
 export interface PushOptions {
   /** Milliseconds since the epoch: the service drops it after that. */
   readonly until: number;
   readonly urgent: boolean;
-  readonly signal?: AbortSignal;
 }
 
 export interface Pusher {
@@ -57,7 +59,6 @@ export function createPusher({ keys, egress, clock, log }: PusherDeps): Pusher {
       url: to.endpoint,
       headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), String(value)])),
       body: details.body ?? '',
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
   }
 
@@ -68,7 +69,7 @@ export function createPusher({ keys, egress, clock, log }: PusherDeps): Pusher {
     if (status === 413) return { outcome: 'too_large', detail };
     if (status === 408 || status === 429 || status >= 500) {
       const at = retryAt(headers['retry-after'], clock.now());
-      return { outcome: 'retry', detail, ...(at === null ? {} : { at }) };
+      return { outcome: 'retry', detail, answered: true, ...(at === null ? {} : { at }) };
     }
     if ((status === 401 || status === 403) && !told) {
       told = true;
@@ -88,7 +89,9 @@ export function createPusher({ keys, egress, clock, log }: PusherDeps): Pusher {
       } catch (error) {
         const { code, message } = error as { code?: unknown; message: string };
         // An address that is not public stays so; keys of a subscription that are none never become some.
-        return { outcome: code === 'transport' ? 'retry' : 'unreachable', detail: message };
+        return code === 'transport'
+          ? { outcome: 'retry', detail: message, answered: false }
+          : { outcome: 'unreachable', detail: message };
       }
     },
   };

@@ -5,7 +5,7 @@
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
-import type { Claims } from './claims.ts';
+import type { Claims, EventName } from './claims.ts';
 
 export interface Sink {
   /** Whether events are looked at now. */
@@ -63,9 +63,31 @@ export function createSink({ store, claims, clock, timers, log }: SinkDeps): Sin
     // From the first one each time: whoever stores late may have a lower place.
     let after: number | null = 0;
     while (after !== null && !closed) {
-      const from: number = after;
-      after = await store.write((tx) => claims.next(tx, from));
+      after = await handleFrom(after);
       lastLook = clock.monotonic();
+    }
+  }
+
+  /** One event that cannot be handled is passed over, and its batch is handled again without it. */
+  async function handleFrom(after: number): Promise<number | null> {
+    let handled: EventName | null = null;
+    try {
+      return await store.write(function* (tx) {
+        // It may be run again from its beginning.
+        handled = null;
+        const last = yield* claims.next(tx, after, (event) => {
+          handled = event;
+        });
+        handled = null;
+        return last;
+      });
+    } catch (fault) {
+      const broken = handled as EventName | null;
+      // What the disk refused is no fault of the event.
+      if (broken === null || (fault as { code?: unknown } | null)?.code === 'transport') throw fault;
+      log.warn('An event could not be handled.', { event: broken.id, fault: String(fault) });
+      await store.write((tx) => claims.skip(tx, broken));
+      return after;
     }
   }
 

@@ -75,7 +75,7 @@ export type Approval = z.infer<typeof Approval>;
 /** Runtime → cloud. Whole each time, so that a repeated or late one changes nothing; `withdrawn` ends it. */
 export const ApprovalReport = ApprovalQuestion.extend({
   botName: z.string().max(200).optional().meta({ description: 'What a notification calls the bot that asks.' }),
-  engineId: z.string().max(100),
+  engineId: z.string().regex(/^[A-Za-z0-9_-]{1,100}$/, 'the id of an engine'),
   ledgerId: z
     .string()
     .regex(/^\d{1,19}$/)

@@ -79,6 +79,7 @@ export const plainStatus: Readonly<Record<string, number>> = {
   rate_limited: 429,
   not_built: 501,
   unavailable: 503,
+  computer_unavailable: 503,
   push_not_configured: 503,
 };
 

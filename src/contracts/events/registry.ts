@@ -21,6 +21,8 @@ export interface EventType {
   readonly default: boolean;
   /** False: within the platform only; no preference, no notification, and no computer may send it. */
   readonly notifiable: boolean;
+  /** Only the cloud knows of it: a computer that sent one would invent it, or be there before the cloud. */
+  readonly cloudOnly?: true;
   readonly payload: z.ZodObject;
 }
 
@@ -41,6 +43,7 @@ const notifiable = [
     title: 'A bot asks for approval',
     description: 'Something waits until you approve or reject it.',
     default: true,
+    cloudOnly: true,
     payload: z.strictObject(approval),
   },
   {
@@ -48,6 +51,7 @@ const notifiable = [
     title: 'An approval was answered',
     description: 'You or somebody for you approved, rejected or withdrew what a bot had asked.',
     default: false,
+    cloudOnly: true,
     payload: z.strictObject({ ...approval, decision: z.enum(['approve', 'reject']).nullable().optional() }),
   },
   {
@@ -128,6 +132,7 @@ const notifiable = [
     title: 'Spending reached your limit',
     description: 'What you spent this month crossed the alert of your budget, or the whole budget.',
     default: true,
+    cloudOnly: true,
     payload: z.strictObject({
       ...about,
       month: z.string().regex(/^\d{4}-\d{2}$/),

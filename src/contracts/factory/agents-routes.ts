@@ -16,8 +16,9 @@ export const health = defineRoute({
   summary: 'Whether the engine answers; with ?c= it proves that it knows the token',
   method: 'GET',
   path: `${base}/health`,
-  auth: ['public'],
-  scope: null,
+  // A cloud of many must know whose computer is meant.
+  auth: ['public', ...readers],
+  scope: 'agents:read',
   owner: { none: 'says nothing about anybody' },
   query: z.strictObject({
     c: z

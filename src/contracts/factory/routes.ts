@@ -15,6 +15,7 @@ import {
   health,
   listAgents,
 } from './agents-routes.ts';
+import { listGuests, stopGuests } from './guest-routes.ts';
 import {
   createThread,
   drainQueue,
@@ -33,6 +34,7 @@ import { worktreeRoutes } from './worktree-routes.ts';
 
 export * from '../approvals/gate.ts';
 export * from './agents-routes.ts';
+export * from './guest-routes.ts';
 export * from './orchestration-routes.ts';
 export * from './teams-routes.ts';
 export * from './why-routes.ts';
@@ -57,6 +59,8 @@ export const factoryRoutes = [
   teamUp,
   teamDown,
   checkTeam,
+  listGuests,
+  stopGuests,
   sendMessage,
   listDeliveries,
   drainQueue,

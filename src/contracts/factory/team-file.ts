@@ -42,7 +42,7 @@ const bot = {
   model: z.string().min(1).max(200).optional().meta({ description: 'Hosted: <vendor>/<model>, or its name alone.' }),
   permissions: z.enum(hostedModes).optional().meta({ description: 'Hosted only; default REQUIRE_APPROVAL.' }),
   limits: TurnLimitsFile.optional().meta({ description: 'Hosted only; of one turn.' }),
-  machine: z.string().min(1).optional(),
+  machine: z.string().min(1).optional().meta({ description: 'A paired computer, by name or id; default: this one.' }),
   command: z.string().min(1).optional().meta({ description: 'For custom (and shell): what runs in the pane.' }),
   cwd: z.string().min(1).optional().meta({ description: 'Absolute, ~/…, or relative to the workspace.' }),
   env: z

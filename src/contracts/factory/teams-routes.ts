@@ -45,10 +45,19 @@ export const teamDown = defineRoute({
   auth: people,
   scope: 'bots:act',
   ...teamParam,
-  query: z.strictObject({ dryRun: QueryFlag }),
+  query: z.strictObject({
+    dryRun: QueryFlag,
+    here: QueryFlag.meta({ description: '(+) Leaves those that run on other computers.' }),
+  }),
   answers: {
     200: z.union([
-      z.strictObject({ stopped: z.array(z.string()) }),
+      z.strictObject({
+        stopped: z.array(z.string()),
+        letGo: z
+          .array(z.string())
+          .optional()
+          .meta({ description: '(+) Bots on computers that cannot be asked any more: they may run on there.' }),
+      }),
       z.strictObject({ dryRun: z.literal(true), plan: z.array(TeamPlanStep) }),
     ]),
   },

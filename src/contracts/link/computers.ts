@@ -10,7 +10,13 @@ const area = 'link';
 const errors = 'computers' as const;
 const base = '/api/v1/computers';
 
-export const ComputerName = z.string().trim().min(1).max(120);
+/** Shown to people who decide by it: nothing that hides or turns around what is written. */
+export const ComputerName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(120)
+  .regex(/^[^\p{Cc}\u202a-\u202e\u2066-\u2069]*$/u, 'a name without control characters');
 export const Version = z.string().min(1).max(60);
 
 export const Computer = z

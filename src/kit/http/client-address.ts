@@ -34,6 +34,16 @@ export function createAddressOf(trusted: readonly string[] = []): AddressOf {
   };
 }
 
+/**
+ * Whom a limit counts: of IPv6 the network (RFC 4291, 2.5.4), because whoever has one address of it has all; of IPv4 the address,
+ * in whichever form it came.
+ */
+export function countedAs(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString();
+}
+
 function networkOf(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   try {
     if (text.includes('/')) return ipaddr.parseCIDR(text);

@@ -9,6 +9,8 @@ import type { ZodType } from 'zod';
 import { claimedShape } from '../../contracts/common/areas.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type ErrorShape, type Method, methods, type Route } from '../../contracts/common/route.ts';
+import type { Clock } from '../clock/clock.ts';
+import type { Timers } from '../clock/timers.ts';
 import { type AdmissionOptions, createAdmission, type Gate } from './admission.ts';
 import type { AddressOf } from './client-address.ts';
 import { RequestContext } from './context.ts';
@@ -37,6 +39,8 @@ export interface DispatcherOptions extends AdmissionOptions {
   readonly limits?: LimitSettings;
   /** Default: the other end of the connection. */
   readonly addressOf?: AddressOf;
+  /** Cuts what stays open when the credential that opened it ends; absent: routes see to it themselves. */
+  readonly expiry?: { readonly clock: Clock; readonly timers: Timers };
   /** An answer that breaks its schema: `throw` in tests, `log` in production. */
   readonly answers?: 'throw' | 'log';
   /** Paths that no area claims: `pass` leaves them to the pages behind, `refuse` (default) answers 404. */
@@ -63,6 +67,8 @@ interface Mounted extends Gate {
   readonly usualStatus: number;
 }
 
+/** A timer never waits longer: the wall clock may jump, and Node fires at once what is more than 24 days off. Milliseconds. */
+const longestWaitMs = 60_000;
 const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
@@ -198,7 +204,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const context = new RequestContext(principal, request, response, requestId, rawParams, running);
     if (bound.passThrough || route.kind === 'sse') {
       lasting.add(context);
-      response.once('close', () => lasting.delete(context));
+      const cancel = endWithCredential(context);
+      response.once('close', () => {
+        lasting.delete(context);
+        cancel();
+      });
     }
     if (bound.passThrough) {
       response.setHeader('x-request-id', requestId);
@@ -218,6 +228,21 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await bound.handler(context as never);
     } else if (route.kind === 'sse') await stream(bound, principal, context, requestId);
     else await answer(mounted, principal, context, requestId);
+  }
+
+  /** Answers the way to stop waiting for that end. */
+  function endWithCredential(context: RequestContext): () => void {
+    const { expiry } = options;
+    const { expiresAt } = context.principal;
+    if (expiry === undefined || expiresAt === undefined) return noop;
+    let cancel = noop;
+    const look = () => {
+      const left = expiresAt - expiry.clock.now();
+      if (left <= 0) cutOff(context);
+      else cancel = expiry.timers.after(Math.min(left, longestWaitMs), look);
+    };
+    look();
+    return () => cancel();
   }
 
   async function stream(
@@ -304,9 +329,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     cut(match) {
       for (const context of [...lasting]) {
-        if (!match(context.principal)) continue;
-        context.abort();
-        context.response.destroy();
+        if (match(context.principal)) cutOff(context);
       }
     },
     close(reason) {
@@ -323,6 +346,11 @@ export const baseHeaders = {
 } as const;
 
 function noop(): void {}
+
+function cutOff(context: RequestContext): void {
+  context.abort();
+  context.response.destroy();
+}
 
 function send(
   response: ServerResponse,

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { AppError } from '../../contracts/common/errors.ts';
-import { type AddressOf, createAddressOf } from './client-address.ts';
+import { type AddressOf, countedAs, createAddressOf } from './client-address.ts';
 import type { Principal } from './types.ts';
 
 export interface LimitSettings {
@@ -39,12 +39,12 @@ export function createLimits(settings: LimitSettings = {}, addressOf: AddressOf 
 
   return {
     async failed(request, refusal) {
-      const wait = await consume(credentials, addressOf(request));
+      const wait = await consume(credentials, countedAs(addressOf(request)));
       if (wait === null) return refusal;
       return tooMany('Too many bad credentials came from this address.', 'Wait, then send a valid one.', wait);
     },
     async page(request) {
-      const wait = await consume(pages, addressOf(request));
+      const wait = await consume(pages, countedAs(addressOf(request)));
       if (wait !== null) throw tooMany('Too many pages were asked for from this address.', 'Wait a little.', wait);
     },
     stream(principal) {

@@ -4,6 +4,7 @@
  */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { AppError } from '../../contracts/common/errors.ts';
 
 /** Headers of an honest client arrive in one packet. */
@@ -16,13 +17,16 @@ const checkEveryMs = 1_000;
 const keepAliveMs = 65_000;
 
 export function createHttpServer(listener: RequestListener): Server {
-  const server = createServer(
+  const server: Server = createServer(
     {
       connectionsCheckingInterval: checkEveryMs,
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
       keepAliveTimeout: keepAliveMs,
       noDelay: true,
+      // What else a client offers to speak (h2c, as some do of themselves) is its offer alone: the request is answered.
+      shouldUpgradeCallback: ({ headers }) =>
+        server.listenerCount('upgrade') > 0 && headers.upgrade?.toLowerCase() === 'websocket',
     },
     listener,
   );
@@ -38,11 +42,18 @@ export function createHttpServer(listener: RequestListener): Server {
           ? '408 Request Timeout'
           : '400 Bad Request';
     const body = JSON.stringify({ error: 'bad_request', message: 'The request is not HTTP as it is read here.' });
-    socket.end(
+    endWith(
+      socket,
       `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     );
   });
   return server;
+}
+
+/** The last words to somebody who is refused. Whoever does not leave then is let go: no limit of ours counts such a connection. */
+export function endWith(socket: Duplex, text: string): void {
+  socket.once('finish', () => socket.destroy());
+  socket.end(text);
 }
 
 /** Listens on 127.0.0.1 literally. Resolves with the port. A taken port is `transport` (exit 3) in one sentence. */

@@ -72,7 +72,7 @@ export interface Carrier {
 }
 
 /** Answers to a few streams at once must neither fill the memory nor wait for each other. */
-const windowOfPipe = 1 << 20;
+const windowOfPipe = 1 << 19;
 const windowOfCarrier = 1 << 24;
 const shared = {
   // Counts what slow readers leave lying; at the default of 10 MB they would keep others from opening a pipe.

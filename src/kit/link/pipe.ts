@@ -9,7 +9,7 @@ import { Duplex } from 'node:stream';
 export const drainingEvent = 'carrierDraining';
 
 /** Bytes that wait on either side of a pipe before it pushes back. */
-const highWaterMark = 256 * 1024;
+const highWaterMark = 64 * 1024;
 
 export class Pipe extends Duplex {
   readonly #stream: Http2Stream;

@@ -10,11 +10,14 @@ import { toast } from 'sonner';
 import type { Agent } from '../../contracts/factory/agent.ts';
 import { isPending } from '../ui/approval-words.ts';
 import { usePendingApprovals } from './approvals.ts';
-import { useBots, useFloorsComplete } from './floors.tsx';
+import { useBots, useFloors, useFloorsComplete } from './floors.tsx';
 import { needsPerson } from './needs-person.ts';
 import { useServices } from './services.tsx';
 import { useWaiting } from './use-waiting.ts';
 import { dispatchWindowEvent } from './window-events.ts';
+
+/** While no stream tells of questions; ms. */
+const approvalsEvery = 5000;
 
 export function AnnounceNeeds() {
   const complete = useFloorsComplete();
@@ -63,7 +66,9 @@ export function AnnounceNeeds() {
 function useAnnounceApprovals(agents: readonly Agent[] | undefined): void {
   const { queries } = useServices();
   const navigate = useNavigate();
-  const approvals = useQuery(queries.approvals).data?.approvals;
+  // The stream that tells of them comes from the computer of the page: while that is away nobody tells.
+  const away = useFloors().some(({ place }) => place.scope === null && place.away);
+  const approvals = useQuery({ ...queries.approvals, refetchInterval: away ? approvalsEvery : false }).data?.approvals;
   const told = useRef<Set<string> | null>(null);
   useEffect(() => {
     if (approvals === undefined) return;

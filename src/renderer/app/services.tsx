@@ -3,7 +3,7 @@
  * (`api.factory`, `queries`, `keys`, `events`) is that of the computer that is looked at, which `OnComputer` changes for a part
  * of the page.
  */
-import { createContext, type ReactNode, use, useEffect, useMemo, useSyncExternalStore } from 'react';
+import { createContext, type ReactNode, use, useMemo, useSyncExternalStore } from 'react';
 import type { BrowserPush } from '../data/browser-push.ts';
 import type { Connection, Connections } from '../data/connections.ts';
 import type { FeedEntry, LinkState } from '../data/events.ts';
@@ -38,7 +38,6 @@ export function useServices(): Services {
 export function OnComputer({ computer, children }: { computer: string | null; children: ReactNode }) {
   const outer = useServices();
   const { connections } = outer;
-  useEffect(() => (computer === null ? undefined : connections.watch(computer)), [connections, computer]);
   const services = useMemo(() => ({ ...outer, ...connections.on(computer) }), [outer, connections, computer]);
   return <ServicesContext value={outer.computer === computer ? outer : services}>{children}</ServicesContext>;
 }

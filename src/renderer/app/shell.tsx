@@ -17,9 +17,10 @@ import { OnComputer, useLink, useServices } from './services.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import { NoComputerPage, SignedOutPage } from './signed-out-page.tsx';
 import { LinkNotice, StatusBar } from './status-bar.tsx';
+import { useHomeCloud } from './use-home-cloud.ts';
 import { useNarrow } from './use-narrow.ts';
+import { useUnread } from './use-news.ts';
 import { useTheme } from './use-theme.ts';
-import { useUnread } from './use-unread.ts';
 import { useWaiting } from './use-waiting.ts';
 import { dispatchWindowEvent } from './window-events.ts';
 
@@ -171,12 +172,25 @@ function useBotActions(): readonly Action[] {
   );
 }
 
-/** Looking at one computer alone; only where there are several. */
+/** The home cloud by name, and looking at one computer alone where there are several. */
 function useComputerActions(): readonly Action[] {
   const floors = useFloors();
   const navigate = useNavigate();
+  const home = useHomeCloud();
+  const cloud = home === null ? null : `Home cloud ${home.name}${home.linked === false ? ' (away)' : ''}`;
   return useMemo(() => {
-    if (floors.length < 2) return [];
+    const toCloud: readonly Action[] =
+      cloud === null
+        ? []
+        : [
+            {
+              id: 'home-cloud',
+              title: cloud,
+              group: 'Go to',
+              run: () => void navigate({ to: '/settings/computers' }),
+            },
+          ];
+    if (floors.length < 2) return toCloud;
     const look = (title: string, computer: string | undefined): Action => ({
       id: `look-${computer ?? 'all'}`,
       title,
@@ -184,8 +198,9 @@ function useComputerActions(): readonly Action[] {
       run: () => void navigate({ to: '.', search: (old) => ({ ...old, computer }) }),
     });
     return [
+      ...toCloud,
       ...floors.map(({ place }) => look(`Look at ${place.name}${place.away ? ' (away)' : ''}`, place.id)),
       look('Look at all computers', undefined),
     ];
-  }, [floors, navigate]);
+  }, [floors, navigate, cloud]);
 }

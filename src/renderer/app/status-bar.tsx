@@ -2,26 +2,40 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation } from '@tanstack/react-router';
 import { Bell, BellDot, Cloud, Hand, Monitor, TerminalSquare } from 'lucide-react';
-import { Ago, useNow } from '../ui/now.tsx';
+import type { Place } from '../data/places.ts';
+import { Ago, formatMoment, Since, useNow } from '../ui/now.tsx';
 import { computerStatus, connectionStatus, Status } from '../ui/status.tsx';
 import { ComputerSelect, PlaceState, useOnlyComputer } from './computers.tsx';
 import { useBots, useFloors } from './floors.tsx';
 import { useFeed, useLink, useServices } from './services.tsx';
-import { useUnread } from './use-unread.ts';
+import { useHomeCloud } from './use-home-cloud.ts';
+import { useUnread } from './use-news.ts';
 import { useWaiting } from './use-waiting.ts';
-
-/** Whether the home cloud can be reached is told by no event; ms. */
-const homeEvery = 10_000;
 
 /** Where there is no status bar: one line, and only while something is wrong. */
 export function LinkNotice() {
   const link = useLink();
+  const here = usePlaceHere();
   if (link.kind === 'linked' || link.kind === 'linking') return null;
   return (
-    <p role="status" className="flex h-7 shrink-0 items-center border-t border-line bg-raised px-3 text-meta">
-      <LinkStatus />
+    <p role="status" className="flex h-7 shrink-0 items-center gap-2 border-t border-line bg-raised px-3 text-meta">
+      {here === undefined ? noComputer : here.away && <span className="truncate">{here.name}</span>}
+      <HereStatus />
     </p>
   );
+}
+
+const noComputer = 'No computer';
+
+/** The computer that answers when none is named. */
+function usePlaceHere(): Place | undefined {
+  return useFloors().find((floor) => floor.place.scope === null)?.place;
+}
+
+function HereStatus() {
+  const here = usePlaceHere();
+  if (here === undefined) return null;
+  return here.away ? <PlaceState place={here} /> : <LinkStatus />;
 }
 
 function LinkStatus() {
@@ -38,29 +52,19 @@ function LinkStatus() {
     );
   }
   if (link.kind === 'off') {
-    const since = new Date(link.since).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
-    return <Status look={{ ...look, word: `Off since ${since}` }} wire={link.kind} />;
+    return <Status look={{ ...look, word: `Off since ${formatMoment(link.since, now)}` }} wire={link.kind} />;
   }
   return <Status look={look} wire={link.kind} />;
 }
 
-/** Where questions, notifications and sign-ins are kept, where that is not this computer itself. */
-function HomeCloud() {
-  const { queries } = useServices();
-  const session = useQuery(queries.session).data;
-  const embedded = session?.mode === 'embedded';
-  const pairing = useQuery({ ...queries.pairing, enabled: embedded, refetchInterval: homeEvery }).data;
-  if (session?.mode === 'headless') return <Home name={window.location.host} />;
-  if (pairing?.state !== 'paired') return null;
-  const name = pairing.cloudUrl === undefined ? 'its cloud' : new URL(pairing.cloudUrl).host;
-  return <Home name={name} linked={pairing.link?.linked} since={pairing.link?.since} />;
-}
-
-function Home({ name, linked, since }: { name: string; linked?: boolean; since?: string }) {
+function Home() {
+  const home = useHomeCloud();
+  if (home === null) return null;
+  const { name, linked, since } = home;
   return (
     <span
       className="hidden min-w-0 items-center gap-1.5 whitespace-nowrap sm:inline-flex"
-      title={since === undefined ? 'Home cloud' : `Home cloud, since ${new Date(since).toLocaleString()}`}
+      title={since === null ? 'Home cloud' : `Home cloud, since ${new Date(since).toLocaleString()}`}
     >
       <Cloud className="size-3.5 shrink-0" aria-hidden="true" />
       <span className="sr-only">Home cloud: </span>
@@ -68,11 +72,7 @@ function Home({ name, linked, since }: { name: string; linked?: boolean; since?:
       {linked === false && (
         <>
           <Status look={computerStatus.away} wire="away" />
-          {since !== undefined && (
-            <span>
-              since <Ago at={since} />
-            </span>
-          )}
+          {since !== null && <Since at={since} />}
         </>
       )}
     </span>
@@ -98,7 +98,7 @@ function WhichComputer() {
   return (
     <span className="inline-flex items-center gap-1.5 whitespace-nowrap" title={place?.id}>
       <Monitor className="size-3.5" aria-hidden="true" />
-      {place?.name ?? 'No computer'}
+      {place?.name ?? noComputer}
     </span>
   );
 }
@@ -106,7 +106,7 @@ function WhichComputer() {
 export function StatusBar() {
   const { queries } = useServices();
   const session = useQuery(queries.session);
-  const here = useFloors().find((floor) => floor.place.scope === null)?.place;
+  const here = usePlaceHere();
   const engine = useQuery({ ...queries.agents, enabled: here !== undefined && !here.away }).data?.engine;
   const feed = useFeed();
   const live = useBots().filter((bot) => !bot.place.away && bot.pane !== null).length;
@@ -117,8 +117,8 @@ export function StatusBar() {
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-meta text-muted">
       <WhichComputer />
-      {here?.away === true ? <PlaceState place={here} /> : here !== undefined && <LinkStatus />}
-      <HomeCloud />
+      <HereStatus />
+      <Home />
       <span className="inline-flex items-center gap-1.5 whitespace-nowrap tabular-nums">
         <TerminalSquare className="size-3.5" aria-hidden="true" />
         {engine !== undefined && !engine.running
@@ -151,7 +151,9 @@ function Unread() {
   return (
     <Link
       to="/inbox"
-      aria-label={unread === 0 ? 'Notifications' : `${unread} unread notifications`}
+      aria-label={
+        unread === 0 ? 'Notifications' : `${unread} unread ${unread === 1 ? 'notification' : 'notifications'}`
+      }
       title="Notifications"
       className="inline-flex items-center gap-1 rounded-control tabular-nums hover:text-ink"
     >

@@ -148,6 +148,13 @@ export function liveOfAgent(tx: Reader, agentId: string): number {
   return tx.get<{ n: number }>(sql, agentId)?.n ?? 0;
 }
 
+/** Whether it asks a person now, or acted on an answer at or after `since`. */
+export function askedOfAgent(tx: Reader, agentId: string, since: number): boolean {
+  const sql = `SELECT 1 AS found FROM approval_hold WHERE question ->> '$.agentId' = ?
+    AND (state = 'live' OR (state = 'answered' AND COALESCE(taken_at, ended_at) >= ?)) LIMIT 1`;
+  return tx.get(sql, agentId, since) !== undefined;
+}
+
 /** The live one of a node, else the newest. */
 export function holdOfNode(tx: Reader, dagId: string, nodeId: string): Hold | null {
   const sql = `SELECT ${columns} FROM approval_hold WHERE dag_id = ? AND node_id = ?

@@ -45,8 +45,15 @@ export interface OutboxDeps {
     readonly body: unknown;
     readonly signal: AbortSignal;
   }) => Promise<{ readonly status: number; readonly body: unknown }>;
+  /** Names the cloud and the person there that this computer is paired with; null while it is not. */
+  readonly home: () => string | null;
   readonly clock: Clock;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+/** A row that waits: what is told, and the home that it is for where this computer was paired when it happened. */
+interface Waiting {
+  readonly paired?: string;
 }
 
 const lane = { events: 'events', usage: 'usage' } as const;
@@ -54,12 +61,19 @@ const lane = { events: 'events', usage: 'usage' } as const;
 const eventsKeptMs = 7 * 24 * 60 * 60_000;
 const microPerCent = 10_000;
 
-export function createOutbox({ openLanes, call, clock, log }: OutboxDeps): Outbox {
+export function createOutbox({ openLanes, call, home, clock, log }: OutboxDeps): Outbox {
   const lanes = openLanes(async (item, signal) => {
+    const { paired, ...told } = item.body as Waiting;
+    // What somebody did while their computer was paired is not for whoever it is paired with next.
+    const now = home();
+    if (paired !== undefined && now !== null && paired !== now) {
+      log.warn('What waited for the home before was dropped.', { id: item.id, lane: item.lane, home: paired });
+      return { to: 'dead', reason: 'it was for another home' };
+    }
     const { route, body } =
       item.lane === lane.events
-        ? { route: forwardEvents, body: { events: [item.body] } }
-        : { route: reportUsage, body: { lines: [item.body] } };
+        ? { route: forwardEvents, body: { events: [told] } }
+        : { route: reportUsage, body: { lines: [told] } };
     const answer = await call({ method: route.method, path: route.path, body, signal });
     if (answer.status === 200) {
       const refused = (answer.body as { refused?: readonly unknown[] } | null)?.refused ?? [];
@@ -74,17 +88,19 @@ export function createOutbox({ openLanes, call, clock, log }: OutboxDeps): Outbo
     return { to: 'dead', reason: `the cloud answered ${answer.status}` };
   });
 
+  const waiting = (told: ForwardedEvent | ReportedSpend): Waiting => ({ ...told, paired: home() ?? undefined });
+
   return {
     emit(tx, { type, id, data }) {
       const now = clock.now();
       const body: ForwardedEvent = { id, type, at: iso(now), data: { ...data } };
-      lanes.append(tx, { lane: lane.events, id: `${type}:${id}`, body, deadline: now + eventsKeptMs });
+      lanes.append(tx, { lane: lane.events, id: `${type}:${id}`, body: waiting(body), deadline: now + eventsKeptMs });
     },
     spent(tx, { id, at, agentId, runId, model, microUsd }) {
       if (microUsd === null) return;
       const cents = microUsd / microPerCent;
       const body: ReportedSpend = { id, at: iso(at), botId: agentId, runId, model, cents };
-      lanes.append(tx, { lane: lane.usage, id: `spend:${id}`, body });
+      lanes.append(tx, { lane: lane.usage, id: `spend:${id}`, body: waiting(body) });
     },
     wake: () => lanes.wake(),
     start: () => lanes.start(),

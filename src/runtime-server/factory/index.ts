@@ -10,7 +10,7 @@ import { factoryRoutes } from '../../contracts/factory/routes.ts';
 import type { TeamFile } from '../../contracts/factory/team-file.ts';
 import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
 import { gateRoutes } from '../approvals/gate.ts';
-import { liveOfAgent } from '../approvals/holds.ts';
+import { askedOfAgent } from '../approvals/holds.ts';
 import { type BotEvents, createBotEvents, nameOf, titleOf } from './bot-events.ts';
 import { createBotHomes } from './bot-homes.ts';
 import { createDeliverer } from './deliverer.ts';
@@ -110,7 +110,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       ...deps,
       registry: bots,
       events: createBotEvents({ events: deps.events, registry: bots }),
-      asks: (tx, agentId) => liveOfAgent(tx, agentId) > 0,
+      asks: askedOfAgent,
     });
   const needs = followNeeds(registry);
   const deliverer = createDeliverer({ store, ledger, panes, clock, registry: everyBot });
@@ -167,7 +167,16 @@ export function createFactory(deps: FactoryDeps): Factory {
   const offGate = registry.onGate((agentId) => lanes.wake(laneOf(agentId)));
   const followTokens = createTokenEnds({ tokens: deps.botTokens, wake: (id) => lanes.wake(laneOf(id)), log });
   const offState = followTokens(registry);
-  const peers = createPeers({ ...deps, deliverer, lanes, sizes, followTokens, followNeeds, remote: remote.panes });
+  const peers = createPeers({
+    ...deps,
+    isOwn: (agentId) => registry.find(agentId) !== null,
+    deliverer,
+    lanes,
+    sizes,
+    followTokens,
+    followNeeds,
+    remote: remote.panes,
+  });
 
   const tell = async (to: string, text: string, more: Partial<SendRequest>): Promise<Delivery> => {
     // A plain shell would run what it is told in words: the person at it reads them as comments.
@@ -238,6 +247,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     }),
     ...agentRoutes({ registry, panes, remote: remote.panes, sizes, prove: deps.prove, conversations: hosted }),
     ...teamRoutes({ teams }),
+    ...peers.ownRoutes,
     ...worktreeRoutes({ worktrees }),
     ...whyRoutes({ store, ledger, workspace: deps.workspace, findAgent: (name) => namedAgent(registry, name) }),
     ...orchestrationRoutes({

@@ -16,8 +16,8 @@ export interface NeedsDeps {
   readonly store: Store;
   readonly timers: Timers;
   readonly log: FactoryLog;
-  /** Whether a question of this bot waits as an approval. */
-  readonly asks: (tx: Tx, agentId: string) => boolean;
+  /** Whether a question of this bot waits as an approval, or did since then: its state follows an answer a little later. */
+  readonly asks: (tx: Tx, agentId: string, since: number) => boolean;
 }
 
 export interface Needs {
@@ -58,7 +58,7 @@ export function createNeeds({ registry, events, store, timers, log, asks }: Need
     const member = registry.find(agentId);
     // The computer that a bot runs on tells: it knows what waits as an approval, also while this one is off.
     if (member === null || member.remote !== null) return;
-    if (member.shown.state !== 'needs_you' || asks(tx, agentId)) return;
+    if (member.shown.state !== 'needs_you' || asks(tx, agentId, member.shown.since)) return;
     const reason = (member.shown.reason ?? 'it waits for a person').slice(0, longestReason);
     events.emit(tx, agentId, { type: 'thread.needs_user', id: `${agentId}:${member.shown.since}`, data: { reason } });
   }

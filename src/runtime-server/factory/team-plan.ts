@@ -82,7 +82,8 @@ function isElsewhere(machine: string | null, { computerId, machines }: PlanFacts
   return machine !== null && machine !== 'local' && machine !== computerId && machines?.get(machine) !== null;
 }
 
-export const notPaired = (machine: string): string => `computer ${machine} is not paired with this one`;
+export const notPaired = (machine: string): string =>
+  `computer ${machine} is not paired with this one, or its cloud cannot be reached`;
 
 function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanStep {
   if (live.remote !== null) {
@@ -144,7 +145,8 @@ export class TeamHindered extends AppError {
   readonly hindrances: readonly Hindrance[];
 
   constructor(team: string, hindrances: readonly Hindrance[]) {
-    const facts = hindrances.map(({ address, fact }) => `${address}: ${fact.replace(/\.$/, '')}`).join('; ');
+    const bots = Map.groupBy(hindrances, ({ fact }) => fact.replace(/\.$/, ''));
+    const facts = [...bots].map(([fact, of]) => `${of.map(({ address }) => address).join(', ')}: ${fact}`).join('; ');
     const actions = [...new Set(hindrances.map(({ action }) => action))].join(' ');
     super('usage', `Team ${team} cannot start, and nothing was started. ${facts}.`, actions);
     this.hindrances = hindrances;

@@ -2,7 +2,6 @@
  * The runtime's end of its link: dials its home cloud, serves what the cloud opens, and dials again when the link is gone
  * (architecture.md 11). Owns when to dial; must not know routes, or how a computer is paired.
  */
-import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 import { dialInHeaders, linkPath } from '../../contracts/link/dial-in.ts';
@@ -10,6 +9,7 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { type Carrier, type CarrierEnd, createCarrier, setupMs } from '../../kit/link/carrier.ts';
 import { signedHeaders } from '../../kit/signing/signature.ts';
+import { type Refusal, readRefusal } from './refusal.ts';
 
 export interface Home {
   /** `https://gantry.example`, with or without a path below which the cloud is served. */
@@ -63,18 +63,8 @@ const longestDelayMs = 30_000;
 /** A clock further off than this is not worked around (security.md 2.1). */
 const largestOffsetMs = 24 * 60 * 60_000;
 const largestMessage = 1 << 20;
-const largestRefusal = 64 * 1024;
 const closeFrameMs = 2_000;
 const stopGraceMs = 1_000;
-
-/** What a refusal teaches, so that the next try may succeed. */
-interface Refusal {
-  readonly status: number;
-  readonly message: string;
-  readonly serverTime: number | null;
-  readonly epoch: number | null;
-  readonly retryAfterMs: number;
-}
 
 export function createDialer(deps: DialerDeps): Dialer {
   const { clock, timers, log } = deps;
@@ -87,6 +77,8 @@ export function createDialer(deps: DialerDeps): Dialer {
   let since = clock.now();
   let problem: string | null = null;
   let failures = 0;
+  /** Grows while somebody else keeps dialling as this computer: two machines with one data folder must not chase each other. */
+  let contested = 0;
   let epoch = 0;
   let offsetMs = 0;
   let signedAtS = 0;
@@ -129,8 +121,7 @@ export function createDialer(deps: DialerDeps): Dialer {
     socket.on('close', () => fail('The connection was closed.'));
     socket.on('unexpected-response', (_request, response) => {
       readRefusal(response, (refusal) => {
-        const why = `The cloud answered ${refusal.status}: ${refusal.message}`;
-        fail(why, refusal.retryAfterMs, learn(refusal));
+        fail(reasonOf(refusal), refusal.retryAfterMs, learn(refusal));
       });
     });
     socket.on('open', () => {
@@ -162,6 +153,7 @@ export function createDialer(deps: DialerDeps): Dialer {
       perMessageDeflate: false,
       maxPayload: largestMessage,
       followRedirects: false,
+      ...(canBeRead(url) ? {} : { generateMask: noMask }),
       ...{ closeTimeout: closeFrameMs },
     });
   }
@@ -176,7 +168,7 @@ export function createDialer(deps: DialerDeps): Dialer {
         return true;
       },
       onUp() {
-        failures = 0;
+        failures = contested;
         learned = false;
         problem = null;
         since = clock.now();
@@ -184,8 +176,8 @@ export function createDialer(deps: DialerDeps): Dialer {
         change(true);
       },
       onDraining(kind) {
-        // Somebody else dials as this computer: whoever came last may stay for a while.
-        if (kind === 'replaced') failures += 3;
+        contested = kind === 'replaced' ? contested + 2 : 0;
+        failures = contested;
         away(
           carrier,
           kind === 'replaced' ? 'Another connection of this computer took its place.' : 'The cloud closes.',
@@ -193,6 +185,7 @@ export function createDialer(deps: DialerDeps): Dialer {
       },
       onEnd(end) {
         carriers.delete(carrier);
+        if (current === carrier) contested = 0;
         away(carrier, describe(end));
         if (carriers.size === 0) for (const told of waitForEmpty.splice(0)) told();
       },
@@ -258,42 +251,24 @@ export function createDialer(deps: DialerDeps): Dialer {
   };
 }
 
+/**
+ * A mask keeps whatever stands between from taking our bytes for requests (RFC 6455, 10.3). Behind TLS and on this computer nobody
+ * reads them, and masking would cost half of the speed.
+ */
+const noMask = (mask: Buffer) => void mask.fill(0);
+const thisComputer = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+function canBeRead({ protocol, hostname }: URL): boolean {
+  return protocol === 'ws:' && !thisComputer.has(hostname);
+}
+
 function describe({ kind, reason }: CarrierEnd): string {
   if (kind === 'cut') return 'The link was cut.';
   return reason === '' ? `The link ended (${kind}).` : reason;
 }
 
-function readRefusal(response: IncomingMessage, done: (refusal: Refusal) => void): void {
-  let text = '';
-  let told = false;
-  const tell = () => {
-    if (told) return;
-    told = true;
-    const body = parse(text);
-    const retryAfter = Number(response.headers['retry-after'] ?? 0);
-    done({
-      status: response.statusCode ?? 0,
-      message: typeof body.message === 'string' ? body.message.slice(0, 300) : 'without a word',
-      serverTime: typeof body.serverTime === 'number' ? body.serverTime : null,
-      epoch: typeof body.epoch === 'number' && Number.isSafeInteger(body.epoch) ? body.epoch : null,
-      retryAfterMs: retryAfter > 0 ? Math.min(retryAfter * 1000, longestDelayMs) : 0,
-    });
-  };
-  response.setEncoding('utf8');
-  response.on('data', (part: string) => {
-    text += part;
-    if (text.length > largestRefusal) tell();
-  });
-  response.on('end', tell);
-  response.on('error', tell);
-  response.on('close', tell);
-}
-
-function parse(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
+/** A key that no longer opens, at the right time, is one whose pairing was ended: the word of the cloud would not tell anybody. */
+function reasonOf({ status, message, serverTime }: Refusal): string {
+  if (status !== 401 || serverTime !== null) return `The cloud answered ${status}: ${message}`;
+  return 'The cloud answered 401: it no longer takes the key of this computer. Was its pairing ended there? Then end it here, too, and pair again: gantry pair --end';
 }

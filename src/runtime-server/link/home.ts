@@ -115,7 +115,7 @@ export function createHome(deps: HomeDeps): SwitchableHome {
   };
 }
 
-export function targetOf(cloudUrl: string): SignedTarget {
+function targetOf(cloudUrl: string): SignedTarget {
   const { protocol, hostname, port } = new URL(cloudUrl);
   const host = hostname.replace(/^\[|\]$/g, '');
   return { host, port: port === '' ? undefined : Number(port), secure: protocol === 'https:' };

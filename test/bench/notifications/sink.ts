@@ -70,7 +70,13 @@ async function openFloor(): Promise<Floor> {
   const users = Array.from({ length: people }, (_, index) => `user_${index}`);
   for (const user of users) {
     const { subscription } = keys.device();
-    await devices.add(user, { ...subscription, endpoint: `http://127.0.0.1:${port}/${user}`, name: 'x' });
+    await devices.add(user, {
+      ...subscription,
+      endpoint: `http://127.0.0.1:${port}/${user}`,
+      name: 'x',
+      answers: true,
+      sessionId: null,
+    });
   }
   await keys.close();
 

@@ -1,11 +1,16 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
 import { type JWTPayload, SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccessTokens } from '../../../src/cloud-api/identity/access-tokens.ts';
+import { createIssuerKeys } from '../../../src/cloud-api/identity/issuer-keys.ts';
 import { createResources } from '../../../src/cloud-api/identity/resource.ts';
 import { placesIn } from '../../../src/host/places.ts';
 import { type CallOptions, keepUntilEnd } from '../../kit/http/support.ts';
 import { accessTokenOf, signInAs, startOidcProvider } from '../../support/oidc-provider.ts';
+import { scratchFolder } from '../../support/scratch.ts';
 import { type People, type Person, personWith, portNobodyHas, startPeople } from './support.ts';
 
 const minute = 60_000;
@@ -184,6 +189,19 @@ test('a token does not outlive its end, though it was trusted a moment before', 
   expect([401, 429]).toContain((await ask(token)).status);
 });
 
+test('a stream ends with the token that opened it', async () => {
+  const users = { of: async () => ({ id: 'user_1' }) as never };
+  const keys = async () => people.provider.key.public;
+  const { issuer } = people.provider;
+  const resources = { audienceOf: () => people.origin };
+  const tokens = createAccessTokens({ issuer, origin: people.origin, keys, resources, users, clock: people.clock });
+  const exp = Math.floor(people.clock.now() / 1000) + 20;
+  const headers = { authorization: `Bearer ${await forge({ claims: { exp } })}` };
+  const principal = await tokens.authenticate({ url: '/', headers } as IncomingMessage);
+  // The clocks of two machines differ: as long as it is taken, so long it lasts.
+  expect(principal?.expiresAt).toBe((exp + 5) * 1000);
+});
+
 test('while the provider is away, its last keys serve for a day, over a restart too, and not longer', async () => {
   const port = await portNobodyHas();
   const cloudPort = await portNobodyHas();
@@ -243,4 +261,26 @@ test('while the provider is away, its last keys serve for a day, over a restart 
 test('a session and a token of one person see the same', async () => {
   const { accessToken } = await tokenOf('agents:read');
   expect((await ask(accessToken)).text).toBe((await ada.call('GET', '/api/factory/approvals')).text);
+});
+
+test('the keys of an https issuer are never asked for in the clear; an issuer of this machine may', async () => {
+  const asked: string[] = [];
+  const warned: unknown[] = [];
+  const select = (issuer: string, keysUrl: string) =>
+    createIssuerKeys({
+      issuer,
+      keysUrl: async () => keysUrl,
+      fetch: async (url) => {
+        asked.push(String(url));
+        return Response.json({ keys: [{ ...people.provider.key.public.export({ format: 'jwk' }), kid: 'rsa' }] });
+      },
+      file: join(scratchFolder(), 'keys.json'),
+      clock: people.clock,
+      log: { warn: (_message, fields) => void warned.push(fields?.why) },
+    })({ alg: 'RS256', kid: 'rsa' }, { payload: '', signature: '' });
+  await expect(select('https://id.example', 'http://id.example/jwks')).rejects.toThrow('are not known');
+  expect([asked, warned]).toEqual([[], [expect.stringContaining('http://id.example/jwks')]]);
+  await select('https://id.example', 'https://keys.example/jwks');
+  await select('http://127.0.0.1:9', 'http://127.0.0.1:9/jwks');
+  expect(asked).toEqual(['https://keys.example/jwks', 'http://127.0.0.1:9/jwks']);
 });

@@ -215,3 +215,19 @@ test('a stream that a key opened ends when the key is revoked', async () => {
   });
   await ended;
 });
+
+test('a stream that a key opened ends when the key does', async () => {
+  const clock = movableClock();
+  const pair = await startPair({
+    clock,
+    routes: [{ route: factoryEventStream, handler: (_context, sink) => sink?.open() }],
+  });
+  const body = { name: 'short', scopes: ['agents:read'], expiresInDays: 1 };
+  const { secret } = (await pair.callWeb('POST', '/api/v1/keys', { body })).json as unknown as Made;
+  clock.move(day - 3000);
+  const stream = await fetch(`http://127.0.0.1:${pair.webPort}/api/factory/events`, {
+    headers: { authorization: `Bearer ${secret}` },
+  });
+  expect(stream.status).toBe(200);
+  await expect(stream.text()).rejects.toThrow();
+});

@@ -65,6 +65,10 @@ test('next leads only to a path of this server', () => {
     ['/\\evil.example', '/'],
     ['https://evil.example', '/'],
     ['javascript:alert(1)', '/'],
+    // What is left of these once dots are resolved would be another host.
+    ['/.//evil.example', '/'],
+    ['/a/..//evil.example', '/'],
+    ['/%2e//evil.example', '/'],
     ['/a\r\nset-cookie: x', '/'],
     ['', '/'],
     [undefined, '/'],

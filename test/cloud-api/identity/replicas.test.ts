@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { placesIn } from '../../../src/host/places.ts';
 import { scratchHome } from '../../host/support.ts';
 import { type Call, keepUntilEnd } from '../../kit/http/support.ts';
-import { signInAs } from '../../support/oidc-provider.ts';
+import { createPerson, signInAs } from '../../support/oidc-provider.ts';
 import { postgres } from '../../support/postgres.ts';
 import { type People, personWith, startPeople } from './support.ts';
 
@@ -45,6 +45,32 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     expect((await session()).json).toMatchObject({ user: ada.id });
     expect((await ada.call('DELETE', '/api/v1/session')).status).toBe(204);
     await expect.poll(async () => (await session()).status).toBe(401);
+  });
+
+  test('a browser that signs in anew keeps its pushes at both, until it is signed out at the other', async () => {
+    const browser = createPerson('ivy');
+    const enter = async () => {
+      await browser.follow(`${first.origin}/login?next=/in`, `${first.origin}/in`);
+      return personWith(first, browser.cookies(first.origin));
+    };
+    const before = await enter();
+    const old = () => atSecond('GET', '/api/v1/session', { headers: { cookie: before.cookie } });
+    expect((await old()).status).toBe(200);
+    const keys = { p256dh: Buffer.alloc(65, 4).toString('base64url'), auth: Buffer.alloc(16).toString('base64url') };
+    const body = { endpoint: 'https://push.example/ivy', keys };
+    expect((await before.call('POST', '/api/v1/push/subscriptions', { body })).status).toBe(201);
+    const after = await enter();
+    await expect.poll(async () => (await old()).status).toBe(401);
+    const elsewhere = await signIn('ivy');
+    const devices = async () =>
+      ((await elsewhere.call('GET', '/api/v1/push/subscriptions')).json as unknown as { devices: unknown[] }).devices;
+    expect(await devices()).toHaveLength(1);
+    const headers = {
+      cookie: after.cookie,
+      'x-platform-csrf': String((await after.call('GET', '/api/v1/session')).json.csrf),
+    };
+    expect((await atSecond('DELETE', '/api/v1/session', { headers })).status).toBe(204);
+    await expect.poll(devices).toEqual([]);
   });
 
   test('a key is good at both until it is revoked at either', async () => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { identityMigrations } from '../../../src/cloud-api/identity/migrations.ts';
+import { digestOf } from '../../../src/cloud-api/identity/model.ts';
 import { createSessionStore } from '../../../src/cloud-api/identity/session-store.ts';
 import { createSessions, deviceOf } from '../../../src/cloud-api/identity/sessions.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
@@ -9,7 +10,7 @@ import { openStore } from '../../../src/kit/store/open-store.ts';
 import { shareStore } from '../../../src/kit/store/share-store.ts';
 import { movableClock, scratchHome } from '../../host/support.ts';
 import { keepUntilEnd, onEnd } from '../../kit/http/support.ts';
-import { signInAs } from '../../support/oidc-provider.ts';
+import { createPerson, signInAs } from '../../support/oidc-provider.ts';
 import { type People, type Person, personWith, startPeople } from './support.ts';
 
 const day = 24 * 60 * 60_000;
@@ -63,6 +64,27 @@ test('signing out ends this browser alone and takes the cookie back', async () =
   expect((await bob.call('GET', '/api/v1/session')).status).toBe(200);
 });
 
+test('a browser that is signed out from elsewhere takes no more pushes; one that signs in anew keeps them', async () => {
+  const browser = createPerson('ivy');
+  const enter = async () => {
+    await browser.follow(`${people.origin}/login?next=/in`, `${people.origin}/in`);
+    return personWith(people, browser.cookies(people.origin));
+  };
+  const keys = { p256dh: Buffer.alloc(65, 4).toString('base64url'), auth: Buffer.alloc(16).toString('base64url') };
+  const first = await enter();
+  const body = { endpoint: 'https://push.example/ivy', keys };
+  expect((await first.call('POST', '/api/v1/push/subscriptions', { body })).status).toBe(201);
+  await enter();
+  const elsewhere = await personWith(people, await signInAs('ivy', people.origin));
+  const devices = async () =>
+    ((await elsewhere.call('GET', '/api/v1/push/subscriptions')).json as unknown as { devices: unknown[] }).devices;
+  expect(await devices()).toHaveLength(1);
+  for (const { id, current } of await listOf(elsewhere)) {
+    if (!current) await elsewhere.call('DELETE', `/api/v1/sessions/${id}`);
+  }
+  await expect.poll(devices).toEqual([]);
+});
+
 test('a write with the cookie needs the page’s own header', async () => {
   const bare = await people.call('POST', '/api/v1/keys', {
     headers: { cookie: bob.cookie },
@@ -82,9 +104,9 @@ test('a browser that is not used for a week is signed out, and any after a month
   expect((await me.call('GET', '/api/v1/session')).status).toBe(401);
 });
 
-async function sessionsAlone() {
+async function sessionsAlone(file = join(scratchHome(), 'cloud.db')) {
   const clock = movableClock();
-  const store = await openStore({ file: join(scratchHome(), 'cloud.db'), migrations: identityMigrations, clock });
+  const store = await openStore({ file, migrations: identityMigrations, clock });
   onEnd(() => store.close());
   const ended: string[] = [];
   const sessions = await createSessions({
@@ -104,6 +126,24 @@ async function sessionsAlone() {
   };
   return { sessions, ended, clock, as };
 }
+
+test('a browser that was signed in before there were many people stays so', async () => {
+  const file = join(scratchHome(), 'cloud.db');
+  const clock = movableClock();
+  const before = await openStore({ file, migrations: identityMigrations.slice(0, 1), clock });
+  const secret = 'x'.repeat(43);
+  await before.write((tx) => {
+    const sql = 'INSERT INTO session (digest, user_id, created_at, used_at) VALUES (?, ?, ?, ?)';
+    tx.run(sql, digestOf(secret), 'user_local', clock.now(), clock.now());
+  });
+  await before.close();
+  const { sessions } = await sessionsAlone(file);
+  const [browser] = sessions.authenticators;
+  const request = { method: 'GET', headers: { cookie: `gantry_1=${secret}` } };
+  expect(await browser!.authenticate(request as never)).toMatchObject({ userId: 'user_local', via: 'cookie' });
+  const [row] = await sessions.list('user_local');
+  expect(row?.id).toMatch(/^session_[\w-]{26}$/);
+});
 
 test('a paired computer speaks for its person, names the surface, and has no end but its pairing', async () => {
   const { sessions, ended, clock, as } = await sessionsAlone();

@@ -2,11 +2,13 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import type { Change } from '../../../src/cloud-api/identity/changes.ts';
 import { identityMigrations } from '../../../src/cloud-api/identity/index.ts';
 import { createKeys } from '../../../src/cloud-api/identity/keys.ts';
 import { createOpening } from '../../../src/cloud-api/identity/opening.ts';
 import { createProjects } from '../../../src/cloud-api/identity/projects.ts';
 import { createSessionStore, type SignInRow } from '../../../src/cloud-api/identity/session-store.ts';
+import { createSessions } from '../../../src/cloud-api/identity/sessions.ts';
 import { createUsers } from '../../../src/cloud-api/identity/users.ts';
 import { createIdempotency, idempotencyMigrations } from '../../../src/kit/http/idempotency.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
@@ -60,6 +62,35 @@ describe.each(engines)('on $name', ({ place }) => {
     expect(await keys.list('user_1')).toHaveLength(1);
     expect(await keys.list(null, true)).toHaveLength(2);
     expect((await keys.create('user_1', key)).row.expires_at).toBe(clock.now() + 24 * 3_600_000);
+  });
+
+  test('other processes are told by which sign-in a browser goes on', async () => {
+    const { store, clock, ids } = await open();
+    const noted: Change[] = [];
+    const ended: unknown[] = [];
+    const sessions = await createSessions({
+      store: createSessionStore(store, { note: (_tx, change) => answered(void noted.push(change)) }),
+      ...{ clock, ids, log, kind: 'user', cookieName: 'gantry_1', signInAgain: 'Sign in.' },
+      onEnded: (id, replacedBy) => ended.push([id, replacedBy]),
+    });
+    const from = (cookie: string) => ({ headers: { cookie: `gantry_1=${cookie}` } }) as IncomingMessage;
+    await sessions.begin(
+      'user_2',
+      from(await sessions.begin('user_1', from(await sessions.begin('user_1', from(''))))),
+    );
+    const [last] = await sessions.list('user_2');
+    const [same, other] = noted as Extract<Change, { kind: 'session' }>[];
+    expect(noted).toMatchObject([
+      { kind: 'session', over: true, replacedBy: other?.id },
+      { kind: 'session', over: true, replacedBy: undefined },
+    ]);
+    expect(last?.id).not.toBe(other?.id);
+    sessions.ended(same!.id, same!.digest, same!.replacedBy);
+    expect(ended).toEqual([
+      [same?.id, other?.id],
+      [other?.id, undefined],
+      [same?.id, other?.id],
+    ]);
   });
 
   test('sign-ins: the credential of a computer takes the place of the one before; old browsers are removed', async () => {

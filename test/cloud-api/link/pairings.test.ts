@@ -177,3 +177,11 @@ describe.each(engines)('on $name', (engine) => {
     expect(reply.json.message).toContain('gantry cloud');
   });
 });
+
+test('a name that hides or turns around what is written is refused', async () => {
+  const { call } = await startLinkArea();
+  for (const name of ['a\u001b[2Jb', 'desk\u202egpj.exe', '', ' '.repeat(10), 'x'.repeat(121)]) {
+    const body = { computerId: idOf('A'), name, version: '1' };
+    expect((await call('POST', '/api/v1/pairings', { token: null, body })).status).toBe(400);
+  }
+});

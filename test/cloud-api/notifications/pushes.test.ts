@@ -139,10 +139,20 @@ test('what may have been sent when the program ended is not sent again, and what
   expect(await after.outcomes()).toEqual(['thread.needs_user sent', 'thread.needs_user claimed']);
   await after.clock.advance(60_000);
   expect(asked).toBe(2);
+
+  // The same where the program is ended in order: the one under way is cut off, the one behind it waits for the next start.
+  const closing = world.close();
+  await world.clock.advance(1_000);
+  await closing;
+  const again = await openWorld({ folder: world.folder, clock: world.clock, service: world.service, allow: [host] });
+  await again.settled(async () => (await again.outcomes())[0] === 'thread.needs_user sent');
+  expect(await again.outcomes()).toEqual(['thread.needs_user sent', 'thread.needs_user claimed']);
+  expect(asked).toBe(3);
 });
 
 test('an approval that was answered meanwhile is not pushed late, and its token is never in the database', async () => {
-  let open: number | 'closed' = createTestClock().now() + 3_600_000;
+  const until = createTestClock().now() + 3_600_000;
+  let open: { until: number; summary: string } | 'closed' = { until, summary: 'rm -r out' };
   const world = await openWorld({
     approvals: {
       open: (_tx, id) => answeredWith(id === 'apr_unknown' ? 'unknown' : open),
@@ -150,27 +160,33 @@ test('an approval that was answered meanwhile is not pushed late, and its token 
     },
   });
   const device = await world.device();
-  const ask = (approvalId: string) =>
+  const ask = (approvalId: string, title = 'Run it') =>
     world.emit('approval.requested', approvalId, {
-      ...{ approvalId, kind: 'tool_call', title: 'Run it', risk: 'low', source: 'gate' },
+      ...{ approvalId, kind: 'tool_call', title, risk: 'low', source: 'gate' },
     });
   await ask('apr_1');
   await world.settled(() => device.pushes().length === 1);
   const token = device.pushes()[0]?.data.approve ?? '';
   expect(token).toHaveLength(43);
+  expect(device.pushes()[0]?.body).toBe('Run it\nrm -r out');
   expect(Number(world.service.pushes[0]?.headers.ttl)).toBe(3600);
   await ask('apr_unknown');
   await world.settled(() => device.pushes().length === 2);
   expect(device.pushes()[1]?.data).toMatchObject({ approvalId: 'apr_unknown' });
   expect(device.pushes()[1]?.data.approve).toBeUndefined();
+  await ask('apr_said', 'dev@app asks to run: rm -r out');
+  await world.settled(() => device.pushes().length === 3);
+  expect(device.pushes()[2]?.body).toBe('dev@app asks to run: rm -r out');
 
   world.service.answerNext({ status: 503 });
   await ask('apr_2');
-  await world.settled(() => world.service.pushes.length === 3);
+  const waiting = () =>
+    world.store.read((tx) => tx.all<{ until: number }>('SELECT not_before AS until FROM lane_item'));
+  await world.settled(async () => (await waiting()).some(({ until: at }) => at > 0));
   open = 'closed';
   await world.clock.advance(10_000);
-  await world.settled(async () => (await world.outcomes())[0] !== 'approval.requested claimed');
-  expect(device.pushes()).toHaveLength(2);
+  await world.settled(async () => (await waiting()).length === 0);
+  expect(device.pushes()).toHaveLength(3);
   await ask('apr_3');
   await world.settled(async () => (await world.outcomes())[0] === 'approval.requested skipped');
   const files = ['cloud.db', 'cloud.db-wal'].map((name) => readFileSync(join(world.folder, name)).toString('latin1'));
@@ -189,7 +205,7 @@ test('a person who is shut out is told nothing, and the buttons that they have a
   const world = await openWorld({
     admits: () => !shut,
     approvals: {
-      open: () => answeredWith(createTestClock().now() + 3_600_000),
+      open: () => answeredWith({ until: createTestClock().now() + 3_600_000, summary: 'rm -r out' }),
       async resolve(id) {
         answered.push(id);
         return { id, title: 'Run it' };
@@ -318,6 +334,8 @@ test('a device belongs to one person: others neither see nor try nor remove it',
   const tried = await stranger('POST', '/api/v1/push/test', { body: { deviceId: mine.id } });
   expect([tried.status, tried.json]).toMatchObject([404, { error: 'device_not_found' }]);
   expect(await devices(world)).toHaveLength(1);
+  // Nor does what they want to be told of count for anybody else.
+  await stranger('PUT', '/api/v1/notifications/preferences', { body: { 'thread.needs_user': false } });
   await world.emit('thread.needs_user', 'n1', needs);
   await outcome(world, 'sent');
   const notification = (await world.feed())[0]!;

@@ -150,14 +150,15 @@ describe.each(engines)('on $name', ({ place }) => {
     await world.store.write((tx) => world.backbone.forwarded(tx, 'computer_1'));
     expect(await direct(world, 'a', 'computer_1')).toBe('left');
     expect(await direct(world, 'a', 'computer_2')).toBe('pushed');
-    expect(await direct(world, 'a', 'computer_2')).toBe('limited');
+    // No message of theirs would be told otherwise.
+    expect(await direct(world, 'a', 'computer_2')).toBe('pushed');
     await world.call('PUT', '/api/v1/notifications/preferences', { body: { 'message.received': false } });
     expect(await direct(world, 'b', 'computer_2')).toBe('off');
     await world.call('PUT', '/api/v1/notifications/preferences', { body: { 'message.received': null } });
     const down = await openWorld({ place: there, clock, service: world.service, started: false });
     expect(await direct(down, 'b', 'computer_1')).toBe('pushed');
     await down.notifications.start();
-    await world.settled(() => device.pushes().length === 2);
+    await world.settled(() => device.pushes().length === 3);
     expect(device.pushes()[1]).toMatchObject({ type: 'message', data: { event: 'message.received' } });
   });
 
@@ -194,5 +195,24 @@ describe.each(engines)('on $name', ({ place }) => {
     await world.settled(() => device.pushes().length === 2);
     const rows = await world.store.all<{ source_id: string }>('SELECT source_id FROM user_event ORDER BY seq');
     expect(rows.map((row) => row.source_id)).toEqual(['slow', 'quick']);
+  });
+
+  test('an event that cannot be handled is skipped and logged; those around it are pushed', async () => {
+    const world = await openWorld({ place: await place(), started: false });
+    const device = await world.device();
+    await world.emit('thread.needs_user', 'n1', needs);
+    await world.emit('thread.needs_user', 'broken', needs);
+    await world.store.write((tx) => tx.run("UPDATE user_event SET data = '{' WHERE source_id = 'broken'"));
+    await world.emit('thread.needs_user', 'n2', needs);
+    await world.notifications.start();
+    await world.settled(() => device.pushes().length === 2);
+    const rows = await world.store.all<{ source_id: string; outcome: string }>(
+      'SELECT source_id, outcome FROM user_event e JOIN notification n ON n.event_id = e.id ORDER BY seq',
+    );
+    expect(rows.map(({ source_id: id, outcome }) => `${id} ${outcome}`)).toContain('broken skipped');
+    expect(world.errors).toEqual([expect.stringContaining('could not be handled')]);
+    await world.emit('thread.needs_user', 'n3', needs);
+    await world.settled(() => device.pushes().length === 3);
+    expect(world.errors).toHaveLength(1);
   });
 });

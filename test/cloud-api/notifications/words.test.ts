@@ -74,6 +74,20 @@ test('the bot is called by its forwarded name, or Your bot', () => {
   expect(titles).toEqual(['Your bot needs you', 'Your bot needs you', 'coder needs you']);
 });
 
+test('a question that cannot be shown whole has no buttons', () => {
+  const [push] = built('approval.requested');
+  const question = (length: number) => ({
+    ...push!,
+    body: 'x'.repeat(length),
+    data: { ...push!.data, approve: 'a'.repeat(43) },
+  });
+  const room = largestPayload - sizeOf(question(0));
+  expect(fitPayload(question(room), largestPayload)).toEqual(question(room));
+  const cut = fitPayload(question(room + 1), largestPayload);
+  expect([cut.data.approve, cut.data.approvalId]).toEqual([undefined, 'apr_1']);
+  expect(fitPayload(question(room + 1000), largestPayload).body).toMatch(/^x+…$/);
+});
+
 test('a payload is made to fit by its words alone, whatever they are made of', () => {
   const words = fc.string({ unit: 'binary', minLength: 0, maxLength: 6000 });
   fc.assert(

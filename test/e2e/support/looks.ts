@@ -8,13 +8,16 @@ import { root } from './renderer.ts';
 const shown = new Set([
   'board-dark',
   'dag-dark',
+  'computers-light',
   'floor-390',
+  'floor-computers-dark',
   'floor-dark',
   'floor-light',
   'home-dark',
   'inbox-390',
   'inbox-light',
   'node-light',
+  'notifications-dark',
 ]);
 const write = process.env.GANTRY_PICTURES === '1';
 

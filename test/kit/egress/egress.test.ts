@@ -102,6 +102,12 @@ describe('a name', () => {
   );
 });
 
+test('what a private name leads to is not told to whoever asks', async () => {
+  const egress = open({ lookup: to('10.20.30.40') });
+  const asked = egress.request(get('https://db.internal.example/'));
+  await expect(asked).rejects.toMatchObject({ fact: 'db.internal.example is not a public address.' });
+});
+
 test('what is allowed by name, by name and port, or by range is reached, and nothing beside it', async () => {
   const port = await serve((request, response) => response.end(request.url));
   const lookup = to('127.0.0.1');

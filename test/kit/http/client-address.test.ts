@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
 import { createAddressOf } from '../../../src/kit/http/client-address.ts';
+import { createLimits } from '../../../src/kit/http/limits.ts';
 
 const from = (remoteAddress: string | undefined, forwarded?: string) =>
   ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage;
@@ -36,4 +37,21 @@ test('what is no address and no network is refused by name', () => {
   for (const text of ['proxy.example', '10.0.0.0/99', '*', '']) {
     expect(() => createAddressOf([text])).toThrow(JSON.stringify(text));
   }
+});
+
+test('limits count a network of one household as one address, since it has as many as it likes', async () => {
+  const limits = createLimits({ publicPages: 2 });
+  const page = (address: string) =>
+    limits.page(from(address)).then(
+      () => 'served',
+      (error) => error.status as number,
+    );
+  expect(await page('2001:db8:0:7::1')).toBe('served');
+  expect(await page('2001:db8:0:7::2')).toBe('served');
+  expect(await page('2001:db8:0:7:ffff::3')).toBe(429);
+  expect(await page('2001:db8:0:8::1')).toBe('served');
+  expect(await page('203.0.113.1')).toBe('served');
+  expect(await page('::ffff:203.0.113.1')).toBe('served');
+  expect(await page('203.0.113.1')).toBe(429);
+  expect(await page('203.0.113.2')).toBe('served');
 });

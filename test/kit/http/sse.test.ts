@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import { defineRoute } from '../../../src/contracts/common/route.ts';
 import { bind, type SseHandler, type SseSink } from '../../../src/kit/http/types.ts';
+import { createTestClock } from '../../support/test-clock.ts';
 import { onEnd, ownerToken, serve } from './support.ts';
 
 const route = defineRoute({
@@ -189,4 +190,76 @@ test('a comment keeps a silent stream alive', async () => {
   } finally {
     vi.useRealTimers();
   }
+});
+
+test('a stream ends with the credential that opened it, however far off that is and though the wall clock jumps', async () => {
+  const clock = createTestClock();
+  const [day, minute] = [24 * 60 * 60_000, 60_000];
+  const expiresAt = clock.now() + 40 * day;
+  const waits: number[] = [];
+  let signal: AbortSignal | undefined;
+  const { port, dispatcher } = await serve({
+    routes: [
+      bind(route, (_, sink) => {
+        signal = sink.signal;
+      }),
+    ],
+    authenticators: [
+      {
+        name: 'until then',
+        authenticate: () => ({
+          kind: 'owner',
+          userId: 'user_1',
+          scopes: new Set(['agents:read' as const]),
+          via: 'key',
+          expiresAt,
+        }),
+      },
+    ],
+    expiry: {
+      clock,
+      timers: {
+        after(ms, effect) {
+          waits.push(ms);
+          return clock.after(ms, effect);
+        },
+      },
+    },
+  });
+  const stream = open(port);
+  await stream.until(':');
+  // Timers of Node that wait longer fire at once.
+  expect(Math.max(...waits)).toBeLessThan(2 ** 31);
+  await clock.advance(5 * minute);
+  expect([dispatcher.streams, signal?.aborted]).toEqual([1, false]);
+  clock.jump(40 * day - 5 * minute - 1);
+  await clock.advance(minute);
+  await stream.end();
+  expect((await stream.response).complete).toBe(false);
+  await vi.waitFor(() => expect([dispatcher.streams, signal?.aborted, clock.pending()]).toEqual([0, true, 0]));
+});
+
+test('who leaves before the end of their credential leaves no timer behind', async () => {
+  const clock = createTestClock();
+  const { port } = await serve({
+    routes: [bind(route, () => {})],
+    authenticators: [
+      {
+        name: 'until then',
+        authenticate: () => ({
+          kind: 'owner',
+          userId: 'user_1',
+          scopes: new Set(['agents:read' as const]),
+          via: 'key',
+          expiresAt: clock.now() + 60_000,
+        }),
+      },
+    ],
+    expiry: { clock, timers: clock },
+  });
+  const stream = open(port);
+  await stream.until(':');
+  expect(clock.pending()).toBe(1);
+  await stream.leave();
+  await vi.waitFor(() => expect(clock.pending()).toBe(0));
 });

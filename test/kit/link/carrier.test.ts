@@ -126,7 +126,7 @@ test('readers that stand still hold up nobody and are not read ahead for without
   for (let n = 0; n < 20; n += 1) expect((await caller.call('/a')).text).toBe('ok');
   await delay(100);
   expect((await caller.call('/a')).text).toBe('ok');
-  // A window of 1 MiB each, and what sockets hold; both ends are in this process.
+  // A window of half a MiB each, and what sockets hold; both ends are in this process.
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(40 * 4 * 1024 * 1024);
   for (const response of stalled) response.destroy();
   await Promise.all(record.seen.filter(({ path }) => path === '/flood').map(({ lost }) => lost));
@@ -152,6 +152,16 @@ test('a page that gives up a thousand requests in a moment does not cost the lin
   }
   expect((await caller.call('/a')).text).toBe('ok');
   expect(cloud.dialIns.state(computer.id)).toEqual({ linked: true, since });
+});
+
+test('a caller’s own time limit holds over a link, and its connection is let go', async () => {
+  const { caller, record } = await setUp();
+  const call = request({ agent: caller.agent, host: 'engine', path: '/never', timeout: 50 });
+  call.on('error', () => {});
+  call.end();
+  await once(call, 'timeout');
+  call.destroy();
+  await (await record.at('/never')).lost;
 });
 
 test('a door that is not there is refused without harm', async () => {

@@ -102,3 +102,14 @@ test('nobody is live on a computer that is away, whatever was known last, and te
   ]);
   expect(new Set(rows.map((row) => row.key)).size).toBe(rows.length);
 });
+
+test('a bot that runs on a computer that is away does not count as live in its team either', () => {
+  const guest = bot('web', 'dev', {
+    pane: { id: 'pane_1', attachable: true },
+    machine: there.id,
+    runner: `remote:${there.id}`,
+  });
+  const live = (away: boolean) =>
+    floorRows([floor([team('dev', guest)]), floor([], { place: { ...there, away } })], '')[1];
+  expect([live(false), live(true)]).toMatchObject([{ live: 1 }, { live: 0 }]);
+});

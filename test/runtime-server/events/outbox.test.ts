@@ -16,9 +16,11 @@ async function open(file: string) {
   const store = await openStore({ file, migrations: laneMigrations, clock });
   const seen: { path: string; ids: string[] }[] = [];
   const warned: string[] = [];
+  let home: string | null = null;
   let answer: () => { status: number; body: unknown } = () => ({ status: 200, body: { accepted: 1, refused: [] } });
   const outbox = createOutbox({
     clock,
+    home: () => home,
     log: { warn: (message) => void warned.push(message) },
     openLanes: (send) =>
       createLanes({ store, clock, timers: clock, random: () => 0.5, name: 'events', send, backoffMs: [1000] }),
@@ -37,6 +39,9 @@ async function open(file: string) {
     warned,
     answers: (next: typeof answer) => {
       answer = next;
+    },
+    pairs: (next: string | null) => {
+      home = next;
     },
     emit: (...ids: string[]) =>
       store.write((tx) => {
@@ -112,5 +117,46 @@ test('money is reported in cents, apart from events, and never where the price i
   expect(seen).toEqual([{ path: '/api/v1/runtime/usage', ids: ['s1'] }]);
   const line = { id: 's1', at: iso(spend.at), botId: 'agent_1', runId: null, model: 'm-1', cents: 1.2345 };
   expect(bodies).toEqual([line]);
+  await close();
+});
+
+test('what waits for the home of one person never goes to the next one, money neither; what was made while unpaired goes', async () => {
+  const { store, outbox, seen, warned, answers, pairs, emit, close } = await open(`${scratchFolder()}/runtime.db`);
+  const spend = { at: clock.now(), agentId: 'agent_1', runId: null, model: 'm-1', microUsd: 12_345 };
+  const spent = (id: string) => store.write((tx) => outbox.spent(tx, { ...spend, id }));
+  answers(away);
+  await emit('free');
+  await spent('s-free');
+  pairs('https://a.example user_ada');
+  await emit('ada');
+  await spent('s-ada');
+  await clock.advance(10);
+  pairs('https://a.example user_bob');
+  await emit('bob');
+  await spent('s-bob');
+  seen.length = 0;
+  const bodies: unknown[] = [];
+  answers(() => ({ status: 200, body: { accepted: 1 } }));
+  outbox.wake();
+  await clock.advance(10);
+  bodies.push(...seen.map(({ ids }) => ids[0]));
+  expect(bodies.toSorted()).toEqual(['bob', 'free', 's-bob', 's-free']);
+  expect(warned).toHaveLength(2);
+  await close();
+});
+
+test('what waits stays for the same home, also when it is paired anew', async () => {
+  const { outbox, seen, answers, pairs, emit, close } = await open(`${scratchFolder()}/runtime.db`);
+  pairs('https://a.example user_ada');
+  answers(away);
+  await emit('ada');
+  await clock.advance(10);
+  pairs(null);
+  await clock.advance(60_000);
+  pairs('https://a.example user_ada');
+  answers(() => ({ status: 200, body: { refused: [] } }));
+  outbox.wake();
+  await clock.advance(10);
+  expect(seen.map(({ ids }) => ids)).toEqual([['ada']]);
   await close();
 });

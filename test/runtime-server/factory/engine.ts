@@ -172,6 +172,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       clock,
       log,
       openLanes: (send) => createLanes({ store, clock, name: 'events', send }),
+      home: () => null,
       call: async ({ body }) => {
         told.push(...(body as { events: ForwardedEvent[] }).events);
         return { status: 200, body: { refused: [] } };

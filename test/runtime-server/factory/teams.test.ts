@@ -53,7 +53,7 @@ test('an agent carries what the interface names, before and after its start', as
     agents: [after],
     engine: { running: true, error: null },
   });
-  expect((await engine.call('GET', '/health', undefined, { token: 'none' })).body).toMatchObject({
+  expect((await engine.call('GET', '/health')).body).toMatchObject({
     ok: true,
     panes: true,
   });
@@ -273,9 +273,12 @@ test('a live bot is still shown, can be sent to and stopped when its team file i
   );
   await engine.restart();
   await engine.until(`web@${name}`, 'idle');
-  expect((await engine.call('POST', '/send', { to: `web@${name}`, text: 'echo x' })).body).toMatchObject({
-    state: 'verified',
-  });
+  expect(await engine.call('POST', '/send', { to: `web@${name}`, text: 'echo x' })).toMatchObject({ status: 200 });
+  // Until its pane is read again after the restart, the message waits for it.
+  await waitFor(
+    () => engine.call<{ deliveries: Delivery[] }>('GET', `/deliveries?agent=web@${name}`),
+    ({ body }) => body.deliveries[0]?.state === 'verified',
+  );
   expect((await engine.call('POST', `/teams/${name}/down`)).body).toEqual({ stopped: [`web@${name}`] });
   expect(await engine.call('GET', `/agents/web@${name}`)).toMatchObject({ status: 404 });
   expect(await engine.call('POST', `/teams/${name}/down`)).toMatchObject({ status: 404 });

@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
+import { WebSocketServer } from 'ws';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { newToken } from '../../../src/kit/secrets/token-file.ts';
@@ -122,6 +123,56 @@ test('an address that cannot be dialled and a computer that is not paired yet ar
   url = `http://127.0.0.1:${cloud.port}/`;
   await time.advance(30_000);
   await untilLinked(cloud.dialIns, 'computer_1');
+});
+
+test('a cloud that takes the dial and sends no HTTP/2 is left, and dialled again later', async () => {
+  const server = createServer();
+  const sockets = new WebSocketServer({ server });
+  const junk = [
+    Buffer.alloc(100, 1),
+    'words',
+    Buffer.alloc(2_000_000),
+    Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'.padEnd(200, 'x')),
+  ];
+  let dials = 0;
+  sockets.on('connection', (socket) => {
+    socket.on('error', () => {});
+    socket.send(junk[dials % junk.length]!);
+    dials += 1;
+  });
+  const port = await listen(server);
+  onTestFinished(() => {
+    for (const socket of sockets.clients) socket.terminate();
+  });
+  const home = () => ({ cloudUrl: `http://127.0.0.1:${port}`, computerId: 'computer_1', key });
+  const waits = recordWaits(3);
+  const dialer = dialerOf({ home, timers: waits.timers });
+  dialer.start();
+  await waits.enough;
+  expect([dials, dialer.state().linked]).toEqual([4, false]);
+});
+
+test('two machines that dial as one computer do not chase each other', async () => {
+  const cloud = await startTestCloud();
+  onTestFinished(() => cloud.close());
+  cloud.keys.set('computer_1', key);
+  const home = () => ({ cloudUrl: `http://127.0.0.1:${cloud.port}`, computerId: 'computer_1', key });
+  const waits = recordWaits(8);
+  dialerOf({ home, timers: waits.timers }).start();
+  await untilLinked(cloud.dialIns, 'computer_1');
+  // Comes back at once each time, by a clock that lets it sign as often as it likes.
+  let ahead = 0;
+  const now = () => {
+    ahead += 1000;
+    return systemClock.now() + ahead;
+  };
+  dialerOf({ home, clock: { ...systemClock, now }, random: () => 0 }).start();
+  await waits.enough;
+  // Without those in which what ran before may finish.
+  const pauses = waits.waits.filter((ms) => ms !== 30_000);
+  expect(pauses[0]).toBe(2000);
+  expect(Math.max(...pauses)).toBeGreaterThanOrEqual(8000);
+  expect(pauses).toEqual(pauses.toSorted((a, b) => a - b));
 });
 
 test('a stopped link ends, is not dialled again, and can be started anew', async () => {

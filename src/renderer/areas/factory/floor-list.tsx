@@ -242,7 +242,7 @@ function BotRow({ bot, selected, onOpen }: { bot: PlacedBot; selected: boolean; 
       className="flex w-full flex-col justify-center px-3 text-left hover:bg-raised aria-[current]:bg-selected pointer-coarse:min-h-10"
     >
       <span className="flex h-7 w-full items-center gap-2">
-        <span className={`min-w-0 flex-1 truncate ${away ? 'text-faint' : ''}`}>{bot.name}</span>
+        <span className={`min-w-16 flex-1 truncate ${away ? 'text-faint' : ''}`}>{bot.name}</span>
         {elsewhere !== null && (
           <span className="min-w-0 shrink truncate text-meta text-muted" title={`Runs on ${elsewhere}`}>
             on {elsewhere}

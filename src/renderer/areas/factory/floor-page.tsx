@@ -5,7 +5,7 @@ import { ArrowLeft, PanelRight } from 'lucide-react';
 import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { useHere } from '../../app/computers.tsx';
-import { useBots, useFloorsComplete } from '../../app/floors.tsx';
+import { useBots, useFloors, useFloorsComplete } from '../../app/floors.tsx';
 import { pathOfView } from '../../app/places.ts';
 import { OnComputer, useServices, useSettings } from '../../app/services.tsx';
 import { useNarrow, useTight } from '../../app/use-narrow.ts';
@@ -45,6 +45,9 @@ export function FloorPage() {
   const tight = useTight();
   const agents = useBots();
   const complete = useFloorsComplete();
+  /** Where several computers are shown, no single folder is the floor’s. */
+  const several = useFloors().length > 1;
+  const oneFloor = !several || search.computer !== undefined;
   const here = useHere();
   const workspace = useQuery(queries.workspace);
   const openBot = useOpenBot('floor');
@@ -211,7 +214,7 @@ export function FloorPage() {
           <h1 className="min-w-0 truncate text-title font-semibold">
             {narrow && agent !== null ? agent.name : 'Floor'}
           </h1>
-          {workspace.data !== undefined && (
+          {workspace.data !== undefined && oneFloor && (
             <span className="min-w-0 truncate text-meta text-muted" title={workspace.data.path}>
               {shortPath(workspace.data.path)}
             </span>

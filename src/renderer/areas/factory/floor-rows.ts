@@ -22,8 +22,9 @@ export function matchesFilter(agent: Agent, filter: string): boolean {
 }
 
 export function floorRows(floors: readonly Floor[], filter: string): FloorRow[] {
+  const away = new Set(floors.filter((floor) => floor.place.away).map((floor) => floor.place.id));
   return floors.flatMap((floor) => {
-    const rows = rowsOf(floor, filter);
+    const rows = rowsOf(floor, filter, away);
     if (floors.length === 1) return rows;
     const { place } = floor;
     if (rows.length === 0 && filter !== '') return [];
@@ -33,14 +34,14 @@ export function floorRows(floors: readonly Floor[], filter: string): FloorRow[] 
 }
 
 /** The list of bots is fresher than what the teams carry, so bots are taken from it by id. */
-function rowsOf({ place, bots, teams, invalid }: Floor, filter: string): FloorRow[] {
+function rowsOf({ place, bots, teams, invalid }: Floor, filter: string, away: ReadonlySet<string>): FloorRow[] {
   const fresh = new Map(bots.map((bot) => [bot.id, bot]));
   const rows: FloorRow[] = [];
   for (const team of teams) {
     const all = team.agents.map((agent): PlacedBot => fresh.get(agent.id) ?? { ...agent, place });
     const shown = all.filter((bot) => matchesFilter(bot, filter));
     if (shown.length === 0 && filter !== '' && !team.name.includes(filter.toLowerCase())) continue;
-    const live = place.away ? 0 : all.filter(isLive).length;
+    const live = place.away ? 0 : all.filter((bot) => isLive(bot) && !away.has(bot.machine)).length;
     rows.push({ kind: 'team', key: `team ${place.id} ${team.name}`, team: { ...team, agents: all }, place, live });
     for (const bot of shown) rows.push({ kind: 'bot', key: `${place.id} ${bot.id}`, bot });
   }

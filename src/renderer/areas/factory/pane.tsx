@@ -127,7 +127,7 @@ function PaneHeader({
   return (
     <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3 text-meta text-muted">
       <Status look={away ? lastKnown(look) : look} wire={agent.state} />
-      {agent.stateReason !== null && (
+      {agent.stateReason !== null && !away && (
         <span className="min-w-0 truncate text-ink" title={agent.stateReason}>
           {agent.stateReason === 'unclear' ? 'what it shows is unclear, so nothing is typed' : agent.stateReason}
         </span>

@@ -3,6 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { CircleAlert, CircleCheck, CircleDashed } from 'lucide-react';
 import type { z } from 'zod';
 import type { doctor } from '../../../contracts/factory/routes.ts';
+import { useHere } from '../../app/computers.tsx';
+import { useFloors } from '../../app/floors.tsx';
 import { useServices } from '../../app/services.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Command } from '../../ui/copy.tsx';
@@ -38,8 +40,10 @@ export function CheckRow({ check }: { check: Check }) {
 export function HarnessCard() {
   const { queries } = useServices();
   const doctorQuery = useQuery(queries.doctor);
+  const here = useHere();
+  const several = useFloors().length > 1;
   return (
-    <Card title="Harnesses on this computer">
+    <Card title={several ? `Harnesses on ${here.name}` : 'Harnesses on this computer'}>
       <ListStates
         source={doctorQuery}
         skeleton={<SkeletonRows count={4} height={40} />}

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import type { Agent, Team } from '../../../contracts/factory/agent.ts';
 import { usePendingApprovals } from '../../app/approvals.ts';
 import { useComputerName, useHere, useOnlyComputer } from '../../app/computers.tsx';
-import { useBots } from '../../app/floors.tsx';
+import { useBots, useFloors } from '../../app/floors.tsx';
 import { isLive, isStartable } from '../../app/is-live.ts';
 import { ObeyLink } from '../../app/obey-link.tsx';
 import { OnComputer, useServices } from '../../app/services.tsx';
@@ -36,6 +36,7 @@ export function HomePage() {
   const agents = useQuery(queries.agents);
   const openBot = useOpenBot('home');
   const here = useHere();
+  const several = useFloors().length > 1;
   const only = useOnlyComputer();
   const bots = useBots().filter((bot) => (only === null || bot.place.id === only) && !bot.place.away);
   const [ask, setAsk] = useState<TeamAsk | null>(null);
@@ -115,7 +116,7 @@ export function HomePage() {
           <div className="flex min-w-0 flex-col gap-4">
             {!fresh && <WorkCard />}
             {!none && (
-              <Card title="Teams">
+              <Card title={several ? `Teams on ${here.name}` : 'Teams'}>
                 <ListStates
                   source={teams}
                   skeleton={<SkeletonRows count={2} height={36} />}

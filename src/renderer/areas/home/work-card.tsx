@@ -2,6 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Play } from 'lucide-react';
+import { useHere } from '../../app/computers.tsx';
+import { useFloors } from '../../app/floors.tsx';
 import { useServices } from '../../app/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -15,8 +17,10 @@ export function WorkCard() {
   const { queries } = useServices();
   const navigate = useNavigate();
   const campaigns = useQuery(queries.campaigns);
+  const here = useHere();
+  const several = useFloors().length > 1;
   return (
-    <Card title="Work">
+    <Card title={several ? `Work on ${here.name}` : 'Work'}>
       <ListStates
         source={campaigns}
         skeleton={<SkeletonRows count={2} height={36} />}

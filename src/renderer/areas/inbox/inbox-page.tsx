@@ -38,8 +38,9 @@ export function InboxPage() {
       page.current?.querySelector<HTMLElement>(`[data-approval="${selected}"]`) ?? null;
     const press = (decision: string) => (): void => {
       // With the focus on another row, what would be answered is not what the person looks at.
-      const row = document.activeElement?.closest<HTMLElement>('[data-approval]');
-      if (row !== null && row !== undefined && row.dataset.approval !== selected) return;
+      const focus = document.activeElement;
+      const row = focus?.closest<HTMLElement>('[data-approval]') ?? focus?.closest<HTMLElement>('[data-row]') ?? null;
+      if (row !== null && row.dataset.approval !== selected) return;
       card()?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
     };
     const step = (by: 1 | -1) => (): void => {
@@ -98,8 +99,8 @@ export function InboxPage() {
           isEmpty={(data) => data.approvals.length === 0}
           empty={
             <Empty>
-              Nothing waits for you. When a bot asks for permission or a step waits at its gate, the question is here,
-              with the exact command, and can be answered from any window.
+              {approvals.data?.waits ?? 'Nothing waits for you.'} When a bot asks for permission or a step waits at its
+              gate, the question is here, with the exact command, and can be answered from any window.
             </Empty>
           }
         >

@@ -1,14 +1,18 @@
-/** What happened and needs no answer: the notifications, newest first, each with the way to what it is about. */
+/** What happened and needs no answer: messages and finished things, newest first, each with the way to what it is about. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { Notification } from '../../../contracts/notifications/routes.ts';
 import { useServices } from '../../app/services.tsx';
-import { useNotifications } from '../../app/use-unread.ts';
+import { useNotifications } from '../../app/use-news.ts';
+import { newsOf } from '../../data/news.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
+
+/** Before more is asked for: below stands what was answered. */
+const firstRows = 8;
 
 export function News() {
   const { api, keys } = useServices();
@@ -16,7 +20,9 @@ export function News() {
   const navigate = useNavigate();
   const notifications = useNotifications();
   const [failure, setFailure] = useState<unknown>(null);
-  const unread = notifications.data?.unread ?? 0;
+  const [all, setAll] = useState(false);
+  const unread = notifications.data === undefined ? 0 : newsOf(notifications.data).unread;
+  const questions = notifications.data === undefined ? '' : newsOf(notifications.data).questions.join(' ');
 
   /** `id` null: all of them. */
   async function read(id: string | null): Promise<void> {
@@ -29,6 +35,16 @@ export function News() {
     }
     await client.invalidateQueries({ queryKey: keys.notifications });
   }
+
+  // Questions stand above with all they ask: whoever looks at the inbox has seen them.
+  useEffect(() => {
+    if (questions === '') return;
+    api.notifications.readNotifications({ body: { ids: questions.split(' ') } }).then(
+      () => client.invalidateQueries({ queryKey: keys.notifications }),
+      // They stay unread: nothing that a person would have to know.
+      () => {},
+    );
+  }, [questions, api, client, keys]);
 
   return (
     <section aria-label="Notifications" className="flex flex-col">
@@ -49,23 +65,33 @@ export function News() {
       <ListStates
         source={notifications}
         skeleton={<SkeletonRows count={3} height={46} />}
-        isEmpty={(data) => data.notifications.length === 0}
+        isEmpty={(data) => newsOf(data).rows.length === 0}
         empty={<Empty>Runs that end, bots that need you, messages and spending will be here as they happen.</Empty>}
       >
-        {(data) => (
-          <ul>
-            {data.notifications.map((one) => (
-              <NewsRow
-                key={one.id}
-                one={one}
-                onOpen={() => {
-                  if (one.readAt === null) void read(one.id);
-                  void navigate({ href: one.url });
-                }}
-              />
-            ))}
-          </ul>
-        )}
+        {(data) => {
+          const { rows } = newsOf(data);
+          return (
+            <>
+              <ul>
+                {(all ? rows : rows.slice(0, firstRows)).map((one) => (
+                  <NewsRow
+                    key={one.id}
+                    one={one}
+                    onOpen={() => {
+                      if (one.readAt === null) void read(one.id);
+                      void navigate({ href: one.url });
+                    }}
+                  />
+                ))}
+              </ul>
+              {!all && rows.length > firstRows && (
+                <Button kind="quiet" onClick={() => setAll(true)}>
+                  Show {rows.length - firstRows} more
+                </Button>
+              )}
+            </>
+          );
+        }}
       </ListStates>
     </section>
   );

@@ -42,11 +42,13 @@ export function AccountPage() {
 }
 
 function SignOut({ embedded }: { embedded: boolean }) {
-  const { api, lastKnown } = useServices();
+  const { api, browserPush, lastKnown } = useServices();
   const client = useQueryClient();
   const [failure, setFailure] = useState<unknown>(null);
   async function signOut(): Promise<void> {
     setFailure(null);
+    // What is pushed is for whoever was signed in; a push service that is away must not keep anybody from leaving.
+    if (browserPush.deviceId() !== null) await browserPush.turnOff().catch(() => {});
     try {
       await api.identity.endSession();
     } catch (error) {
@@ -65,8 +67,8 @@ function SignOut({ embedded }: { embedded: boolean }) {
         name="Sign out"
         effect={
           embedded
-            ? 'Forgets this browser; a new address lets it in again. Bots go on.'
-            : 'Ends this session. Bots go on; other browsers and computers stay signed in.'
+            ? 'Forgets this browser and ends its pushes; a new address lets it in again. Bots go on.'
+            : 'Ends this session and the pushes to this browser. Bots go on; other browsers and computers stay signed in.'
         }
       >
         <Button onClick={() => void signOut()}>Sign out</Button>

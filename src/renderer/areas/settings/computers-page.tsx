@@ -1,5 +1,6 @@
 /** The computers of the person: which one answers by default, their names, and the end of a pairing. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { Monitor, Pencil } from 'lucide-react';
 import { useState } from 'react';
 import type { Computer } from '../../../contracts/link/computers.ts';
@@ -10,7 +11,7 @@ import { Card } from '../../ui/card.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { Command, ShortId } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { Ago } from '../../ui/now.tsx';
+import { Ago, Since } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { PairWithCloud } from './pair-with-cloud.tsx';
 import { Chip, Facts } from './parts.tsx';
@@ -125,7 +126,8 @@ function ComputerRow({
             <ShortId id={id} />
             <span>Gantry {computer.version}</span>
             <span>
-              {computer.embedded ? 'here since' : 'paired'} <Ago at={computer.pairedAt} />
+              {computer.embedded ? 'here' : 'paired'}{' '}
+              {computer.embedded ? <Since at={computer.pairedAt} /> : <Ago at={computer.pairedAt} />}
             </span>
           </Facts>
         </div>
@@ -202,9 +204,9 @@ function PairAnother() {
           Settings, Computers.
         </p>
         <Command text={`npx gantry pair ${window.location.origin}`} />
-        <a href="/pair" className="text-muted underline decoration-line-strong hover:text-ink">
+        <Link to="/pair" className="text-muted underline decoration-line-strong hover:text-ink">
           It shows you a code: type it in
-        </a>
+        </Link>
       </div>
     </Card>
   );

@@ -27,7 +27,8 @@ export function expiryWords(expiresAt: string | null, now: number): string {
   if (expiresAt === null) return 'never ends';
   const left = Date.parse(expiresAt) - now;
   if (left <= 0) return 'has ended';
-  const days = Math.floor(left / day);
-  if (days === 0) return 'ends today';
+  if (left < day) return 'ends today';
+  // A key that was just made for 90 days does not say 89.
+  const days = Math.round(left / day);
   return days === 1 ? 'ends in a day' : `ends in ${days} days`;
 }

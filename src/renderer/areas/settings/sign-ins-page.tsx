@@ -67,9 +67,14 @@ function SignInRow({ signIn, onEnd }: { signIn: SignIn; onEnd: () => void }) {
           <span>
             signed in <Ago at={signIn.createdAt} />
           </span>
-          <span>
-            used <Ago at={signIn.usedAt} />
-          </span>
+          {/* Use is written down once in a while: of the browser that asks it is known better. */}
+          {signIn.current ? (
+            <span>in use now</span>
+          ) : (
+            <span>
+              used <Ago at={signIn.usedAt} />
+            </span>
+          )}
         </Facts>
       </div>
       {signIn.kind === 'home' ? (

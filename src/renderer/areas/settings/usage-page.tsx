@@ -7,6 +7,7 @@ import { useBots, useFloors } from '../../app/floors.tsx';
 import { useServices } from '../../app/services.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { ShortId } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
@@ -89,7 +90,7 @@ function Spent({ cents, budget }: { cents: number; budget: Budget | undefined })
       {limit !== null && budget !== undefined && (
         <div className="relative h-1.5 rounded-full bg-raised" aria-hidden="true">
           <div
-            className={`h-full rounded-full ${part >= 1 ? 'bg-fail' : 'bg-muted'}`}
+            className={`h-full rounded-full ${part >= 1 ? 'bg-ink' : 'bg-muted'}`}
             style={{ width: `${part * 100}%` }}
           />
           <div className="absolute -inset-y-0.5 w-px bg-ink" style={{ left: `${budget.alertPercent}%` }} />
@@ -102,36 +103,45 @@ function Spent({ cents, budget }: { cents: number; budget: Budget | undefined })
 function Lines({ lines }: { lines: readonly UsageLine[] }) {
   const bots = useBots();
   const floors = useFloors();
-  const botName = (id: string | null) => bots.find((bot) => bot.id === id)?.address ?? id ?? '';
-  const computerName = (id: string | null) => floors.find((floor) => floor.place.id === id)?.place.name ?? id ?? '';
+  const botOf = (id: string | null) => bots.find((bot) => bot.id === id)?.address;
+  const computerOf = (id: string | null) => floors.find((floor) => floor.place.id === id)?.place.name;
   const sorted = [...lines].sort((a, b) => b.cents - a.cents);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-    <section tabIndex={0} aria-label="Spending by model" className="overflow-x-auto">
-      <table className="w-full border-collapse text-left">
-        <thead className="text-meta text-muted">
-          <tr>
-            <th className="px-3 py-1.5 font-normal">Model</th>
-            <th className="px-3 py-1.5 font-normal">Bot</th>
-            <th className="px-3 py-1.5 font-normal max-sm:hidden">Computer</th>
-            <th className="px-3 py-1.5 text-right font-normal max-sm:hidden">Requests</th>
-            <th className="px-3 py-1.5 text-right font-normal">Spent</th>
+    <table aria-label="Spending by model" className="w-full table-fixed border-collapse text-left">
+      <thead className="text-meta text-muted">
+        <tr>
+          <th className="px-3 py-1.5 font-normal">Model</th>
+          <th className="w-1/4 px-3 py-1.5 font-normal max-sm:w-2/5">Bot</th>
+          <th className="w-1/5 px-3 py-1.5 font-normal max-sm:hidden">Computer</th>
+          <th className="w-24 px-3 py-1.5 text-right font-normal max-sm:hidden">Requests</th>
+          <th className="w-24 px-3 py-1.5 text-right font-normal">Spent</th>
+        </tr>
+      </thead>
+      <tbody>
+        {sorted.map((line) => (
+          <tr key={`${line.kind} ${line.name} ${line.botId} ${line.computerId}`} className="border-t border-line">
+            <td className="truncate px-3 py-1.5 font-mono text-code" title={line.name}>
+              {line.name}
+            </td>
+            <td className="truncate px-3 py-1.5">
+              <Named id={line.botId} name={botOf(line.botId)} />
+            </td>
+            <td className="truncate px-3 py-1.5 text-muted max-sm:hidden">
+              <Named id={line.computerId} name={computerOf(line.computerId)} />
+            </td>
+            <td className="px-3 py-1.5 text-right text-muted tabular-nums max-sm:hidden">{line.count}</td>
+            <td className="px-3 py-1.5 text-right tabular-nums">{money(line.cents)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {sorted.map((line) => (
-            <tr key={`${line.kind} ${line.name} ${line.botId} ${line.computerId}`} className="border-t border-line">
-              <td className="px-3 py-1.5 font-mono text-code break-all">{line.name}</td>
-              <td className="px-3 py-1.5 break-words">{botName(line.botId)}</td>
-              <td className="px-3 py-1.5 break-words text-muted max-sm:hidden">{computerName(line.computerId)}</td>
-              <td className="px-3 py-1.5 text-right text-muted tabular-nums max-sm:hidden">{line.count}</td>
-              <td className="px-3 py-1.5 text-right tabular-nums">{money(line.cents)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+        ))}
+      </tbody>
+    </table>
   );
+}
+
+/** By its name; one that is there no longer by its id. */
+function Named({ id, name }: { id: string | null; name: string | undefined }) {
+  if (name !== undefined) return <span title={name}>{name}</span>;
+  return id === null ? <span className="text-faint">none</span> : <ShortId id={id} />;
 }
 
 function BudgetForm({ budget }: { budget: Budget }) {

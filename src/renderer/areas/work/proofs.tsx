@@ -2,6 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { BadgeCheck, CircleDashed, CircleX, ExternalLink } from 'lucide-react';
 import type { NodePage } from '../../../contracts/factory/node.ts';
+import { useServices } from '../../app/services.tsx';
+import { onComputer } from '../../data/api.ts';
 import { proofKind, proofUrl, readProofText } from '../../data/proof-files.ts';
 import { Empty } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
@@ -77,10 +79,12 @@ function Mark({ proven, rejected }: { proven: boolean; rejected: boolean }) {
 
 /** The newest file of a line is open; those of earlier attempts open on request. */
 function ProofBody({ proof, page, latest, roomy }: { proof: Proof; page: NodePage; latest: boolean; roomy: boolean }) {
+  const { computer } = useServices();
   const file = page.files.find((one) => one.receiptId === proof.receiptId);
   if (file === undefined) return null;
   const { dagId, nodeId } = page.card;
-  const body = <ProofFile file={file} url={proofUrl(dagId, nodeId, file.receiptId)} roomy={roomy} />;
+  const url = onComputer(proofUrl(dagId, nodeId, file.receiptId), computer);
+  const body = <ProofFile file={file} url={url} roomy={roomy} />;
   if (latest) return <div className="mt-1.5 pl-5">{body}</div>;
   return (
     <details className="mt-1 pl-5">

@@ -11,6 +11,8 @@ export interface TicketFacts {
   readonly computerId: string;
   /** Address of the cloud. */
   readonly issuer: string;
+  /** The person there whose computer this is. */
+  readonly user: string;
 }
 
 /** `pairing`: null while this computer is not paired; then nobody gets in. */

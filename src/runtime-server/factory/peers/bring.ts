@@ -2,6 +2,7 @@
  * A team comes from another computer (interface.md "Peer team up rules"): checks everything first, then workspace, team folder and
  * bots. What fails on the way is told bot by bot, in the same shape as success. Must not know HTTP or tickets.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { PeerBotResult, PeerUpRequest, PeerUpResult } from '../../../contracts/factory/peer-routes.ts';
@@ -13,7 +14,7 @@ import { type ResolvedTeam, resolveTeam } from '../team-file/resolve.ts';
 import { type Hindrance, planUp, TeamHindered } from '../team-plan.ts';
 import type { Clones } from './clone.ts';
 import type { Crews } from './crews.ts';
-import { guestFile, guestHindrances } from './guest-rules.ts';
+import { guestFile, guestHindrances, isInside } from './guest-rules.ts';
 import { placeUpload, readUpload } from './upload.ts';
 
 /** `ok` false: a step failed; nothing new runs. */
@@ -45,7 +46,11 @@ export function createBring(deps: BringDeps): Bring {
     if (request.repo !== undefined) clones.check(request.repo);
 
     const around = { workspace: root, userHome: deps.userHome };
-    const hindrances = guestHindrances(resolveTeam(whole, preset, around), named, root);
+    const teamFolder = join(root, '.gantry', 'teams', name);
+    // What a clone brings is known only once it is there; what the team folder brings is checked with its file.
+    const isMissing = (folder: string) =>
+      request.repo === undefined && folder !== root && !isInside(teamFolder, folder) && !existsSync(folder);
+    const hindrances = guestHindrances(resolveTeam(whole, preset, around), named, { root, isMissing });
     const team = resolveTeam({ ...whole, file: guestFile(whole.file) }, preset, around);
     const before = crews.find(user, name)?.registry.members(name) ?? [];
     const facts = { members: before, found: await deps.harnesses.found(), computerId: deps.computerId, only: named };

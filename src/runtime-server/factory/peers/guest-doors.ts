@@ -24,6 +24,8 @@ export interface GuestDoorsDeps
     'store' | 'ledger' | 'panes' | 'clock' | 'timers' | 'desk' | 'policy' | 'prove' | 'computerId'
   > {
   readonly crews: Pick<Crews, 'ofAgent'>;
+  /** Whether it is a bot of this computer's workspace. */
+  readonly isOwn: (agentId: string) => boolean;
   readonly deliverer: Deliverer;
   readonly lanes: ReturnType<FactoryDeps['openLanes']>;
   readonly sizes: SizeOwners;
@@ -47,13 +49,22 @@ export function createGuestDoors(deps: GuestDoorsDeps): GuestDoors {
   const crewOf = ({ kind, agentId }: Principal): Crew | null =>
     kind === 'bot' && agentId !== undefined ? deps.crews.ofAgent(agentId) : null;
 
+  /** A guest whose crew could not be taken up must not pass for a bot of this workspace. */
+  const refuseNobody = ({ kind, agentId = '' }: Principal) => {
+    if (kind !== 'bot' || deps.isOwn(agentId)) return;
+    throw new AppError('refused', 'This bot is in no team of this computer.', 'Start its team again.');
+  };
+
   const open = (bound: BoundRoute): BoundRoute => {
     if (!bound.route.auth.includes('bot')) return bound;
     return {
       ...bound,
       handler: (context, sink) => {
         const crew = crewOf(context.principal);
-        if (crew === null) return bound.handler(context, sink);
+        if (crew === null) {
+          refuseNobody(context.principal);
+          return bound.handler(context, sink);
+        }
         const handler = handlersOf(crew).get(bound.route.op);
         if (handler !== undefined) return handler(context, sink);
         throw new AppError(

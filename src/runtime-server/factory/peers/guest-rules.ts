@@ -11,8 +11,12 @@ import type { BotSecrets } from '../work-engine/index.ts';
 
 const vaultMark = /^vault:/;
 
-/** Every reason why a named bot cannot be a guest. */
-export function guestHindrances(team: ResolvedTeam, named: ReadonlySet<string>, root: string): Hindrance[] {
+/** Every reason why a named bot cannot be a guest. `isMissing`: a folder that is not here and that nothing brings. */
+export function guestHindrances(
+  team: ResolvedTeam,
+  named: ReadonlySet<string>,
+  { root, isMissing }: { readonly root: string; readonly isMissing: (folder: string) => boolean },
+): Hindrance[] {
   return team.bots
     .filter((bot) => named.has(bot.slug))
     .flatMap((bot) => {
@@ -25,6 +29,12 @@ export function guestHindrances(team: ResolvedTeam, named: ReadonlySet<string>, 
       if (!isInside(root, bot.cwd)) {
         const action = 'Name its cwd relative to the workspace; the other computer has no other folder of yours.';
         return hindrance(`its cwd ${bot.cwd} lies outside the workspace`, action);
+      }
+      if (isMissing(bot.cwd)) {
+        const fact = `its folder ${relative(root, bot.cwd)} does not come along: without a repository only the team's own folder does`;
+        const action =
+          "Commit the workspace and push it to an https or ssh remote, put what the bots need into the team's folder, or leave cwd out.";
+        return hindrance(fact, action);
       }
       const secret = Object.entries(bot.env).find(([, value]) => vaultMark.test(value))?.[0];
       if (secret === undefined) return [];
@@ -64,7 +74,8 @@ function withoutMachine<Bot extends { machine?: string | undefined }>(bot: Bot):
   return rest;
 }
 
-function isInside(root: string, path: string): boolean {
+/** Whether a path is the folder or lies in it. */
+export function isInside(root: string, path: string): boolean {
   const way = relative(root, path);
   return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || way.startsWith(sep));
 }

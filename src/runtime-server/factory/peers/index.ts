@@ -17,6 +17,7 @@ import { createBring } from './bring.ts';
 import { createClones } from './clone.ts';
 import { createCrews } from './crews.ts';
 import { createGuestDoors, type GuestDoors } from './guest-doors.ts';
+import { guestRoutes } from './own-routes.ts';
 import { peerRoutes } from './routes.ts';
 
 export { createTicketAuthenticator, type TicketFacts } from './authenticator.ts';
@@ -28,11 +29,15 @@ export interface PeersDeps extends FactoryDeps {
   readonly sizes: SizeOwners;
   /** A guest has none, and asks by the same routes as who has. */
   readonly remote: RemotePanes;
+  /** Whether it is a bot of this computer's workspace. */
+  readonly isOwn: (agentId: string) => boolean;
   readonly followTokens: (registry: Registry) => () => void;
   readonly followNeeds: (registry: Registry) => Needs;
 }
 
 export interface Peers {
+  /** For whoever sits here. */
+  readonly ownRoutes: readonly BoundRoute[];
   /** Behind tickets, on the peer port and the link's door `peer`. */
   readonly routes: readonly BoundRoute[];
   readonly doors: GuestDoors;
@@ -69,6 +74,7 @@ export function createPeers(deps: PeersDeps): Peers {
       tokens: deps.botTokens,
       engineId: deps.ledger.engineId,
     }),
+    ownRoutes: guestRoutes(crews),
     doors: createGuestDoors({ ...deps, crews }),
     find: (agentId) => crews.ofAgent(agentId)?.registry.find(agentId) ?? null,
     bot: (agentId) => crews.ofAgent(agentId)?.registry.bot(agentId) ?? null,
@@ -76,7 +82,7 @@ export function createPeers(deps: PeersDeps): Peers {
       const live = crews.all().flatMap((crew) => crew.registry.members().filter((member) => member.live));
       if (live.length === 0) return [];
       const names = live.map((member) => member.address).join(', ');
-      const detail = `Started here from another computer of yours: ${names}. They are stopped there, or with \`gantry stop\`.`;
+      const detail = `Started here from another computer of yours: ${names}. They are stopped there, or with \`gantry stop --all\`.`;
       return [{ name: 'Bots from elsewhere', group: 'workspace', state: 'ok', version: null, detail, fix: null }];
     },
     start: () => crews.start(),

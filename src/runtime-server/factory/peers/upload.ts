@@ -77,7 +77,12 @@ export function readUpload(name: string, files: UploadFiles, place: UploadPlace)
 /** Replaces the team's folder below `root` whole. The root is made if needed. */
 export async function placeUpload(root: string, name: string, files: UploadFiles, mark: string): Promise<void> {
   const teams = join(root, '.gantry', 'teams');
-  await mkdir(teams, { recursive: true, mode: 0o700 });
+  await mkdir(teams, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOTDIR' && error.code !== 'EEXIST') throw error;
+    // A repository may hold a file of that name; a link of it is a file as well.
+    const fact = `${teams} cannot be made: a file is in its way.`;
+    throw new AppError('refused', fact, 'Take .gantry out of the repository.', { status: 409, cause: error });
+  });
   // What a repository or a bot may have put there instead of a folder would lead outside.
   if ((await realpath(teams)) !== join(await realpath(root), '.gantry', 'teams')) {
     throw new AppError('refused', `${teams} leads elsewhere.`, 'Remove the link on that computer.', { status: 409 });

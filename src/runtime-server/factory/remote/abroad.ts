@@ -30,7 +30,7 @@ export interface AbroadRequest {
 
 /** How the team service starts bots elsewhere. */
 export interface Abroad {
-  /** By its id, its cloud id or its name; null: this computer itself. `transport` for one that is not paired, or unknown. */
+  /** By its id, its cloud id or its name; null: this computer itself. `not_found` for one that is not paired, or unknown. */
   find(on: string): Promise<OtherComputer | null>;
   /** The computers that the bots of a team name, by the name that they use; those that are not paired are left out. */
   machinesOf(team: ResolvedTeam): Promise<ReadonlyMap<string, OtherComputer | null>>;
@@ -85,35 +85,26 @@ export function createAbroad(deps: AbroadDeps): Abroad {
     return new TeamHindered(team.name, hindrances);
   };
 
-  const pick = (on: string, known: readonly KnownComputer[]): OtherComputer | null => {
-    const named = known.filter((one) => one.name.toLowerCase() === on.toLowerCase());
-    const found =
-      known.find((one) => one.id === on || one.cloudId === on) ?? (named.length === 1 ? named[0] : undefined);
-    if (found === undefined)
-      throw unknownComputer(
-        on,
-        known.map((one) => one.name),
-      );
-    return found.id === deps.computerId ? null : { id: found.id, name: found.name };
-  };
-
   return {
     async find(on) {
       if (on === deps.computerId) return null;
-      if (!deps.paired()) throw unknownComputer(on, []);
-      return pick(on, await calls.computers());
+      const known = deps.paired() ? await calls.computers() : [];
+      const [found, second] = named(on, known);
+      if (found === undefined) throw unknownComputer(on, known);
+      if (second === undefined) return found.id === deps.computerId ? null : { id: found.id, name: found.name };
+      const ids = named(on, known).map((one) => one.id);
+      throw new AppError('usage', `Several computers are called ${on}.`, `Name one by its id: ${ids.join(', ')}.`);
     },
     async machinesOf(team) {
       const names = team.bots.flatMap(({ machine }) => (machine === null || machine === 'local' ? [] : [machine]));
       const others = [...new Set(names)].filter((name) => name !== deps.computerId);
       if (others.length === 0 || !deps.paired()) return new Map();
-      const known = await calls.computers();
+      // While the cloud is away the bots of this computer start all the same.
+      const known = await calls.computers().catch(() => []);
       const found = others.flatMap((name): [string, OtherComputer | null][] => {
-        try {
-          return [[name, pick(name, known)]];
-        } catch {
-          return [];
-        }
+        const [computer, second] = named(name, known);
+        if (computer === undefined || second !== undefined) return [];
+        return [[name, computer.id === deps.computerId ? null : { id: computer.id, name: computer.name }]];
       });
       return new Map(found);
     },
@@ -134,9 +125,9 @@ export function createAbroad(deps: AbroadDeps): Abroad {
       if (!parsed.success || (answer.status !== 200 && answer.status !== 409)) throw peerFault(answer);
       if (answer.status === 409) throw failed(computer, team, parsed.data);
       const { plan, results } = parsed.data;
-      const named = new Set(going.map((bot) => addressOf(bot.slug, team.name)));
+      const asked = new Set(going.map((bot) => addressOf(bot.slug, team.name)));
       const there = plan
-        .filter((step) => named.has(step.agent))
+        .filter((step) => asked.has(step.agent))
         .map((step) => ({
           ...step,
           machine: computer.id,
@@ -155,10 +146,16 @@ export function createAbroad(deps: AbroadDeps): Abroad {
   };
 }
 
-function unknownComputer(on: string, known: readonly string[]): AppError {
+/** By an id, else all that have the name. */
+function named(on: string, known: readonly KnownComputer[]): readonly KnownComputer[] {
+  const one = known.find(({ id, cloudId }) => id === on || cloudId === on);
+  return one === undefined ? known.filter(({ name }) => name.toLowerCase() === on.toLowerCase()) : [one];
+}
+
+function unknownComputer(on: string, known: readonly KnownComputer[]): AppError {
   const fact = `Computer ${on} is not paired with this one.`;
-  const others = known.length === 0 ? '' : ` Paired: ${known.join(', ')}.`;
-  return new AppError('transport', fact, `Pair it first, or leave out \`on\`.${others}`);
+  const others = known.length === 0 ? '' : ` Paired: ${known.map(({ name }) => name).join(', ')}.`;
+  return new AppError('not_found', fact, `Pair it first, or leave out --on.${others}`);
 }
 
 function isInside(root: string, path: string): boolean {

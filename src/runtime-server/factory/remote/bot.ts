@@ -13,8 +13,8 @@ import type { RemoteRef } from './remoting.ts';
 export interface RemoteBot extends HarnessBot {
   /** Why its computer cannot be reached; null while it can. */
   away(): string | null;
-  /** Ends it there. Fine when it is gone already. */
-  stop(): Promise<void>;
+  /** Ends it there. Fine when it is gone already; false where nobody here can end it any more, nor say whether it runs. */
+  stop(): Promise<boolean>;
   /** Asks that computer what it is now. */
   look(): Promise<void>;
 }
@@ -38,6 +38,8 @@ export interface RemoteBotDeps {
   readonly fresh: boolean;
 }
 
+/** By then no picture from before its start is under way any more. */
+const settleMs = 10_000;
 const senderForm = /^From ([a-z0-9_-]{1,64}@[a-z0-9_-]{1,64})$/;
 
 export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
@@ -48,6 +50,7 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
   let state: BotState = deps.fresh ? { state: 'starting', reason: null, since: clock.now() } : deps.shown;
   let session = ref.session;
   let known = !deps.fresh;
+  const born = clock.monotonic();
   /** What a message waits for there: asked again when something changed there. */
   let waits: string | null = null;
   let away: string | null = computers.away(computerId);
@@ -64,14 +67,16 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
   const take = (agents: readonly PeerAgent[]) => {
     if (closed) return;
     const now = agents.find((agent) => agent.address === address);
-    if (now?.live !== true || now.session === null) {
-      if (known) deps.onGone(now?.stateReason ?? `it does not run on ${computerName} any more`);
+    const there = now?.live === true ? now.session : null;
+    // Until it was seen, a picture from before its start may still be on its way.
+    known ||= there === session || clock.monotonic() - born > settleMs;
+    if (!known) return;
+    if (now === undefined || there === null) {
+      deps.onGone(now?.stateReason ?? `it does not run on ${computerName} any more`);
       return;
     }
-    // Until it was seen, an older picture may still be on its way.
-    known = true;
-    if (now.session !== session) {
-      session = now.session;
+    if (there !== session) {
+      session = there;
       deps.onSession(session);
     }
     const next: BotState = {
@@ -127,8 +132,14 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
         idempotencyKey: message.deliveryId,
       });
     } catch (error) {
-      // Whether it arrived there is not known, and need not be: the same key asks again.
-      return { state: 'held', why: factOf(error) };
+      // Whether it arrived there is not known. Where it may wait the same key asks again.
+      const why = factOf(error);
+      if (message.mayQueue !== false) return { state: 'held', why };
+      return {
+        state: 'unconfirmed',
+        evidence: null,
+        detail: `whether it reached ${computerName} is not known: ${why}`,
+      };
     }
     const sent = PeerSendResult.safeParse(answer.body);
     if (answer.status === 200 && sent.success) {
@@ -180,14 +191,19 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
       approvals: [],
     }),
     async stop() {
-      // Nobody here can end it any more, nor say whether it runs.
-      if (!deps.paired()) return;
+      if (!deps.paired()) return false;
+      let answer: PeerAnswer;
       try {
-        await ask('POST', 'stop', { to: address });
+        answer = await calls.call(computerId, { method: 'POST', path: 'stop', body: { to: address } });
       } catch (error) {
-        // Neither the bot nor the computer is there for this person any more.
-        if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+        // The computer is not one of this person's any more.
+        if (error instanceof AppError && error.code === 'not_found') return false;
+        throw error;
       }
+      if (answer.status === 200) return true;
+      const fault = peerFault(answer);
+      if (fault.code !== 'not_found') throw fault;
+      return true;
     },
     async look() {
       const team = address.slice(address.indexOf('@') + 1);

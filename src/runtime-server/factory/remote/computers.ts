@@ -10,8 +10,8 @@ import type { PeerCalls, PeerHome } from './calls.ts';
 
 /** A stream that lived so long ended with its ticket, or with the link for a moment: the next one is asked for at once. */
 const steadyMs = 5000;
-/** Delays between tries, the last one for good; each is spread by chance. Milliseconds. */
-const backoffMs = [250, 500, 1000, 2000, 5000, 10_000, 20_000];
+/** Delays between tries, the last one for good: messages wait as long. Each is spread by chance. Milliseconds. */
+const backoffMs = [250, 500, 1000, 2000, 5000];
 
 export interface ComputerWatcher {
   /** What the computer says of the bots of this person there. */
@@ -21,7 +21,10 @@ export interface ComputerWatcher {
 }
 
 export interface RemoteComputers {
-  /** The first watcher of a computer opens its stream, the last one closes it. */
+  /**
+   * The first watcher of a computer opens its stream, the last one closes it. Nothing is told before this has returned: what was
+   * heard before may be older than what the watcher knows.
+   */
   watch(computerId: string, name: string, watcher: ComputerWatcher): () => void;
   /** Why it cannot be reached now, in words; null while it can, or while nobody has tried. */
   away(computerId: string): string | null;
@@ -41,7 +44,6 @@ interface Watched {
   readonly name: string;
   readonly watchers: Set<ComputerWatcher>;
   readonly stop: AbortController;
-  last: readonly PeerAgent[] | null;
   away: string | null;
   /** Tries at once instead of when its pause is over. */
   hurry: () => void;
@@ -60,7 +62,6 @@ export function createRemoteComputers(deps: RemoteComputersDeps): RemoteComputer
     const parsed = PeerAgents.safeParse(data);
     if (!parsed.success) return;
     setAway(computer, null);
-    computer.last = parsed.data.agents;
     for (const watcher of [...computer.watchers]) watcher.onAgents(parsed.data.agents);
   };
   const pause = (computer: Watched, ms: number) =>
@@ -114,12 +115,9 @@ export function createRemoteComputers(deps: RemoteComputersDeps): RemoteComputer
     watch(computerId, name, watcher) {
       let computer = computers.get(computerId);
       if (computer === undefined) {
-        computer = { name, watchers: new Set(), stop: new AbortController(), last: null, away: null, hurry: () => {} };
+        computer = { name, watchers: new Set(), stop: new AbortController(), away: null, hurry: () => {} };
         computers.set(computerId, computer);
         void follow(computerId, computer);
-      } else {
-        if (computer.away !== null) watcher.onAway(computer.away);
-        if (computer.last !== null) watcher.onAgents(computer.last);
       }
       const watched = computer;
       watched.watchers.add(watcher);

@@ -17,8 +17,8 @@ export function teamRoutes(deps: { readonly teams: TeamService }): BoundRoute[] 
     })),
     bind(teamDown, async ({ params, query, principal }) =>
       query.dryRun === true
-        ? { body: { dryRun: true as const, plan: teams.planDown(params.name) } }
-        : { body: await teams.down(params.name, actor(principal)) },
+        ? { body: { dryRun: true as const, plan: teams.planDown(params.name, { here: query.here === true }) } }
+        : { body: await teams.down(params.name, actor(principal), { here: query.here === true }) },
     ),
     bind(checkTeam, ({ params }) => ({ body: teams.check(params.name) })),
   ];

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FactoryError } from '../../../../src/contracts/common/errors.ts';
+import type { Guest } from '../../../../src/contracts/factory/guest-routes.ts';
 import { type PeerAgent, type PeerUpResult, peerRoutes } from '../../../../src/contracts/factory/peer-routes.ts';
 import { rawRequest } from '../../../kit/http/support.ts';
 import { type Engine, ownerToken, startEngine, waitFor } from '../engine.ts';
@@ -215,7 +216,21 @@ test('one user’s bots and teams are not there for another, nor for the bots an
   expect((await engine.call('GET', '/agents/web@mine')).status).toBe(404);
   expect((await engine.call('POST', '/send', { to: 'web@mine', text: 'x' })).status).toBe(404);
   expect(engine.factory.liveBots()).toBeGreaterThan(0);
-  await ada.call('POST', '/teams/mine/down');
+});
+
+test('whoever sits at this computer sees the bots that others brought, and stops them', async () => {
+  await up('seen', { files: teamOf('web'), bots: ['web'] });
+  await idle('web@seen');
+  const { body } = await engine.call<{ guests: Guest[] }>('GET', '/guests');
+  const live = body.guests.filter((guest) => guest.pane !== null);
+  expect(live).toContainEqual(expect.objectContaining({ address: 'web@seen', user: 'user_ada', state: 'idle' }));
+  const { checks } = (await engine.call<{ checks: { name: string; detail: string }[] }>('GET', '/doctor')).body;
+  expect(checks.find((check) => check.name === 'Bots from elsewhere')?.detail).toContain('web@seen');
+  const dry = await engine.call<{ plan: { stop: string[] } }>('POST', '/guests/down', { dryRun: true });
+  expect(dry.body.plan.stop.toSorted()).toEqual(live.map((guest) => guest.address).toSorted());
+  const stopped = await engine.call<{ stopped: string[] }>('POST', '/guests/down', {});
+  expect(stopped.body.stopped.toSorted()).toEqual(dry.body.plan.stop.toSorted());
+  expect((await agentsOf()).filter((agent) => agent.live)).toEqual([]);
 });
 
 test('a guest reaches its own crew by its own token, and nothing of this computer’s workspace', async () => {
@@ -289,6 +304,24 @@ test('a step that fails answers 409 with the same body, and nothing new runs', a
   expect(strange.status).toBe(400);
 });
 
+test('a bot whose folder does not come along hinders the whole team, in a dry run too, and is told in one sentence', async () => {
+  const files = {
+    'team.yaml':
+      'bots:\n  - {bot: web, harness: shell, cwd: app}\n  - {bot: mine, harness: shell, cwd: .gantry/teams/apart/notes}\n',
+    'notes/a.txt': 'a',
+  };
+  for (const dryRun of [true, false]) {
+    const reply = await up('apart', { files, bots: ['web', 'mine'], dryRun });
+    expect(reply.status).toBe(409);
+    const [web, mine] = reply.body.results;
+    expect(web?.error?.fact).toBe(
+      "its folder app does not come along: without a repository only the team's own folder does",
+    );
+    expect(mine).toMatchObject({ agent: 'mine@apart', state: 'not_started' });
+  }
+  expect(existsSync(join(engine.home, 'peers', 'user_ada', 'apart'))).toBe(false);
+});
+
 test('a stream gives screens and then gone; it ends with its ticket', async () => {
   await up('watched', { files: teamOf('web'), bots: ['web'] });
   await idle('web@watched');
@@ -338,6 +371,14 @@ test('without a pairing the port is closed and streams end; with one it opens ag
   );
   office.pairing.set({ ...office.facts, issuer });
   expect((await ada.call('GET', '/hello')).status).toBe(200);
+});
+
+test('what the pairing before let in ends when somebody else of the same cloud pairs', async () => {
+  const events = await ada.stream('/events');
+  office.pairing.set({ ...office.facts, user: 'user_bob' });
+  await events.ended;
+  expect(events.events.at(-1)).toEqual({ event: 'closing', data: { reason: expect.stringContaining('not paired') } });
+  office.pairing.set(office.facts);
 });
 
 test('a message that cannot be taken now waits there, and its key answers what became of it', async () => {

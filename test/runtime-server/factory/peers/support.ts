@@ -27,7 +27,7 @@ export async function openTicketOffice(computerId = peerComputer): Promise<Ticke
   const { publicKey, privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true });
   const jwk = (await exportJWK(publicKey)) as { x: string };
   const key: TicketKey = { kty: 'OKP', crv: 'Ed25519', x: jwk.x, kid: 'key_1', alg: 'EdDSA', use: 'sig' };
-  const facts: TicketFacts = { keys: [key], computerId, issuer };
+  const facts: TicketFacts = { keys: [key], computerId, issuer, user: 'user_ada' };
   let current: TicketFacts | null = facts;
   const listeners = new Set<() => void>();
   return {

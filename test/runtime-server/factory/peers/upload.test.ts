@@ -117,6 +117,16 @@ test('a link where the team folders lie is not followed', async () => {
   expect(readdirSync(outside)).toEqual([]);
 });
 
+test('a file of the repository in the place of the team folders is told, not gone over', async () => {
+  mkdirSync(join(root, 'work'));
+  writeFileSync(join(root, 'work', '.gantry'), '/etc');
+  await expect(placeUpload(join(root, 'work'), 'dev', team, 'm')).rejects.toMatchObject({
+    code: 'refused',
+    status: 409,
+  });
+  expect(readFileSync(join(root, 'work', '.gantry'), 'utf8')).toBe('/etc');
+});
+
 test('a link in the place of the old folder is taken away, not followed', async () => {
   const outside = join(root, 'outside');
   mkdirSync(outside);

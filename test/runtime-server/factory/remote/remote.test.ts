@@ -25,6 +25,7 @@ let asked: string[] = [];
 let claims: () => TicketClaims = () => ({});
 let origin = '';
 let paired = true;
+let cloudIsAway = false;
 const homeListeners = new Set<() => void>();
 const ends: (() => Promise<void>)[] = [];
 const url = 'https://git.example/team/app.git';
@@ -37,7 +38,8 @@ beforeAll(async () => {
   here = await startEngine({
     onEnd,
     peerHome: {
-      address: () => (paired ? cloud : null),
+      // Nobody listens on the discard port.
+      address: () => (!paired ? null : cloudIsAway ? 'http://127.0.0.1:9' : cloud),
       mintToken: async () => ({ token: 'device', expiresAt: Date.now() + 300_000 }),
       onChange(listener) {
         homeListeners.add(listener);
@@ -77,7 +79,11 @@ async function startCloud(): Promise<string> {
     ids: { next: (prefix) => `${prefix}_1` },
     log: { warn() {}, error: console.error },
   });
-  const computers = [{ id: peerComputer, cloudId: 'cc_1', name: 'Attic' }];
+  const computers = [
+    { id: peerComputer, cloudId: 'cc_1', name: 'Attic' },
+    { id: 'computer_2', cloudId: 'cc_2', name: 'Twin' },
+    { id: 'computer_3', cloudId: 'cc_3', name: 'twin' },
+  ];
   const server = createHttpServer((request, response) => {
     asked.push(`${request.method} ${request.url?.split('/factory-peer/')[1]}`);
     if (request.url === '/api/v1/computers') response.end(JSON.stringify({ computers }));
@@ -290,6 +296,32 @@ test('a workspace whose commit is pushed is cloned there; one that is not goes w
   await here.call('POST', '/teams/app/down');
 });
 
+test('a computer is found by its id, its cloud id or its name; of two with one name an id is asked for', async () => {
+  here.team('named', shells('web'));
+  const to = (on: string) =>
+    here.call<{ error?: { fact: string; action: string } }>('POST', '/teams/named/up', { on, dryRun: true });
+  for (const on of [peerComputer, 'cc_1', 'attic']) expect((await to(on)).status).toBe(200);
+  const twins = await to('Twin');
+  expect([twins.status, twins.body.error?.action]).toEqual([400, expect.stringContaining('computer_2, computer_3')]);
+  const none = await to('Cellar');
+  expect([none.status, none.body.error?.action]).toEqual([404, expect.stringContaining('Attic, Twin, twin')]);
+});
+
+test('while the cloud is away the bots of this computer start, and those of another one are left for later', async () => {
+  here.team('half', 'bots:\n  - {bot: near, harness: shell}\n  - {bot: far, harness: shell, machine: Attic}\n');
+  cloudIsAway = true;
+  const first = await here.call<{ plan: { agent: string; action: string }[] }>('POST', '/teams/half/up', {});
+  cloudIsAway = false;
+  expect(first.body.plan.map(({ agent, action }) => [agent, action])).toEqual([
+    ['near@half', 'spawn'],
+    ['far@half', 'skip'],
+  ]);
+  await here.call('POST', '/teams/half/up', {});
+  await here.until('far@half', 'idle');
+  expect(await here.agent('far@half')).toMatchObject({ machine: peerComputer });
+  await here.call('POST', '/teams/half/down');
+});
+
 test('once this computer is paired with nobody, its remote bots are stale, and down forgets them', async () => {
   await up('left', 'web');
   paired = false;
@@ -302,6 +334,6 @@ test('once this computer is paired with nobody, its remote bots are stale, and d
   expect(agent.stateReason).toContain('Attic cannot be reached');
   expect((await type('web@left', 'x')).status).toBe(502);
   const down = await here.call<{ stopped: string[] }>('POST', '/teams/left/down');
-  expect(down.body).toEqual({ stopped: ['web@left'] });
+  expect(down.body).toEqual({ stopped: [], letGo: ['web@left'] });
   expect(await here.agent('web@left')).toMatchObject({ state: 'offline', runner: 'local', stale: false });
 });

@@ -1,13 +1,17 @@
-/** How many notifications nobody has read. */
+/** The person's notifications, and how many of them nobody has read. */
 import { useQuery } from '@tanstack/react-query';
+import { newsOf } from '../data/news.ts';
 import { useServices } from './services.tsx';
 
 /** What the backbone takes in is told by no event of the page's stream; ms. */
-export const notificationsEvery = 15_000;
+const notificationsEvery = 10_000;
 
 export function useNotifications() {
   const { queries } = useServices();
   return useQuery({ ...queries.notifications, refetchInterval: notificationsEvery });
 }
 
-export const useUnread = (): number => useNotifications().data?.unread ?? 0;
+export function useUnread(): number {
+  const { data } = useNotifications();
+  return data === undefined ? 0 : newsOf(data).unread;
+}

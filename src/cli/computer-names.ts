@@ -1,0 +1,42 @@
+/** Computers as a person calls them, from what the home cloud tells. Must not know what is listed beside them. */
+import { createClient } from '../client/client.ts';
+import { computerRoutes } from '../contracts/link/computers.ts';
+import type { Context } from './command.ts';
+import { findRunning } from './running.ts';
+import { oneLine } from './words.ts';
+
+/** A name is no reason to wait. Milliseconds. */
+const patience = 2000;
+/** A longer name would push what stands beside it out of the terminal. */
+const longest = 20;
+
+export type ComputerWords = (machine: string) => string;
+interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+export async function computerWords(context: Context): Promise<ComputerWords> {
+  return wordsOf(await listed(context));
+}
+
+/** The name of a computer, with the end of its id where two have one name; the end alone where nobody tells a name. */
+export function wordsOf(computers: readonly Named[]): ComputerWords {
+  const short = computers.map(({ id, name }) => ({ id, name: oneLine(name, longest) }));
+  return (machine) => {
+    const end = machine.startsWith('computer_') ? `…${machine.slice(-6)}` : oneLine(machine, longest);
+    const known = short.find(({ id }) => id === machine);
+    if (known === undefined) return end;
+    return short.some(({ id, name }) => id !== machine && name === known.name) ? `${known.name} ${end}` : known.name;
+  };
+}
+
+async function listed(context: Context): Promise<readonly Named[]> {
+  const { as, token } = await context.connect();
+  // A bot has no access there.
+  const baseUrl = as === 'bot' ? null : (findRunning(context.env)?.address ?? null);
+  if (baseUrl === null) return [];
+  const home = createClient(computerRoutes, { baseUrl, token });
+  const answer = await home.listComputers({}, { signal: AbortSignal.timeout(patience) }).catch(() => null);
+  return answer?.computers ?? [];
+}

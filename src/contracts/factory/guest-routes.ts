@@ -1,0 +1,46 @@
+/** (+) Bots that other computers of the person brought here, as whoever sits at this one sees them (gaps.md C; interface.md C "Peer routes"). */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { AgentState, HarnessName, PaneRef } from './agent.ts';
+import { area, base, errors, people } from './route-parts.ts';
+
+export const Guest = z
+  .strictObject({
+    agentId: z.string(),
+    address: z.string().meta({ description: '"bot@team", on the computer that it comes from.' }),
+    user: z.string().meta({ description: 'Whose ticket brought it.' }),
+    harness: HarnessName.nullable(),
+    state: AgentState,
+    stateReason: z.string().nullable(),
+    pane: PaneRef.nullable(),
+  })
+  .meta({ id: 'Guest' });
+export type Guest = z.infer<typeof Guest>;
+
+const all = { area, errors, auth: people, owner: 'collection' } as const;
+
+export const listGuests = defineRoute({
+  ...all,
+  op: 'listGuests',
+  summary: 'Bots that other computers brought here',
+  method: 'GET',
+  path: `${base}/guests`,
+  scope: 'agents:read',
+  answers: { 200: z.strictObject({ guests: z.array(Guest) }) },
+});
+
+export const stopGuests = defineRoute({
+  ...all,
+  op: 'stopGuests',
+  summary: 'Stops all bots that other computers brought here',
+  method: 'POST',
+  path: `${base}/guests/down`,
+  scope: 'bots:act',
+  body: z.strictObject({ dryRun: z.boolean().optional() }),
+  answers: {
+    200: z.union([
+      z.strictObject({ stopped: z.array(z.string()) }),
+      z.strictObject({ dryRun: z.literal(true), plan: z.strictObject({ stop: z.array(z.string()) }) }),
+    ]),
+  },
+});

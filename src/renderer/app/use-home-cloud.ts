@@ -1,0 +1,28 @@
+/** Where questions, notifications and sign-ins are kept, where that is not this computer itself. */
+import { useQuery } from '@tanstack/react-query';
+import { useServices } from './services.tsx';
+
+/** Whether it can be reached from a paired computer is told by no event; ms. */
+const homeEvery = 10_000;
+
+export interface HomeCloud {
+  readonly name: string;
+  /** Whether this computer's link to it is up; null where the page is the cloud's own. */
+  readonly linked: boolean | null;
+  readonly since: string | null;
+}
+
+/** Null: this computer is its own home, or it is not known yet. */
+export function useHomeCloud(): HomeCloud | null {
+  const { queries } = useServices();
+  const mode = useQuery(queries.session).data?.mode;
+  const pairing = useQuery({ ...queries.pairing, enabled: mode === 'embedded', refetchInterval: homeEvery }).data;
+  if (mode === 'headless') return { name: window.location.host, linked: null, since: null };
+  if (pairing?.state !== 'paired') return null;
+  const { cloudUrl, link } = pairing;
+  return {
+    name: cloudUrl !== undefined && URL.canParse(cloudUrl) ? new URL(cloudUrl).host : 'its cloud',
+    linked: link?.linked ?? null,
+    since: link?.since ?? null,
+  };
+}

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import type { Computer } from '../../../src/contracts/link/computers.ts';
+import { botName, botsOf, type Floor, homeOf, type PlacedBot, placesOf } from '../../../src/renderer/data/places.ts';
+
+const at = '2026-01-02T03:04:05.678Z';
+const computer = (id: string, more: Partial<Computer> = {}): Computer => ({
+  id,
+  cloudId: `cc_${id}`,
+  name: id,
+  state: 'linked',
+  since: at,
+  default: false,
+  pairedAt: at,
+  version: '1.0.0',
+  embedded: false,
+  ...more,
+});
+const own = { id: 'desk', name: 'desk' };
+
+test('at a cloud of many the default computer needs no name and stands first, the others follow by theirs', () => {
+  const places = placesOf(null, [computer('b'), computer('c', { default: true }), computer('a', { state: 'away' })]);
+  expect(places.map((one) => [one.name, one.scope, one.away])).toEqual([
+    ['c', null, false],
+    ['a', 'a', true],
+    ['b', 'b', false],
+  ]);
+});
+
+test('on a paired computer its own page reaches it without a name and without the link, whatever is the default', () => {
+  const places = placesOf(own, [computer('desk', { state: 'away' }), computer('tower', { default: true })]);
+  expect(places.map((one) => [one.name, one.scope, one.away])).toEqual([
+    ['desk', null, false],
+    ['tower', 'tower', false],
+  ]);
+  expect(homeOf(own, [computer('tower', { default: true })])).toBe('desk');
+});
+
+test('before the list is there, and where nobody keeps one, the own computer is all there is; at a cloud there is none', () => {
+  expect(placesOf(own, undefined).map((one) => one.id)).toEqual(['desk']);
+  expect(placesOf(own, []).map((one) => one.id)).toEqual(['desk']);
+  expect(placesOf(null, undefined)).toEqual([]);
+  expect(homeOf(null, [])).toBeNull();
+});
+
+const place = { id: 'desk', name: 'desk', scope: null, away: false, since: null };
+const bot = (id: string, name: string, team: string, on = place) =>
+  ({ id, name, address: `${name}@${team}`, place: on }) as PlacedBot;
+
+test('a bot that two computers list stands once, with the first of them', () => {
+  const twice = bot('agent_1', 'web', 'dev');
+  const floor = (bots: PlacedBot[]): Floor => ({ place, bots, teams: [], invalid: [], known: true, error: null });
+  expect(botsOf([floor([twice]), floor([{ ...twice, place: { ...place, id: 'tower' } }])])).toEqual([twice]);
+});
+
+test('a bot is called by its name, with its team or its computer only where others share it', () => {
+  const tower = { ...place, id: 'tower', name: 'tower' };
+  const bots = [bot('1', 'web', 'dev'), bot('2', 'web', 'ops'), bot('3', 'docs', 'dev'), bot('4', 'web', 'dev', tower)];
+  expect(bots.map((one) => botName(one, bots))).toEqual(['web@dev on desk', 'web@ops', 'docs', 'web@dev on tower']);
+});
