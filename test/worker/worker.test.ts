@@ -101,7 +101,7 @@ test('one that waits for a task and drains ends at once', async () => {
 });
 
 test('a task that is stopped from outside ends its job, and nothing more is told', async () => {
-  const q = await start({ real: true, leaseMs: 1_500 });
+  const q = await start({ real: true, leaseMs: 6_000 });
   const { id } = await q.create();
   let aborted = false;
   const { worker, kinds } = begin(q, ({ signal }) => {
@@ -122,7 +122,7 @@ test('a task that is stopped from outside ends its job, and nothing more is told
 });
 
 test('a graceful stop reaches the job, and the worker ends the task', async () => {
-  const q = await start({ real: true, leaseMs: 1_500 });
+  const q = await start({ real: true, leaseMs: 6_000 });
   const { id } = await q.create();
   const { worker } = begin(q, ({ signal }) => {
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('ended'))));
@@ -163,14 +163,14 @@ test('a key without the scope ends the worker, and a queue that is away does not
 });
 
 test('a job that blocks its thread keeps its lease all the same', async () => {
-  const q = await start({ real: true, leaseMs: 1_500 });
+  const q = await start({ real: true, leaseMs: 3_000 });
   const { id } = await q.create();
   const victim = startVictim({
-    command: [process.execPath, blocking, `http://127.0.0.1:${q.server.port}`, 'ada', '6000'],
+    command: [process.execPath, blocking, `http://127.0.0.1:${q.server.port}`, 'ada', '7000'],
   });
   onTestFinished(() => void victim.kill());
   await victim.until((line) => line === 'blocking');
-  // Four leases long nobody else gets it.
+  // Longer than a lease nobody else gets it.
   for (let count = 0; count < 20; count += 1) {
     expect((await q.lease('other')).task).toBeNull();
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -180,7 +180,7 @@ test('a job that blocks its thread keeps its lease all the same', async () => {
 });
 
 test('a worker that is killed loses its lease, and another finishes the task', async () => {
-  const q = await start({ real: true, leaseMs: 1_500 });
+  const q = await start({ real: true, leaseMs: 3_000 });
   const { id } = await q.create();
   const victim = startVictim({
     command: [process.execPath, blocking, `http://127.0.0.1:${q.server.port}`, 'ada', '60000'],

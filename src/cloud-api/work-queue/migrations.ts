@@ -53,7 +53,6 @@ CREATE INDEX work_task_later ON work_task (user_id, queued_at) WHERE status = 'q
 CREATE INDEX work_task_due ON work_task (queued_at) WHERE status = 'queued' AND waits = 1;
 CREATE INDEX work_task_held ON work_task (user_id, lease_until) WHERE status IN ('leased', 'running');
 CREATE INDEX work_task_list ON work_task (user_id, created_at, id);
-CREATE INDEX work_task_open ON work_task (user_id, created_at, id) WHERE status IN ('queued', 'leased', 'running');
 CREATE INDEX work_task_given_up ON work_task (user_id, created_at, id) WHERE status IN ('failed', 'cancelled');
 CREATE INDEX work_task_session ON work_task (session_id, created_at, id) WHERE session_id IS NOT NULL;
 CREATE INDEX work_task_deployment ON work_task (deployment_id, created_at, id) WHERE deployment_id IS NOT NULL;

@@ -63,7 +63,7 @@ export function createWaiters<T>({ lease, listen, timers }: WaitersDeps<T>): Wai
       stop: () => {
         off();
         cancel();
-        lines.delete(userId);
+        if (lines.get(userId) === line) lines.delete(userId);
       },
     };
     tick();
@@ -78,6 +78,7 @@ export function createWaiters<T>({ lease, listen, timers }: WaitersDeps<T>): Wai
     void serve(line).then(() => {
       line.serving = false;
       if (line.waiting.length === 0) line.stop();
+      else if (line.again) look(line);
     });
   }
 
