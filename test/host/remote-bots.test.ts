@@ -83,8 +83,8 @@ test('without a pairing there is no other computer, and with one it has a name',
   team('alone', 'web');
   const alone = await up('alone', 'Attic');
   expect(alone).toMatchObject({
-    status: 502,
-    body: { error: { code: 'transport', fact: expect.stringContaining('Attic') } },
+    status: 404,
+    body: { error: { code: 'not_found', fact: expect.stringContaining('Attic') } },
   });
   await pairUp(here, people, ada);
   far = (await pairUp(there, people, ada)).computerId ?? '';
@@ -236,8 +236,8 @@ test('a computer that is not the person’s, or nobody’s, is not there; nor is
   team('lost', 'web');
   const unknown = await up('lost', 'Cellar');
   expect(unknown).toMatchObject({
-    status: 502,
-    body: { error: { code: 'transport', fact: expect.stringContaining('Cellar') } },
+    status: 404,
+    body: { error: { code: 'not_found', fact: expect.stringContaining('Cellar') } },
   });
   const path = (id: string, rest: string) => `/api/v1/computers/${id}/factory-peer/${rest}`;
   const computer = (await computersOf(ada)).find(({ id }) => id === far);

@@ -30,7 +30,7 @@ export interface AbroadRequest {
 
 /** How the team service starts bots elsewhere. */
 export interface Abroad {
-  /** By its id, its cloud id or its name; null: this computer itself. `transport` for one that is not paired, or unknown. */
+  /** By its id, its cloud id or its name; null: this computer itself. `not_found` for one that is not paired, or unknown. */
   find(on: string): Promise<OtherComputer | null>;
   /** The computers that the bots of a team name, by the name that they use; those that are not paired are left out. */
   machinesOf(team: ResolvedTeam): Promise<ReadonlyMap<string, OtherComputer | null>>;
@@ -155,7 +155,7 @@ function named(on: string, known: readonly KnownComputer[]): readonly KnownCompu
 function unknownComputer(on: string, known: readonly KnownComputer[]): AppError {
   const fact = `Computer ${on} is not paired with this one.`;
   const others = known.length === 0 ? '' : ` Paired: ${known.map(({ name }) => name).join(', ')}.`;
-  return new AppError('transport', fact, `Pair it first, or leave out \`on\`.${others}`);
+  return new AppError('not_found', fact, `Pair it first, or leave out --on.${others}`);
 }
 
 function isInside(root: string, path: string): boolean {

@@ -304,7 +304,7 @@ test('a computer is found by its id, its cloud id or its name; of two with one n
   const twins = await to('Twin');
   expect([twins.status, twins.body.error?.action]).toEqual([400, expect.stringContaining('computer_2, computer_3')]);
   const none = await to('Cellar');
-  expect([none.status, none.body.error?.action]).toEqual([502, expect.stringContaining('Attic, Twin, twin')]);
+  expect([none.status, none.body.error?.action]).toEqual([404, expect.stringContaining('Attic, Twin, twin')]);
 });
 
 test('while the cloud is away the bots of this computer start, and those of another one are left for later', async () => {
