@@ -288,6 +288,12 @@ test('teams down --all stops every team that has a live bot, once', async () => 
   });
 });
 
+test('teams down does not call a bot stopped that it only lets go of', async () => {
+  const { env } = await startEngine({ answers: { teamDown: () => ({ stopped: [], letGo: ['x@demo'] }) } });
+  const down = await run(env, ['teams', 'down', 'demo']);
+  expect(down.out).toMatch(/^Gantry lets go of x@demo: .* it may run on there\.\n$/);
+});
+
 test('teams check names every problem with its line and ends with 64', async () => {
   const problems = [
     { path: 'bots[0].harness', line: 4, message: 'Unknown harness.' },

@@ -92,11 +92,14 @@ export const down: Action = async (context, input) => {
   const dryRun = flag(input, 'dryRun');
   const names = name === undefined ? await teamsWithLiveBots(context) : [name];
   const stopped: string[] = [];
+  const letGo: string[] = [];
   const plan: TeamPlanStep[] = [];
   for (const one of names) {
     const answer = await factory.teamDown({ params: { name: one }, query: { dryRun: dryRun ? '1' : undefined } });
-    if ('stopped' in answer) stopped.push(...answer.stopped);
-    else plan.push(...answer.plan);
+    if ('stopped' in answer) {
+      stopped.push(...answer.stopped);
+      letGo.push(...(answer.letGo ?? []));
+    } else plan.push(...answer.plan);
   }
   if (dryRun) {
     const named = await namedIn(context, plan);
@@ -104,12 +107,23 @@ export const down: Action = async (context, input) => {
       plan.length === 0 ? 'No bot is live: nothing to stop.' : planTable(context, plan, named),
     );
   } else {
-    context.output.result({ stopped }, () =>
-      stopped.length === 0 ? 'No bot was live.' : `${count(stopped.length, 'bot')} stopped: ${stopped.join(', ')}`,
+    context.output.result(
+      { stopped, ...(letGo.length === 0 ? {} : { letGo }) },
+      () =>
+        [
+          ...(stopped.length === 0 ? [] : [`${count(stopped.length, 'bot')} stopped: ${stopped.join(', ')}`]),
+          ...(letGo.length === 0 ? [] : [letGoWords(letGo)]),
+        ].join('\n') || 'No bot was live.',
     );
   }
   return undefined;
 };
+
+function letGoWords(bots: readonly string[]): string {
+  const [they, run] =
+    bots.length === 1 ? ['its computer is', 'it may run on there'] : ['their computers are', 'they may run on there'];
+  return `Gantry lets go of ${bots.join(', ')}: ${they} not reached from here any more, and ${run}.`;
+}
 
 /** Bots whose team file has gone are live, too: teams are taken from the bots, not from the files. */
 async function teamsWithLiveBots(context: Context): Promise<string[]> {

@@ -51,7 +51,13 @@ export const teamDown = defineRoute({
   }),
   answers: {
     200: z.union([
-      z.strictObject({ stopped: z.array(z.string()) }),
+      z.strictObject({
+        stopped: z.array(z.string()),
+        letGo: z
+          .array(z.string())
+          .optional()
+          .meta({ description: '(+) Bots on computers that cannot be asked any more: they may run on there.' }),
+      }),
       z.strictObject({ dryRun: z.literal(true), plan: z.array(TeamPlanStep) }),
     ]),
   },

@@ -48,8 +48,8 @@ export interface Registry {
   started(agentId: string, spec: BotSpec, pane: PaneInfo): Promise<void>;
   /** It was started on another computer. */
   startedAbroad(agentId: string, ref: RemoteRef): Promise<void>;
-  /** Ends the agent's whole process tree, wherever it runs. */
-  stop(agentId: string): Promise<void>;
+  /** Ends the agent's whole process tree, wherever it runs; false: it is let go of, and may run on where nobody here reaches it. */
+  stop(agentId: string): Promise<boolean>;
   onState(listener: (change: AgentStateChange) => void): () => void;
   /** An agent's gate may have opened. */
   onGate(listener: (agentId: string) => void): () => void;
@@ -366,19 +366,17 @@ export function createRegistry(deps: RegistryDeps): Registry {
 
     async stop(agentId) {
       const entry = entries.get(agentId);
-      if (entry !== undefined && entry.remote !== null) {
-        await remoting.stop(entry);
-        return;
-      }
+      if (entry !== undefined && entry.remote !== null) return remoting.stop(entry);
       if (entry?.hosted === true) {
         hosting.end(entry, 'stopped');
-        return;
+        return true;
       }
       const paneId = entry?.panes.at(-1);
-      if (entry === undefined || paneId === undefined || !entry.live) return;
+      if (entry === undefined || paneId === undefined || !entry.live) return true;
       stopping.add(paneId);
       await deps.panes.kill(paneId);
       ended(entry, paneId, { state: 'offline', reason: 'stopped', since: deps.clock.now() });
+      return true;
     },
 
     onState(listener) {

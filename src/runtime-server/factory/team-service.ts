@@ -36,6 +36,12 @@ export interface UpRequest {
   readonly only?: ReadonlySet<string> | undefined;
 }
 
+export interface TeamDown {
+  stopped: string[];
+  /** Bots on computers that nobody here reaches any more: they may run on there. */
+  letGo?: string[];
+}
+
 export interface TeamService {
   start(): Promise<void>;
   list(): Promise<{ teams: Team[]; invalid: InvalidTeam[] }>;
@@ -44,7 +50,7 @@ export interface TeamService {
   up(name: string, request: UpRequest, by: Actor): Promise<{ plan: TeamPlanStep[]; applied: boolean }>;
   planDown(name: string, options?: { readonly here?: boolean }): TeamPlanStep[];
   /** `here`: those on other computers run on. */
-  down(name: string, by: Actor, options?: { readonly here?: boolean }): Promise<{ stopped: string[] }>;
+  down(name: string, by: Actor, options?: { readonly here?: boolean }): Promise<TeamDown>;
   /** Takes what the files say now; resolves when it is known everywhere. */
   refresh(): Promise<void>;
   close(): void;
@@ -300,7 +306,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       const live = registry.members(name).filter((member) => member.live && !(here && member.remote !== null));
       if (live.length === 0 && rows.get(name)?.up !== true) return { stopped: [] };
       if (live.some((member) => !member.hosted && member.remote === null)) refuseUnreadable(deps.panes);
-      await Promise.all(live.map((member) => registry.stop(member.id)));
+      const ended = await Promise.all(live.map((member) => registry.stop(member.id)));
       await Promise.all(live.map((member) => deps.tokens.revoke(member.id)));
       await store.write((tx) => {
         saveTeamUp(tx, deps.workspace, name, false, null);
@@ -309,7 +315,9 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       });
       await loadRows();
       await refresh();
-      return { stopped: addresses(live) };
+      const letGo = addresses(live.filter((_, index) => ended[index] === false));
+      const stopped = addresses(live).filter((address) => !letGo.includes(address));
+      return { stopped, ...(letGo.length === 0 ? {} : { letGo }) };
     });
 
   return {

@@ -206,7 +206,14 @@ function DownDialog({ team, onClose }: { team: string; onClose: () => void }) {
     setFailure(null);
     try {
       const answer = await api.factory.teamDown({ params: { name: team } });
-      if ('stopped' in answer) toast(`Stopped ${count(answer.stopped.length)} of ${team}.`);
+      if ('stopped' in answer) {
+        const { stopped, letGo = [] } = answer;
+        if (stopped.length > 0 || letGo.length === 0) toast(`Stopped ${count(stopped.length)} of ${team}.`);
+        if (letGo.length > 0)
+          toast(`Gantry lets go of ${letGo.join(', ')}.`, {
+            description: 'Not reached from here any more: what runs there may run on.',
+          });
+      }
       void client.invalidateQueries({ queryKey: keys.agents });
       void client.invalidateQueries({ queryKey: keys.teams });
       onClose();

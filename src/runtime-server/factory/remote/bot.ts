@@ -13,8 +13,8 @@ import type { RemoteRef } from './remoting.ts';
 export interface RemoteBot extends HarnessBot {
   /** Why its computer cannot be reached; null while it can. */
   away(): string | null;
-  /** Ends it there. Fine when it is gone already. */
-  stop(): Promise<void>;
+  /** Ends it there. Fine when it is gone already; false where nobody here can end it any more, nor say whether it runs. */
+  stop(): Promise<boolean>;
   /** Asks that computer what it is now. */
   look(): Promise<void>;
 }
@@ -191,14 +191,19 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
       approvals: [],
     }),
     async stop() {
-      // Nobody here can end it any more, nor say whether it runs.
-      if (!deps.paired()) return;
+      if (!deps.paired()) return false;
+      let answer: PeerAnswer;
       try {
-        await ask('POST', 'stop', { to: address });
+        answer = await calls.call(computerId, { method: 'POST', path: 'stop', body: { to: address } });
       } catch (error) {
-        // Neither the bot nor the computer is there for this person any more.
-        if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+        // The computer is not one of this person's any more.
+        if (error instanceof AppError && error.code === 'not_found') return false;
+        throw error;
       }
+      if (answer.status === 200) return true;
+      const fault = peerFault(answer);
+      if (fault.code !== 'not_found') throw fault;
+      return true;
     },
     async look() {
       const team = address.slice(address.indexOf('@') + 1);

@@ -67,8 +67,8 @@ export interface Remoting<Entry> {
   /** Takes up the bots that an earlier run started elsewhere. */
   start(): Promise<void>;
   begin(entry: Entry, ref: RemoteRef): Promise<void>;
-  /** Ends the bot there. */
-  stop(entry: Entry): Promise<void>;
+  /** Ends the bot there; false: it is let go of, and may run on. */
+  stop(entry: Entry): Promise<boolean>;
 }
 
 export function createRemoting<Entry extends RemotingEntry>(deps: RemotingDeps<Entry>): Remoting<Entry> {
@@ -136,8 +136,10 @@ export function createRemoting<Entry extends RemotingEntry>(deps: RemotingDeps<E
       await bot.look().catch(() => {});
     },
     async stop(entry) {
-      await entry.remoteBot?.stop();
-      if (entry.remote !== null) end(entry, 'stopped');
+      const stopped = (await entry.remoteBot?.stop()) ?? true;
+      const name = entry.remote?.computerName;
+      if (entry.remote !== null) end(entry, stopped ? 'stopped' : `Gantry let go of it; it may still run on ${name}`);
+      return stopped;
     },
   };
 }

@@ -334,6 +334,6 @@ test('once this computer is paired with nobody, its remote bots are stale, and d
   expect(agent.stateReason).toContain('Attic cannot be reached');
   expect((await type('web@left', 'x')).status).toBe(502);
   const down = await here.call<{ stopped: string[] }>('POST', '/teams/left/down');
-  expect(down.body).toEqual({ stopped: ['web@left'] });
+  expect(down.body).toEqual({ stopped: [], letGo: ['web@left'] });
   expect(await here.agent('web@left')).toMatchObject({ state: 'offline', runner: 'local', stale: false });
 });
