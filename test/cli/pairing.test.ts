@@ -116,7 +116,10 @@ test('a runtime without a web interface pairs, is reached, and is paired again w
   const status = await run({ GANTRY_HOME: home, PATH: process.env.PATH ?? '' }, ['pair', '--json']);
   expect(status.json()).toMatchObject({ state: 'paired', link: { linked: true } });
   const here = { GANTRY_HOME: home, PATH: process.env.PATH ?? '' };
-  expect(await run(here, ['workspace', 'approvals'])).toMatchObject({ code: 0, out: 'Nothing waits for you.\n' });
+  expect(await run(here, ['workspace', 'approvals'])).toMatchObject({
+    code: 0,
+    out: 'Nothing waits on this computer; what waits in the home cloud is not shown.\n',
+  });
   for (const words of [['open'], ['workspace', 'approve', 'apr_1']]) {
     expect(await run(here, words)).toMatchObject({
       code: 3,

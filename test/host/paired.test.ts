@@ -262,8 +262,11 @@ test('while home is away what waits here is shown, nothing is answered, and it a
   await people.cloud.close();
   await expect.poll(async () => (await desk.pairing()).link?.linked, { timeout: 20_000 }).toBe(false);
   const { since } = (await desk.pairing()).link!;
+  await expect
+    .poll(async () => (await approvalsOf(desk.web)).waits, { timeout: 15_000 })
+    .toBe('Nothing waits on this computer; what waits in the home cloud is not shown.');
   const asked = ask('git push origin away');
-  await expect.poll(async () => (await approvalsOf(desk.web)).waits, { timeout: 15_000 }).toBeDefined();
+  await expect.poll(async () => (await approvalsOf(desk.web)).approvals, { timeout: 15_000 }).toHaveLength(1);
   const { approvals, waits } = await approvalsOf(desk.web);
   expect(waits).toContain('wait on this computer');
   const path = `/api/factory/approvals/${approvals[0]?.id}/resolve`;

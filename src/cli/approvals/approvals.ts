@@ -11,11 +11,12 @@ export const list: Action = async (context, input) => {
   const limit = integer(input, 'limit', 1, 200);
   const answer = await read(context, { state: all ? undefined : 'pending', limit });
   context.output.result(answer, () => {
-    if (answer.approvals.length === 0) return all ? 'Nothing was ever asked.' : 'Nothing waits for you.';
+    if (answer.approvals.length === 0)
+      return answer.waits ?? (all ? 'Nothing was ever asked.' : 'Nothing waits for you.');
     const cards = answer.approvals.map((approval) => card(context, approval));
     return cards.join('\n\n');
   });
-  if (answer.waits !== undefined) context.output.note(answer.waits);
+  if (answer.waits !== undefined && answer.approvals.length > 0) context.output.note(answer.waits);
   return undefined;
 };
 

@@ -28,7 +28,8 @@ export const listApprovals = defineRoute({
     200: z.strictObject({
       approvals: z.array(Approval),
       waits: z.string().optional().meta({
-        description: 'Set by the engine alone, which lists what waits there: why they cannot be answered here.',
+        description:
+          'Set by the engine alone, which lists what waits there: why they cannot be answered here, or that there are none.',
       }),
     }),
   },

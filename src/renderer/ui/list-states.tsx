@@ -42,6 +42,7 @@ export function ListStates<T>({
   empty,
   children,
   fill = false,
+  told = false,
 }: {
   source: ListSource<T>;
   skeleton: ReactNode;
@@ -50,11 +51,13 @@ export function ListStates<T>({
   children: (data: T) => ReactNode;
   /** The list takes the height of its place and scrolls by itself. */
   fill?: boolean;
+  /** Its problem is shown elsewhere. */
+  told?: boolean;
 }) {
   const failed = source.error !== null && source.error !== undefined;
   // What is not there will not be there in a moment either: trying again is for what may pass.
   const passes = !(source.error instanceof AppError && source.error.code === 'not_found');
-  const problem = failed && (
+  const problem = failed && !told && (
     <Problem
       error={source.error}
       failures={source.errorUpdateCount - 1}

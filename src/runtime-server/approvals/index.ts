@@ -42,14 +42,16 @@ export function createHeldApprovals(deps: HeldApprovalsDeps): HeldApprovals {
     routes: [
       bind(listApprovals, async ({ principal, query }) => {
         const live = principal.userId === deps.ownerId && query.state !== 'resolved' ? await desk.live() : [];
+        const approvals = live.slice(0, query.limit ?? live.length);
+        if (approvals.length === 0) {
+          return {
+            body: { approvals, waits: 'Nothing waits on this computer; what waits in the home cloud is not shown.' },
+          };
+        }
         const why = await reports.trouble();
         const away = why === null ? '' : ` They have not arrived there (${why}).`;
-        return {
-          body: {
-            approvals: live.slice(0, query.limit ?? live.length),
-            waits: `These wait on this computer; they are answered in the home cloud.${away}`,
-          },
-        };
+        const waits = `These wait on this computer; they are answered in the home cloud.${away}`;
+        return { body: { approvals, waits } };
       }),
       bind(answerApproval, async ({ principal, body }) => {
         if (principal.userId !== deps.ownerId) {

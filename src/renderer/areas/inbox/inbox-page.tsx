@@ -99,8 +99,8 @@ export function InboxPage() {
           isEmpty={(data) => data.approvals.length === 0}
           empty={
             <Empty>
-              Nothing waits for you. When a bot asks for permission or a step waits at its gate, the question is here,
-              with the exact command, and can be answered from any window.
+              {approvals.data?.waits ?? 'Nothing waits for you.'} When a bot asks for permission or a step waits at its
+              gate, the question is here, with the exact command, and can be answered from any window.
             </Empty>
           }
         >

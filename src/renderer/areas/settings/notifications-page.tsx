@@ -5,14 +5,22 @@ import { useState } from 'react';
 import type { PushDevice } from '../../../contracts/notifications/push.ts';
 import { useServices } from '../../app/services.tsx';
 import type { PushState } from '../../data/browser-push.ts';
+import { describeProblem } from '../../data/problem.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Chip, Facts, Setting } from './parts.tsx';
 import { PreferencesCard } from './preferences-card.tsx';
-import { deviceOutcomeWords, outcomeWords, type ReachLine, reachLines, reachSummary } from './reach-words.ts';
+import {
+  deviceOutcomeWords,
+  outcomeWords,
+  type Reach,
+  type ReachLine,
+  reachLines,
+  reachSummary,
+} from './reach-words.ts';
 
 /** Devices and what became of the last push change without an event; ms. */
 const reachEvery = 10_000;
@@ -20,6 +28,8 @@ const reachEvery = 10_000;
 export function NotificationsPage() {
   const { queries, browserPush, keys } = useServices();
   const devices = useQuery({ ...queries.pushDevices, staleTime: 0, refetchInterval: reachEvery });
+  const reach = useQuery({ ...queries.reach, staleTime: 0, refetchInterval: reachEvery });
+  const preferences = useQuery({ ...queries.preferences, staleTime: 0 });
   const browser = useQuery({
     queryKey: keys.browserPush,
     queryFn: () => browserPush.state(),
@@ -31,14 +41,29 @@ export function NotificationsPage() {
   const forgotten =
     devices.data !== undefined && !devices.data.devices.some((one) => one.id === browserPush.deviceId());
   const state = browser.data === 'on' && forgotten ? 'off' : browser.data;
+  const sources = [reach, devices, preferences];
+  // All three are asked of home: that it is away is said once.
+  const told = sources.every(({ error }) => isSame(error, reach.error));
+  const shown = (source: ListSource<unknown>): boolean => !told || source.data !== undefined;
   return (
     <>
-      <ReachCard devices={devices.data?.devices ?? []} browser={state} />
+      {told && (
+        <Problem
+          error={reach.error}
+          failures={reach.errorUpdateCount - 1}
+          onRetry={() => void Promise.all(sources.map((source) => source.refetch()))}
+        />
+      )}
+      {shown(reach) && <ReachCard source={reach} told={told} devices={devices.data?.devices ?? []} browser={state} />}
       <ThisBrowserCard state={state} />
-      <DevicesCard source={devices} />
-      <PreferencesCard />
+      {shown(devices) && <DevicesCard source={devices} told={told} />}
+      {shown(preferences) && <PreferencesCard told={told} />}
     </>
   );
+}
+
+function isSame(error: unknown, other: unknown): boolean {
+  return error !== null && other !== null && describeProblem(error).fact === describeProblem(other).fact;
 }
 
 const ways = {
@@ -47,14 +72,23 @@ const ways = {
   later: { icon: Clock, tone: 'text-muted', word: 'Reaches you later' },
 } as const;
 
-function ReachCard({ devices, browser }: { devices: readonly PushDevice[]; browser: PushState | undefined }) {
+function ReachCard({
+  source,
+  told,
+  devices,
+  browser,
+}: {
+  source: ListSource<Reach>;
+  told: boolean;
+  devices: readonly PushDevice[];
+  browser: PushState | undefined;
+}) {
   const { queries } = useServices();
-  const reach = useQuery({ ...queries.reach, staleTime: 0, refetchInterval: reachEvery });
   const titles = useQuery(queries.preferences).data?.preferences;
   const titleOf = (event: string): string => titles?.find((one) => one.event === event)?.title ?? event;
   return (
     <Card title="What can reach you now">
-      <ListStates source={reach} skeleton={<SkeletonRows count={3} />} isEmpty={() => false} empty={null}>
+      <ListStates source={source} told={told} skeleton={<SkeletonRows count={3} />} isEmpty={() => false} empty={null}>
         {(data) => (
           <div className="flex flex-col gap-2 px-3 py-2.5" data-reach="true">
             <p className="font-medium">{reachSummary(data, devices)}</p>
@@ -146,11 +180,12 @@ function ThisBrowserCard({ state }: { state: PushState | undefined }) {
   );
 }
 
-function DevicesCard({ source }: { source: Parameters<typeof ListStates<{ devices: PushDevice[] }>>[0]['source'] }) {
+function DevicesCard({ source, told }: { source: ListSource<{ devices: PushDevice[] }>; told: boolean }) {
   return (
     <Card title="Devices" aside={source.data === undefined ? undefined : `${source.data.devices.length}`}>
       <ListStates
         source={source}
+        told={told}
         skeleton={<SkeletonRows count={2} height={52} />}
         isEmpty={(data) => data.devices.length === 0}
         empty={

@@ -9,7 +9,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { Switch } from '../../ui/switch.tsx';
 import { Setting } from './parts.tsx';
 
-export function PreferencesCard() {
+export function PreferencesCard({ told }: { told: boolean }) {
   const { api, queries, keys } = useServices();
   const client = useQueryClient();
   const preferences = useQuery({ ...queries.preferences, staleTime: 0 });
@@ -48,6 +48,7 @@ export function PreferencesCard() {
       {failure !== null && <Problem error={failure} />}
       <ListStates
         source={preferences}
+        told={told}
         skeleton={<SkeletonRows count={8} height={60} />}
         isEmpty={() => false}
         empty={null}
