@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation } from '@tanstack/react-router';
 import { Bell, BellDot, Cloud, Hand, Monitor, TerminalSquare } from 'lucide-react';
+import type { Place } from '../data/places.ts';
 import { Ago, useNow } from '../ui/now.tsx';
 import { computerStatus, connectionStatus, Status } from '../ui/status.tsx';
 import { ComputerSelect, PlaceState, useOnlyComputer } from './computers.tsx';
@@ -14,12 +15,27 @@ import { useWaiting } from './use-waiting.ts';
 /** Where there is no status bar: one line, and only while something is wrong. */
 export function LinkNotice() {
   const link = useLink();
+  const here = usePlaceHere();
   if (link.kind === 'linked' || link.kind === 'linking') return null;
   return (
-    <p role="status" className="flex h-7 shrink-0 items-center border-t border-line bg-raised px-3 text-meta">
-      <LinkStatus />
+    <p role="status" className="flex h-7 shrink-0 items-center gap-2 border-t border-line bg-raised px-3 text-meta">
+      {here === undefined ? noComputer : here.away && <span className="truncate">{here.name}</span>}
+      <HereStatus />
     </p>
   );
+}
+
+const noComputer = 'No computer';
+
+/** The computer that answers when none is named. */
+function usePlaceHere(): Place | undefined {
+  return useFloors().find((floor) => floor.place.scope === null)?.place;
+}
+
+function HereStatus() {
+  const here = usePlaceHere();
+  if (here === undefined) return null;
+  return here.away ? <PlaceState place={here} /> : <LinkStatus />;
 }
 
 function LinkStatus() {
@@ -87,7 +103,7 @@ function WhichComputer() {
   return (
     <span className="inline-flex items-center gap-1.5 whitespace-nowrap" title={place?.id}>
       <Monitor className="size-3.5" aria-hidden="true" />
-      {place?.name ?? 'No computer'}
+      {place?.name ?? noComputer}
     </span>
   );
 }
@@ -95,7 +111,7 @@ function WhichComputer() {
 export function StatusBar() {
   const { queries } = useServices();
   const session = useQuery(queries.session);
-  const here = useFloors().find((floor) => floor.place.scope === null)?.place;
+  const here = usePlaceHere();
   const engine = useQuery({ ...queries.agents, enabled: here !== undefined && !here.away }).data?.engine;
   const feed = useFeed();
   const live = useBots().filter((bot) => !bot.place.away && bot.pane !== null).length;
@@ -106,7 +122,7 @@ export function StatusBar() {
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-meta text-muted">
       <WhichComputer />
-      {here?.away === true ? <PlaceState place={here} /> : here !== undefined && <LinkStatus />}
+      <HereStatus />
       <Home />
       <span className="inline-flex items-center gap-1.5 whitespace-nowrap tabular-nums">
         <TerminalSquare className="size-3.5" aria-hidden="true" />
