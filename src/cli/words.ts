@@ -9,12 +9,26 @@ export function ago(at: string, now: number): string {
   return seconds > 0 ? `${text} ago` : `in ${text}`;
 }
 
+/** How long it has lasted. */
+export function lasting(since: string, now: number): string {
+  return span(Math.max(0, Math.round((now - Date.parse(since)) / 1000)));
+}
+
 /** A length of time in its largest whole unit. */
 export function span(seconds: number): string {
   if (seconds < 90) return `${seconds} s`;
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
   if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86_400)} d`;
+}
+
+/** In the time of where the person sits. */
+export function clockTime(at: string): string {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return at;
+  const two = (n: number) => String(n).padStart(2, '0');
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
 /** `1 bot`, `3 bots`. */

@@ -348,7 +348,9 @@ test('why prints the sentence of the engine, what it leans on and its receipts',
   const { env, seen } = await startEngine({ answers: { explainWhy: () => answer } });
   const asked = await run(env, ['why', 'prove', '--run', 'dag_1']);
   expect(seen.at(-1)).toMatchObject({ op: 'explainWhy', params: { id: 'prove' }, query: { run: 'dag_1' } });
-  expect(asked.out).toMatch(/^“Prove it” waits for “Fix it”, which failed: .*its command failed\.\nSince 4 min ago/);
+  expect(asked.out).toMatch(
+    /^“Prove it” waits for “Fix it”, which failed: .*its command failed\.\nFor 4 min, since 2026-01-0\d \d\d:\d\d\.\n/,
+  );
   expect(asked.out).toMatch(/Because of:\n {2}node node_a {2}Fix it\nLedger: 12, 11\n$/);
   expect(asked.out).not.toContain('\u001b');
   expect((await run(env, ['why', 'node_b', '--json'])).json()).toEqual(answer);

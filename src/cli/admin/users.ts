@@ -4,7 +4,7 @@ import type { AdminUser } from '../../contracts/identity/admin.ts';
 import { type Plan, plans } from '../../contracts/identity/plan.ts';
 import { type Action, type Context, flag, type Input } from '../command.ts';
 import { facts, table } from '../table.ts';
-import { oneLine } from '../words.ts';
+import { clockTime, oneLine } from '../words.ts';
 import { actionOf, word } from './action.ts';
 import { type AdminClient, connectAdmin } from './connect.ts';
 
@@ -79,5 +79,5 @@ function planOf(given: string): Plan {
 }
 
 function state(user: AdminUser): string {
-  return user.disabledAt === null ? 'enabled' : `disabled since ${user.disabledAt}`;
+  return user.disabledAt === null ? 'enabled' : `disabled since ${clockTime(user.disabledAt)}`;
 }

@@ -1,6 +1,6 @@
 /** What a person reads while their computer is paired. Pure. */
 import type { LocalPairing } from '../../contracts/link/local-pairing.ts';
-import { harmless } from '../words.ts';
+import { clockTime, harmless } from '../words.ts';
 
 /** Where to go and what to type. What the cloud sent is shown harmless. */
 export function codeLines(pairing: LocalPairing): string[] {
@@ -30,13 +30,4 @@ export function statusLines(pairing: LocalPairing, names: { readonly gantry: str
     ...state,
     ...problem,
   ];
-}
-
-/** In the time of where the person sits. */
-function clockTime(at: string): string {
-  const date = new Date(at);
-  if (Number.isNaN(date.getTime())) return at;
-  const two = (n: number) => String(n).padStart(2, '0');
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }

@@ -4,7 +4,7 @@ import type { Agent } from '../../contracts/factory/agent.ts';
 import { type Action, integer, optionalText, text, words } from '../command.ts';
 import { computerWords } from '../computer-names.ts';
 import { facts, table } from '../table.ts';
-import { ago, count, harmless, oneLine, span, spoken } from '../words.ts';
+import { ago, count, harmless, lasting, oneLine, spoken } from '../words.ts';
 import { findAgent } from './find-agent.ts';
 
 export const list: Action = async (context, input) => {
@@ -25,7 +25,7 @@ export const list: Action = async (context, input) => {
     const rows = answer.agents.map((agent) => [
       agent.address,
       agent.state === 'offline' ? 'offline' : spoken(agent.state) + (agent.stale ? ' (stale)' : ''),
-      span(Math.max(0, Math.round((context.now() - Date.parse(agent.since)) / 1000))),
+      lasting(agent.since, context.now()),
       agent.queueDepth === 0 ? '-' : String(agent.queueDepth),
       agent.binding.harness ?? agent.binding.type,
       ...(elsewhere ? [agent.runner === 'local' ? 'here' : named(agent.machine)] : []),
@@ -70,7 +70,7 @@ function described(agent: Agent, now: number): string {
     ['Id', agent.id],
     ['Role', agent.role],
     ['Harness', agent.binding.harness ?? agent.binding.type],
-    ['State', `${spoken(agent.state)}, since ${ago(agent.since, now)}${staleWords(agent)}`],
+    ['State', `${spoken(agent.state)}, for ${lasting(agent.since, now)}${staleWords(agent)}`],
     ['Reason', agent.stateReason],
     ['Step', agent.currentNode === null ? null : `${agent.currentNode.title} (${agent.currentNode.nodeId})`],
     ['Proof', agent.proof.total === 0 ? null : `${agent.proof.proven} of ${agent.proof.total}`],

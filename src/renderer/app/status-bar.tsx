@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation } from '@tanstack/react-router';
 import { Bell, BellDot, Cloud, Hand, Monitor, TerminalSquare } from 'lucide-react';
 import type { Place } from '../data/places.ts';
-import { Ago, useNow } from '../ui/now.tsx';
+import { Ago, formatMoment, Since, useNow } from '../ui/now.tsx';
 import { computerStatus, connectionStatus, Status } from '../ui/status.tsx';
 import { ComputerSelect, PlaceState, useOnlyComputer } from './computers.tsx';
 import { useBots, useFloors } from './floors.tsx';
@@ -52,8 +52,7 @@ function LinkStatus() {
     );
   }
   if (link.kind === 'off') {
-    const since = new Date(link.since).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
-    return <Status look={{ ...look, word: `Off since ${since}` }} wire={link.kind} />;
+    return <Status look={{ ...look, word: `Off since ${formatMoment(link.since, now)}` }} wire={link.kind} />;
   }
   return <Status look={look} wire={link.kind} />;
 }
@@ -73,11 +72,7 @@ function Home() {
       {linked === false && (
         <>
           <Status look={computerStatus.away} wire="away" />
-          {since !== null && (
-            <span>
-              since <Ago at={since} />
-            </span>
-          )}
+          {since !== null && <Since at={since} />}
         </>
       )}
     </span>

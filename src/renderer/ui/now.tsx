@@ -41,6 +41,14 @@ export function formatRelative(at: number, now: number): string {
   return new Date(at).toLocaleDateString(undefined, { month: 'short', day: 'numeric' });
 }
 
+/** What `since` goes before: the time of day, with the date where that is not today. */
+export function formatMoment(at: number, now: number): string {
+  const date = new Date(at);
+  const time = date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+  if (date.toDateString() === new Date(now).toDateString()) return time;
+  return `${date.toLocaleDateString(undefined, { month: 'short', day: 'numeric' })}, ${time}`;
+}
+
 function exact(at: string): string {
   return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 }
@@ -50,6 +58,15 @@ export function Ago({ at }: { at: string }) {
   return (
     <time dateTime={at} title={exact(at)} className="tabular-nums">
       {formatRelative(Date.parse(at), now)}
+    </time>
+  );
+}
+
+export function Since({ at }: { at: string }) {
+  const now = useNow();
+  return (
+    <time dateTime={at} title={exact(at)} className="tabular-nums">
+      since {formatMoment(Date.parse(at), now)}
     </time>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatElapsed, formatRelative } from '../../../src/renderer/ui/now.tsx';
+import { formatElapsed, formatMoment, formatRelative } from '../../../src/renderer/ui/now.tsx';
 
 const second = 1000;
 const minute = 60 * second;
@@ -25,4 +25,10 @@ test.each([
 ])('%d ms before now reads %s', (milliseconds, text) => {
   const now = Date.UTC(2026, 0, 2, 12);
   expect(formatRelative(now - milliseconds, now)).toBe(text);
+});
+
+test('since when: the time alone for today, else with its date', () => {
+  const noon = new Date(2026, 0, 2, 12).getTime();
+  expect(formatMoment(noon - hour, noon)).toMatch(/^11:00/);
+  expect(formatMoment(noon - 13 * hour, noon)).toMatch(/1.*, 11:00/);
 });

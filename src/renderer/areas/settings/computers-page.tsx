@@ -11,7 +11,7 @@ import { Card } from '../../ui/card.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { Command, ShortId } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { Ago } from '../../ui/now.tsx';
+import { Ago, Since } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { PairWithCloud } from './pair-with-cloud.tsx';
 import { Chip, Facts } from './parts.tsx';
@@ -126,7 +126,8 @@ function ComputerRow({
             <ShortId id={id} />
             <span>Gantry {computer.version}</span>
             <span>
-              {computer.embedded ? 'here since' : 'paired'} <Ago at={computer.pairedAt} />
+              {computer.embedded ? 'here' : 'paired'}{' '}
+              {computer.embedded ? <Since at={computer.pairedAt} /> : <Ago at={computer.pairedAt} />}
             </span>
           </Facts>
         </div>

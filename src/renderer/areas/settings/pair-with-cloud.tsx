@@ -12,7 +12,7 @@ import { Card } from '../../ui/card.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { Ago, formatElapsed, useNow } from '../../ui/now.tsx';
+import { formatElapsed, Since, useNow } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { computerStatus, Status } from '../../ui/status.tsx';
@@ -163,7 +163,7 @@ function Paired({ pairing }: { pairing: LocalPairing }) {
           )}
           {link !== undefined && (
             <span className="text-meta text-muted">
-              since <Ago at={link.since} />
+              <Since at={link.since} />
             </span>
           )}
           <Chip>home cloud</Chip>

@@ -72,7 +72,7 @@ export function reachLines(reach: Reach, devices: readonly PushDevice[], browser
     lines.push({
       key: `away ${one.id}`,
       way: 'later',
-      text: `What happens on ${one.name} comes when it is back; it is away since`,
+      text: `What happens on ${one.name} comes when it is back; it was last seen`,
       at: one.since,
     });
   }
