@@ -3,7 +3,7 @@
  * (interface.md, Command-line contract); without, text for a person, and problems on stderr.
  */
 import { AppError, exitCode, type FactoryError } from '../contracts/common/errors.ts';
-import { harmless } from './words.ts';
+import { harmless, localTimes } from './words.ts';
 
 export interface Stream {
   write(text: string): unknown;
@@ -54,7 +54,7 @@ export function createOutput(io: { stdout: Stream; stderr: Stream }, json: boole
         io.stdout.write(`${JSON.stringify(body)}\n`);
       } else {
         // Problems quote clouds, bots and programs.
-        const words = harmless(known.fact + (known.action === '' ? '' : `\n${known.action}`));
+        const words = harmless(localTimes(known.fact + (known.action === '' ? '' : `\n${known.action}`)));
         io.stderr.write(`${words}\n`);
         const requestId = known.options.extra?.requestId;
         if (known.code === 'internal' && typeof requestId === 'string') io.stderr.write(`Request ${requestId}\n`);

@@ -31,6 +31,14 @@ export function clockTime(at: string): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
+/** A sentence of a server, its times in that of where the person sits; what it quotes stays. */
+export function localTimes(sentence: string): string {
+  return sentence.replace(
+    /(?<![\w"“])\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)(?![\w"”])/g,
+    clockTime,
+  );
+}
+
 /** `1 bot`, `3 bots`. */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;

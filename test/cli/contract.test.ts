@@ -197,6 +197,17 @@ test('what a problem quotes from elsewhere acts on no terminal', async () => {
   expect(asked.err).not.toMatch(/(?!\n)\p{Cc}/u);
 });
 
+test('times in a problem are those of the person’s clock; the document keeps the wire’s', async () => {
+  const said = () => {
+    throw new AppError('transport', 'Attic is not linked, since 2026-01-02T03:00:00.000Z.', 'Start it.');
+  };
+  const { env } = await startEngine({ answers: { listTeams: said } });
+  expect((await run(env, ['teams', 'ls'])).err).toMatch(/^Attic is not linked, since 2026-01-0\d \d\d:\d\d\.\n/);
+  expect((await run(env, ['teams', 'ls', '--json'])).json()).toMatchObject({
+    error: { fact: 'Attic is not linked, since 2026-01-02T03:00:00.000Z.' },
+  });
+});
+
 test('a fault of our own is internal, 70, without a stack', async () => {
   const { env } = await startEngine({ answers: { listTeams: () => ({ nonsense: true }) } });
   const asked = await run(env, ['teams', 'ls', '--json']);

@@ -1,6 +1,7 @@
 /** What each verb asks of the engine and what a person reads. */
 import { expect, test } from 'vitest';
 import { wordsOf } from '../../src/cli/computer-names.ts';
+import { clockTime } from '../../src/cli/words.ts';
 import { AppError } from '../../src/contracts/common/errors.ts';
 import type { Delivery } from '../../src/contracts/factory/delivery.ts';
 import { agent, at, run, startEngine } from './support.ts';
@@ -24,9 +25,10 @@ api@demo  working    4 min  -      shell
 test('agents ls says where bots run once one runs on another computer, and how old the news of it is', async () => {
   const away = 'Attic cannot be reached since 2026-01-02T03:00:00.000Z: no route';
   const far = { runner: 'remote:computer_01FAR', machine: 'computer_01FAR', stale: true, stateReason: away };
+  const shown = away.replace(/2026\S+Z/, clockTime);
   const { env } = await startEngine({ agents: [agent('web', far), agent('api', { state: 'idle' })] });
   expect((await run(env, ['agents', 'ls'])).out).toBe(`BOT       STATE         FOR    QUEUE  HARNESS  ON       REASON
-web@demo  idle (stale)  4 min  -      shell    …_01FAR  ${away}
+web@demo  idle (stale)  4 min  -      shell    …_01FAR  ${shown}
 api@demo  idle          4 min  -      shell    here
 `);
 });

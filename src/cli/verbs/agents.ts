@@ -4,7 +4,7 @@ import type { Agent } from '../../contracts/factory/agent.ts';
 import { type Action, integer, optionalText, text, words } from '../command.ts';
 import { computerWords } from '../computer-names.ts';
 import { facts, table } from '../table.ts';
-import { ago, count, harmless, lasting, oneLine, spoken } from '../words.ts';
+import { ago, count, harmless, lasting, localTimes, oneLine, spoken } from '../words.ts';
 import { findAgent } from './find-agent.ts';
 
 export const list: Action = async (context, input) => {
@@ -29,7 +29,7 @@ export const list: Action = async (context, input) => {
       agent.queueDepth === 0 ? '-' : String(agent.queueDepth),
       agent.binding.harness ?? agent.binding.type,
       ...(elsewhere ? [agent.runner === 'local' ? 'here' : named(agent.machine)] : []),
-      oneLine(agent.stateReason ?? '', 200),
+      oneLine(localTimes(agent.stateReason ?? ''), 200),
     ]);
     const heads = ['bot', 'state', 'for', 'queue', 'harness', ...(elsewhere ? ['on'] : []), 'reason'];
     const body = table(heads, rows, context.output.width);
@@ -71,7 +71,7 @@ function described(agent: Agent, now: number): string {
     ['Role', agent.role],
     ['Harness', agent.binding.harness ?? agent.binding.type],
     ['State', `${spoken(agent.state)}, for ${lasting(agent.since, now)}${staleWords(agent)}`],
-    ['Reason', agent.stateReason],
+    ['Reason', agent.stateReason === null ? null : localTimes(agent.stateReason)],
     ['Step', agent.currentNode === null ? null : `${agent.currentNode.title} (${agent.currentNode.nodeId})`],
     ['Proof', agent.proof.total === 0 ? null : `${agent.proof.proven} of ${agent.proof.total}`],
     ['Queue', agent.queueDepth === 0 ? 'empty' : count(agent.queueDepth, 'message')],

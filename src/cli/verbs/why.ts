@@ -1,6 +1,6 @@
 /** `gantry why`: one sentence that says why something is as it is; the screen shows the same. */
 import { type Action, optionalText, text } from '../command.ts';
-import { clockTime, harmless, lasting, oneLine } from '../words.ts';
+import { clockTime, harmless, lasting, localTimes, oneLine } from '../words.ts';
 
 export const why: Action = async (context, input) => {
   const { factory } = await context.connect();
@@ -12,7 +12,7 @@ export const why: Action = async (context, input) => {
     const next = answer.because.map((one) => `  ${one.kind} ${one.id}  ${oneLine(one.title, 100)}`);
     const receipts = answer.receipts.length === 0 ? [] : [`Ledger: ${answer.receipts.join(', ')}`];
     return [
-      harmless(answer.sentence),
+      harmless(localTimes(answer.sentence)),
       ...since,
       ...(next.length === 0 ? [] : ['Because of:', ...next]),
       ...receipts,

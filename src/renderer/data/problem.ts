@@ -1,5 +1,6 @@
 /** Any thrown thing as a fact and an action a person can read. */
 import { AppError } from '../../contracts/common/errors.ts';
+import { localTimes } from './local-times.ts';
 
 export interface ProblemText {
   readonly code: string;
@@ -13,8 +14,8 @@ export function describeProblem(error: unknown): ProblemText {
     const requestId = error.options.extra?.requestId;
     return {
       code: error.code,
-      fact: error.fact,
-      action: error.action,
+      fact: localTimes(error.fact),
+      action: localTimes(error.action),
       requestId: typeof requestId === 'string' ? requestId : null,
     };
   }
