@@ -411,3 +411,26 @@ test('revoking a computer says what it ends, and its bots are gone from the floo
   await page.locator('[data-bot="web@build"]').waitFor();
   expect(await page.locator('[data-bot="web@notes"]').count()).toBe(0);
 });
+
+test('a person without a computer reads that there is none, in a wide window and in a narrow one', async () => {
+  const bob = await visit(browser, `${reach.origin}/floor`);
+  await signInThrough(bob.page, 'bob', reach.origin);
+  await bob.page.locator('footer').getByText('No computer').waitFor();
+  await bob.page.setViewportSize({ width: 390, height: 844 });
+  await bob.page.getByRole('status').getByText('No computer').waitFor({ timeout: 20_000 });
+  expect(await bob.page.getByText(/Off since/).count()).toBe(0);
+  await bob.close();
+});
+
+test('while home is away the page of a paired computer says so once among the notifications', async () => {
+  const { url } = await tower.gantry.openUrl('/floor');
+  const own = await visit(browser, url);
+  const { page } = own;
+  await page.locator('[data-bot="web@build"]').waitFor();
+  await reach.people.cloud.close();
+  await page.goto(new URL('/settings/notifications', url).href);
+  await page.getByRole('alert').first().waitFor();
+  await expect.poll(() => page.locator('[data-state="loading"]').count()).toBe(0);
+  expect(await page.getByRole('alert').count()).toBe(1);
+  await own.close();
+});

@@ -1,6 +1,5 @@
 /** Which computer is looked at, said and chosen the same way everywhere: in the address, so that a link shows what its sender saw. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import type { Agent } from '../../contracts/factory/agent.ts';
 import { botName, type Place, type PlacedBot } from '../data/places.ts';
 import { Ago } from '../ui/now.tsx';
 import { computerStatus, Status } from '../ui/status.tsx';
@@ -75,15 +74,12 @@ export function useRunsOn(bot: PlacedBot): Place {
 }
 
 /** Name of the computer a bot runs on, where that is another one than the one its team belongs to; else null. */
-export function useElsewhere(bot: Pick<Agent, 'machine' | 'runner'> & { readonly place: Place }): string | null {
-  const floors = useFloors();
-  if (bot.runner === 'local' || bot.machine === bot.place.id) return null;
-  return floors.find((floor) => floor.place.id === bot.machine)?.place.name ?? 'another computer';
+export function elsewhereOf(bot: PlacedBot): string | null {
+  return bot.runner === 'local' || bot.machine === bot.place.id ? null : bot.computerName;
 }
 
 /** The computer a bot runs on, named only where there are several. */
 export function useComputerName(bot: PlacedBot): string | null {
-  const elsewhere = useElsewhere(bot);
   const several = useFloors().length > 1;
-  return elsewhere ?? (several ? bot.place.name : null);
+  return elsewhereOf(bot) ?? (several ? bot.computerName : null);
 }

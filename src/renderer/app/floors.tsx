@@ -1,7 +1,7 @@
 /** The floors of all computers of the person, as they are now or were last: one list for whoever looks for a bot. */
 import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, use, useEffect, useMemo, useRef } from 'react';
-import { botsOf, type Floor, type Place, type PlacedBot, placesOf } from '../data/places.ts';
+import { botsOf, type Floor, type Place, type PlacedBot, placedBot, placesOf } from '../data/places.ts';
 import { useServices } from './services.tsx';
 
 /** Whether a computer is linked is told by no event of its own; ms. */
@@ -62,7 +62,7 @@ export function FloorsProvider({ children }: { children: ReactNode }) {
       const kept = read ? null : lastKnown.of(place.id);
       return {
         place,
-        bots: (agentsNow?.data?.agents ?? kept?.agents ?? []).map((agent): PlacedBot => ({ ...agent, place })),
+        bots: (agentsNow?.data?.agents ?? kept?.agents ?? []).map((agent) => placedBot(agent, place, places)),
         teams: teamsNow?.data?.teams ?? kept?.teams ?? [],
         invalid: teamsNow?.data?.invalid ?? [],
         known: read || kept !== null,

@@ -4,6 +4,7 @@
  */
 import type { Agent, InvalidTeam, Team } from '../../contracts/factory/agent.ts';
 import type { Computer } from '../../contracts/link/computers.ts';
+import { localTimes } from './local-times.ts';
 
 export interface Place {
   /** Id of the computer. */
@@ -20,6 +21,16 @@ export interface Place {
 /** A bot with where it is read from. */
 export interface PlacedBot extends Agent {
   readonly place: Place;
+  /** Name of the computer it runs on, which may be another one than the one its team belongs to. */
+  readonly computerName: string;
+}
+
+/** Its reason with times as the person's clock shows them. */
+export function placedBot(agent: Agent, place: Place, places: readonly Place[]): PlacedBot {
+  const { runner, machine, stateReason } = agent;
+  const runsOn = runner === 'local' || machine === place.id ? place : places.find((one) => one.id === machine);
+  const computerName = runsOn?.name ?? 'another computer';
+  return { ...agent, stateReason: stateReason === null ? null : localTimes(stateReason), place, computerName };
 }
 
 export interface Floor {
@@ -67,12 +78,12 @@ export function placesOf(
   return places.sort((a, b) => Number(a.scope !== null) - Number(b.scope !== null) || a.name.localeCompare(b.name));
 }
 
-/** What a bot is called among all that are there: its name, with its team and its computer as far as others share it. */
+/** What a bot is called among all that are there: its name, with its team and where it runs as far as others share it. */
 export function botName(bot: PlacedBot, bots: readonly PlacedBot[]): string {
   const others = bots.filter((one) => one.id !== bot.id);
   if (!others.some((one) => one.name === bot.name)) return bot.name;
   if (!others.some((one) => one.address === bot.address)) return bot.address;
-  return `${bot.address} on ${bot.place.name}`;
+  return `${bot.address} on ${bot.computerName}`;
 }
 
 /**

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Agent, Team } from '../../../src/contracts/factory/agent.ts';
 import { isStartable } from '../../../src/renderer/app/is-live.ts';
 import { type FloorRow, floorRows } from '../../../src/renderer/areas/factory/floor-rows.ts';
-import type { Floor, Place } from '../../../src/renderer/data/places.ts';
+import { type Floor, type Place, placedBot } from '../../../src/renderer/data/places.ts';
 
 function bot(slug: string, team: string, more: Partial<Agent> = {}): Agent {
   return {
@@ -63,7 +63,7 @@ test('a filter keeps the bots that match all its words, with their team', () => 
 
 test('a bot shows as the newest list has it, and counts as live with a pane', () => {
   const fresh = bot('web', 'dev', { state: 'working', pane: { id: 'pane_1', attachable: true } });
-  const rows = floorRows([floor([dev], { bots: [{ ...fresh, place: here }] })], '');
+  const rows = floorRows([floor([dev], { bots: [placedBot(fresh, here, [here])] })], '');
   expect(rows[0]).toMatchObject({ kind: 'team', live: 1 });
   expect(rows[1]).toMatchObject({ kind: 'bot', bot: { state: 'working' } });
 });

@@ -1,6 +1,18 @@
 import { expect, test } from 'vitest';
+import { AppError } from '../../../src/contracts/common/errors.ts';
+import type { Agent } from '../../../src/contracts/factory/agent.ts';
 import type { Computer } from '../../../src/contracts/link/computers.ts';
-import { botName, botsOf, type Floor, homeOf, type PlacedBot, placesOf } from '../../../src/renderer/data/places.ts';
+import {
+  botName,
+  botsOf,
+  type Floor,
+  homeOf,
+  type Place,
+  type PlacedBot,
+  placedBot,
+  placesOf,
+} from '../../../src/renderer/data/places.ts';
+import { describeProblem } from '../../../src/renderer/data/problem.ts';
 
 const at = '2026-01-02T03:04:05.678Z';
 const computer = (id: string, more: Partial<Computer> = {}): Computer => ({
@@ -43,8 +55,12 @@ test('before the list is there, and where nobody keeps one, the own computer is 
 });
 
 const place = { id: 'desk', name: 'desk', scope: null, away: false, since: null };
-const bot = (id: string, name: string, team: string, on = place) =>
-  ({ id, name, address: `${name}@${team}`, place: on }) as PlacedBot;
+const tower = { ...place, id: 'tower', name: 'tower', scope: 'tower' };
+const bot = (id: string, name: string, team: string, more: Partial<Agent> = {}, at: Place = place): PlacedBot =>
+  placedBot({ id, name, address: `${name}@${team}`, runner: 'local', stateReason: null, ...more } as Agent, at, [
+    place,
+    tower,
+  ]);
 
 test('a bot that two computers list stands once, with the first of them', () => {
   const twice = bot('agent_1', 'web', 'dev');
@@ -53,7 +69,28 @@ test('a bot that two computers list stands once, with the first of them', () => 
 });
 
 test('a bot is called by its name, with its team or its computer only where others share it', () => {
-  const tower = { ...place, id: 'tower', name: 'tower' };
-  const bots = [bot('1', 'web', 'dev'), bot('2', 'web', 'ops'), bot('3', 'docs', 'dev'), bot('4', 'web', 'dev', tower)];
-  expect(bots.map((one) => botName(one, bots))).toEqual(['web@dev on desk', 'web@ops', 'docs', 'web@dev on tower']);
+  const bots = [
+    bot('1', 'web', 'dev'),
+    bot('2', 'web', 'ops'),
+    bot('3', 'docs', 'dev'),
+    bot('4', 'web', 'dev', { runner: 'remote:computer_3', machine: 'computer_3' }, tower),
+    bot('5', 'web', 'dev', { runner: 'remote:tower', machine: 'tower' }),
+  ];
+  expect(bots.map((one) => botName(one, bots))).toEqual([
+    'web@dev on desk',
+    'web@ops',
+    'docs',
+    'web@dev on another computer',
+    // It belongs to a team of desk; its pane names the computer it runs on, too.
+    'web@dev on tower',
+  ]);
+});
+
+test('times in what a server says are those of the person’s clock, and what it quotes stays', () => {
+  const at = '2026-11-21T19:02:05.587Z';
+  const here = new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  const stateReason = `tower cannot be reached since ${at}: no route`;
+  expect(bot('1', 'web', 'dev', { stateReason }).stateReason).toBe(`tower cannot be reached since ${here}: no route`);
+  const error = new AppError('transport', `Not linked, since ${at}.`, `"${at}" is no day.`);
+  expect(describeProblem(error)).toMatchObject({ fact: `Not linked, since ${here}.`, action: `"${at}" is no day.` });
 });

@@ -150,8 +150,8 @@ test('on this computer is fine, on another is not paired', async () => {
   const name = newTeam(engine, 'web');
   const other = await up(engine, name, { on: 'computer_other' });
   expect(other).toMatchObject({
-    status: 502,
-    body: { error: { code: 'transport', fact: expect.stringContaining('not paired') } },
+    status: 404,
+    body: { error: { code: 'not_found', fact: expect.stringContaining('not paired') } },
   });
   expect(await up(engine, name, { on: computerId, dryRun: true })).toMatchObject({ status: 200 });
 });

@@ -7,7 +7,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { CircleStop, CircleX, Monitor, Play, Plus } from 'lucide-react';
 import { useRef } from 'react';
 import type { InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
-import { ComputerSelect, PlaceState, useElsewhere, useOnlyComputer, useRunsOn } from '../../app/computers.tsx';
+import { ComputerSelect, elsewhereOf, PlaceState, useOnlyComputer, useRunsOn } from '../../app/computers.tsx';
 import { useFloors } from '../../app/floors.tsx';
 import { isStartable } from '../../app/is-live.ts';
 import { useServices } from '../../app/services.tsx';
@@ -228,7 +228,7 @@ function says(agent: PlacedBot): string | null {
 
 function BotRow({ bot, selected, onOpen }: { bot: PlacedBot; selected: boolean; onOpen: (bot: PlacedBot) => void }) {
   const sentence = says(bot);
-  const elsewhere = useElsewhere(bot);
+  const elsewhere = elsewhereOf(bot);
   const away = useRunsOn(bot).away || bot.place.away;
   return (
     <button

@@ -1,7 +1,7 @@
 /** Computers, their teams and bots as rows of one list, filtered. Must not know how a row looks. */
 import type { Agent, InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
 import { isLive } from '../../app/is-live.ts';
-import type { Floor, Place, PlacedBot } from '../../data/places.ts';
+import { type Floor, type Place, type PlacedBot, placedBot } from '../../data/places.ts';
 
 export type FloorRow =
   /** Only where there are several. */
@@ -22,9 +22,9 @@ export function matchesFilter(agent: Agent, filter: string): boolean {
 }
 
 export function floorRows(floors: readonly Floor[], filter: string): FloorRow[] {
-  const away = new Set(floors.filter((floor) => floor.place.away).map((floor) => floor.place.id));
+  const places = floors.map((floor) => floor.place);
   return floors.flatMap((floor) => {
-    const rows = rowsOf(floor, filter, away);
+    const rows = rowsOf(floor, filter, places);
     if (floors.length === 1) return rows;
     const { place } = floor;
     if (rows.length === 0 && filter !== '') return [];
@@ -34,11 +34,12 @@ export function floorRows(floors: readonly Floor[], filter: string): FloorRow[] 
 }
 
 /** The list of bots is fresher than what the teams carry, so bots are taken from it by id. */
-function rowsOf({ place, bots, teams, invalid }: Floor, filter: string, away: ReadonlySet<string>): FloorRow[] {
+function rowsOf({ place, bots, teams, invalid }: Floor, filter: string, places: readonly Place[]): FloorRow[] {
+  const away = new Set(places.filter((one) => one.away).map((one) => one.id));
   const fresh = new Map(bots.map((bot) => [bot.id, bot]));
   const rows: FloorRow[] = [];
   for (const team of teams) {
-    const all = team.agents.map((agent): PlacedBot => fresh.get(agent.id) ?? { ...agent, place });
+    const all = team.agents.map((agent): PlacedBot => fresh.get(agent.id) ?? placedBot(agent, place, places));
     const shown = all.filter((bot) => matchesFilter(bot, filter));
     if (shown.length === 0 && filter !== '' && !team.name.includes(filter.toLowerCase())) continue;
     const live = place.away ? 0 : all.filter((bot) => isLive(bot) && !away.has(bot.machine)).length;
