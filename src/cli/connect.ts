@@ -10,7 +10,6 @@ import { factoryRoutes } from '../contracts/factory/routes.ts';
 import { dataFolder, type Places, placesIn } from '../host/places.ts';
 import { readPrivateFile, readTokenFile } from '../kit/secrets/token-file.ts';
 import type { CommandNames } from './command-name.ts';
-import { findRunning } from './running.ts';
 import { createSocketFetch } from './unix-fetch.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -37,8 +36,9 @@ export async function connect(env: Env, names: CommandNames): Promise<Connection
   const bot = env.GANTRY_TOKEN_FILE !== undefined && env.GANTRY_URL_FILE !== undefined;
   const places = placesIn(dataFolder(env));
   const ways = bot ? waysOf(readPrivateFile(env.GANTRY_URL_FILE ?? '').trim(), null) : ownerWays(places);
-  const noEngine = (cause?: unknown): AppError => {
-    const isCloud = !bot && findRunning(env)?.listens !== undefined;
+  const noEngine = async (cause?: unknown): Promise<AppError> => {
+    // Only now: whether something runs is asked of a lock, which needs the database's module.
+    const isCloud = !bot && (await import('./running.ts')).findRunning(env)?.listens !== undefined;
     if (isCloud) {
       const action = `Use this command on one of the paired computers; for the cloud itself see: ${names.gantry} admin --help`;
       return new AppError('transport', `In ${places.home} runs a cloud of many people, and no bots.`, action, {
@@ -52,8 +52,8 @@ export async function connect(env: Env, names: CommandNames): Promise<Connection
       { cause },
     );
   };
-  if (ways.length === 0) throw noEngine();
-  const token = readToken(bot ? (env.GANTRY_TOKEN_FILE ?? '') : places.token, noEngine);
+  if (ways.length === 0) throw await noEngine();
+  const token = await readToken(bot ? (env.GANTRY_TOKEN_FILE ?? '') : places.token, noEngine);
   let last: unknown;
   for (const way of ways) {
     try {
@@ -70,14 +70,14 @@ export async function connect(env: Env, names: CommandNames): Promise<Connection
     });
     return { factory: client, as: bot ? 'bot' : 'owner', token, ...way };
   }
-  throw noEngine(last);
+  throw await noEngine(last);
 }
 
-function readToken(file: string, noEngine: (cause: unknown) => AppError): string {
+async function readToken(file: string, noEngine: (cause: unknown) => Promise<AppError>): Promise<string> {
   try {
     return readTokenFile(file);
   } catch (error) {
-    if (error instanceof AppError && error.code === 'not_found') throw noEngine(error);
+    if (error instanceof AppError && error.code === 'not_found') throw await noEngine(error);
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from 'vitest';
 import type { Message } from '../../../src/contracts/factory/delivery.ts';
 import type { Checkpoint } from '../../../src/contracts/factory/work-engine/steer.ts';
 import { keptCheckpoints } from '../../../src/runtime-server/factory/work-engine/steer.ts';
-import { type Engine, makeBusy, sharedEngine, waitFor } from '../factory/engine.ts';
+import { type Engine, sharedEngine, waitFor } from '../factory/engine.ts';
 
 const shared = sharedEngine();
 const tokens = new Map<string, string>();
@@ -105,7 +105,9 @@ test('who is consulted gets the question in a thread, and the answer is where th
 
 test('an interrupt ends the turn and hands over the note; an idle bot gets the note alone', async () => {
   const engine = shared.current;
-  await makeBusy(engine, 'hand@led');
+  // One program: a loop of short ones goes on when the key comes just as one of them ends by itself.
+  await engine.call('POST', '/agents/hand@led/input', { text: 'sleep 300', keys: ['Enter'] });
+  await engine.until('hand@led', 'working');
   const body = { agent: 'hand@led', action: 'interrupt', note: '# stop and read this' };
   expect((await steer({ ...body, dryRun: true }, 'lead')).body).toMatchObject({
     plan: { keys: ['C-c'], records: ['steer.interrupt', 'delivery.accepted', 'delivery'] },

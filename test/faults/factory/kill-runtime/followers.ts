@@ -1,6 +1,6 @@
 /** Clients that follow streams through every kill and cut: one connection at a time, resumed where the last one ended. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Caller, SseEvent, SseStream } from '../../../support/bench/http.ts';
+import { CallError, type Caller, type SseEvent, type SseStream } from '../../../support/bench/http.ts';
 
 const pauseMs = 15;
 
@@ -76,6 +76,18 @@ export function followTranscript(caller: Caller, agent: string): Follower<string
   };
 }
 
+/** The connection goes through what cuts it: asked until an answer came whole. */
+async function uncut<T>(ask: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof CallError || tries === 20) throw error;
+      await delay(pauseMs);
+    }
+  }
+}
+
 interface ScreenData {
   readonly revision: number;
   readonly ansi: string;
@@ -97,7 +109,7 @@ export function followScreens(caller: Caller, agent: string): Follower<readonly 
   const stop = keepOpen(() => caller.events(`/api/factory/agents/${agent}/stream`, onEvent));
   return {
     close: async () => {
-      const now = await caller.call<ScreenData>('GET', `/api/factory/agents/${agent}/screen`);
+      const now = await uncut(() => caller.call<ScreenData>('GET', `/api/factory/agents/${agent}/screen`));
       // A stream that was cut a moment ago is given time to come back.
       for (let tries = 0; tries < 100 && last?.ansi !== now.ansi; tries += 1) await delay(20);
       if (last?.ansi !== now.ansi) problems.push('screen stream: the last screen is not the one that is there');
