@@ -3,15 +3,16 @@
  * computer", "Scopes"). The caller is authenticated here; the engine gets the link's own credential and for whom it acts.
  * Must not know what the routes mean, and has no table.
  */
-import { type Agent, type IncomingMessage, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
+import type { Agent, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
 import { factoryEventStream, factoryRoutes } from '../../contracts/factory/routes.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
-import { defaultBodyLimit, tooLarge } from '../../kit/http/body.ts';
+import { defaultBodyLimit } from '../../kit/http/body.ts';
 import { linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bindPassThrough, type Context } from '../../kit/http/types.ts';
 import { createLinkAgent, type Link } from '../link/link.ts';
+import { askUpstream, Unanswered } from './ask.ts';
 import { deliver } from './deliver.ts';
 import { createMergedStream } from './merge-events.ts';
 
@@ -43,16 +44,6 @@ export interface FactoryProxy {
   close(): void;
 }
 
-/** What travels on. Everything else (cookies, credentials, Origin, our own headers) ends here. */
-const requestHeaders = [
-  'accept',
-  'content-type',
-  'content-length',
-  'content-encoding',
-  'transfer-encoding',
-  'last-event-id',
-  'idempotency-key',
-] as const;
 const computerHeader = 'x-gantry-computer';
 
 /** A read that was cut off waits so long for the computer to come back before it is asked once more. */
@@ -75,7 +66,7 @@ export function createFactoryProxy(deps: FactoryProxyDeps): FactoryProxy {
     const { kind, userId } = context.principal;
     const computerId = await deps.computers.resolve(userId, computer);
     if (computerId === null) throw unknown(kind === 'public', computer);
-    return { context, computerId, path, resumeFrom: context.request.headers['last-event-id'], limit: limitOf(route) };
+    return { context, computerId, path, limit: limitOf(route) };
   }
 
   async function pass(context: Context<Route>, route: Route): Promise<void> {
@@ -87,7 +78,7 @@ export function createFactoryProxy(deps: FactoryProxyDeps): FactoryProxy {
     const { principal, response } = context;
     const call = await callOf(context, route);
     const ledgerId = (cursor: string) => approvals.ledgerIdOf(cursor, principal.userId);
-    const resumeFrom = call.resumeFrom === undefined ? undefined : String(call.resumeFrom);
+    const resumeFrom = context.request.headers['last-event-id'];
     const [plain = call.path, search = ''] = call.path.split('?', 2);
     const query = new URLSearchParams(search);
     const after = query.get('after');
@@ -102,7 +93,7 @@ export function createFactoryProxy(deps: FactoryProxyDeps): FactoryProxy {
       const answer = await send({
         ...call,
         path: query.size === 0 ? plain : `${plain}?${query}`,
-        resumeFrom: resumeFrom === undefined ? undefined : ((await ledgerId(resumeFrom)) ?? resumeFrom),
+        ...(typeof resumeFrom === 'string' ? { resumeFrom: (await ledgerId(resumeFrom)) ?? resumeFrom } : {}),
       });
       await deliver(answer, context, answer.statusCode === 200 ? merged.stream : undefined);
     } finally {
@@ -111,72 +102,37 @@ export function createFactoryProxy(deps: FactoryProxyDeps): FactoryProxy {
   }
 
   /** Asks the computer; a read that was cut off before its answer began once more, over the link that comes next. */
-  async function send(call: Call): Promise<IncomingMessage> {
-    const { request, response } = call.context;
-    const announced = Number(request.headers['content-length'] ?? 0);
-    if (announced > call.limit) throw tooLarge(call.limit);
-    const hasBody = request.headers['transfer-encoding'] !== undefined || announced > 0;
-    for (let first = true; ; first = false) {
-      const credential = link.credential(call.computerId);
-      try {
-        return await ask({ ...call, hasBody, credential });
-      } catch (thrown) {
-        if (!(thrown instanceof Cut)) throw thrown;
-        const again = first && request.method === 'GET' && !hasBody && !response.destroyed;
-        if (!again || !(await isWorthAnother(call, credential, thrown))) throw away(thrown.cause);
-      }
-    }
-  }
-
-  /** The engine closed an idle connection just as it was taken, or the link is another one by now. */
-  async function isWorthAnother(call: Call, credential: string | null, { reused }: Cut): Promise<boolean> {
-    const same = link.state(call.computerId).linked && link.credential(call.computerId) === credential;
-    return same ? reused : cameBack(call);
-  }
-
-  function ask({ context, computerId, path, resumeFrom, hasBody, limit, credential }: Asked): Promise<IncomingMessage> {
-    const { request, response, principal } = context;
-    const headers: OutgoingHttpHeaders = { host: 'engine' };
-    for (const name of requestHeaders) {
-      const value = name === 'last-event-id' ? resumeFrom : request.headers[name];
-      if (value !== undefined) headers[name] = String(value);
-    }
-    if (principal.kind !== 'public') {
-      headers.authorization = `Bearer ${credential ?? ''}`;
-      headers[linkHeaders.user] = principal.userId;
-      headers[linkHeaders.surface] = surfaceOf(principal);
-    }
-    return new Promise((resolve, reject) => {
-      const upstream = startRequest({ agent: agentOf(computerId), method: request.method, path, headers });
-      const leave = () => upstream.destroy();
-      response.once('close', leave);
-      let answered = false;
-      upstream.once('response', (answer) => {
-        answered = true;
-        resolve(answer);
+  async function send({ context, computerId, path, resumeFrom, limit }: Call): Promise<IncomingMessage> {
+    const { principal, response } = context;
+    let credential: string | null = null;
+    try {
+      return await askUpstream({
+        context,
+        bodyLimit: limit,
+        upstream() {
+          credential = link.credential(computerId);
+          const headers: OutgoingHttpHeaders = { host: 'engine' };
+          if (resumeFrom !== undefined) headers['last-event-id'] = resumeFrom;
+          if (principal.kind !== 'public') {
+            headers.authorization = `Bearer ${credential ?? ''}`;
+            headers[linkHeaders.user] = principal.userId;
+            headers[linkHeaders.surface] = surfaceOf(principal);
+          }
+          return { agent: agentOf(computerId), path, headers };
+        },
+        // The engine closed an idle connection just as it was taken, or the link is another one by now.
+        again({ wasIdle }) {
+          const same = link.state(computerId).linked && link.credential(computerId) === credential;
+          return same ? wasIdle : cameBack(computerId, response);
+        },
       });
-      upstream.on('error', (cause: NodeJS.ErrnoException) => {
-        // Once an answer is under way, its own stream tells of the cut.
-        if (answered) return;
-        response.off('close', leave);
-        reject(cause instanceof AppError ? cause : new Cut(cause, upstream.reusedSocket));
-      });
-      if (!hasBody) {
-        upstream.end();
-        return;
-      }
-      let passed = 0;
-      request.on('data', (chunk: Buffer) => {
-        passed += chunk.length;
-        if (passed > limit) upstream.destroy(tooLarge(limit));
-      });
-      // Not a pipeline: that would cut the caller off before it hears that the engine is away.
-      request.pipe(upstream);
-    });
+    } catch (thrown) {
+      throw thrown instanceof Unanswered ? away(thrown.cause) : thrown;
+    }
   }
 
   /** True once the computer is linked; false when it does not come in time, or the caller does not wait. */
-  function cameBack({ computerId, context: { response } }: Call): Promise<boolean> {
+  function cameBack(computerId: string, response: Context<Route>['response']): Promise<boolean> {
     if (link.state(computerId).linked) return Promise.resolve(true);
     return new Promise((resolve) => {
       const done = (came: boolean) => {
@@ -216,27 +172,10 @@ interface Call {
   readonly computerId: string;
   /** As the engine gets it, query included. */
   readonly path: string;
-  readonly resumeFrom: string | string[] | undefined;
+  /** In place of the caller's own. */
+  readonly resumeFrom?: string;
   /** Bytes of its body. */
   readonly limit: number;
-}
-
-interface Asked extends Call {
-  readonly hasBody: boolean;
-  readonly credential: string | null;
-}
-
-/** The connection ended before an answer began. */
-class Cut extends Error {
-  override readonly cause: NodeJS.ErrnoException;
-  /** The connection had carried requests before. */
-  readonly reused: boolean;
-
-  constructor(cause: NodeJS.ErrnoException, reused: boolean) {
-    super(cause.message);
-    this.cause = cause;
-    this.reused = reused && cause.code === 'ECONNRESET';
-  }
 }
 
 function limitOf(route: Route): number {

@@ -2,14 +2,15 @@
  * One request of the person at this computer, passed on to their home cloud and back unread (gaps.md "Home cloud"). Owns the
  * credential that signs them in there; must not know which routes pass.
  */
-import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
-import { Agent as SecureAgent, request as startSecureRequest } from 'node:https';
+import { Agent, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import { Agent as SecureAgent } from 'node:https';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
 import type { Context } from '../../kit/http/types.ts';
+import { askUpstream, Unanswered } from '../factory/ask.ts';
 import { deliver } from '../factory/deliver.ts';
 
 /** The cloud that this computer is paired with. */
@@ -42,16 +43,7 @@ export interface Forward {
   close(): void;
 }
 
-const requestHeaders = [
-  'accept',
-  'content-type',
-  'content-length',
-  'content-encoding',
-  'transfer-encoding',
-  'last-event-id',
-  'idempotency-key',
-  'x-gantry-computer',
-] as const;
+const computerHeader = 'x-gantry-computer';
 /** A server that is there takes a connection sooner. */
 const connectMs = 5_000;
 /** Some answers come only when something happens: the longest wait of a route is half of it. */
@@ -62,7 +54,7 @@ const awayAnswerMs = 5_000;
 
 export function createForward({ home, timers }: ForwardDeps): Forward {
   const plain = new Agent({ keepAlive: true });
-  const secure = new SecureAgent({ keepAlive: true });
+  const securely = new SecureAgent({ keepAlive: true });
   /** Knew this computer no more when last asked: a page that reads on must not look like somebody who guesses credentials. */
   let refusedBy: string | null = null;
   let cancelAgain = () => {};
@@ -78,71 +70,34 @@ export function createForward({ home, timers }: ForwardDeps): Forward {
     );
   }
 
-  function ask(context: Context<Route>, paired: PairedWith, computer: string | undefined): Promise<IncomingMessage> {
-    const { request, response, principal } = context;
+  async function ask(context: Context<Route>, paired: PairedWith, computer?: string): Promise<IncomingMessage> {
+    const { request, principal } = context;
     const url = new URL(paired.cloudUrl);
-    const isSecure = url.protocol === 'https:';
+    const secure = url.protocol === 'https:';
     const headers: OutgoingHttpHeaders = { host: url.host };
-    for (const name of requestHeaders) {
-      const value = request.headers[name];
-      if (value !== undefined) headers[name] = String(value);
-    }
-    if (computer !== undefined) headers['x-gantry-computer'] = computer;
+    const named = computer ?? request.headers[computerHeader];
+    if (named !== undefined) headers[computerHeader] = String(named);
     if (principal.kind !== 'public') {
       headers.authorization = `Bearer ${paired.credential}`;
       headers[linkHeaders.surface] = surfaceOf(principal);
     }
-    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-    return new Promise((resolve, reject) => {
-      const upstream = (isSecure ? startSecureRequest : startRequest)({
-        agent: isSecure ? secure : plain,
-        host: url.hostname.replace(/^\[|\]$/g, ''),
-        port: url.port === '' ? undefined : url.port,
-        method: request.method,
-        path: request.url,
-        headers,
-      });
-      const late = () => upstream.destroy(Object.assign(new Error('It does not answer.'), { code: 'ETIMEDOUT' }));
-      let cancel = timers.after(connectMs, late);
-      const connected = () => {
-        cancel();
-        cancel = timers.after(home.link.state().linked ? answerMs : awayAnswerMs, late);
-      };
-      upstream.once('socket', (socket) => {
-        if (socket.connecting) socket.once(isSecure ? 'secureConnect' : 'connect', connected);
-        else connected();
-      });
-      const leave = () => upstream.destroy();
-      response.once('close', leave);
-      let answered = false;
-      upstream.once('response', (answer) => {
-        answered = true;
-        cancel();
-        resolve(answer);
-      });
-      upstream.on('error', (cause) => {
-        cancel();
-        // Once an answer is under way, its own stream tells of the cut.
-        if (answered) return;
-        response.off('close', leave);
-        reject(new Unanswered(cause, upstream.reusedSocket && !hasBody));
-      });
-      // Not a pipeline: that would cut the caller off before it hears that home is away.
-      if (hasBody) request.pipe(upstream);
-      else upstream.end();
-    });
-  }
-
-  async function answerOf(context: Context<Route>, paired: PairedWith, computer?: string): Promise<IncomingMessage> {
     try {
-      return await ask(context, paired, computer);
-    } catch (thrown) {
-      if (!(thrown instanceof Unanswered)) throw thrown;
-      // Home closed an idle connection just as it was taken.
-      if (!thrown.idle || context.request.method !== 'GET') throw away(paired, thrown.cause);
-    }
-    try {
-      return await ask(context, paired, computer);
+      return await askUpstream({
+        context,
+        upstream: () => ({
+          agent: secure ? securely : plain,
+          secure,
+          host: url.hostname.replace(/^\[|\]$/g, ''),
+          ...(url.port === '' ? {} : { port: url.port }),
+          path: request.url ?? '/',
+          headers,
+        }),
+        patience: {
+          timers,
+          connectMs,
+          answerMs: () => (home.link.state().linked ? answerMs : awayAnswerMs),
+        },
+      });
     } catch (thrown) {
       throw thrown instanceof Unanswered ? away(paired, thrown.cause) : thrown;
     }
@@ -161,7 +116,7 @@ export function createForward({ home, timers }: ForwardDeps): Forward {
         );
       }
       if (kind === 'owner' && refusedBy === paired.credential) throw ended(paired);
-      const answer = await answerOf(context, paired, options.computer);
+      const answer = await ask(context, paired, options.computer);
       if (answer.statusCode === 401 && kind === 'owner') {
         answer.resume();
         refusedBy = paired.credential;
@@ -176,7 +131,7 @@ export function createForward({ home, timers }: ForwardDeps): Forward {
     close() {
       cancelAgain();
       plain.destroy();
-      secure.destroy();
+      securely.destroy();
     },
   };
 }
@@ -187,17 +142,4 @@ function ended({ cloudUrl }: PairedWith): AppError {
     `${cloudUrl} no longer knows this computer: its pairing was ended there.`,
     'End it here, too, then pair again: gantry pair --end',
   );
-}
-
-/** No answer began. */
-class Unanswered extends Error {
-  override readonly cause: Error;
-  /** The connection was an idle one, and nothing was sent that could count twice. */
-  readonly idle: boolean;
-
-  constructor(cause: Error, idle: boolean) {
-    super(cause.message);
-    this.cause = cause;
-    this.idle = idle;
-  }
 }

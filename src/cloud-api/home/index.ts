@@ -2,7 +2,7 @@
  * What the server of one computer does while that computer is paired (gaps.md "Home cloud"): the person signs in here and their
  * own bots are reached directly; everything else is asked at home. Owns which route goes where; must not know what any means.
  */
-import { type IncomingMessage, type ServerResponse, request as startRequest } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listApprovals } from '../../contracts/approvals/routes.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
@@ -22,6 +22,7 @@ import { localPairingRoutes } from '../../contracts/link/local-pairing.ts';
 import { beginPairing, pollPairing } from '../../contracts/link/pairings.ts';
 import { linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bindPassThrough, type Context } from '../../kit/http/types.ts';
+import { askUpstream } from '../factory/ask.ts';
 import { deliver } from '../factory/deliver.ts';
 import { createLinkAgent, type Link } from '../link/link.ts';
 import { createForward, type ForwardDeps } from './forward.ts';
@@ -122,20 +123,15 @@ export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
     }
   }
 
-  function askEngine({ request, principal, response }: Context<Route>): Promise<IncomingMessage> {
+  function askEngine(context: Context<Route>): Promise<IncomingMessage> {
+    const { request, principal } = context;
     const headers = {
       host: 'engine',
       authorization: `Bearer ${link.credential(computerId) ?? ''}`,
       [linkHeaders.user]: principal.userId,
       [linkHeaders.surface]: surfaceOf(principal),
     };
-    return new Promise((resolve, reject) => {
-      const upstream = startRequest({ agent, method: 'GET', path: request.url, headers });
-      response.once('close', () => upstream.destroy());
-      upstream.once('response', resolve);
-      upstream.once('error', reject);
-      upstream.end();
-    });
+    return askUpstream({ context, upstream: () => ({ agent, path: request.url ?? '/', headers }) });
   }
 
   return {

@@ -1,0 +1,130 @@
+/**
+ * One request on its way to a server behind this one, unread, until its answer begins. Owns what travels on, how large a body may be,
+ * that nobody is asked for a caller who has left, and what may be asked once more. First users: the factory proxy and the way to
+ * peers; third: the home cloud. Must not know routes.
+ */
+import { type Agent, type IncomingMessage, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
+import { request as startSecureRequest } from 'node:https';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import { tooLarge } from '../../kit/http/body.ts';
+import type { RequestContext } from '../../kit/http/context.ts';
+
+/** Who is asked, and as whom. */
+export interface Upstream {
+  readonly agent: Agent;
+  readonly secure?: boolean;
+  readonly host?: string;
+  readonly port?: string;
+  readonly path: string;
+  /** Besides what travels on, or in its place. */
+  readonly headers: OutgoingHttpHeaders;
+}
+
+export interface Asking {
+  readonly context: Pick<RequestContext, 'request' | 'response'>;
+  /** Called for each try: by the next one a credential may be another. */
+  readonly upstream: () => Upstream;
+  /** Bytes. Absent: whoever is asked counts. */
+  readonly bodyLimit?: number;
+  /** Absent: for ever, or until the connection ends. Milliseconds; `answer` is asked once connected. */
+  readonly patience?: { readonly timers: Timers; readonly connectMs: number; readonly answerMs: () => number };
+  /**
+   * Whether a read that got no answer is asked for once more. Default: only when the other end closed an idle connection just as it
+   * was taken.
+   */
+  readonly again?: (unanswered: Unanswered) => Promise<boolean> | boolean;
+}
+
+/** No answer began. */
+export class Unanswered extends Error {
+  override readonly cause: NodeJS.ErrnoException;
+  /** It was an idle connection, which the other end closed just as it was taken. */
+  readonly wasIdle: boolean;
+
+  constructor(cause: NodeJS.ErrnoException, reused: boolean) {
+    super(cause.message);
+    this.cause = cause;
+    this.wasIdle = reused && cause.code === 'ECONNRESET';
+  }
+}
+
+/** What travels on. Everything else (cookies, credentials, Origin, our own headers) ends here. */
+const passedOn = [
+  'accept',
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'transfer-encoding',
+  'last-event-id',
+  'idempotency-key',
+] as const;
+
+/** The answer as it begins. Throws {@link Unanswered}, what the connection was refused with, or that the body is too large. */
+export async function askUpstream(asking: Asking): Promise<IncomingMessage> {
+  const { context, bodyLimit = Number.POSITIVE_INFINITY, again = ({ wasIdle }) => wasIdle } = asking;
+  const { request, response } = context;
+  const announced = Number(request.headers['content-length'] ?? 0);
+  if (announced > bodyLimit) throw tooLarge(bodyLimit);
+  const hasBody = request.headers['transfer-encoding'] !== undefined || announced > 0;
+  try {
+    return await once(asking, hasBody, bodyLimit);
+  } catch (thrown) {
+    const repeatable = thrown instanceof Unanswered && request.method === 'GET' && !hasBody && !response.destroyed;
+    if (!repeatable || !(await again(thrown))) throw thrown;
+    return await once(asking, hasBody, bodyLimit);
+  }
+}
+
+function once({ context, upstream, patience }: Asking, hasBody: boolean, limit: number): Promise<IncomingMessage> {
+  const { request, response } = context;
+  const { secure = false, headers: own, ...target } = upstream();
+  const headers: OutgoingHttpHeaders = {};
+  for (const name of passedOn) {
+    const value = request.headers[name];
+    if (value !== undefined) headers[name] = String(value);
+  }
+  return new Promise((resolve, reject) => {
+    const start = secure ? startSecureRequest : startRequest;
+    const outgoing = start({ ...target, method: request.method, headers: { ...headers, ...own } });
+    const leave = () => outgoing.destroy();
+    response.once('close', leave);
+    let cancel = () => {};
+    if (patience !== undefined) {
+      const late = () => outgoing.destroy(Object.assign(new Error('It does not answer.'), { code: 'ETIMEDOUT' }));
+      cancel = patience.timers.after(patience.connectMs, late);
+      const connected = () => {
+        cancel();
+        cancel = patience.timers.after(patience.answerMs(), late);
+      };
+      outgoing.once('socket', (socket) => {
+        if (socket.connecting) socket.once(secure ? 'secureConnect' : 'connect', connected);
+        else connected();
+      });
+    }
+    let answered = false;
+    outgoing.once('response', (answer) => {
+      answered = true;
+      cancel();
+      resolve(answer);
+    });
+    outgoing.on('error', (cause: NodeJS.ErrnoException) => {
+      cancel();
+      // Once an answer is under way, its own stream tells of the cut.
+      if (answered) return;
+      response.off('close', leave);
+      reject(cause instanceof AppError ? cause : new Unanswered(cause, outgoing.reusedSocket));
+    });
+    if (!hasBody) {
+      outgoing.end();
+      return;
+    }
+    let passed = 0;
+    request.on('data', (chunk: Buffer) => {
+      passed += chunk.length;
+      if (passed > limit) outgoing.destroy(tooLarge(limit));
+    });
+    // Not a pipeline: that would cut the caller off before it hears that nobody answers.
+    request.pipe(outgoing);
+  });
+}
