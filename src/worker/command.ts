@@ -29,7 +29,12 @@ export function commandRunner(sandbox: Sandbox): (job: Job) => Promise<unknown> 
     const folder = await mkdtemp(join(tmpdir(), 'gantry-task-'));
     try {
       const { argv, home, path } = sandbox.wrap(words, folder);
-      const own = { GANTRY_TASK_ID: task.id, GANTRY_TASK_ATTEMPT: String(lease.attempt) };
+      const own = {
+        GANTRY_TASK_ID: task.id,
+        GANTRY_TASK_ATTEMPT: String(lease.attempt),
+        // For whatever the command changes: a holder that is late is found out by it.
+        GANTRY_TASK_FENCE: String(lease.fence),
+      };
       const began = performance.now();
       const done = await runProcess({
         command: argv,

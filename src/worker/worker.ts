@@ -106,11 +106,12 @@ export function startWorker(options: WorkerOptions): Worker {
 
   /** Ends the call that waits for a task, rather than cutting it: one that is on its way to us would be left behind. */
   async function endAsking(): Promise<void> {
-    while (asking) {
+    // Also while nothing is asked: whoever watches the queue learns from it that this worker drains.
+    do {
       await client.leaseTask({ query: { worker_id: workerId, draining: '1' } }).catch(() => {});
       // It may have overtaken the call that it was to end.
       if (asking) await pause(firstPauseMs / 4);
-    }
+    } while (asking);
   }
 
   function rest(ms: number): Promise<void> {

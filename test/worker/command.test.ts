@@ -24,7 +24,7 @@ const sandboxes = [open, ...(closed.closed ? [closed] : [])].map((sandbox) => ({
 }));
 
 const task = { id: 'task_1', payload: {}, env: {}, sandbox_image: null } as unknown as Task;
-const lease = { id: 'lease_1', fence: 1, expires_at: '', ttl_seconds: 60, attempt: 3 };
+const lease = { id: 'lease_1', fence: 7, expires_at: '', ttl_seconds: 60, attempt: 3 };
 const run = (sandbox: Sandbox, payload: unknown, more: Partial<Task> = {}, signal = new AbortController().signal) =>
   commandRunner(sandbox)({ task: { ...task, payload: payload as Task['payload'], ...more }, lease, signal });
 
@@ -32,12 +32,12 @@ test.each(sandboxes)(
   '$name: a command’s output is its result, and its folder is gone afterwards',
   async ({ sandbox }) => {
     const line =
-      'echo "$GREETING $GANTRY_TASK_ID $GANTRY_TASK_ATTEMPT"; echo x > here; ls; [ "$HOME" = "$PWD" ] && cat >&2';
+      'echo "$GREETING $GANTRY_TASK_ID $GANTRY_TASK_ATTEMPT $GANTRY_TASK_FENCE"; echo x > here; ls; [ "$HOME" = "$PWD" ] && cat >&2';
     const before = readdirSync(tmpdir()).filter((name) => name.startsWith('gantry-task-'));
     const result = await run(sandbox, { command: line, stdin: 'from stdin' }, { env: { GREETING: 'hello' } });
     expect(result).toMatchObject({
       exit_code: 0,
-      stdout: 'hello task_1 3\nhere\n',
+      stdout: 'hello task_1 3 7\nhere\n',
       stderr: 'from stdin',
       truncated: false,
     });

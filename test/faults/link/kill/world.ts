@@ -12,7 +12,8 @@ import {
   startProduct,
   teamUp,
 } from '../../../support/bench/product.ts';
-import { type OidcProvider, signInAs, startOidcProvider } from '../../../support/oidc-provider.ts';
+import { type OidcProvider, startOidcProvider } from '../../../support/oidc-provider.ts';
+import { type Person, personAt } from '../../../support/signed-in.ts';
 import { startVictim, type Victim } from '../../../support/victim.ts';
 
 /** More would be refused by the computer: tickets that nobody closes. */
@@ -41,7 +42,7 @@ export async function createWorld(): Promise<World> {
   const provider = await startOidcProvider({ origins: [origin] });
   let cloud: Victim | null = await startCloud(clouds, provider, origin);
   let runtime: Product | null = await startProduct(computers);
-  const person = await personOf(origin);
+  const person = await personAt(origin);
   await pair(runtime, person, origin);
   const [bot] = await teamUp(runtime, 'ops');
   const { key } = await runtime.engine.call<{ key: string }>('POST', '/api/factory/triggers', {
@@ -144,25 +145,6 @@ async function startCloud(place: ScratchHome, provider: OidcProvider, origin: st
 /** The program itself: the command that starts it may stand before it. */
 function pidOf(victim: Victim): number {
   return (JSON.parse(victim.lines.find((line) => line.startsWith('{'))!) as { pid: number }).pid;
-}
-
-type Person = <T>(method: string, path: string, body?: unknown) => Promise<T>;
-
-async function personOf(origin: string): Promise<Person> {
-  const cookie = await signInAs('ada', origin);
-  let csrf = '';
-  const call: Person = async <T>(method: string, path: string, body?: unknown) => {
-    const headers = { cookie, 'x-platform-csrf': csrf, 'content-type': 'application/json' };
-    const answer = await fetch(`${origin}${path}`, {
-      method,
-      headers,
-      body: body === undefined ? null : JSON.stringify(body),
-    });
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-    return (await answer.json()) as T;
-  };
-  csrf = (await call<{ csrf: string }>('GET', '/api/v1/session')).csrf;
-  return call;
 }
 
 interface Pairing {

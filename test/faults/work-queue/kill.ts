@@ -1,0 +1,129 @@
+/** Replicas and workers are killed in turn while they work a queue off: each task ends once, and nobody ever shares one. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { seededRandom } from '../../support/kill-loop.ts';
+import type { Restarts } from '../../support/restarts.ts';
+import { lostAcks, notEndedOnce, twoHolders } from './kill/verdicts.ts';
+import { createWorld, type World } from './kill/world.ts';
+
+export const figures: readonly Figure[] = [{ name: 'work-queue.kill', run }];
+
+const size = { replicas: 3, workers: 4, concurrency: 4 };
+/** Between a kill and the next. */
+const pauseMs = [500, 4000] as const;
+const awayMs = [0, 1500] as const;
+const taskSeconds = [0.05, 3] as const;
+/** Longer than a lease: kept by beats alone, whichever replica takes them. */
+const longSeconds = 70;
+/** Of a lease that nobody holds any more, a long task after it, and a machine that does other things too. */
+const settleMs = 8 * 60_000;
+const hands = 8;
+
+async function run({ quick, log }: FigureOptions): Promise<Measured> {
+  const tasks = quick ? 100 : 1000;
+  const longs = quick ? 0 : 8;
+  const kills = quick ? 7 : 50;
+  const random = seededRandom(1000);
+  const between = ([least, most]: readonly [number, number]) => least + random() * (most - least);
+  const world = await createWorld(size);
+  const began = performance.now();
+  const took = () => Math.round((performance.now() - began) / 1000);
+  try {
+    const all = [...world.replicas, ...world.workers];
+    await Promise.all(world.workers.map((worker) => worker.start()));
+    let done = 0;
+    const handing = handOut(
+      world,
+      tasks,
+      longs,
+      () => between(taskSeconds),
+      () => 0.3 + (0.7 * done) / kills,
+    );
+    const starting = new Set<Promise<void>>();
+    let turn: Restarts[] = [];
+    while (done < kills) {
+      await delay(between(pauseMs));
+      if (turn.length === 0) turn = shuffled(all, random);
+      // Whoever is down already waits for its next turn.
+      const chosen = turn.findIndex((program) => program.isUp());
+      if (chosen === -1) continue;
+      const [program] = turn.splice(chosen, 1) as [Restarts];
+      await program.kill();
+      done += 1;
+      log(`${took()} s, kill ${done}: ${program.name}; ${world.created.size} of ${tasks} tasks handed over`);
+      const again = delay(between(awayMs)).then(() => program.start());
+      starting.add(again);
+      void again.finally(() => starting.delete(again)).catch(() => {});
+    }
+    await Promise.all(starting);
+    await handing;
+    await settled(world, log, took);
+    const codes = await Promise.all(world.workers.map((worker) => worker.stop()));
+    const seen = await world.seen();
+    const found = { notEndedOnce: notEndedOnce(seen), twoHolders: twoHolders(seen), lostAcks: lostAcks(seen) };
+    const surprises = all.flatMap((program) => program.surprises);
+    const unclean = codes
+      .filter((code) => code !== 0)
+      .map((code) => `a worker that was told to end ended with ${code}`);
+    const problems = [...Object.values(found).flat(), ...surprises, ...unclean];
+    for (const problem of problems) log(problem);
+    return {
+      value: problems.length,
+      unit: 'tasks not ended once, moments with two holders, lost acks',
+      n: kills,
+      at: `three gantry cloud on one PostgreSQL behind one address, four gantry worker of four commands each (a worker dies with what it started), ${tasks} commands of up to 3 s and ${longs} of ${longSeconds} s; killed by SIGKILL in turn and started again within 1.5 s; seen by a trigger of the database, by the commands themselves and by what the workers were told`,
+      detail: {
+        seconds: took(),
+        ...Object.fromEntries(Object.entries(found).map(([name, list]) => [name, list.length])),
+        ended: seen.tasks.filter(({ status }) => status === 'succeeded').length,
+        leases: seen.tasks.reduce((sum, { fence }) => sum + fence, 0),
+        leasedAgain: seen.tasks.filter(({ fence }) => fence > 1).length,
+        lost: seen.words.filter(({ word }) => word === 'lost').length,
+        creationsCutOff: world.cutOff,
+        kills: Object.fromEntries(all.map((program) => [program.name, program.kills.length])),
+      },
+    };
+  } finally {
+    await world.close();
+  }
+}
+
+/** As many hands as it takes, never further than `share` of all. */
+async function handOut(
+  world: World,
+  tasks: number,
+  longs: number,
+  seconds: () => number,
+  share: () => number,
+): Promise<void> {
+  let next = 0;
+  const everyNth = longs === 0 ? tasks : Math.floor(tasks / longs);
+  await Promise.all(
+    Array.from({ length: hands }, async () => {
+      while (next < tasks) {
+        if (next >= tasks * share()) {
+          await delay(50);
+          continue;
+        }
+        next += 1;
+        await world.create(longs > 0 && next % everyNth === 0 ? longSeconds : Number(seconds().toFixed(2)));
+      }
+    }),
+  );
+}
+
+async function settled(world: World, log: (text: string) => void, took: () => number): Promise<void> {
+  for (const end = performance.now() + settleMs; performance.now() < end; await delay(1000)) {
+    const { depth, leased, running } = await world.stats();
+    if (depth + leased + running === 0) return;
+    if (took() % 15 === 0) log(`${took()} s: ${depth} wait, ${leased + running} are held`);
+  }
+  log(`Something is still there after ${settleMs / 60_000} minutes.`);
+}
+
+function shuffled<T>(list: readonly T[], random: () => number): T[] {
+  return list
+    .map((item) => ({ item, place: random() }))
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ item }) => item);
+}

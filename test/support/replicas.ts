@@ -1,0 +1,78 @@
+/**
+ * A cloud as an operator runs it: replicas of `gantry cloud` on one PostgreSQL, each a program of its own with its own data folder, a
+ * provider that people sign in with, and one address in front of them.
+ */
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Balancer, startBalancer } from './balancer.ts';
+import { type BenchPostgres, startBenchPostgres } from './bench/postgres.ts';
+import { freePort, gantryCommand } from './bench/product.ts';
+import { startOidcProvider } from './oidc-provider.ts';
+import { createRestarts, type Restarts } from './restarts.ts';
+
+export interface Replicas {
+  /** What everybody calls the cloud. */
+  readonly origin: string;
+  readonly postgres: BenchPostgres;
+  readonly databaseUrl: string;
+  readonly replicas: readonly Restarts[];
+  /** Of one replica, for whoever does not go by the address in front. */
+  readonly ports: readonly number[];
+  close(): Promise<void>;
+}
+
+/** Starts the first, gives the others its secrets, and starts them at the same time. */
+export async function startReplicas(count: number): Promise<Replicas> {
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-replicas-'));
+  const postgres = await startBenchPostgres();
+  const ports = await Promise.all(Array.from({ length: count }, () => freePort()));
+  const balancer: Balancer = await startBalancer(ports);
+  const { origin } = balancer;
+  const provider = await startOidcProvider({ origins: [origin] });
+  const databaseUrl = await postgres.database('gantry');
+  const secret = join(folder, 'client-secret');
+  writeFileSync(secret, provider.clientSecret, { mode: 0o600 });
+  const homeOf = (number: number) => join(folder, `replica-${number}`);
+  const replicas = ports.map((port, index) =>
+    createRestarts({
+      name: `replica ${index + 1}`,
+      command: [...gantryCommand, 'cloud', '--json'],
+      env: {
+        HOME: homeOf(index),
+        GANTRY_HOME: join(homeOf(index), 'gantry'),
+        GANTRY_BASE_URL: origin,
+        GANTRY_LISTEN: `127.0.0.1:${port}`,
+        GANTRY_OIDC_ISSUER: provider.issuer,
+        GANTRY_OIDC_CLIENT_ID: provider.clientId,
+        GANTRY_OIDC_CLIENT_SECRET_FILE: secret,
+        DATABASE_URL: databaseUrl,
+      },
+      ready: (line) => line.startsWith('{"url"'),
+    }),
+  );
+  for (const [index] of replicas.entries()) mkdirSync(homeOf(index), { mode: 0o700 });
+  const close = async () => {
+    await Promise.all(replicas.map((replica) => replica.stop()));
+    await balancer.close();
+    await provider.close();
+    await postgres.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const [first, ...others] = replicas;
+    await first?.start();
+    for (const [index] of others.entries()) {
+      const home = join(homeOf(index + 1), 'gantry');
+      mkdirSync(home, { mode: 0o700 });
+      for (const file of ['master.key', 'internal-token']) {
+        cpSync(join(homeOf(0), 'gantry', file), join(home, file));
+      }
+    }
+    await Promise.all(others.map((replica) => replica.start()));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { origin, postgres, databaseUrl, replicas, ports, close };
+}
