@@ -74,4 +74,10 @@ export const workQueueMigrations: readonly Migration[] = [
     // Rows change three times in a short life: room beside them, and cleaned up early.
     postgres: `${tables} WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01);${indexes}`,
   },
+  {
+    area: 'work-queue',
+    number: 2,
+    name: 'which workers drain',
+    sql: 'ALTER TABLE work_poller ADD COLUMN draining INTEGER NOT NULL DEFAULT 0',
+  },
 ];

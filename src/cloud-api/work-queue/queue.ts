@@ -67,7 +67,7 @@ const mostRemembered = 10_000;
 const drainTopic = (userId: string, workerId: string) => `work.drain:${userId}:${workerId}`;
 
 export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDeps): Queue {
-  const seen = new Map<string, number>();
+  const seen = new Map<string, { readonly at: number; readonly draining: boolean }>();
 
   async function leaseNow(userId: string, workerId: string): Promise<TaskRow | null> {
     const row = await store.lease(userId, workerId, ids.next('lease'));
@@ -82,13 +82,14 @@ export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDep
     timers,
   });
 
-  function note(userId: string, workerId: string): void {
+  function note(userId: string, workerId: string, draining: boolean): void {
     const who = `${userId} ${workerId}`;
     const at = now();
-    if ((seen.get(who) ?? -Infinity) > at - seenEveryMs) return;
+    const last = seen.get(who);
+    if (last !== undefined && last.draining === draining && last.at > at - seenEveryMs) return;
     if (seen.size >= mostRemembered) seen.clear();
-    seen.set(who, at);
-    store.seen(userId, workerId).catch((error) => onFault('Who polls could not be written down.', error));
+    seen.set(who, { at, draining });
+    store.seen(userId, workerId, draining).catch((error) => onFault('Who polls could not be written down.', error));
   }
 
   async function find(userId: string, id: string): Promise<TaskRow> {
@@ -128,12 +129,12 @@ export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDep
     },
     find,
     async lease({ userId, workerId, waitMs, draining, signal }) {
+      note(userId, workerId, draining);
       if (draining) {
         // Wherever it still waits, with whichever replica.
         wake.signal(drainTopic(userId, workerId));
         return null;
       }
-      note(userId, workerId);
       if (waitMs <= 0) return leaseNow(userId, workerId);
       const drained = new AbortController();
       const off = wake.on(drainTopic(userId, workerId), () => drained.abort());

@@ -1,5 +1,5 @@
 /** What is asked of the queue without changing it: lists, figures, what changed since. Costs what it answers. Must not know HTTP. */
-import type { TaskStatus } from '../../contracts/work-queue/task.ts';
+import { ageEnds, type TaskStatus } from '../../contracts/work-queue/task.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { Value } from '../../kit/store/store.ts';
 import { isHeld, moves, statusIn } from './model.ts';
@@ -22,6 +22,18 @@ export interface QueueStats {
   readonly running: number;
   readonly oldestQueuedAt: number | null;
   readonly workersPolling: number;
+  readonly scheduled: number;
+  readonly failed: number;
+  /** As many as there are ends of ages, and one for what is older. */
+  readonly ages: readonly number[];
+}
+
+export interface SeenWorker {
+  readonly worker_id: string;
+  /** Null: not for a day, or never. */
+  readonly seen_at: number | null;
+  readonly draining: boolean;
+  readonly holding: number;
 }
 
 export interface ChangedTask {
@@ -34,6 +46,8 @@ export interface ChangedTask {
 export interface WorkReads {
   list(filter: TaskFilter): Promise<TaskRow[]>;
   stats(userId: string, now: number, pollersSince: number): Promise<QueueStats>;
+  /** Those that asked since, and those that hold something: the latter first. */
+  workers(userId: string, since: number): Promise<SeenWorker[]>;
   /** What changed at `since` or later, in that order. */
   changed(userId: string, since: number): Promise<ChangedTask[]>;
 }
@@ -48,6 +62,26 @@ const ready = `status = 'queued' AND waits = 0 AND rank >= -1000000`;
 const later = `status = 'queued' AND waits = 1 AND queued_at > 0`;
 /** So many are sorted rather than looked for among all that ever were. */
 const few = 1_000;
+const mostWorkers = 200;
+
+/** Ranks are few: each is found behind the one before, and each range of times in it is counted where the index has it. */
+const ofReady = `FROM work_task WHERE user_id = ? AND status = 'queued' AND waits = 0`;
+const ranks = `WITH RECURSIVE ranks(rank) AS (SELECT min(rank) ${ofReady} UNION ALL
+  SELECT (SELECT min(rank) ${ofReady} AND rank > ranks.rank) FROM ranks WHERE rank IS NOT NULL)`;
+const group = 'SELECT CAST(? AS BIGINT) AS age, CAST(? AS BIGINT) AS oldest, CAST(? AS BIGINT) AS youngest';
+const groups = [...ageEnds, null].map(() => group).join(' UNION ALL ');
+const inGroup = 'queued_at > ages.oldest AND queued_at <= ages.youngest';
+const readyAges = `${ranks}, ages AS (${groups}) SELECT age,
+  CAST(sum((SELECT count(*) ${ofReady} AND rank = ranks.rank AND ${inGroup})) AS BIGINT) AS n
+  FROM ages, ranks WHERE ranks.rank IS NOT NULL GROUP BY age`;
+const dueAges = `WITH ages AS (${groups}) SELECT age, (SELECT count(*) FROM work_task
+  WHERE user_id = ? AND status = 'queued' AND waits = 1 AND ${inGroup} AND queued_at <= ?) AS n FROM ages`;
+const oldestSql = `${ranks} SELECT min(at) AS at FROM (
+  SELECT (SELECT min(queued_at) ${ofReady} AND rank = ranks.rank) AS at FROM ranks WHERE rank IS NOT NULL UNION ALL
+  SELECT min(queued_at) FROM work_task WHERE user_id = ? AND status = 'queued' AND waits = 1 AND queued_at <= ?) AS ends`;
+/** Later than any time of a task. */
+const latest = 8_640_000_000_000_000;
+
 export function createWorkReads(store: SharedStore): WorkReads {
   /** Whether more wait than are sorted in no time; then they are most of what there is. */
   async function isDeep(userId: string): Promise<boolean> {
@@ -87,28 +121,68 @@ export function createWorkReads(store: SharedStore): WorkReads {
     },
     stats: (userId, now, pollersSince) =>
       store.read(function* (tx) {
-        const count = 'SELECT count(*) AS n, min(queued_at) AS oldest FROM work_task WHERE';
-        type Count = { n: number; oldest: number | null };
-        const waiting = yield* tx.get<Count>(`${count} user_id = ? AND ${ready}`, userId);
-        const due = yield* tx.get<Count>(`${count} user_id = ? AND ${later} AND queued_at <= ?`, userId, now);
+        const ends = ageEnds.map((seconds) => now - seconds * 1000);
+        // The last group reaches to the beginning of time, the first to its end: clocks of others may be ahead.
+        const bounds = [...ends, 0].flatMap((from, group) => [group, from, ends[group - 1] ?? latest]);
+        const waiting = yield* tx.all<{ age: number; n: number }>(readyAges, userId, userId, ...bounds, userId);
+        const due = yield* tx.all<{ age: number; n: number }>(dueAges, ...bounds, userId, now);
+        const oldest = yield* tx.get<{ at: number | null }>(oldestSql, userId, userId, userId, userId, now);
+        const later = yield* tx.get<{ n: number }>(
+          `SELECT count(*) AS n FROM work_task WHERE user_id = ? AND status = 'queued' AND waits = 1 AND queued_at > ?`,
+          userId,
+          now,
+        );
         const atWork = yield* tx.all<{ status: TaskStatus; n: number }>(
           `SELECT status, count(*) AS n FROM work_task WHERE user_id = ? AND ${held} GROUP BY status`,
           userId,
         );
+        const failed = yield* tx.get<{ n: number }>(
+          `SELECT count(*) AS n FROM (SELECT status FROM work_task WHERE user_id = ? AND ${givenUp}
+            ORDER BY created_at DESC, id DESC LIMIT ${few}) AS given_up WHERE status = 'failed'`,
+          userId,
+        );
         const pollers = yield* tx.get<{ n: number }>(
-          'SELECT count(*) AS n FROM work_poller WHERE user_id = ? AND seen_at >= ?',
+          'SELECT count(*) AS n FROM work_poller WHERE user_id = ? AND seen_at >= ? AND draining = 0',
           userId,
           pollersSince,
         );
-        const oldest = [waiting?.oldest, due?.oldest].filter((at): at is number => typeof at === 'number');
+        const ages = [...ends, 0].map((_, group) =>
+          [...waiting, ...due].reduce((sum, row) => (row.age === group ? sum + row.n : sum), 0),
+        );
         const ofStatus = (status: TaskStatus) => atWork.find((row) => row.status === status)?.n ?? 0;
         return {
-          depth: (waiting?.n ?? 0) + (due?.n ?? 0),
+          depth: ages.reduce((sum, n) => sum + n, 0),
           leased: ofStatus('leased'),
           running: ofStatus('running'),
-          oldestQueuedAt: oldest.length === 0 ? null : Math.min(...oldest),
+          oldestQueuedAt: oldest?.at ?? null,
           workersPolling: pollers?.n ?? 0,
+          scheduled: later?.n ?? 0,
+          failed: failed?.n ?? 0,
+          ages,
         };
+      }),
+    workers: (userId, since) =>
+      store.read(function* (tx) {
+        const holders = yield* tx.all<{ worker_id: string; n: number }>(
+          `SELECT lease_worker_id AS worker_id, count(*) AS n FROM work_task WHERE user_id = ? AND ${held}
+            GROUP BY lease_worker_id ORDER BY n DESC, worker_id LIMIT ${mostWorkers}`,
+          userId,
+        );
+        const seen = yield* tx.all<{ worker_id: string; seen_at: number; draining: number }>(
+          `SELECT worker_id, seen_at, draining FROM work_poller WHERE user_id = ? ORDER BY seen_at DESC, worker_id LIMIT ${few}`,
+          userId,
+        );
+        const known = new Map(seen.map((row) => [row.worker_id, row]));
+        const worker = (worker_id: string, holding: number): SeenWorker => {
+          const row = known.get(worker_id);
+          return { worker_id, seen_at: row?.seen_at ?? null, draining: row?.draining === 1, holding };
+        };
+        const holding = new Set(holders.map((row) => row.worker_id));
+        const idle = seen.filter((row) => row.seen_at >= since && !holding.has(row.worker_id));
+        return [
+          ...holders.map((row) => worker(row.worker_id, row.n)),
+          ...idle.map((row) => worker(row.worker_id, 0)),
+        ].slice(0, mostWorkers);
       }),
     changed: (userId, since) =>
       store.all<ChangedTask>(

@@ -1,6 +1,7 @@
 /** The doors of the work queue: from the wire to its rules and back, at both mounts. */
 import * as linkContract from '../../contracts/work-queue/links.ts';
 import * as contract from '../../contracts/work-queue/routes.ts';
+import { ageEnds } from '../../contracts/work-queue/task.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { Changes } from './changes.ts';
@@ -23,6 +24,8 @@ export interface WorkRoutesDeps {
 const usualLimit = 50;
 /** Who asked for a task in so long counts as polling. */
 const pollingMs = 30_000;
+/** Who did not ask for so long, and holds nothing, is gone. */
+const recentMs = 10 * 60_000;
 
 export function workRoutes(deps: WorkRoutesDeps): BoundRoute[] {
   return [...queueRoutes(deps), ...linkRoutes(deps)].flatMap((bound) =>
@@ -70,7 +73,7 @@ function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute
     bind(contract.getQueueStats, async ({ principal: { userId } }) => {
       const at = now();
       const stats = await reads.stats(userId, at, at - pollingMs);
-      const { depth, leased, running, oldestQueuedAt, workersPolling } = stats;
+      const { depth, leased, running, oldestQueuedAt, workersPolling, scheduled, failed, ages } = stats;
       return {
         body: {
           depth,
@@ -78,6 +81,24 @@ function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute
           running,
           oldest_queued_at: oldestQueuedAt === null ? null : iso(oldestQueuedAt),
           workers_polling: workersPolling,
+          scheduled,
+          failed,
+          ages: ages.map((count, index) => ({ under_seconds: ageEnds[index] ?? null, count })),
+        },
+      };
+    }),
+    bind(contract.listWorkers, async ({ principal: { userId } }) => {
+      const at = now();
+      const workers = await reads.workers(userId, at - recentMs);
+      return {
+        body: {
+          workers: workers.map(({ worker_id, seen_at: seen, draining, holding }) => ({
+            worker_id,
+            last_seen_at: seen === null ? null : iso(seen),
+            polling: seen !== null && seen >= at - pollingMs && !draining,
+            draining,
+            holding,
+          })),
         },
       };
     }),

@@ -61,7 +61,8 @@ export interface WorkStore {
   settle(userId: string | null): Promise<number>;
   /** Lines up tasks whose time has come. */
   lineUp(): Promise<number>;
-  seen(userId: string, workerId: string): Promise<void>;
+  /** `draining`: it asks for nothing more. */
+  seen(userId: string, workerId: string, draining: boolean): Promise<void>;
   forgetPollers(before: number): Promise<void>;
 }
 
@@ -286,11 +287,11 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
         for (const owner of new Set(rows.map((row) => row.user_id))) tellReady(tx, owner);
         return rows.length;
       }, statement),
-    seen: (userId, workerId) =>
+    seen: (userId, workerId, draining) =>
       store.write(function* (tx) {
-        const sql = `INSERT INTO work_poller (user_id, worker_id, seen_at) VALUES (?, ?, ?)
-          ON CONFLICT (user_id, worker_id) DO UPDATE SET seen_at = excluded.seen_at`;
-        yield* tx.run(sql, userId, workerId, now());
+        const sql = `INSERT INTO work_poller (user_id, worker_id, seen_at, draining) VALUES (?, ?, ?, ?)
+          ON CONFLICT (user_id, worker_id) DO UPDATE SET seen_at = excluded.seen_at, draining = excluded.draining`;
+        yield* tx.run(sql, userId, workerId, now(), draining ? 1 : 0);
       }, statement),
     forgetPollers: (before) =>
       store.write(function* (tx) {

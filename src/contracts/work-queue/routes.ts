@@ -6,7 +6,19 @@ import { z } from 'zod';
 import { defineRoute, type Route } from '../common/route.ts';
 import { Id, Paging, QueryFlag, Time } from '../common/values.ts';
 import { workLinkRoutes } from './links.ts';
-import { Env, Lease, Line, longestWaitSeconds, Payload, Task, TaskError, TaskStatus, WorkerId } from './task.ts';
+import {
+  Env,
+  Lease,
+  Line,
+  longestWaitSeconds,
+  Payload,
+  QueueAge,
+  QueueWorker,
+  Task,
+  TaskError,
+  TaskStatus,
+  WorkerId,
+} from './task.ts';
 
 const mount = '/beta/work';
 const base = {
@@ -78,7 +90,8 @@ export const leaseTask = defineRoute({
 export const getQueueStats = defineRoute({
   ...base,
   op: 'getQueueStats',
-  summary: 'How much waits, how much is at work, and how many workers asked in the last 30 seconds',
+  summary:
+    'How much waits and how long already, how much is at work, and how many workers asked in the last 30 seconds',
   method: 'GET',
   path: `${mount}/stats`,
   owner: 'collection',
@@ -89,8 +102,22 @@ export const getQueueStats = defineRoute({
       running: z.number().int(),
       oldest_queued_at: Time.nullable(),
       workers_polling: z.number().int(),
+      scheduled: z.number().int().meta({ description: 'Those whose `not_before` has not come; not part of `depth`.' }),
+      failed: z.number().int().meta({ description: 'Among the newest 1,000 that failed or were cancelled.' }),
+      ages: z.array(QueueAge).meta({ description: 'What waits, by how long it does: youngest first, all of `depth`.' }),
     }),
   },
+});
+
+export const listWorkers = defineRoute({
+  ...base,
+  op: 'listWorkers',
+  summary:
+    'Workers that asked for a task in the last ten minutes, or hold one: at most 200, those that hold most first',
+  method: 'GET',
+  path: `${mount}/workers`,
+  owner: 'collection',
+  answers: { 200: z.strictObject({ workers: z.array(QueueWorker) }) },
 });
 
 export const streamTasks = defineRoute({
@@ -170,6 +197,7 @@ export const queueRoutes = [
   listTasks,
   leaseTask,
   getQueueStats,
+  listWorkers,
   streamTasks,
   getTask,
   heartbeatTask,

@@ -61,6 +61,28 @@ export const Lease = z
   .meta({ id: 'Lease' });
 export type Lease = z.infer<typeof Lease>;
 
+/** How long what waits does so already, in seconds: the upper ends of the groups; what is older is in the last. */
+export const ageEnds = [10, 60, 600, 3600, 21_600, 86_400] as const;
+
+export const QueueAge = z
+  .strictObject({
+    under_seconds: z.number().int().nullable().meta({ description: 'Null: older than all others.' }),
+    count: z.number().int(),
+  })
+  .meta({ id: 'QueueAge' });
+export type QueueAge = z.infer<typeof QueueAge>;
+
+export const QueueWorker = z
+  .strictObject({
+    worker_id: z.string(),
+    last_seen_at: Time.nullable().meta({ description: 'When it asked for a task last, or said that it drains.' }),
+    polling: z.boolean().meta({ description: 'It asked in the last 30 seconds, and does not drain.' }),
+    draining: z.boolean().meta({ description: 'It takes nothing new.' }),
+    holding: z.number().int().meta({ description: 'Tasks under its leases, also those that have run out.' }),
+  })
+  .meta({ id: 'QueueWorker' });
+export type QueueWorker = z.infer<typeof QueueWorker>;
+
 /** What `gantry worker` reads in a payload; other workers may read what they like. */
 export const CommandPayload = z.object({
   command: z

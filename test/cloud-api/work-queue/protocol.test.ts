@@ -164,7 +164,10 @@ describe.each(engines)('on $name', (engine) => {
 
   test('the figures tell what waits, what is at work, and who asks', async () => {
     const q = await start();
-    const none = { depth: 0, leased: 0, running: 0, oldest_queued_at: null, workers_polling: 0 };
+    const ends = [10, 60, 600, 3600, 21_600, 86_400, null];
+    const ages = (...counts: number[]) => ends.map((end, at) => ({ under_seconds: end, count: counts[at] ?? 0 }));
+    const figures = { depth: 0, leased: 0, running: 0, oldest_queued_at: null, workers_polling: 0 };
+    const none = { ...figures, scheduled: 0, failed: 0, ages: ages() };
     expect(await q.send('GET', '/stats')).toEqual({ status: 200, ...none });
     const tasks = [await q.create(), await q.create(), await q.create(), await q.create()];
     const one = await q.lease('w1');
@@ -179,10 +182,56 @@ describe.each(engines)('on $name', (engine) => {
         running: 1,
         oldest_queued_at: tasks[2]!.created_at,
         workers_polling: 2,
+        scheduled: 0,
+        failed: 0,
+        ages: ages(2),
       });
     q.later(31_000);
-    expect(await q.send('GET', '/stats')).toMatchObject({ workers_polling: 0 });
+    expect(await q.send('GET', '/stats')).toMatchObject({ workers_polling: 0, ages: ages(0, 2) });
+    // Of any priority, of one whose time has come, and of one whose time has not; one end of a group belongs to the older one.
+    const at = (ms: number) => new Date(q.clock.now() + ms).toISOString();
+    await q.create({ priority: 7 });
+    await q.create({ priority: -7, not_before: at(-1000) });
+    await q.create({ not_before: at(5_000) });
+    await q.create({ not_before: at(10 * 24 * 3600_000) });
+    await q.post(`/${tasks[2]!.id}/stop`, { error: 'no' });
+    await q.post(`/${tasks[3]!.id}/stop`);
+    expect(await q.send('GET', '/stats')).toMatchObject({ depth: 2, scheduled: 2, failed: 1, ages: ages(2) });
+    q.later(3_600_000);
+    expect(await q.send('GET', '/stats')).toMatchObject({ depth: 3, scheduled: 1, ages: ages(0, 0, 0, 1, 2) });
     expect(await q.send('GET', '/stats', { token: 'eve' })).toEqual({ status: 200, ...none });
+  });
+
+  test('the workers tell what each holds, who asks, and who drains, until they are long gone', async () => {
+    const q = await start();
+    const workers = async () =>
+      ((await q.send('GET', '/workers')).workers as { worker_id: string }[]).map(({ worker_id: id, ...one }) => [
+        id,
+        one,
+      ]);
+    expect(await workers()).toEqual([]);
+    await q.create();
+    await q.create();
+    const began = new Date(q.clock.now()).toISOString();
+    await q.lease('w2');
+    await q.lease('w2');
+    await q.lease('w1');
+    const two = { last_seen_at: began, polling: true, draining: false, holding: 2 };
+    await expect.poll(workers).toEqual([
+      ['w2', two],
+      ['w1', { ...two, holding: 0 }],
+    ]);
+    // It is one that drains from its word on, and another one when it asks again.
+    await q.lease('w2', '&draining=1');
+    await expect.poll(workers).toContainEqual(['w2', { ...two, polling: false, draining: true }]);
+    expect(await q.send('GET', '/stats')).toMatchObject({ workers_polling: 1 });
+    await q.lease('w2');
+    await expect.poll(workers).toContainEqual(['w2', two]);
+    q.later(60_000);
+    await expect.poll(workers).toContainEqual(['w1', { ...two, holding: 0, polling: false }]);
+    q.later(10 * 60_000);
+    expect(await workers()).toEqual([['w2', { ...two, polling: false }]]);
+    expect(await q.send('GET', '/workers', { token: 'eve' })).toMatchObject({ workers: [] });
   });
 
   test('to anybody else a task is not there', async () => {
