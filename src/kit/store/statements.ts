@@ -17,6 +17,16 @@ export interface Statements {
   touch(): void;
 }
 
+/**
+ * SQLite looks at a value that is compared beside the condition of a partial index while it plans, and plans anew each time one is
+ * bound (where 2 µs became 60). Behind a sign that means nothing it plans once. What stands in quotes is left alone.
+ */
+function unseen(sql: string): string {
+  return sql.replace(/'(?:[^']|'')*'|"[^"]*"|([<=>]\s*)\?/g, (found, sign: string | undefined) =>
+    sign === undefined ? found : `${sign}+?`,
+  );
+}
+
 /** Texts are few; a program that builds them from data would grow without end, so the oldest make room. */
 const kept = 1000;
 
@@ -32,7 +42,7 @@ export function createStatements(database: Database): Statements {
   function get(sql: string): Statement<unknown[]> {
     const known = cache.get(sql);
     if (known !== undefined) return known;
-    const statement = database.prepare<unknown[]>(sql);
+    const statement = database.prepare<unknown[]>(unseen(sql));
     if (cache.size >= kept) cache.delete(cache.keys().next().value as string);
     cache.set(sql, statement);
     return statement;

@@ -1,9 +1,10 @@
 /** What a store promises about its write groups. Real SQLite files. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
+import { createStatements } from '../../../src/kit/store/statements.ts';
 import type { Migration } from '../../../src/kit/store/store.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 
@@ -178,4 +179,33 @@ test('the file is private, in WAL, with every commit flushed', async () => {
   expect(await pragma('synchronous')).toBe(2);
   expect(await pragma('foreign_keys')).toBe(1);
   expect(await pragma('trusted_schema')).toBe(0);
+});
+
+test('a statement found through a partial index is planned once, whatever it is asked with', async () => {
+  const database = new Database(':memory:');
+  onTestFinished(() => {
+    database.close();
+  });
+  database.exec(`CREATE TABLE task (id INTEGER PRIMARY KEY, owner TEXT, state TEXT) STRICT;
+    CREATE INDEX task_ready ON task (owner, id) WHERE state = 'ready';
+    CREATE TABLE store_meta (key TEXT PRIMARY KEY, value ANY) STRICT;
+    INSERT INTO task VALUES (1, 'ada', 'ready'), (2, 'bob', 'ready'), (3, 'ada', 'what = ?')`);
+  // A statement that is planned anew makes its rows anew: the library then compiles how they are built.
+  const compile = vi.spyOn(globalThis, 'Function');
+  onTestFinished(() => compile.mockRestore());
+  const sql = `SELECT id FROM task WHERE owner = ? AND state = 'ready' ORDER BY id LIMIT 1`;
+  const plain = database.prepare(sql);
+  for (const owner of ['ada', 'bob', 'ada']) plain.get(owner);
+  expect(compile.mock.calls.length, 'what the library does by itself').toBe(3);
+  compile.mockClear();
+  const statements = createStatements(database);
+  expect(['ada', 'bob', 'ada'].map((owner) => statements.get(sql).get(owner))).toEqual([
+    { id: 1 },
+    { id: 2 },
+    { id: 1 },
+  ]);
+  expect(compile.mock.calls.length).toBe(1);
+  expect(statements.get(`SELECT id FROM task WHERE state = 'what = ?' AND id >=? AND 3 <> ?`).get(3, 4)).toEqual({
+    id: 3,
+  });
 });
