@@ -81,7 +81,7 @@ export function createChanges({ changed, listen, now, timers, onFault }: Changes
         off();
         cancel();
         cancelSoon?.();
-        hubs.delete(userId);
+        if (hubs.get(userId) === hub) hubs.delete(userId);
       },
     };
     tick();
@@ -126,26 +126,39 @@ export function createChanges({ changed, listen, now, timers, onFault }: Changes
 
   return {
     follow(userId, since, tell) {
-      const hub = hubOf(userId);
       const from = since ?? now();
       const reader: Reader = { since: from, told: new Map(), tell };
       let over = false;
-      // What was there before is not news, though a look goes back behind it.
-      const begin = since === null ? changed(userId, from - longOverlapMs) : Promise.resolve([]);
-      begin
-        .then((rows) => {
-          for (const { id, status, fence, updated_at: at } of rows) {
-            if (at < from) reader.told.set(id, { mark: `${status} ${fence}`, at });
-          }
-          if (over) return;
-          hub.readers.add(reader);
-          look(userId, hub);
-        })
-        .catch(onFault);
+      let hub: Hub | null = null;
+      let cancel = () => {};
+
+      async function begin(): Promise<void> {
+        // What was there before is not news, though a look goes back behind it.
+        const before = since === null ? await changed(userId, from - longOverlapMs) : [];
+        for (const { id, status, fence, updated_at: at } of before) {
+          if (at < from) reader.told.set(id, { mark: `${status} ${fence}`, at });
+        }
+        if (over) return;
+        // Only now: the hub that was there at first may have ended with its last reader.
+        hub = hubOf(userId);
+        hub.readers.add(reader);
+        look(userId, hub);
+      }
+
+      function tryToBegin(): void {
+        begin().catch((error: unknown) => {
+          onFault(error);
+          // The stream is open, and whoever reads it waits: for a database that is away, too.
+          if (!over) cancel = timers.after(lookMs, tryToBegin);
+        });
+      }
+
+      tryToBegin();
       return () => {
         over = true;
-        hub.readers.delete(reader);
-        if (hub.readers.size === 0) hub.stop();
+        cancel();
+        hub?.readers.delete(reader);
+        if (hub?.readers.size === 0) hub.stop();
       };
     },
     close() {

@@ -124,3 +124,39 @@ test('a change that was committed late, behind others, is told all the same', as
   await clock.advance(30_000);
   expect(clock.pending()).toBe(0);
 });
+
+test('a reader that begins while the database is away, or as the last other one leaves, is told all the same', async () => {
+  const clock = createTestClock();
+  const rows: ChangedTask[] = [];
+  let away = true;
+  const faults: unknown[] = [];
+  const changes = createChanges({
+    changed: async (_userId, since) => {
+      if (away) throw new Error('away');
+      return rows.filter(({ updated_at: at }) => at >= since);
+    },
+    listen: () => () => {},
+    now: () => clock.now(),
+    timers: clock,
+    onFault: (error) => faults.push(error),
+  });
+  onTestFinished(() => changes.close());
+  const told: TaskChange[] = [];
+  const stopFirst = changes.follow('user_1', null, (change) => told.push(change));
+  await clock.advance(3_000);
+  expect(faults.length).toBeGreaterThan(1);
+  away = false;
+  await clock.advance(2_000);
+  rows.push({ id: 'task_1', status: 'queued', fence: 0, updated_at: clock.now() });
+  await clock.advance(2_000);
+  expect(told.map(({ id }) => id)).toEqual(['task_1']);
+
+  const second: TaskChange[] = [];
+  changes.follow('user_1', null, (change) => second.push(change));
+  stopFirst();
+  await clock.advance(2_000);
+  rows.push({ id: 'task_2', status: 'queued', fence: 0, updated_at: clock.now() });
+  await clock.advance(2_000);
+  expect(second.map(({ id }) => id)).toContain('task_2');
+  expect(told).toHaveLength(1);
+});
