@@ -6,7 +6,8 @@ import { startQueue, type TestQueue } from '../cloud-api/work-queue/support.ts';
 import { engines } from '../support/engines.ts';
 import { startVictim } from '../support/victim.ts';
 
-const blocking = fileURLToPath(new URL('../support/victims/blocking-worker.ts', import.meta.url));
+const victim = (name: string) => fileURLToPath(new URL(`../support/victims/${name}.ts`, import.meta.url));
+const [blocking, dying] = [victim('blocking-worker'), victim('dying-worker')];
 const start = (options: Parameters<typeof startQueue>[1] = { real: true }) => startQueue(engines[0]!, options);
 
 function begin(q: TestQueue, run: WorkerOptions['run'], more: Partial<WorkerOptions> = {}) {
@@ -190,6 +191,25 @@ test('a worker that is killed loses its lease, and another finishes the task', a
   const { worker } = begin(q, async () => 'second', { workerId: 'w2' });
   await expect.poll(async () => (await q.task(id)).status).toBe('succeeded');
   expect(await q.task(id)).toMatchObject({ attempts: 2, result: 'second' });
+  worker.drain();
+  await worker.ended;
+});
+
+test('a task that kills each worker that takes it is given up after five, and can be tried again', async () => {
+  const q = await start({ real: true, leaseMs: 500 });
+  const { id } = await q.create();
+  for (let attempt = 1; attempt <= 5; attempt += 1) {
+    const name = `w${attempt}`;
+    const one = startVictim({ command: [process.execPath, dying, `http://127.0.0.1:${q.server.port}`, 'ada', name] });
+    expect((await one.ended).signal).toBe('SIGKILL');
+    expect(await q.task(id)).toMatchObject({ attempts: attempt, lease_worker_id: name });
+  }
+  const { worker, events } = begin(q, async () => 'at last', { workerId: 'w6' });
+  const given = async () => (await q.send('GET', '?status=failed')).tasks.map((task) => [task.id, task.error?.code]);
+  await expect.poll(given).toEqual([[id, 'lease_expired']]);
+  expect(events).toEqual([]);
+  await q.post(`/${id}/retry`);
+  await expect.poll(async () => (await q.task(id)).result).toBe('at last');
   worker.drain();
   await worker.ended;
 });

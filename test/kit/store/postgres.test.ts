@@ -1,5 +1,4 @@
 /** What only PostgreSQL can do to a store: several processes, a database that goes away, transactions that meet. */
-import { connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AppError } from '../../../src/contracts/common/errors.ts';
@@ -9,6 +8,7 @@ import { numbered, schemaText } from '../../../src/kit/store/postgres-sql.ts';
 import type { SharedStore, SharedTx } from '../../../src/kit/store/shared-store.ts';
 import type { Migration } from '../../../src/kit/store/store.ts';
 import { postgres } from '../../support/postgres.ts';
+import { openWay } from '../../support/postgres-way.ts';
 
 const migrations: Migration[] = [
   { number: 1, name: 'notes', sql: 'CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT' },
@@ -40,56 +40,6 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     store.write((tx) => tx.run('INSERT INTO note (id, text) VALUES (?, ?)', id, 'x'));
   const ids = async (store: SharedStore) =>
     (await store.all<{ id: number }>('SELECT id FROM note ORDER BY id')).map(({ id }) => id);
-
-  /** A way to the database that can be closed, and that can cut a connection when it hears a word. */
-  async function openWay(url: string) {
-    const path = `${new URL(url).searchParams.get('host')}/.s.PGSQL.5432`;
-    const sockets = new Set<Socket>();
-    let cutAt: string | null = null;
-    const listener = createServer((near) => {
-      const far = connect(path);
-      const end = () => {
-        near.destroy();
-        far.destroy();
-      };
-      for (const socket of [near, far]) {
-        sockets.add(socket);
-        socket.on('error', end).on('close', () => {
-          sockets.delete(socket);
-          end();
-        });
-      }
-      near.on('data', (bytes) => {
-        if (cutAt !== null && bytes.includes(cutAt)) {
-          cutAt = null;
-          // What was said arrives; that it arrived is never heard.
-          far.write(bytes);
-          near.destroy();
-        } else far.write(bytes);
-      });
-      far.on('data', (bytes) => near.write(bytes));
-    });
-    const listen = (port: number) => new Promise<void>((resolve) => listener.listen(port, '127.0.0.1', resolve));
-    await listen(0);
-    const { port } = listener.address() as { port: number };
-    const close = () => {
-      listener.close();
-      for (const socket of sockets) socket.destroy();
-    };
-    onTestFinished(close);
-    const through = new URL(url);
-    through.searchParams.delete('host');
-    through.hostname = '127.0.0.1';
-    through.port = String(port);
-    return {
-      url: through.href.replaceAll('+', '%20'),
-      close,
-      reopen: () => listen(port),
-      cutAt: (word: string) => {
-        cutAt = word;
-      },
-    };
-  }
 
   test('of replicas that start at once on an empty database, each finds every step done once', async () => {
     const url = await server.schema();
