@@ -19,8 +19,22 @@ export interface Replicas {
   readonly replicas: readonly Restarts[];
   /** Of one replica, for whoever does not go by the address in front. */
   readonly ports: readonly number[];
+  /**
+   * So long passes for the database, while no replica runs: one that runs would only notice at its next look, and until then be of
+   * another opinion than the others about which leases have ended.
+   */
+  passTime(seconds: number): Promise<void>;
   close(): Promise<void>;
 }
+
+/** The database's clock, which can be put ahead: found before its own, by whoever asks for it without saying whose. */
+const movableClock = `
+CREATE SCHEMA moved;
+CREATE TABLE moved.time (ahead INTERVAL NOT NULL);
+INSERT INTO moved.time VALUES ('0');
+CREATE FUNCTION moved.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
+  AS 'SELECT pg_catalog.clock_timestamp() + (SELECT ahead FROM moved.time)';
+ALTER DATABASE gantry SET search_path = public, moved, pg_catalog`;
 
 /** Starts the first, gives the others its secrets, and starts them at the same time. */
 export async function startReplicas(count: number): Promise<Replicas> {
@@ -31,6 +45,7 @@ export async function startReplicas(count: number): Promise<Replicas> {
   const { origin } = balancer;
   const provider = await startOidcProvider({ origins: [origin] });
   const databaseUrl = await postgres.database('gantry');
+  await postgres.ask(databaseUrl, movableClock);
   const secret = join(folder, 'client-secret');
   writeFileSync(secret, provider.clientSecret, { mode: 0o600 });
   const homeOf = (number: number) => join(folder, `replica-${number}`);
@@ -74,5 +89,12 @@ export async function startReplicas(count: number): Promise<Replicas> {
     await close();
     throw error;
   }
-  return { origin, postgres, databaseUrl, replicas, ports, close };
+  return {
+    ...{ origin, postgres, databaseUrl, replicas, ports, close },
+    async passTime(seconds) {
+      await Promise.all(replicas.map((replica) => replica.stop()));
+      await postgres.ask(databaseUrl, `UPDATE moved.time SET ahead = ahead + interval '${seconds} s'`);
+      await Promise.all(replicas.map((replica) => replica.start()));
+    },
+  };
 }

@@ -21,6 +21,10 @@ export interface World {
   /** Hands over one task that takes so long; asked again, with the same key, until it is answered. */
   create(seconds: number): Promise<void>;
   stats(): Promise<{ depth: number; leased: number; running: number }>;
+  /** Tasks that workers are at, by their own word. */
+  atWork(): number;
+  /** The rest of the leases that nobody holds any more. */
+  passTime(seconds: number): Promise<void>;
   seen(): Promise<Seen>;
   close(): Promise<void>;
 }
@@ -81,6 +85,8 @@ export async function createWorld(size: WorldSize): Promise<World> {
       }
     },
     stats: () => insist(() => caller.call('GET', '/beta/work/stats')),
+    atWork: () => workers.reduce((sum, worker) => sum + heldBy(worker), 0),
+    passTime: (seconds) => cloud.passTime(seconds),
     async seen() {
       return {
         created,
@@ -131,6 +137,18 @@ function marksIn(file: string): Mark[] {
     const [kind, id = '', fence, at] = line.split(' ');
     return { kind: kind as Mark['kind'], id, fence: Number(fence), at: Number(at) };
   });
+}
+
+/** Since its last start. */
+function heldBy(worker: Restarts): number {
+  const born = worker.kills.at(-1) ?? 0;
+  const held = new Set<string>();
+  for (const { id, word, at } of wordsOf(worker)) {
+    if (at <= born) continue;
+    if (word === 'began') held.add(id);
+    else held.delete(id);
+  }
+  return held.size;
 }
 
 function wordsOf({ name, said }: Restarts): Word[] {
