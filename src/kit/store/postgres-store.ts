@@ -8,6 +8,7 @@ import type { Timers } from '../clock/timers.ts';
 import type { Wake } from '../wake/wake.ts';
 import type { Connections } from './postgres-connections.ts';
 import { asAppError, isInTheWay, isLost } from './postgres-errors.ts';
+import { type Answer, createStatementGroups, type Query } from './postgres-groups.ts';
 import { numbered } from './postgres-sql.ts';
 import type { Asked, Op, SharedReader, SharedStore, SharedTx, Sql, Statement, WriteOptions } from './shared-store.ts';
 import type { Value } from './store.ts';
@@ -20,13 +21,6 @@ export interface PostgresStoreDeps {
   readonly wake: Wake;
   /** An effect after a commit threw: a fault of the program. */
   readonly onFault: (error: unknown) => void;
-}
-
-/** What a transaction yields here. */
-interface Query {
-  readonly name: string | undefined;
-  readonly text: string;
-  readonly values: readonly Value[];
 }
 
 /** One run of an operation. */
@@ -57,6 +51,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
   const { connections, timers, random, wake } = deps;
   const { where } = connections;
   const texts = new Map<string, Pick<Query, 'name' | 'text'>>();
+  const groups = createStatementGroups({ connections, timers });
   const running = new Set<Promise<unknown>>();
   let closed = false;
 
@@ -72,14 +67,14 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
     return made;
   }
 
-  function* ask<T>(run: Run, sql: Sql, values: readonly Value[], read: (result: pg.QueryResult) => T): Op<T> {
+  function* ask<T>(run: Run, sql: Sql, values: readonly Value[], read: (result: Answer) => T): Op<T> {
     run.left -= 1;
     const query: Query = { ...prepared(sql), values };
     // The one place that makes them: the type keeps everybody else from yielding anything.
-    return read((yield query as unknown as Statement) as pg.QueryResult);
+    return read((yield query as unknown as Statement) as Answer);
   }
 
-  function asked<T>(run: Run, sql: Sql, values: readonly Value[], read: (result: pg.QueryResult) => T): Asked<T> {
+  function asked<T>(run: Run, sql: Sql, values: readonly Value[], read: (result: Answer) => T): Asked<T> {
     run.most -= 1;
     if (run.most < 0) throw new Error('An operation of one statement asked another.');
     run.left += 1;
@@ -104,13 +99,13 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
   }
 
   /** Asks one statement after another until the operation ends. The first failure ends it, whatever it makes of that. */
-  async function finish<T>(client: pg.ClientBase, operation: Asked<T>, run: Run): Promise<T> {
+  async function finish<T>(ask: (query: Query) => Promise<Answer>, operation: Asked<T>, run: Run): Promise<T> {
     const steps = operation[Symbol.iterator]();
     let step = steps.next();
     while (step.done !== true) {
-      let answer: pg.QueryResult;
+      let answer: Answer;
       try {
-        answer = await client.query(step.value as unknown as pg.QueryConfig);
+        answer = await ask(step.value as unknown as Query);
       } catch (error) {
         endWith(steps, error);
         throw error;
@@ -141,13 +136,21 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
     return value;
   }
 
+  const through = (client: pg.ClientBase) => (query: Query) => client.query(query as pg.QueryConfig) as Promise<Answer>;
+
   /** A statement that is its own transaction: whether it was kept is not known once its connection is lost. */
-  async function alone<T>(work: () => Promise<T>): Promise<T> {
+  async function known<T>(answer: Promise<T>): Promise<T> {
     try {
-      return await work();
+      return await answer;
     } catch (error) {
       throw isLost(error) ? unknownEnd(error, where) : error;
     }
+  }
+
+  async function inGroup(query: Query): Promise<Answer> {
+    const answer = await known(groups.ask(query));
+    if (answer === null) throw groupUndone;
+    return answer;
   }
 
   /** Tries until it is done, refused for good, or has taken too long. */
@@ -182,12 +185,33 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
 
   async function write<T>(operation: (tx: SharedTx) => Asked<T>, options: WriteOptions = {}): Promise<T> {
     const { isolation = 'serial' } = options;
-    const [value, effects] = await insist(async (client) => {
-      const run = newRun(isolation === 'statement' ? 1 : Number.POSITIVE_INFINITY);
-      const work = () => finish(client, operation(txOf(run)), run);
-      const done = isolation === 'statement' ? alone(work) : once(client, begins[isolation], work);
-      return [await done, run.effects] as const;
+    if (isolation === 'statement') return writeOne(operation);
+    const run = await insist(async (client) => {
+      const one = newRun();
+      const work = () => finish(through(client), operation(txOf(one)), one);
+      return { value: await once(client, begins[isolation], work), effects: one.effects };
     });
+    runEffects(run.effects);
+    return run.value;
+  }
+
+  async function writeOne<T>(operation: (tx: SharedTx) => Asked<T>): Promise<T> {
+    let run = newRun(1);
+    let value: T;
+    try {
+      value = await finish(inGroup, operation(txOf(run)), run);
+    } catch (error) {
+      if (error !== groupUndone) throw error;
+      value = await insist((client) => {
+        run = newRun(1);
+        return finish((query) => known(through(client)(query)), operation(txOf(run)), run);
+      });
+    }
+    runEffects(run.effects);
+    return value;
+  }
+
+  function runEffects(effects: readonly (() => void)[]): void {
     for (const effect of effects) {
       try {
         effect();
@@ -195,7 +219,6 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
         deps.onFault(error);
       }
     }
-    return value;
   }
 
   const query = (sql: Sql, values: readonly Value[]) =>
@@ -209,7 +232,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
       track(() =>
         insist((client) => {
           const run = newRun();
-          return once(client, begins.snapshot, () => finish(client, operation(readerOf(run)), run));
+          return once(client, begins.snapshot, () => finish(through(client), operation(readerOf(run)), run));
         }),
       ),
     get: async <T>(sql: Sql, ...values: Value[]) => (await query(sql, values)).rows[0] as T | undefined,
@@ -222,6 +245,9 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
     },
   };
 }
+
+/** Another statement of its group failed, or it did itself: it is asked alone. */
+const groupUndone = new Error('The group was undone.');
 
 /** Its own `finally` runs; what it throws or goes on with does not count. */
 function endWith(steps: Iterator<Statement, unknown>, error: unknown): void {

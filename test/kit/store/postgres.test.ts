@@ -182,6 +182,129 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     expect(await ids(store)).toHaveLength(40);
   });
 
+  describe('operations of one statement', () => {
+    const alone = { isolation: 'statement' } as const;
+    const put = (store: SharedStore, id: number, text = 'x') =>
+      store.write((tx) => tx.run('INSERT INTO note (id, text) VALUES (?, ?)', id, text), alone);
+    const some = [1, 2, 3, 4, 5, 6];
+
+    test('those that come together are committed together, and each has its own answer', async () => {
+      const store = await open(await server.schema());
+      const sizes = some.map((id) =>
+        store.write(function* (tx) {
+          const sql = 'INSERT INTO note (id, text, size) VALUES (?, ?, ?) RETURNING id, size, NULL AS nothing';
+          return yield* tx.get(sql, id, `number ${id}`, 2 ** 40 + id);
+        }, alone),
+      );
+      const touch = store.write((tx) => tx.run('UPDATE note SET text = ? WHERE id > ?', 'touched', 4), alone);
+      expect(await Promise.all(sizes)).toEqual(some.map((id) => ({ id, size: 2 ** 40 + id, nothing: null })));
+      expect(await touch).toEqual({ changes: 2 });
+      const made = await store.all('SELECT count(DISTINCT xmin::text) AS commits, count(*) AS n FROM note');
+      expect(made).toEqual([{ commits: 1, n: 6 }]);
+      // Again with texts that are known by now.
+      const known = [7, 8].map((id) => put(store, id));
+      expect(await Promise.all(known)).toEqual([{ changes: 1 }, { changes: 1 }]);
+    });
+
+    test('one that fails is undone alone, whatever the others told is told once, and the connection goes on', async () => {
+      const store = await open(await server.schema(), { connections: 1 });
+      await put(store, 3);
+      const told: number[] = [];
+      const writes = some.map((id) =>
+        store.write(function* (tx) {
+          tx.afterCommit(() => told.push(id));
+          yield* tx.run('INSERT INTO note (text, id) VALUES (?, ?)', id === 5 ? 'nul\0' : 'x', id);
+        }, alone),
+      );
+      const ends = await Promise.allSettled(writes);
+      expect(ends.map(({ status }) => status === 'fulfilled')).toEqual([true, true, false, true, false, true]);
+      expect(ends[4]).toMatchObject({ reason: { code: 'usage' } });
+      expect(told.sort()).toEqual([1, 2, 4, 6]);
+      expect(await ids(store)).toEqual([1, 2, 3, 4, 6]);
+      await Promise.all([put(store, 7), put(store, 8)]);
+      expect(await ids(store)).toHaveLength(7);
+    });
+
+    test('one that waits for a lock holds up only those that came with it', async () => {
+      const url = await server.schema();
+      const store = await open(url);
+      await put(store, 1);
+      const holder = new pg.Client({ connectionString: url });
+      await holder.connect();
+      onTestFinished(() => holder.end());
+      await holder.query('BEGIN');
+      await holder.query('UPDATE note SET size = 1 WHERE id = 1');
+      let stuck = true;
+      const waiting = store
+        .write((tx) => tx.run('UPDATE note SET size = size + 1 WHERE id = 1'), alone)
+        .then(() => {
+          stuck = false;
+        });
+      const lock = `SELECT count(*)::int AS n FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      await expect.poll(() => server.ask(url, lock)).toEqual([{ n: 1 }]);
+      await put(store, 2);
+      expect(stuck).toBe(true);
+      await holder.query('COMMIT');
+      await waiting;
+      expect(await store.get('SELECT size FROM note WHERE id = 1')).toEqual({ size: 2 });
+    });
+
+    test('when their connection is lost on the way, each is told that its end is not known, and none is done twice', async () => {
+      const way = await openWay(await server.schema());
+      const store = await open(way.url);
+      await put(store, 10);
+      way.cutAt('together');
+      const ends = await Promise.allSettled(some.map((id) => put(store, id, 'together')));
+      for (const end of ends) {
+        expect(end).toMatchObject({ reason: { code: 'transport', fact: expect.stringContaining('not known') } });
+      }
+      await expect.poll(() => ids(store)).toEqual([...some, 10]);
+      await put(store, 11);
+    });
+
+    test('while the database is away each is refused at once', async () => {
+      const way = await openWay(await server.schema());
+      const store = await open(way.url);
+      await put(store, 1);
+      way.close();
+      await expect
+        .poll(() =>
+          put(store, 2).then(
+            () => 'kept',
+            (error: AppError) => error.code,
+          ),
+        )
+        .toBe('transport');
+      await expect(Promise.all(some.map((id) => put(store, id)))).rejects.toMatchObject({ code: 'transport' });
+      await way.reopen();
+      await expect
+        .poll(
+          () =>
+            put(store, 9).then(
+              () => 'kept',
+              () => 'away',
+            ),
+          { timeout: 10_000 },
+        )
+        .toBe('kept');
+    });
+
+    test('one whose text was prepared before the schema changed is prepared anew', async () => {
+      const url = await server.schema();
+      const store = await open(url, { connections: 1 });
+      const all = (id: number) =>
+        store.write((tx) => tx.get('INSERT INTO note (id, text) VALUES (?, ?) RETURNING *', id, 'x'), alone);
+      expect(await all(1)).toEqual({ id: 1, text: 'x', size: 0 });
+      const sql = 'ALTER TABLE note ADD COLUMN colour TEXT';
+      await open(url, { migrations: [...migrations, { number: 3, name: 'colours', sql }] });
+      expect(await Promise.all([all(2), all(3)])).toEqual([
+        { id: 2, text: 'x', size: 0, colour: null },
+        { id: 3, text: 'x', size: 0, colour: null },
+      ]);
+    });
+  });
+
   test('a text that cannot be kept is the caller’s fault, and said', async () => {
     const store = await open(await server.schema());
     const write = store.write((tx) => tx.run('INSERT INTO note (id, text) VALUES (1, ?)', 'a\0b'));
