@@ -33,17 +33,29 @@ export function createPostgresWake({ url, timers, id }: PostgresWakeDeps): Postg
   let client: pg.Client | null = null;
   let failures = 0;
   let closed = false;
+  let telling = false;
   let cancelFlush: (() => void) | null = null;
   let cancelNext = () => {};
 
   function flush(): void {
     cancelFlush = null;
+    if (telling || outgoing.size === 0) return;
+    telling = true;
     const topics = [...outgoing];
     outgoing.clear();
-    // Whoever is not told now finds it by looking.
-    if (client === null) return;
-    for (const payload of payloadsOf(id, topics)) {
-      client.query({ name: 'notify', text: 'SELECT pg_notify($1, $2)', values: [channel, payload] }).catch(() => {});
+    void tell(payloadsOf(id, topics)).finally(() => {
+      telling = false;
+      if (outgoing.size > 0 && !closed) cancelFlush ??= timers.after(gatherMs, flush);
+    });
+  }
+
+  /** One after the other: a client takes the next when it has answered the last. */
+  async function tell(payloads: readonly string[]): Promise<void> {
+    for (const payload of payloads) {
+      // Whoever is not told now finds it by looking.
+      if (client === null) return;
+      const query = { name: 'notify', text: 'SELECT pg_notify($1, $2)', values: [channel, payload] };
+      await client.query(query).catch(() => {});
     }
   }
 
