@@ -38,6 +38,8 @@ export interface StreamHandlers {
   onState?(state: StreamState): void;
   /** Replay what came after this event, then go on. */
   readonly lastEventId?: string;
+  /** Of a stream whose ids are times, as the work queue's. */
+  readonly idsRepeat?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -102,6 +104,7 @@ function openStream(
     // A pane's stream ends with its `gone` event; the others go on for ever (interface.md C, Agents).
     lastEvent: route.events !== undefined && 'gone' in route.events ? 'gone' : undefined,
     lastEventId: handlers.lastEventId,
+    idsRepeat: handlers.idsRepeat,
     onEvent: handlers.onEvent,
     onState: handlers.onState,
     timers,

@@ -1,6 +1,6 @@
 /**
  * A stream of server events that survives cuts: one connection at a time, reconnects with `Last-Event-ID`, drops what it has
- * already given, backs off with jitter, and notices a silent connection by its missing heartbeat.
+ * already given where ids are numbers that grow, backs off with jitter, and notices a silent connection by its missing heartbeat.
  * Must not know what the events mean, except `reset` (the cursor is void: re-read everything) and the stream's last event.
  */
 import { AppError } from '../contracts/common/errors.ts';
@@ -47,6 +47,8 @@ export interface StreamOptions {
   readonly lastEvent?: string;
   /** Start after this event. */
   readonly lastEventId?: string;
+  /** Ids are times: several events may have one, and a later event an earlier one. All are given. */
+  readonly idsRepeat?: boolean;
   readonly timers?: StreamTimers;
 }
 
@@ -87,7 +89,7 @@ export function openEventStream(options: StreamOptions): EventStream {
       lastId = message.id;
       highest = ledgerNumber(message.id);
     } else if (message.id !== null) {
-      const number = ledgerNumber(message.id);
+      const number = options.idsRepeat === true ? null : ledgerNumber(message.id);
       if (number !== null) {
         if (highest !== null && number <= highest) return;
         highest = number;

@@ -15,6 +15,7 @@ import { createApi } from './data/api.ts';
 import { createBrowserPush } from './data/browser-push.ts';
 import { createConnections } from './data/connections.ts';
 import { createLastKnown } from './data/last-known.ts';
+import { createQueueEvents } from './data/queue-events.ts';
 import { createSentTexts } from './data/sent-texts.ts';
 import { createSettingsStore } from './data/settings.ts';
 import { createStreamSlots, eventSlots, screenSlots } from './data/stream-slots.ts';
@@ -32,14 +33,16 @@ const queryClient = new QueryClient({
   },
 });
 
-const connections = createConnections({
+const followed = {
   api: createApi(),
   client: queryClient,
   slots: createStreamSlots(navigator.locks, eventSlots),
-});
+};
+const connections = createConnections(followed);
 const services: Services = {
   ...connections.on(null),
   connections,
+  queueEvents: createQueueEvents(followed),
   lastKnown: createLastKnown(localStorage),
   browserPush: createBrowserPush(connections.on(null).api, {
     secure: window.isSecureContext,

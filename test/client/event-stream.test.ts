@@ -66,7 +66,7 @@ function createHandTimers(): StreamTimers & { fire(ms: number): void; waiting():
 
 const settled = () => new Promise<void>((resolve) => setTimeout(resolve, 5));
 
-function start(options: { lastEvent?: string; lastEventId?: string } = {}) {
+function start(options: { lastEvent?: string; lastEventId?: string; idsRepeat?: boolean } = {}) {
   const server = createFakeServer();
   const timers = createHandTimers();
   const events: StreamEvent[] = [];
@@ -114,6 +114,19 @@ test('an approval id becomes the cursor without blocking later ledger ids', asyn
   server.opened[0]?.write('id: 3\ndata: 1\n\nid: 4\ndata: 4\n\n');
   await settled();
   expect(events.map((event) => event.data)).toEqual([1, 2, 4]);
+});
+
+test('where ids are times, two events of one moment are both given, and so is one that comes late', async () => {
+  const { server, timers, events } = start({ idsRepeat: true });
+  await settled();
+  server.opened[0]?.write('id: 9\ndata: 1\n\nid: 9\ndata: 2\n\nid: 8\ndata: 3\n\n');
+  await settled();
+  server.opened[0]?.cut();
+  await settled();
+  timers.fire(250);
+  await settled();
+  expect(server.opened[1]?.lastEventId).toBe('8');
+  expect(events.map((event) => event.data)).toEqual([1, 2, 3]);
 });
 
 test('after a reset smaller ids are given again', async () => {

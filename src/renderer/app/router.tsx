@@ -8,6 +8,7 @@ import {
   retainSearchParams,
 } from '@tanstack/react-router';
 import { z } from 'zod';
+import { TaskStatus } from '../../contracts/work-queue/task.ts';
 import { FloorPage } from '../areas/factory/floor-page.tsx';
 import { HomePage } from '../areas/home/home-page.tsx';
 import { BrokenPage, UnknownPage } from './broken-page.tsx';
@@ -41,6 +42,16 @@ export const workSearch = z.object({
   start: text,
 });
 export const ledgerSearch = z.object({ type: text, subject: text, actor: text, row: text });
+/** A task that is open, and which page of which tasks; the names are those of the interface. */
+export const tasksSearch = z.object({
+  status: TaskStatus.optional().catch(undefined),
+  session_id: text,
+  deployment_id: text,
+  worker_id: text,
+  cursor: z.string().max(500).optional().catch(undefined),
+  task: text,
+});
+export type TasksSearch = z.infer<typeof tasksSearch>;
 /** The code that a computer shows. */
 export const pairSearch = z.object({ code: text });
 export const floorSearch = z.object({ filter: text, bot: text, dialog: text });
@@ -74,6 +85,39 @@ const ledgerRoute = createRoute({
   component: lazyRouteComponent(() => import('../areas/ledger/ledger-page.tsx'), 'LedgerPage'),
   validateSearch: ledgerSearch,
 });
+const queue = () => import('../areas/queue/pages.ts');
+const queueRoutes = [
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/queue',
+    component: lazyRouteComponent(queue, 'QueuePage'),
+    validateSearch: tasksSearch,
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/queue/sessions',
+    component: lazyRouteComponent(queue, 'SessionsPage'),
+    validateSearch: tasksSearch,
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/queue/deployments',
+    component: lazyRouteComponent(queue, 'DeploymentsPage'),
+    validateSearch: tasksSearch,
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/queue/sessions/$id',
+    component: lazyRouteComponent(queue, 'SessionPage'),
+    validateSearch: tasksSearch,
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/queue/deployments/$id',
+    component: lazyRouteComponent(queue, 'DeploymentPage'),
+    validateSearch: tasksSearch,
+  }),
+] as const;
 const pairRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/pair',
@@ -146,6 +190,7 @@ export function createAppRouter() {
       workRoute,
       inboxRoute,
       ledgerRoute,
+      ...queueRoutes,
       pairRoute,
       settingsRoute.addChildren(settingsPages),
       indexRoute,

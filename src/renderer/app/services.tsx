@@ -8,6 +8,7 @@ import type { BrowserPush } from '../data/browser-push.ts';
 import type { Connection, Connections } from '../data/connections.ts';
 import type { FeedEntry, LinkState } from '../data/events.ts';
 import type { LastKnown } from '../data/last-known.ts';
+import type { QueueEvents } from '../data/queue-events.ts';
 import type { SentTexts } from '../data/sent-texts.ts';
 import type { Settings, SettingsStore } from '../data/settings.ts';
 import type { StreamSlots } from '../data/stream-slots.ts';
@@ -16,6 +17,7 @@ import type { PaneRequests } from './pane-requests.ts';
 
 export interface Services extends Connection {
   readonly connections: Connections;
+  readonly queueEvents: QueueEvents;
   readonly lastKnown: LastKnown;
   readonly browserPush: BrowserPush;
   readonly settings: SettingsStore;

@@ -14,6 +14,7 @@ import { localPairingRoutes } from '../../contracts/link/local-pairing.ts';
 import { approvePairing, denyPairing, readPairing } from '../../contracts/link/pairings.ts';
 import { notificationRoutes } from '../../contracts/notifications/routes.ts';
 import { getBudget, getUsage, setBudget } from '../../contracts/usage/routes.ts';
+import { workRoutes } from '../../contracts/work-queue/routes.ts';
 
 /** An address of the factory, at the computer that is meant; null: the one that answers when none is named. */
 export function onComputer(url: string, computer: string | null): string {
@@ -71,6 +72,7 @@ export function createApi() {
     pairing: createClient(localPairingRoutes, person),
     notifications: createClient(notificationRoutes, person),
     usage: createClient([getUsage, getBudget, setBudget], person),
+    queue: createClient(workRoutes, person),
     /** Forgets the CSRF value, so that the next write reads the session anew. */
     renewSession(): void {
       csrf = null;

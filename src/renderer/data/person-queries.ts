@@ -3,12 +3,15 @@ import { queryOptions } from '@tanstack/react-query';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Api } from './api.ts';
 import { personKeys as keys } from './keys.ts';
+import { queueQueriesOf } from './queue-queries.ts';
 
 /** Notifications shown in the inbox at first. */
 export const notificationPage = 50;
 
-export function personQueriesOf({ computers, identity, notifications, pairing, usage }: Api) {
+export function personQueriesOf(api: Api) {
+  const { computers, identity, notifications, pairing, usage } = api;
   return {
+    ...queueQueriesOf(api),
     session: queryOptions({ queryKey: keys.session, queryFn: ({ signal }) => identity.getSession({}, { signal }) }),
     /** Who signs people in here; null: nobody does, because this server is one person's own. */
     signInPlace: queryOptions({

@@ -5,6 +5,7 @@
 import {
   BadgeCheck,
   Ban,
+  CalendarClock,
   Check,
   CheckCheck,
   Circle,
@@ -18,9 +19,11 @@ import {
   Link,
   Loader,
   Lock,
+  LogOut,
   type LucideIcon,
   OctagonPause,
   PowerOff,
+  Radio,
   RefreshCw,
   ScanEye,
   Send,
@@ -30,6 +33,7 @@ import type { AgentState } from '../../contracts/factory/agent.ts';
 import type { DeliveryState } from '../../contracts/factory/delivery.ts';
 import type { NodeStatus } from '../../contracts/factory/node.ts';
 import type { RunStatus } from '../../contracts/factory/workflow.ts';
+import type { QueueWorker, Task } from '../../contracts/work-queue/task.ts';
 
 export type Tone = 'faint' | 'muted' | 'accent' | 'need' | 'fail' | 'proven';
 
@@ -95,6 +99,39 @@ export function approvalStatus(approval: Approval, now: number): StatusLook {
   if (approval.decision === 'approve') return { word: 'Approved', icon: Check, tone: 'muted' };
   if (approval.decision === 'reject') return { word: 'Rejected', icon: Ban, tone: 'muted' };
   return { word: 'Withdrawn', icon: CornerDownRight, tone: 'faint' };
+}
+
+/** Of the work queue. Succeeded is what its worker says, which proves nothing. */
+export function taskStatus(task: Task, now: number): StatusLook {
+  switch (task.status) {
+    case 'queued':
+      return task.not_before !== null && Date.parse(task.not_before) > now
+        ? { word: 'Not yet due', icon: CalendarClock, tone: 'faint' }
+        : { word: 'Queued', icon: Clock, tone: 'muted' };
+    case 'leased':
+    case 'running':
+      if (task.stop_requested) return { word: 'Stopping', icon: OctagonPause, tone: 'muted' };
+      return task.status === 'leased'
+        ? { word: 'Leased', icon: CircleDashed, tone: 'muted' }
+        : { word: 'Running', icon: 'ring', tone: 'accent' };
+    case 'succeeded':
+      return { word: 'Succeeded', icon: Check, tone: 'muted' };
+    case 'failed':
+      return { word: 'Failed', icon: CircleX, tone: 'fail' };
+    case 'cancelled':
+      return { word: 'Cancelled', icon: Ban, tone: 'faint' };
+  }
+}
+
+export function workerStatus({ draining, holding, polling }: QueueWorker): StatusLook {
+  if (draining) {
+    return holding > 0
+      ? { word: 'Draining', icon: LogOut, tone: 'muted' }
+      : { word: 'Drained', icon: Check, tone: 'faint' };
+  }
+  if (holding > 0) return { word: 'At work', icon: 'ring', tone: 'accent' };
+  if (polling) return { word: 'Polling', icon: Radio, tone: 'muted' };
+  return { word: 'Silent', icon: PowerOff, tone: 'faint' };
 }
 
 /** What something was when it was seen last: nothing turns and nothing calls for anybody. */

@@ -1,0 +1,107 @@
+/** Puts a task into the queue by hand: a command as `gantry worker` runs it. Everything else is for programs. */
+import { useRef, useState } from 'react';
+import { useServices } from '../../app/services.tsx';
+import type { TaskFilter } from '../../data/queue-queries.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+
+const usualAttempts = 5;
+
+export function HandInDialog({
+  of,
+  onClose,
+  onDone,
+}: {
+  /** What it belongs to. */
+  of: Pick<TaskFilter, 'session_id' | 'deployment_id'>;
+  onClose: () => void;
+  onDone: (id: string) => void;
+}) {
+  const { api, queueEvents } = useServices();
+  const [command, setCommand] = useState('');
+  const [attempts, setAttempts] = useState(String(usualAttempts));
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  /** One key for one wish: pressed again after a cut, it is the same task. */
+  const wish = useRef({ text: '', key: '' });
+  const count = Number(attempts);
+  const countProblem = Number.isInteger(count) && count >= 1 && count <= 100 ? undefined : 'A number from 1 to 100.';
+  const ready = command.trim() !== '' && countProblem === undefined && !busy;
+
+  async function handIn(): Promise<void> {
+    if (!ready) return;
+    setBusy(true);
+    setFailure(null);
+    const body = { ...of, payload: { command: command.trim() }, max_attempts: count };
+    const text = JSON.stringify(body);
+    if (wish.current.text !== text) wish.current = { text, key: crypto.randomUUID() };
+    try {
+      const { id } = await api.queue.createTask({ body }, { idempotencyKey: wish.current.key });
+      queueEvents.touch();
+      onDone(id);
+    } catch (error) {
+      setFailure(error);
+      setBusy(false);
+    }
+  }
+
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title="Hand in a task"
+      description="A worker of yours runs it, in a folder of its own."
+      onPrimary={() => void handIn()}
+      footer={
+        <>
+          <Button kind="quiet" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button kind="primary" disabled={!ready} aria-keyshortcuts="Control+Enter" onClick={() => void handIn()}>
+            Hand in
+          </Button>
+        </>
+      }
+    >
+      <form
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void handIn();
+        }}
+      >
+        <Field label="Command" required description="Lines for /bin/sh on the worker's computer.">
+          {(ids) => (
+            <textarea
+              {...ids}
+              value={command}
+              rows={4}
+              spellCheck={false}
+              onChange={(event) => setCommand(event.target.value)}
+              className={`${ids.className} resize-y py-1.5 font-mono text-code`}
+            />
+          )}
+        </Field>
+        <Field
+          label="Attempts at most"
+          problem={countProblem}
+          description="How often it is given to a worker before it counts as failed."
+        >
+          {(ids) => (
+            <input
+              {...ids}
+              value={attempts}
+              inputMode="numeric"
+              autoComplete="off"
+              onChange={(event) => setAttempts(event.target.value)}
+              className={`${ids.className} h-7 max-w-24 pointer-coarse:h-10`}
+            />
+          )}
+        </Field>
+        {failure !== null && <Problem error={failure} />}
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,101 @@
+/** All sessions or all deployments, newest first, by page. */
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { ArrowLeft } from 'lucide-react';
+import { useServices } from '../../app/services.tsx';
+import type { LinkKind } from '../../data/queue-queries.ts';
+import { moveByArrows } from '../../ui/arrow-rows.ts';
+import { Button } from '../../ui/button.tsx';
+import { Command } from '../../ui/copy.tsx';
+import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Ago } from '../../ui/now.tsx';
+import { shortId } from './task-parts.tsx';
+
+const words = {
+  sessions: {
+    title: 'Sessions',
+    about:
+      'Work that belongs together, such as one conversation or one build, will be here once a program opens a session:',
+    body: '{"title":"nightly build"}',
+  },
+  deployments: {
+    title: 'Deployments',
+    about: 'What your tasks are for, such as a service and its stage, will be here once a program names a deployment:',
+    body: '{"name":"shop in production"}',
+  },
+} as const;
+
+export function SessionsPage() {
+  return <LinksPage kind="sessions" />;
+}
+
+export function DeploymentsPage() {
+  return <LinksPage kind="deployments" />;
+}
+
+function LinksPage({ kind }: { kind: LinkKind }) {
+  const { queries } = useServices();
+  const { cursor } = useSearch({ strict: false }) as { cursor?: string };
+  const navigate = useNavigate();
+  const links = useQuery(queries.workLinks(kind, cursor));
+  const { title, about, body } = words[kind];
+  const go = (next: string | undefined) => void navigate({ to: '.', search: { cursor: next } });
+  return (
+    <main className="flex min-h-0 min-w-0 flex-1 flex-col overflow-y-auto">
+      <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
+        <Link
+          to="/queue"
+          aria-label="Back to the queue"
+          title="Back to the queue"
+          className="inline-flex size-6 shrink-0 items-center justify-center rounded-control text-muted hover:bg-raised hover:text-ink pointer-coarse:size-10"
+        >
+          <ArrowLeft className="size-3.5" aria-hidden="true" />
+        </Link>
+        <h1 className="text-title font-semibold">{title}</h1>
+      </header>
+      <ListStates
+        source={links}
+        skeleton={<SkeletonRows count={8} />}
+        isEmpty={(data) => data.links.length === 0 && cursor === undefined}
+        empty={
+          <Empty
+            action={
+              <Command
+                text={`curl -s -H "Authorization: Bearer $(cat key)" -H 'content-type: application/json' ${window.location.origin}/beta/${kind} -d '${body}'`}
+              />
+            }
+          >
+            {about}
+          </Empty>
+        }
+      >
+        {(data) => (
+          <>
+            <ul onKeyDown={moveByArrows}>
+              {data.links.map((link) => (
+                <li key={link.id}>
+                  <Link
+                    to={kind === 'sessions' ? '/queue/sessions/$id' : '/queue/deployments/$id'}
+                    params={{ id: link.id }}
+                    data-row="true"
+                    className="flex h-7 min-w-0 items-center gap-3 px-3 hover:bg-raised pointer-coarse:h-11"
+                  >
+                    <span className="min-w-0 flex-1 truncate">{link.name ?? 'Without a title'}</span>
+                    <span className="shrink-0 font-mono text-meta text-muted">{shortId(link.id)}</span>
+                    <span className="w-20 shrink-0 text-right text-meta text-muted">
+                      <Ago at={link.created_at} />
+                    </span>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+            <nav aria-label={`Pages of ${title.toLowerCase()}`} className="flex gap-2 p-3">
+              {cursor !== undefined && <Button onClick={() => go(undefined)}>Newest</Button>}
+              {data.next_cursor !== null && <Button onClick={() => go(data.next_cursor ?? undefined)}>Older</Button>}
+            </nav>
+          </>
+        )}
+      </ListStates>
+    </main>
+  );
+}

@@ -1,0 +1,4 @@
+/** The pages of the queue, loaded with the first one. */
+export { DeploymentPage, SessionPage } from './link-page.tsx';
+export { DeploymentsPage, SessionsPage } from './links-page.tsx';
+export { QueuePage } from './queue-page.tsx';

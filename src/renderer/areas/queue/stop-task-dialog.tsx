@@ -1,0 +1,71 @@
+/** Asks how a task is to end before it does: by its worker, or at once. */
+import { useState } from 'react';
+import type { Task } from '../../../contracts/work-queue/task.ts';
+import { useServices } from '../../app/services.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { isHeld, taskName } from './task-words.ts';
+
+export function StopTaskDialog({ task, onClose }: { task: Task; onClose: () => void }) {
+  const { api, queueEvents } = useServices();
+  // As it was when it was asked: what happens to it meanwhile is the server's to say, in its answer.
+  const [held] = useState(isHeld(task));
+  const [graceful, setGraceful] = useState(held && !task.stop_requested);
+  const worker = task.lease_worker_id ?? 'its worker';
+  return (
+    <ConfirmDialog
+      title="Stop this task?"
+      description={taskName(task).slice(0, 120)}
+      label={graceful ? 'Ask it to stop' : 'Stop now'}
+      act={async () => {
+        try {
+          await api.queue.stopTask({ params: { id: task.id }, body: graceful ? { graceful: true } : {} });
+        } finally {
+          queueEvents.touch();
+        }
+      }}
+      onClose={onClose}
+    >
+      {held ? (
+        <fieldset className="flex flex-col gap-2">
+          <legend className="sr-only">How</legend>
+          <Way checked={graceful} onChoose={() => setGraceful(true)} name="Ask its worker to stop">
+            {worker} is told with its next beat, and ends it itself. If it falls silent, the task ends with its lease.
+          </Way>
+          <Way checked={!graceful} onChoose={() => setGraceful(false)} name="End it now">
+            It is cancelled at once. {worker} learns of it with its next beat; what it has done until then stays done.
+          </Way>
+        </fieldset>
+      ) : (
+        <p className="text-muted">Nobody holds it: it is cancelled at once, and can be put back with Retry.</p>
+      )}
+    </ConfirmDialog>
+  );
+}
+
+function Way({
+  checked,
+  onChoose,
+  name,
+  children,
+}: {
+  checked: boolean;
+  onChoose: () => void;
+  name: string;
+  children: React.ReactNode;
+}) {
+  return (
+    <label className="flex cursor-pointer gap-2 pointer-coarse:min-h-10">
+      <input
+        type="radio"
+        name="how-to-stop"
+        checked={checked}
+        onChange={onChoose}
+        className="mt-0.5 size-4 shrink-0 accent-accent"
+      />
+      <span className="min-w-0">
+        <span className="block font-medium">{name}</span>
+        <span className="block break-words text-muted">{children}</span>
+      </span>
+    </label>
+  );
+}

@@ -1,0 +1,205 @@
+/** Tasks by page: filters, rows, an inspector beside them or over them, live. The queue's page and those of what tasks belong to. */
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import type { Task } from '../../../contracts/work-queue/task.ts';
+import { type Action, useAddActions } from '../../app/actions.ts';
+import type { TasksSearch } from '../../app/router.tsx';
+import { useServices } from '../../app/services.tsx';
+import { useTight } from '../../app/use-narrow.ts';
+import type { LinkKind, TaskFilter } from '../../data/queue-queries.ts';
+import { Button } from '../../ui/button.tsx';
+import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Sheet } from '../../ui/sheet.tsx';
+import { HandInDialog } from './hand-in-dialog.tsx';
+import { TaskDetails } from './task-details.tsx';
+import { StatusFilter, TextFilter } from './task-filters.tsx';
+import { TaskTable } from './task-table.tsx';
+
+export interface TaskBrowserProps {
+  /** Whose tasks: a session's, a deployment's, or null for all. */
+  readonly of: { readonly kind: LinkKind; readonly id: string } | null;
+  /** Stands above the filters, with the way to hand in a task. */
+  readonly header: (handIn: () => void) => ReactNode;
+  /** Where there is no task at all. */
+  readonly empty: (handIn: () => void) => ReactNode;
+  /** What Escape does when nothing is open. */
+  readonly onBack?: () => void;
+}
+
+export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
+  const { queries, queueEvents } = useServices();
+  const search = useSearch({ strict: false }) as TasksSearch;
+  const navigate = useNavigate();
+  const tight = useTight();
+  const page = useRef<HTMLDivElement>(null);
+  const [handingIn, setHandingIn] = useState(false);
+  useEffect(() => queueEvents.watch(), [queueEvents]);
+
+  const filter: TaskFilter = {
+    ...(search.status === undefined ? {} : { status: search.status }),
+    ...(search.worker_id === undefined ? {} : { worker_id: search.worker_id }),
+    ...(search.session_id === undefined ? {} : { session_id: search.session_id }),
+    ...(search.deployment_id === undefined ? {} : { deployment_id: search.deployment_id }),
+    ...(of === null ? {} : of.kind === 'sessions' ? { session_id: of.id } : { deployment_id: of.id }),
+  };
+  const filtered = [search.status, search.worker_id, search.session_id, search.deployment_id].some((one) => one);
+  const rows = useQuery(queries.taskPage(filter, search.cursor));
+  const sessions = useQuery({ ...queries.workLinkNames('sessions'), enabled: of?.kind !== 'sessions' });
+  const deployments = useQuery({ ...queries.workLinkNames('deployments'), enabled: of?.kind !== 'deployments' });
+
+  const go = useCallback(
+    (change: Partial<TasksSearch>, replace = false) =>
+      void navigate({ to: '.', search: (old: TasksSearch) => ({ ...old, ...change }), replace }),
+    [navigate],
+  );
+  /** Another filter begins at its newest. */
+  const narrowTo = useCallback((change: Partial<TasksSearch>) => go({ ...change, cursor: undefined }), [go]);
+  const everything = () =>
+    narrowTo({ status: undefined, worker_id: undefined, session_id: undefined, deployment_id: undefined });
+  const open = search.task ?? null;
+  const close = useCallback(() => {
+    go({ task: undefined });
+    // The row that was open has the focus back, where it is still there.
+    requestAnimationFrame(() => page.current?.querySelector<HTMLElement>(`[data-task="${open}"]`)?.focus());
+  }, [go, open]);
+  const handIn = useCallback(() => setHandingIn(true), []);
+
+  const actions = useMemo<readonly Action[]>(() => {
+    const press = (verb: string) => (): void =>
+      page.current?.querySelector<HTMLElement>(`[data-verb="${verb}"]`)?.click();
+    return [
+      { id: 'hand-in', title: 'Hand in a task', group: 'Work', keys: 'n', run: handIn },
+      {
+        id: 'filter',
+        title: 'Filter tasks',
+        group: 'View',
+        keys: '/',
+        run: () => page.current?.querySelector<HTMLElement>('[data-filter]')?.focus(),
+      },
+      {
+        id: 'back',
+        title: 'Close the task, or back to the rows',
+        group: 'View',
+        keys: 'Esc',
+        hidden: true,
+        run: () => {
+          if (open !== null) close();
+          else if (onBack !== undefined && document.activeElement?.closest('tr') != null) onBack();
+          else page.current?.querySelector<HTMLElement>('[data-row]')?.focus();
+        },
+      },
+      ...(open === null
+        ? []
+        : [
+            { id: 'stop-task', title: 'Stop the task that is open', group: 'Work', run: press('stop') } as const,
+            { id: 'retry-task', title: 'Retry the task that is open', group: 'Work', run: press('retry') } as const,
+          ]),
+    ];
+  }, [close, handIn, onBack, open]);
+  useAddActions(actions);
+
+  const known = rows.data?.tasks.find((task) => task.id === open);
+  const details = open !== null && <TaskDetails key={open} id={open} known={known} onClose={close} />;
+  return (
+    <div ref={page} className="flex min-w-0 flex-1">
+      <main className="flex min-h-0 min-w-0 flex-1 flex-col overflow-y-auto">
+        {header(handIn)}
+        <div className="sticky top-0 z-30 flex shrink-0 flex-wrap items-center gap-2 border-y border-line bg-panel px-2 py-1 max-sm:static">
+          <StatusFilter status={search.status} counted={of === null} onChange={(status) => narrowTo({ status })} />
+          <div className="flex min-w-0 flex-wrap gap-2 max-sm:w-full lg:ml-auto">
+            <TextFilter
+              name="worker"
+              first
+              value={search.worker_id}
+              onChange={(worker_id) => narrowTo({ worker_id })}
+            />
+            {of?.kind !== 'sessions' && (
+              <TextFilter
+                name="session"
+                value={search.session_id}
+                options={sessions.data}
+                onChange={(session_id) => narrowTo({ session_id })}
+              />
+            )}
+            {of?.kind !== 'deployments' && (
+              <TextFilter
+                name="deployment"
+                value={search.deployment_id}
+                options={deployments.data}
+                onChange={(deployment_id) => narrowTo({ deployment_id })}
+              />
+            )}
+          </div>
+        </div>
+        <ListStates
+          source={rows}
+          skeleton={<SkeletonRows count={12} />}
+          isEmpty={(data) => data.tasks.length === 0}
+          empty={
+            filtered || search.cursor !== undefined ? (
+              <div data-state="empty" className="flex flex-col items-start gap-2 p-3 text-muted">
+                <p>{search.cursor === undefined ? 'No task matches this filter.' : 'There are no older tasks.'}</p>
+                <Button onClick={everything}>{of === null ? 'Show all tasks' : 'Show all of its tasks'}</Button>
+              </div>
+            ) : (
+              empty(handIn)
+            )
+          }
+        >
+          {(data) => (
+            <div className={rows.isPlaceholderData ? 'opacity-60' : ''}>
+              <TaskTable
+                // Another page or filter is another list: its rows hold no places of this one's.
+                key={JSON.stringify([filter, search.cursor])}
+                tasks={data.tasks}
+                selected={open}
+                of={of?.kind ?? null}
+                onOpen={(task: Task) => go({ task: task.id }, open !== null)}
+              />
+              <nav aria-label="Pages of tasks" className="flex items-center gap-2 p-3 text-meta text-muted">
+                {search.cursor !== undefined && <Button onClick={() => go({ cursor: undefined })}>Newest</Button>}
+                {data.next_cursor === null ? (
+                  <span>{search.cursor === undefined ? `${data.tasks.length} in all.` : 'These are the oldest.'}</span>
+                ) : (
+                  <Button
+                    onClick={() => {
+                      go({ cursor: data.next_cursor ?? undefined });
+                      page.current?.querySelector('table')?.scrollIntoView({ block: 'nearest' });
+                    }}
+                  >
+                    Older
+                  </Button>
+                )}
+              </nav>
+            </div>
+          )}
+        </ListStates>
+      </main>
+      {tight ? (
+        <Sheet open={details !== false} onOpenChange={(is) => !is && close()} title="Task">
+          {details}
+        </Sheet>
+      ) : (
+        details !== false && (
+          <aside aria-label="Inspector" className="flex w-[380px] shrink-0 flex-col border-l border-line">
+            {details}
+          </aside>
+        )
+      )}
+      {handingIn && (
+        <HandInDialog
+          of={{
+            session_id: of?.kind === 'sessions' ? of.id : undefined,
+            deployment_id: of?.kind === 'deployments' ? of.id : undefined,
+          }}
+          onClose={() => setHandingIn(false)}
+          onDone={(task) => {
+            setHandingIn(false);
+            go({ task, cursor: undefined });
+          }}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+/** Small parts of a task that stand in rows and in the inspector. */
+import { Link } from '@tanstack/react-router';
+import type { Task } from '../../../contracts/work-queue/task.ts';
+import type { LinkKind } from '../../data/queue-queries.ts';
+import { Ago, formatElapsed, useNow } from '../../ui/now.tsx';
+import { Status, taskStatus } from '../../ui/status.tsx';
+import { isOver, leaseWords, waitsSince } from './task-words.ts';
+
+export function TaskStatus({ task }: { task: Task }) {
+  return <Status look={taskStatus(task, useNow())} wire={task.status} />;
+}
+
+/** How long it waits or is open; of what is over, how long ago it ended. */
+export function TaskAge({ task }: { task: Task }) {
+  const now = useNow();
+  if (isOver(task)) return <Ago at={task.updated_at} />;
+  const since = task.status === 'queued' ? waitsSince(task) : Date.parse(task.created_at);
+  const due = since - now;
+  const at = new Date(since).toISOString();
+  const title = new Date(since).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  return (
+    <time dateTime={at} title={title} className="tabular-nums">
+      {task.status === 'queued' && due > 0 && task.not_before !== null
+        ? `in ${formatElapsed(due)}`
+        : formatElapsed(now - since)}
+    </time>
+  );
+}
+
+export function LeaseLeft({ task }: { task: Task }) {
+  const now = useNow();
+  if (task.lease_expires_at === null || isOver(task)) return null;
+  const title = `Until ${new Date(task.lease_expires_at).toLocaleString(undefined, { timeStyle: 'medium' })}, unless its worker beats`;
+  return (
+    <time dateTime={task.lease_expires_at} title={title} className="whitespace-nowrap text-muted tabular-nums">
+      {leaseWords(task.lease_expires_at, now)}
+    </time>
+  );
+}
+
+/** `session_01K9…8Q2F` without a name. */
+export function shortId(id: string): string {
+  return id.length > 18 ? `${id.slice(0, id.indexOf('_') + 5)}…${id.slice(-4)}` : id;
+}
+
+export function LinkTo({ kind, id, name }: { kind: LinkKind; id: string; name: string | undefined }) {
+  const named = name !== undefined && name !== '';
+  return (
+    <Link
+      to={kind === 'sessions' ? '/queue/sessions/$id' : '/queue/deployments/$id'}
+      params={{ id }}
+      title={id}
+      className={`rounded-control text-accent hover:underline ${named ? '' : 'font-mono text-meta'}`}
+    >
+      {named ? name : shortId(id)}
+    </Link>
+  );
+}

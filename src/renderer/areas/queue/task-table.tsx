@@ -1,0 +1,174 @@
+/**
+ * One page of tasks as rows of one height. While the pointer is over them or a row has the focus, the rows keep their places: what is
+ * new waits behind a button, so that nothing moves away under a click.
+ */
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Task } from '../../../contracts/work-queue/task.ts';
+import { useServices } from '../../app/services.tsx';
+import type { LinkKind } from '../../data/queue-queries.ts';
+import { moveByArrows } from '../../ui/arrow-rows.ts';
+import { Button } from '../../ui/button.tsx';
+import { LeaseLeft, LinkTo, TaskAge, TaskStatus } from './task-parts.tsx';
+import { attemptWords, taskName } from './task-words.ts';
+import { useHeldRows } from './use-held-rows.ts';
+
+const head = 'h-7 border-b border-line px-2 text-left text-meta font-normal text-muted first:pl-3 last:pr-3';
+const cell = 'h-7 px-2 first:pl-3 last:pr-3 pointer-coarse:h-11';
+/** Where there is no room beside the name, the same stands in a second line below it. */
+const wideOnly = '@max-[719px]:hidden';
+
+export interface TaskTableProps {
+  readonly tasks: readonly Task[];
+  readonly selected: string | null;
+  /** Of whom all are: its column would say the same in every row. */
+  readonly of: LinkKind | null;
+  readonly onOpen: (task: Task) => void;
+}
+
+export function TaskTable({ tasks, selected, of, onOpen }: TaskTableProps) {
+  const [holding, setHolding] = useState(false);
+  const { rows, gone, fresh, release } = useHeldRows(tasks, holding);
+  const sessions = useNames('sessions', of === 'sessions' ? [] : rows.map((task) => task.session_id));
+  const deployments = useNames('deployments', of === 'deployments' ? [] : rows.map((task) => task.deployment_id));
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside
+    <div
+      className="@container relative"
+      onKeyDown={moveByArrows}
+      onPointerEnter={(event) => event.pointerType === 'mouse' && setHolding(true)}
+      onPointerLeave={() => setHolding(false)}
+      onFocus={(event) => setHolding(event.target.dataset.row === 'true')}
+      onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && setHolding(false)}
+    >
+      {fresh > 0 && (
+        <div className="pointer-events-none absolute inset-x-0 top-8 z-20 flex justify-center">
+          <Button className="pointer-events-auto shadow-float" onClick={release}>
+            Show {fresh} newer
+          </Button>
+        </div>
+      )}
+      <table className="w-full table-fixed border-collapse">
+        <caption className="sr-only">Tasks, newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col" className={`${head} w-28 ${wideOnly}`}>
+              Status
+            </th>
+            <th scope="col" className={head}>
+              Task
+            </th>
+            <th scope="col" className={`${head} w-24 ${wideOnly}`}>
+              Age
+            </th>
+            <th scope="col" className={`${head} w-20 ${wideOnly}`}>
+              Attempts
+            </th>
+            <th scope="col" className={`${head} w-52 ${wideOnly}`}>
+              Held by
+            </th>
+            {of !== 'sessions' && (
+              <th scope="col" className={`${head} w-36 @max-[1019px]:hidden`}>
+                Session
+              </th>
+            )}
+            {of !== 'deployments' && (
+              <th scope="col" className={`${head} w-36 @max-[1019px]:hidden`}>
+                Deployment
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((task) => (
+            <tr
+              key={task.id}
+              data-status={task.status}
+              className={`relative hover:bg-raised ${task.id === selected ? 'bg-selected hover:bg-selected' : ''} ${gone.has(task.id) ? 'opacity-60' : ''}`}
+            >
+              <td className={`${cell} ${wideOnly}`}>
+                <TaskStatus task={task} />
+              </td>
+              <td className={`${cell} @max-[719px]:py-1.5`}>
+                <div className="flex min-w-0 items-baseline gap-3">
+                  <button
+                    type="button"
+                    data-row="true"
+                    data-task={task.id}
+                    aria-current={task.id === selected ? 'true' : undefined}
+                    onClick={() => onOpen(task)}
+                    title={taskName(task)}
+                    className="min-w-0 flex-1 truncate text-left font-mono text-code after:absolute after:inset-0 after:rounded-control focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
+                  >
+                    {taskName(task)}
+                  </button>
+                  {task.error !== null && (
+                    <span
+                      className="max-w-[45%] min-w-0 shrink-0 truncate text-meta text-fail @max-[719px]:hidden"
+                      title={task.error.message}
+                    >
+                      {task.error.code}: {task.error.message}
+                    </span>
+                  )}
+                </div>
+                <div className="flex min-w-0 flex-wrap items-center gap-x-2 text-meta text-muted @min-[720px]:hidden">
+                  <TaskStatus task={task} />
+                  <TaskAge task={task} />
+                  <span className="tabular-nums">attempt {attemptWords(task)}</span>
+                  {task.lease_worker_id !== null && <span className="min-w-0 truncate">{task.lease_worker_id}</span>}
+                  <LeaseLeft task={task} />
+                  {task.error !== null && <span className="w-full truncate text-fail">{task.error.message}</span>}
+                </div>
+              </td>
+              <td className={`${cell} truncate text-muted ${wideOnly}`}>
+                <TaskAge task={task} />
+              </td>
+              <td className={`${cell} text-muted tabular-nums ${wideOnly}`}>{attemptWords(task)}</td>
+              <td className={`${cell} ${wideOnly}`}>
+                {task.lease_worker_id !== null && (
+                  <span className="flex min-w-0 items-baseline gap-2">
+                    <span className="min-w-0 flex-1 truncate" title={task.lease_worker_id}>
+                      {task.lease_worker_id}
+                    </span>
+                    <span className="shrink-0 text-meta">
+                      <LeaseLeft task={task} />
+                    </span>
+                  </span>
+                )}
+              </td>
+              {of !== 'sessions' && (
+                <td className={`${cell} truncate @max-[1019px]:hidden`}>
+                  {task.session_id !== null && (
+                    <span className="relative z-10">
+                      <LinkTo kind="sessions" id={task.session_id} name={sessions[task.session_id]} />
+                    </span>
+                  )}
+                </td>
+              )}
+              {of !== 'deployments' && (
+                <td className={`${cell} truncate @max-[1019px]:hidden`}>
+                  {task.deployment_id !== null && (
+                    <span className="relative z-10">
+                      <LinkTo kind="deployments" id={task.deployment_id} name={deployments[task.deployment_id]} />
+                    </span>
+                  )}
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Names of what these tasks belong to: of the newest at once, of each other one by itself. */
+function useNames(kind: LinkKind, ids: readonly (string | null)[]): Readonly<Record<string, string>> {
+  const { queries } = useServices();
+  const needed = [...new Set(ids)].filter((id) => id !== null);
+  const list = useQuery({ ...queries.workLinkNames(kind), enabled: needed.length > 0 });
+  const names = list.data ?? {};
+  const others = list.data === undefined ? [] : needed.filter((id) => !(id in names));
+  const found = useQueries({ queries: others.map((id) => queries.workLink(kind, id)) });
+  return { ...names, ...Object.fromEntries(found.flatMap(({ data }) => (data ? [[data.id, data.name ?? '']] : []))) };
+}

@@ -1,0 +1,32 @@
+/** Rows that keep their places while they are held, each as it was last known; what is new waits until it is asked for. */
+import { useState } from 'react';
+import type { Task } from '../../../contracts/work-queue/task.ts';
+
+export interface HeldRows {
+  readonly rows: readonly Task[];
+  /** Ids of rows that are held though they are no longer of this page: what they became is not known here. */
+  readonly gone: ReadonlySet<string>;
+  /** How many wait. */
+  readonly fresh: number;
+  readonly release: () => void;
+}
+
+/** The same places with what is known now. */
+export function keepPlaces(shown: readonly Task[], now: readonly Task[]): Task[] {
+  const known = new Map(now.map((task) => [task.id, task]));
+  return shown.map((task) => known.get(task.id) ?? task);
+}
+
+const nobody: ReadonlySet<string> = new Set();
+
+export function useHeldRows(tasks: readonly Task[], holding: boolean): HeldRows {
+  const [held, setHeld] = useState<readonly Task[] | null>(null);
+  if (holding && held === null) setHeld(tasks);
+  if (!holding && held !== null) setHeld(null);
+  if (held === null) return { rows: tasks, gone: nobody, fresh: 0, release: () => {} };
+  const rows = keepPlaces(held, tasks);
+  const here = new Set(tasks.map((task) => task.id));
+  const gone = new Set(held.flatMap((task) => (here.has(task.id) ? [] : [task.id])));
+  const places = new Set(held.map((task) => task.id));
+  return { rows, gone, fresh: tasks.filter((task) => !places.has(task.id)).length, release: () => setHeld(tasks) };
+}

@@ -1,0 +1,130 @@
+/**
+ * Keeps what is shown of the work queue true while somebody looks: each change of a task at once in the rows that show it, and after
+ * a little while read again, however many changes there were. Must not know how any of it is shown.
+ */
+import type { QueryClient } from '@tanstack/react-query';
+import type { z } from 'zod';
+import { type listTasks, streamTasks } from '../../contracts/work-queue/routes.ts';
+import type { Task, TaskStatus } from '../../contracts/work-queue/task.ts';
+import type { Api } from './api.ts';
+import { queueKeys } from './queue-queries.ts';
+import type { Slot, StreamSlots } from './stream-slots.ts';
+
+type Page = z.output<(typeof listTasks)['answers'][200]>;
+
+/** Changes are gathered for so long before anything is read again, ms. */
+export const gatherMs = 400;
+/** Reading takes no more than this part of the time: counting a million tasks is work for the server. */
+const restPerReading = 4;
+/** How often a window without a stream of its own reads again, ms. */
+const readEveryMs = 3_000;
+
+export interface QueueEvents {
+  /** Follows until the returned function is called. */
+  watch(): () => void;
+  /** What is shown may have changed: after something was done here. */
+  touch(): void;
+}
+
+export interface QueueEventsDeps {
+  readonly api: { readonly queue: Pick<Api['queue'], 'streamTasks'> };
+  readonly client: QueryClient;
+  readonly slots: StreamSlots;
+}
+
+export function createQueueEvents({ api, client, slots }: QueueEventsDeps, now: () => number = Date.now): QueueEvents {
+  let watchers = 0;
+  /** Grows with each start and stop: what an earlier one began ends by itself. */
+  let turn = 0;
+  let end = () => {};
+  let waiting = false;
+  let reading = false;
+  let again = false;
+
+  function touch(): void {
+    again = true;
+    if (waiting || reading) return;
+    waiting = true;
+    setTimeout(() => {
+      waiting = false;
+      void read();
+    }, gatherMs);
+  }
+
+  async function read(): Promise<void> {
+    reading = true;
+    again = false;
+    const began = now();
+    await client.invalidateQueries({ queryKey: queueKeys.live });
+    const rest = (now() - began) * restPerReading - gatherMs;
+    setTimeout(
+      () => {
+        reading = false;
+        if (again) touch();
+      },
+      Math.max(0, rest),
+    );
+  }
+
+  function patch(id: string, status: TaskStatus): void {
+    const change = (task: Task): Task => (task.id === id && task.status !== status ? { ...task, status } : task);
+    client.setQueriesData<Page>({ queryKey: queueKeys.pages }, (page) => {
+      if (page === undefined || !page.tasks.some((task) => change(task) !== task)) return page;
+      return { ...page, tasks: page.tasks.map(change) };
+    });
+  }
+
+  function open(slot: Slot): () => void {
+    const stream = api.queue.streamTasks(
+      {},
+      {
+        idsRepeat: true,
+        onEvent(message) {
+          if (message.event === 'reset') return touch();
+          const change = streamTasks.events.task.safeParse(message.data);
+          if (!change.success) return;
+          patch(change.data.id, change.data.status);
+          touch();
+        },
+        onState(state) {
+          // What happened before it was open, or while it was away.
+          if (state.kind === 'open') touch();
+        },
+      },
+    );
+    return () => {
+      stream.close();
+      slot.release();
+    };
+  }
+
+  async function begin(mine: number): Promise<void> {
+    const slot = await slots.take(false, () => {});
+    if (mine !== turn) return slot?.release();
+    if (slot !== null) {
+      end = open(slot);
+      return;
+    }
+    if (!document.hidden) touch();
+    const timer = setTimeout(() => void begin(mine), readEveryMs);
+    end = () => clearTimeout(timer);
+  }
+
+  return {
+    touch,
+    watch() {
+      watchers += 1;
+      if (watchers === 1) {
+        turn += 1;
+        void begin(turn);
+      }
+      return () => {
+        watchers -= 1;
+        if (watchers > 0) return;
+        turn += 1;
+        end();
+        end = () => {};
+      };
+    },
+  };
+}
