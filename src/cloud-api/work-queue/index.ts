@@ -10,12 +10,13 @@ import { createChanges } from './changes.ts';
 import { createLinks } from './links.ts';
 import { createQueue, type Queue } from './queue.ts';
 import { createWorkReads } from './reads.ts';
+import { createRetention } from './retention.ts';
 import { workOwners, workRoutes } from './routes.ts';
 import { changedTopic, createWorkStore } from './store.ts';
 import type { StoreClock } from './store-clock.ts';
 
 export { workQueueMigrations } from './migrations.ts';
-export { createStoreClock } from './store-clock.ts';
+export { createStoreClock, type StoreClock } from './store-clock.ts';
 
 export interface WorkQueueDeps {
   readonly store: SharedStore;
@@ -60,6 +61,12 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
     timers,
     onFault: (error) => onFault('Changes of tasks could not be read.', error),
   });
+  const retention = createRetention({
+    store,
+    now,
+    timers,
+    onFault: (error) => onFault('Tasks that ended long ago could not be removed.', error),
+  });
   const sessions = createLinks(store, 'work_session');
   const deployments = createLinks(store, 'work_deployment');
   let closed = false;
@@ -84,10 +91,12 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
       await clock.compare();
       await queue.sweep();
       later();
+      retention.start();
     },
     close() {
       closed = true;
       cancel();
+      retention.close();
       queue.close();
       changes.close();
     },
