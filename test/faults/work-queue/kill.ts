@@ -41,6 +41,8 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
       () => between(taskSeconds),
       () => 0.3 + (0.7 * done) / kills,
     );
+    // On a slow machine too there is something to lose from the first kill on.
+    while (world.atWork() < size.workers) await delay(50);
     const starting = new Set<Promise<void>>();
     let turn: Restarts[] = [];
     while (done < kills) {
