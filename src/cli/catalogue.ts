@@ -354,6 +354,7 @@ export const commands: readonly Verb[] = [
       { flags: '--oidc-client-id <id>', about: 'what the provider calls this cloud' },
       { flags: '--oidc-client-secret-file <file>', about: 'file with the client secret (default: none, PKCE alone)' },
       { flags: '--trusted-proxy <list>', about: 'proxies in front whose X-Forwarded-For counts, such as 10.0.0.0/8' },
+      { flags: '--replica-url <url>', about: 'where the other replicas on the same database reach this one' },
     ],
     load: () => import('./cloud/cloud.ts').then((m) => m.cloud),
   },

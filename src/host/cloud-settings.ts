@@ -19,6 +19,8 @@ export interface CloudSettings {
   readonly oidc: OidcSettings;
   readonly trustedProxies: readonly string[];
   readonly push: PushSettings;
+  /** Where the other replicas on the same database reach this one; null: as it listens. */
+  readonly replicaUrl: string | null;
   /** A PostgreSQL that replicas share; null: `cloud.db` in the data folder. Holds a password: from the environment alone. */
   readonly databaseUrl: string | null;
 }
@@ -30,6 +32,7 @@ const names = {
   oidcClientId: { flag: '--oidc-client-id', env: 'GANTRY_OIDC_CLIENT_ID' },
   oidcClientSecretFile: { flag: '--oidc-client-secret-file', env: 'GANTRY_OIDC_CLIENT_SECRET_FILE' },
   trustedProxy: { flag: '--trusted-proxy', env: 'GANTRY_TRUSTED_PROXY' },
+  replicaUrl: { flag: '--replica-url', env: 'GANTRY_REPLICA_URL' },
 } as const;
 type Name = keyof typeof names;
 
@@ -67,6 +70,7 @@ export function readCloudSettings(
     oidc: { issuer, clientId, clientSecret: secretFile === null ? null : secretIn(secretFile) },
     trustedProxies: proxiesIn(pick('trustedProxy') ?? ''),
     push: readPushSettings(env),
+    replicaUrl: replicaUrlOf(pick('replicaUrl')),
     databaseUrl: env.DATABASE_URL || null,
   };
 }
@@ -84,6 +88,15 @@ function httpUrl(name: Name, value: string): string {
   }
   if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))) return value;
   throw bad(name, value, 'Give an https address; http is enough only for 127.0.0.1 and localhost.');
+}
+
+/** What replicas say to each other is theirs: http is enough in a network of their own. */
+function replicaUrlOf(value: string | null): string | null {
+  if (value === null) return null;
+  const url = URL.canParse(value) ? new URL(value) : null;
+  const isPlain = url !== null && url.href === `${url.origin}/`;
+  if (isPlain && (url.protocol === 'http:' || url.protocol === 'https:')) return url.origin;
+  throw bad('replicaUrl', value, 'Give an address without a path, such as http://10.0.0.7:3010.');
 }
 
 function isLoopback(hostname: string): boolean {

@@ -19,10 +19,16 @@ import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
 import type { Devices } from '../cloud-api/link/devices.ts';
 import type { Link } from '../cloud-api/link/link.ts';
 import { linkMigrations } from '../cloud-api/link/migrations.ts';
+import { pipeMount } from '../cloud-api/link/replica-proof.ts';
 import { notificationMigrations } from '../cloud-api/notifications/index.ts';
 import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
 import { createUsage, usageMigrations } from '../cloud-api/usage/index.ts';
-import { createStoreClock, createWorkQueue, workQueueMigrations } from '../cloud-api/work-queue/index.ts';
+import {
+  createStoreClock,
+  createWorkQueue,
+  type StoreClock,
+  workQueueMigrations,
+} from '../cloud-api/work-queue/index.ts';
 import type { Route } from '../contracts/common/route.ts';
 import { linkPath } from '../contracts/link/dial-in.ts';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
@@ -80,6 +86,8 @@ export interface HeadlessMode {
 /** What the way to the computers may be made of. */
 export interface LinkParts {
   readonly store: SharedStore;
+  /** The store's clock, which replicas share. */
+  readonly storeClock: StoreClock;
   readonly devices: Devices;
   /** Knows a computer by its signature, and takes each signature once. */
   readonly authenticator: Authenticator;
@@ -89,8 +97,10 @@ export interface LinkEnd {
   readonly link: Link;
   /** Takes what computers dial at {@link linkPath}; absent where none can. Host and Origin are checked before. */
   readonly upgrade?: UpgradeListener;
-  /** Cuts a computer off; absent where none is paired. */
-  end?(computerId: string, reason: string): void;
+  /** Takes what other replicas open below {@link pipeMount}; absent where there are none. */
+  readonly between?: UpgradeListener;
+  /** Cuts a computer off here, but for what it dialled under the pairing that is named; absent where none is paired. */
+  end?(computerId: string, reason: string, except?: number): void;
   close(): Promise<void> | void;
 }
 
@@ -101,7 +111,7 @@ export interface CloudOptions {
   readonly databaseUrl?: string | null;
   /** The port of the web interface, taken but not yet served. */
   readonly door: OpenDoor;
-  readonly openLink: (parts: LinkParts) => LinkEnd;
+  readonly openLink: (parts: LinkParts) => LinkEnd | Promise<LinkEnd>;
   /** Seals what signs for the computers. */
   readonly masterKey: string;
   /** Of the internal service token. */
@@ -180,9 +190,11 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     });
     closing.add('identity', () => identity.close());
     const addressOf = createAddressOf(mode.kind === 'headless' ? mode.trustedProxies : []);
-    const composed = await composeComputers({ ...options, store, identity, local, origin, addressOf }, closing);
+    const storeClock = createStoreClock(store, clock);
+    const given = { ...options, store, storeClock, identity, local, origin, addressOf };
+    const composed = await composeComputers(given, closing);
     const { area: computers, devices, linkEnd, tickets } = composed;
-    const { link, upgrade } = linkEnd;
+    const { link, upgrade, between } = linkEnd;
     const runtimes = createRuntimeCalls({ link, devices, clock });
     closing.add('calls to computers', () => runtimes.close());
     const events = createEvents({ store, clock, ids });
@@ -218,7 +230,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     });
     closing.add('notifications', () => notifications.close());
     const usage = createUsage({ store, clock, events: events.backbone });
-    const work = createWorkQueue({ store, clock: createStoreClock(store, clock), timers: systemTimers, ids, log });
+    const work = createWorkQueue({ store, clock: storeClock, timers: systemTimers, ids, log });
     closing.add('work queue', () => work.close());
     const triggers = createTriggerDoor({
       store,
@@ -240,7 +252,6 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const proxy = createFactoryProxy({
       link,
       computers: local === null ? computers.computers : lookUpLocal(local.computer.id, computers.computers),
-      timers: systemTimers,
       advice: local === null ? 'See that Gantry runs on that computer.' : `Start it with ${gantry} start.`,
       approvals: approvals.service,
     });
@@ -316,7 +327,13 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     closing.add('pairings that end', stopCutting);
     options.door.serve(
       createWebListener({ dispatcher, log, folder: options.rendererFolder }),
-      upgrade === undefined ? undefined : createUpgradeListener(linkPath, createGuard(door), upgrade),
+      upgrade === undefined
+        ? undefined
+        : createUpgradeListener({
+            guard: createGuard(door),
+            dialled: { path: linkPath, take: upgrade },
+            between: between === undefined ? undefined : { mount: pipeMount, take: between },
+          }),
     );
     await events.start();
     await notifications.start();

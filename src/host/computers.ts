@@ -25,7 +25,8 @@ import { packageVersion } from './places.ts';
 export interface ComposeComputersOptions {
   readonly store: SharedStore;
   readonly masterKey: string;
-  readonly openLink: (parts: LinkParts) => LinkEnd;
+  readonly openLink: (parts: LinkParts) => LinkEnd | Promise<LinkEnd>;
+  readonly storeClock: LinkParts['storeClock'];
   readonly identity: Pick<Identity, 'admits' | 'users' | 'sessions'>;
   /** The one of the same process; null where computers dial in. */
   readonly local: EmbeddedMode | null;
@@ -63,7 +64,7 @@ export async function composeComputers(options: ComposeComputersOptions, closing
     },
     used: (id, key) => devices.used(id, key),
   });
-  const linkEnd = options.openLink({ store, devices, authenticator });
+  const linkEnd = await options.openLink({ store, storeClock: options.storeClock, devices, authenticator });
   closing.add('computers', () => linkEnd.close());
   const tickets = await createTickets({
     store,
@@ -78,8 +79,8 @@ export async function composeComputers(options: ComposeComputersOptions, closing
     store,
     devices,
     link: linkEnd.link,
-    endLink(id, reason) {
-      linkEnd.end?.(id, reason);
+    endLink(id, reason, except) {
+      linkEnd.end?.(id, reason, except);
       for (const listener of listeners) listener(id);
     },
     users: identity.users,

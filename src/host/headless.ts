@@ -1,17 +1,16 @@
 /**
  * The cloud API alone, for many people (architecture.md): what `gantry cloud` runs. Computers dial in; there is no runtime here.
  */
-import { createDialIns } from '../cloud-api/link/dial-ins.ts';
+import { hostname } from 'node:os';
 import { type Clock, systemClock } from '../kit/clock/clock.ts';
-import { systemTimers } from '../kit/clock/timers.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
-import type { Authenticator } from '../kit/http/types.ts';
 import { createIds } from '../kit/ids/ids.ts';
-import { createLog, type Log } from '../kit/log/log.ts';
+import { createLog } from '../kit/log/log.ts';
 import { createClosing } from './closing.ts';
-import { createCloud, type LinkEnd } from './cloud.ts';
+import { createCloud } from './cloud.ts';
 import type { CloudSettings } from './cloud-settings.ts';
 import { openCloudFolder } from './data-folder.ts';
+import { openDialIns } from './dial-ins.ts';
 import { openAddress } from './doors.ts';
 import { placesIn } from './places.ts';
 import { hasPages } from './web-door.ts';
@@ -68,7 +67,15 @@ export async function startHeadless(options: HeadlessOptions): Promise<Headless>
       databaseFile: places.cloudDb,
       databaseUrl: settings.databaseUrl,
       door,
-      openLink: ({ authenticator }) => openDialIns(authenticator, clock, log),
+      openLink: (parts) =>
+        openDialIns(parts, {
+          address: settings.replicaUrl ?? addressOf(host, door.port),
+          internalToken: folder.internalToken,
+          masterKey: folder.masterKey,
+          clock,
+          ids,
+          log,
+        }),
       masterKey: folder.masterKey,
       internalToken: folder.internalToken,
       clock,
@@ -99,27 +106,14 @@ export async function startHeadless(options: HeadlessOptions): Promise<Headless>
   }
 }
 
+/** Who listens on every address is reached by the name of its machine. */
+function addressOf(host: string, port: number): string {
+  const name = host === '0.0.0.0' || host === '::' ? hostname() : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
 /** On a server nothing but this program was ever started, so nothing has built the pages. */
 function missingPages(folder: string | undefined): string[] {
   if (hasPages(folder)) return [];
   return ['The web interface is not built. Run in the folder of Gantry: npm run build'];
-}
-
-function openDialIns(device: Authenticator, clock: Clock, log: Log): LinkEnd {
-  const dialIns = createDialIns({
-    async authenticate(request) {
-      const principal = await device.authenticate(request);
-      if (principal?.computerId === undefined) return null;
-      return { computerId: principal.computerId, userId: principal.userId };
-    },
-    clock,
-    timers: systemTimers,
-    log,
-  });
-  return {
-    link: dialIns,
-    upgrade: (request, socket, head) => dialIns.handleUpgrade(request, socket, head),
-    end: (computerId, reason) => dialIns.end(computerId, reason),
-    close: () => dialIns.close(),
-  };
 }

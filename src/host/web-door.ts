@@ -52,14 +52,27 @@ export function isPage(path: string): boolean {
   return claimedShape(path) === null || path === login.path || path === loginCallback.path;
 }
 
-/** Lets what dials `path` through to `next` as the guard lets requests through; everything else is answered and cut. */
-export function createUpgradeListener(path: string, guard: Guard, next: UpgradeListener): UpgradeListener {
+export interface UpgradeDeps {
+  readonly guard: Guard;
+  /** What computers dial, at this path. */
+  readonly dialled: { readonly path: string; readonly take: UpgradeListener };
+  /** What the other replicas open, below this path. They call by another name than people do, and prove who they are. */
+  readonly between?: { readonly mount: string; readonly take: UpgradeListener } | undefined;
+}
+
+/** Lets through to either what is theirs; everything else is answered and cut. */
+export function createUpgradeListener({ guard, dialled, between }: UpgradeDeps): UpgradeListener {
   return (request: IncomingMessage, socket, head) => {
+    if (between !== undefined && request.url?.startsWith(between.mount) && request.headers.origin === undefined) {
+      between.take(request, socket, head);
+      return;
+    }
+    const isDialled = request.url === dialled.path && request.headers.upgrade?.toLowerCase() === 'websocket';
     const refused =
       guard(request) ??
-      (request.url === path ? null : new AppError('not_found', 'Nothing can be dialled there.', `Dial ${path}.`));
+      (isDialled ? null : new AppError('not_found', 'Nothing can be dialled there.', `Dial ${dialled.path}.`));
     if (refused === null) {
-      next(request, socket, head);
+      dialled.take(request, socket, head);
       return;
     }
     const body = JSON.stringify(refused.toPlain());

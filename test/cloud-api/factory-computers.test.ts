@@ -4,7 +4,6 @@ import { type IncomingMessage, type RequestListener, request } from 'node:http';
 import { expect, test } from 'vitest';
 import { createFactoryProxy } from '../../src/cloud-api/factory/index.ts';
 import * as contract from '../../src/contracts/factory/routes.ts';
-import { systemTimers } from '../../src/kit/clock/timers.ts';
 import { createDispatcher } from '../../src/kit/http/dispatcher.ts';
 import { createLinkTokens, createPairedLinkAuthenticator } from '../../src/kit/http/paired-link.ts';
 import { everyScope, surfaceOf } from '../../src/kit/http/principals.ts';
@@ -31,7 +30,6 @@ async function startCloud() {
           ({ id, cloudId, user }) => user === userId && (named === null || named === id || named === cloudId),
         )?.id ?? null,
     },
-    timers: systemTimers,
     advice: 'See that it runs.',
     approvals: {
       onEvent(listener) {

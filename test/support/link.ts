@@ -5,7 +5,7 @@ import { type Agent, createServer, type IncomingMessage, type RequestListener, r
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDialIns } from '../../src/cloud-api/link/dial-ins.ts';
+import { createDialIns, type DialIns } from '../../src/cloud-api/link/dial-ins.ts';
 import { createLinkAgent, type Link, type LinkDoor } from '../../src/cloud-api/link/link.ts';
 import { type Clock, systemClock } from '../../src/kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../src/kit/clock/timers.ts';
@@ -122,7 +122,7 @@ export async function startTestComputer(cloud: TestCloud, options: TestComputerO
   };
 }
 
-export function untilLinked(link: Link, computerId: string, linked = true): Promise<void> {
+export function untilLinked(link: DialIns, computerId: string, linked = true): Promise<void> {
   return new Promise((resolve) => {
     if (link.state(computerId).linked === linked) return resolve();
     const stop = link.onChange((id, now) => {

@@ -13,6 +13,7 @@ export const cloud: Action = async (context, input) => {
     oidcClientId: optionalText(input, 'oidcClientId'),
     oidcClientSecretFile: optionalText(input, 'oidcClientSecretFile'),
     trustedProxy: optionalText(input, 'trustedProxy'),
+    replicaUrl: optionalText(input, 'replicaUrl'),
   });
   // A signal that comes while the server starts is kept until it can be ended in order.
   const told = new Promise<void>((resolve) => {

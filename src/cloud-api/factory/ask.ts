@@ -24,7 +24,7 @@ export interface Upstream {
 export interface Asking {
   readonly context: Pick<RequestContext, 'request' | 'response'>;
   /** Called for each try: by the next one a credential may be another. */
-  readonly upstream: () => Upstream;
+  readonly upstream: () => Upstream | Promise<Upstream>;
   /** Bytes. Absent: whoever is asked counts. */
   readonly bodyLimit?: number;
   /** Absent: for ever, or until the connection ends. Milliseconds; `answer` is asked once connected. */
@@ -76,9 +76,13 @@ export async function askUpstream(asking: Asking): Promise<IncomingMessage> {
   }
 }
 
-function once({ context, upstream, patience }: Asking, hasBody: boolean, limit: number): Promise<IncomingMessage> {
+async function once(
+  { context, upstream, patience }: Asking,
+  hasBody: boolean,
+  limit: number,
+): Promise<IncomingMessage> {
   const { request, response } = context;
-  const { secure = false, headers: own, ...target } = upstream();
+  const { secure = false, headers: own, ...target } = await upstream();
   const headers: OutgoingHttpHeaders = {};
   for (const name of passedOn) {
     const value = request.headers[name];
@@ -88,7 +92,8 @@ function once({ context, upstream, patience }: Asking, hasBody: boolean, limit: 
     const start = secure ? startSecureRequest : startRequest;
     const outgoing = start({ ...target, method: request.method, headers: { ...headers, ...own } });
     const leave = () => outgoing.destroy();
-    response.once('close', leave);
+    if (response.destroyed) leave();
+    else response.once('close', leave);
     let cancel = () => {};
     if (patience !== undefined) {
       const late = () => outgoing.destroy(Object.assign(new Error('It does not answer.'), { code: 'ETIMEDOUT' }));

@@ -7,7 +7,6 @@ import type { Agent, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
 import { factoryEventStream, factoryRoutes } from '../../contracts/factory/routes.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
 import { defaultBodyLimit } from '../../kit/http/body.ts';
 import { linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bindPassThrough, type Context } from '../../kit/http/types.ts';
@@ -33,7 +32,6 @@ export interface ComputerLookup {
 export interface FactoryProxyDeps {
   readonly link: Link;
   readonly computers: ComputerLookup;
-  readonly timers: Timers;
   /** What to do when an engine does not answer, such as how to start it. */
   readonly advice: string;
   readonly approvals: ApprovalEvents;
@@ -103,14 +101,14 @@ export function createFactoryProxy(deps: FactoryProxyDeps): FactoryProxy {
 
   /** Asks the computer; a read that was cut off before its answer began once more, over the link that comes next. */
   async function send({ context, computerId, path, resumeFrom, limit }: Call): Promise<IncomingMessage> {
-    const { principal, response } = context;
+    const { principal } = context;
     let credential: string | null = null;
     try {
       return await askUpstream({
         context,
         bodyLimit: limit,
-        upstream() {
-          credential = link.credential(computerId);
+        async upstream() {
+          credential = await link.credential(computerId);
           const headers: OutgoingHttpHeaders = { host: 'engine' };
           if (resumeFrom !== undefined) headers['last-event-id'] = resumeFrom;
           if (principal.kind !== 'public') {
@@ -121,33 +119,15 @@ export function createFactoryProxy(deps: FactoryProxyDeps): FactoryProxy {
           return { agent: agentOf(computerId), path, headers };
         },
         // The engine closed an idle connection just as it was taken, or the link is another one by now.
-        again({ wasIdle }) {
-          const same = link.state(computerId).linked && link.credential(computerId) === credential;
-          return same ? wasIdle : cameBack(computerId, response);
+        async again({ wasIdle }) {
+          const { linked } = await link.state(computerId);
+          const same = linked && (await link.credential(computerId)) === credential;
+          return same ? wasIdle : link.untilLinked(computerId, comeBackMs, context.signal);
         },
       });
     } catch (thrown) {
       throw thrown instanceof Unanswered ? away(thrown.cause) : thrown;
     }
-  }
-
-  /** True once the computer is linked; false when it does not come in time, or the caller does not wait. */
-  function cameBack(computerId: string, response: Context<Route>['response']): Promise<boolean> {
-    if (link.state(computerId).linked) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const done = (came: boolean) => {
-        stop();
-        cancel();
-        response.off('close', leave);
-        resolve(came);
-      };
-      const leave = () => done(false);
-      const stop = link.onChange((id, linked) => {
-        if (id === computerId && linked) done(true);
-      });
-      const cancel = deps.timers.after(comeBackMs, leave);
-      response.once('close', leave);
-    });
   }
 
   function away(cause: NodeJS.ErrnoException): AppError {

@@ -123,11 +123,11 @@ export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
     }
   }
 
-  function askEngine(context: Context<Route>): Promise<IncomingMessage> {
+  async function askEngine(context: Context<Route>): Promise<IncomingMessage> {
     const { request, principal } = context;
     const headers = {
       host: 'engine',
-      authorization: `Bearer ${link.credential(computerId) ?? ''}`,
+      authorization: `Bearer ${(await link.credential(computerId)) ?? ''}`,
       [linkHeaders.user]: principal.userId,
       [linkHeaders.surface]: surfaceOf(principal),
     };

@@ -88,6 +88,24 @@ export function* revokeComputerRow(tx: SharedTx, id: string, at: number): Op<boo
   return (yield* tx.run(sql, at, id)).changes === 1;
 }
 
+/** A pairing that is over. */
+export interface Ending {
+  readonly id: string;
+  readonly at: number;
+  readonly computerId: string;
+  /** The one that took its place; null: none did. */
+  readonly pairing: number | null;
+}
+
+/** Those that were ended, or made anew, since then. */
+export function endingsSince(store: SharedStore, at: number): Promise<Ending[]> {
+  const sql = `SELECT id || ' ended ' || revoked_at AS id, revoked_at AS at, id AS "computerId", CAST(NULL AS BIGINT) AS pairing
+      FROM computer WHERE revoked_at IS NOT NULL AND revoked_at > ?
+    UNION ALL SELECT id || ' paired ' || paired_at, paired_at, id, paired_at
+      FROM computer WHERE revoked_at IS NULL AND paired_at > ?`;
+  return store.all<Ending>(sql, at, at);
+}
+
 /** The link came or went. */
 export function noteSeen(store: SharedStore, id: string, at: number): Promise<unknown> {
   const sql = 'UPDATE computer SET seen_at = ? WHERE id = ?';

@@ -7,13 +7,16 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Computer } from '../../contracts/link/computers.ts';
 import * as contract from '../../contracts/link/computers.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
+import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
 import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
+import { follow } from '../../kit/wake/follow.ts';
 import {
   type ComputerRow,
   computersOf,
   describeComputer,
+  endingsSince,
   findComputer,
   makeDefault,
   noteSeen,
@@ -42,10 +45,11 @@ export interface ComputersDeps {
   readonly store: SharedStore;
   readonly devices: Devices;
   readonly link: Pick<Link, 'state' | 'onChange'>;
-  /** Cuts the link of a computer, if it has one. */
-  readonly endLink: (computerId: string, reason: string) => void;
+  /** Cuts the link of a computer, if it has one here, but for what it dialled under the pairing that is named. */
+  readonly endLink: (computerId: string, reason: string, except?: number) => void;
   readonly home: HomeCredentials;
   readonly clock: Clock;
+  readonly timers?: Timers;
   readonly ids: Ids;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
@@ -76,18 +80,38 @@ export interface Computers extends ComputerLookup {
   close(): void;
 }
 
+const endedTopic = 'computers';
+const over = 'Its pairing was ended.';
+const anew = 'It was paired anew.';
+
 export function createComputers(deps: ComputersDeps): Computers {
   const { store, devices, link, clock, ids, log } = deps;
   const read = (id: string) => store.read((tx) => readComputer(tx, id));
 
-  const stop = link.onChange((id) => {
+  const stopNoting = link.onChange((id) => {
     noteSeen(store, id, clock.now()).catch((fault: unknown) =>
       log.warn('When a computer was last linked could not be noted.', { computer: id, fault: String(fault) }),
     );
   });
 
-  function shown(row: ComputerRow, isDefault: boolean): Computer {
-    const { linked, since } = link.state(row.id);
+  /** Pairings that another replica ended, or made anew: what they had here is over, too. */
+  const stopFollowing =
+    store.engine === 'sqlite'
+      ? () => {}
+      : follow({
+          wake: store.wake,
+          clock,
+          timers: deps.timers ?? systemTimers,
+          topic: endedTopic,
+          since: (at) => endingsSince(store, at),
+          tell: ({ computerId, pairing }) =>
+            pairing === null ? deps.endLink(computerId, over) : deps.endLink(computerId, anew, pairing),
+          onFault: (fault) =>
+            log.warn('Pairings that ended elsewhere could not be looked for.', { fault: String(fault) }),
+        });
+
+  async function shown(row: ComputerRow, isDefault: boolean): Promise<Computer> {
+    const { linked, since } = await link.state(row.id);
     return {
       id: row.id,
       cloudId: row.cloudId,
@@ -115,7 +139,10 @@ export function createComputers(deps: ComputersDeps): Computers {
 
   async function revoke(id: string, reason: string): Promise<boolean> {
     // The keys first, as when it is paired anew.
-    const ended = await store.write((tx) => revokeComputerRow(tx, id, clock.now()));
+    const ended = await store.write(function* (tx) {
+      tx.afterCommit(() => store.wake.signal(endedTopic));
+      return yield* revokeComputerRow(tx, id, clock.now());
+    });
     await end(id, reason);
     return ended;
   }
@@ -134,6 +161,7 @@ export function createComputers(deps: ComputersDeps): Computers {
         at: clock.now(),
         sealedToken,
       });
+      tx.afterCommit(() => store.wake.signal(endedTopic));
       return (yield* readComputer(tx, id))!.cloudId;
     });
   }
@@ -141,7 +169,7 @@ export function createComputers(deps: ComputersDeps): Computers {
   async function list(userId: string): Promise<contract.Computer[]> {
     const rows = await store.read((tx) => computersOf(tx, userId));
     const [first] = rows;
-    const computers = rows.map((row) => shown(row, row === first));
+    const computers = await Promise.all(rows.map((row) => shown(row, row === first)));
     return computers.sort((a, b) => Number(b.default) - Number(a.default) || a.name.localeCompare(b.name));
   }
 
@@ -160,7 +188,7 @@ export function createComputers(deps: ComputersDeps): Computers {
       const before = await read(computer.id);
       const cloudId = await put(computer, false);
       // After its keys are gone: what is cut would dial in again at once.
-      if (before !== null) await end(computer.id, 'It was paired anew.');
+      if (before !== null) await end(computer.id, anew);
       return cloudId;
     },
     async know(computer) {
@@ -195,7 +223,7 @@ export function createComputers(deps: ComputersDeps): Computers {
         });
         const row = rows.find((each) => each.id === id);
         if (row === undefined) throw unknown(params.id);
-        return { body: shown(row, row === rows[0]) };
+        return { body: await shown(row, row === rows[0]) };
       }),
       bind(contract.revokeComputer, async ({ principal, params }) => {
         const row = await mine(principal.userId, params.id);
@@ -207,11 +235,14 @@ export function createComputers(deps: ComputersDeps): Computers {
             { status: 409, wireCode: 'not_paired' },
           );
         }
-        await revoke(row.id, 'Its pairing was ended.');
+        await revoke(row.id, over);
         return { body: undefined };
       }),
     ],
-    close: stop,
+    close() {
+      stopNoting();
+      stopFollowing();
+    },
   };
 }
 

@@ -17,9 +17,9 @@ import type { Link, LinkState } from './link.ts';
 
 export interface DialInsDeps {
   /** Whose device signed; null or thrown 401: nobody's. Takes each signature once. */
-  readonly authenticate: (
-    request: IncomingMessage,
-  ) => Promise<{ readonly computerId: string; readonly userId: string } | null>;
+  readonly authenticate: (request: IncomingMessage) => Promise<Device | null>;
+  /** The epoch of a connection of this computer that another process holds; null: none does. */
+  readonly newestElsewhere?: (computerId: string) => Promise<number | null>;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: {
@@ -28,19 +28,43 @@ export interface DialInsDeps {
   };
 }
 
+export interface Device {
+  readonly computerId: string;
+  readonly userId: string;
+  /** Which pairing of this computer it was; absent where nobody asks. */
+  readonly pairing?: number;
+}
+
+/** A connection that stands. */
+export interface Connection {
+  readonly epoch: number;
+  /** The bearer that the computer takes over it. */
+  readonly token: string;
+}
+
 export interface DialIns extends Link {
+  credential(computerId: string): string | null;
+  state(computerId: string): LinkState;
+  /** The newest that is up here; null: none is. */
+  current(computerId: string): Connection | null;
+  /** Computers that are linked here. */
+  linked(): string[];
+  /** Another process has a newer one than this: it takes nothing new and may finish what runs. */
+  retire(computerId: string, epoch: number): void;
   /** Takes an upgrade over; Host, Origin and path were checked. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Ends every connection of this computer at once, such as after a revocation; also one that is being made. */
-  end(computerId: string, reason: string): void;
+  /**
+   * Ends every connection of this computer at once, such as after a revocation; also one that is being made. Not those of the pairing
+   * that is named.
+   */
+  end(computerId: string, reason: string, except?: number): void;
   /** Takes no more, lets what runs finish for `graceMs`, then ends everything. */
   close(graceMs?: number): Promise<void>;
 }
 
-interface Linked {
+interface Linked extends Connection {
   readonly carrier: Carrier;
-  readonly epoch: number;
-  readonly token: string;
+  readonly pairing: number | undefined;
 }
 
 interface Entry {
@@ -98,9 +122,10 @@ export function createDialIns(deps: DialInsDeps): DialIns {
       const { epoch, token } = readHeaders(request);
       const device = await deps.authenticate(request);
       if (device === null) throw unauthorized('The upgrade is not signed.');
+      const elsewhere = (await deps.newestElsewhere?.(device.computerId)) ?? -1;
       if (arrival.ended !== null) throw unauthorized(arrival.ended);
       if (closing) throw unavailable();
-      refuseOlder(device.computerId, epoch);
+      refuseOlder(device.computerId, epoch, elsewhere);
       if (socket.destroyed) return;
       server.handleUpgrade(request, socket, head, (ws) => {
         const { computerId } = device;
@@ -109,6 +134,7 @@ export function createDialIns(deps: DialInsDeps): DialIns {
         const linked: Linked = {
           epoch,
           token,
+          pairing: device.pairing,
           carrier: createCarrier({
             socket: ws,
             timers,
@@ -125,9 +151,9 @@ export function createDialIns(deps: DialInsDeps): DialIns {
     }
   }
 
-  function refuseOlder(computerId: string, epoch: number): void {
+  function refuseOlder(computerId: string, epoch: number, elsewhere: number): void {
     const entry = entries.get(computerId);
-    const newest = Math.max(entry?.current?.epoch ?? -1, entry?.coming?.epoch ?? -1);
+    const newest = Math.max(entry?.current?.epoch ?? -1, entry?.coming?.epoch ?? -1, elsewhere);
     if (epoch > newest) return;
     throw new AppError(
       'refused',
@@ -187,12 +213,37 @@ export function createDialIns(deps: DialInsDeps): DialIns {
     return { linked: entry?.current != null, since: entry?.since ?? 0 };
   }
 
+  function onChange(listener: (computerId: string, linked: boolean) => void): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+
   return {
     state,
     credential: (computerId) => entries.get(computerId)?.current?.token ?? null,
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+    onChange,
+    current: (computerId) => entries.get(computerId)?.current ?? null,
+    linked: () => [...entries].flatMap(([computerId, { current }]) => (current === null ? [] : [computerId])),
+    retire(computerId, epoch) {
+      const current = entries.get(computerId)?.current;
+      if (current?.epoch === epoch) current.carrier.drain('replaced', 'A newer connection was made.');
+    },
+    untilLinked(computerId, ms, signal) {
+      if (state(computerId).linked || signal.aborted) return Promise.resolve(!signal.aborted);
+      return new Promise((resolve) => {
+        const done = (came: boolean) => {
+          stop();
+          cancel();
+          signal.removeEventListener('abort', leave);
+          resolve(came);
+        };
+        const leave = () => done(false);
+        const stop = onChange((id, linked) => {
+          if (id === computerId && linked) done(true);
+        });
+        const cancel = timers.after(ms, leave);
+        signal.addEventListener('abort', leave, { once: true });
+      });
     },
     open(computerId, door) {
       const current = entries.get(computerId)?.current;
@@ -209,11 +260,15 @@ export function createDialIns(deps: DialInsDeps): DialIns {
         refuse(socket, error);
       });
     },
-    end(computerId, reason) {
+    end(computerId, reason, except) {
       for (const arrival of arriving) if (arrival.claimed === computerId) arrival.ended = reason;
       const entry = entries.get(computerId);
       if (entry === undefined) return;
-      for (const linked of [entry.coming, ...entry.leaving, entry.current]) linked?.carrier.end('revoked', reason);
+      for (const linked of [entry.coming, ...entry.leaving, entry.current]) {
+        if (linked !== null && (except === undefined || linked.pairing !== except)) {
+          linked.carrier.end('revoked', reason);
+        }
+      }
     },
     async close(graceMs = closeGraceMs) {
       closing = true;
@@ -249,7 +304,8 @@ function refuse(socket: Duplex, error: AppError): void {
   endWith(socket, `HTTP/1.1 ${status} Refused\r\n${lines.join('')}\r\n${text}`);
 }
 
-function away(computerId: string, since: number): AppError {
+/** What is answered for a computer without a link; `since` as in {@link LinkState}. */
+export function away(computerId: string, since: number): AppError {
   return new AppError(
     'transport',
     `The computer ${computerId} is not linked${since === 0 ? ', nor was it since this cloud began' : `, since ${iso(since)}`}.`,

@@ -19,10 +19,12 @@ export interface LinkState {
 export interface Link {
   /** A fresh connection to that computer. Rejects with `transport`, with since when, while it is away. */
   open(computerId: string, door: LinkDoor): Promise<Duplex>;
-  /** The bearer that this computer takes on its link, new with each connection; null while it is away. */
-  credential(computerId: string): string | null;
-  state(computerId: string): LinkState;
-  /** Told after each change. Returns the way to stop listening. */
+  /** The bearer that this computer takes on its link, new with each connection; null while it is away. At once where it is known. */
+  credential(computerId: string): string | null | Promise<string | null>;
+  state(computerId: string): LinkState | Promise<LinkState>;
+  /** True once it is linked; false after `ms`, or when `signal` is aborted. */
+  untilLinked(computerId: string, ms: number, signal: AbortSignal): Promise<boolean>;
+  /** Told after each change of a link that this process holds. Returns the way to stop listening. */
   onChange(listener: (computerId: string, linked: boolean) => void): () => void;
 }
 

@@ -26,6 +26,7 @@ export function createLocalLink({ computerId, path, token, since }: LocalLinkDep
     },
     credential: (id) => (isHere(id) ? token : null),
     state: (id) => (isHere(id) ? { linked: true, since } : { linked: false, since: 0 }),
+    untilLinked: async (id) => isHere(id),
     onChange: () => () => {},
   };
 }

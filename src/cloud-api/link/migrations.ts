@@ -1,4 +1,4 @@
-/** Tables of computers, pairings and the keys of tickets. */
+/** Tables of computers, pairings, the keys of tickets, and who holds which link. */
 import type { Migration } from '../../kit/store/store.ts';
 
 export const linkMigrations: readonly Migration[] = [
@@ -67,6 +67,28 @@ export const linkMigrations: readonly Migration[] = [
         private TEXT NOT NULL,
         made_at INTEGER NOT NULL
       ) STRICT;
+    `,
+  },
+  {
+    area: 'link',
+    number: 3,
+    name: 'which replica holds which link',
+    sql: `
+      CREATE TABLE cloud_replica (
+        id TEXT PRIMARY KEY,
+        address TEXT NOT NULL,
+        seen_at INTEGER NOT NULL
+      ) STRICT;
+      CREATE TABLE runtime_connection (
+        computer_id TEXT PRIMARY KEY,
+        replica TEXT NOT NULL,
+        epoch INTEGER NOT NULL,
+        credential TEXT NOT NULL,
+        at INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX runtime_connection_of_replica ON runtime_connection (replica);
+      CREATE INDEX computer_paired_at ON computer (paired_at);
+      CREATE INDEX computer_revoked_at ON computer (revoked_at) WHERE revoked_at IS NOT NULL;
     `,
   },
 ];

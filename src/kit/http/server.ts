@@ -16,6 +16,9 @@ const checkEveryMs = 1_000;
 /** Longer than any agent keeps an idle socket, so that the client closes first. */
 const keepAliveMs = 65_000;
 
+/** What computers dial, and what replicas of a cloud open between them. */
+const upgradable: ReadonlySet<string> = new Set(['websocket', 'gantry-pipe']);
+
 export function createHttpServer(listener: RequestListener): Server {
   const server: Server = createServer(
     {
@@ -26,7 +29,7 @@ export function createHttpServer(listener: RequestListener): Server {
       noDelay: true,
       // What else a client offers to speak (h2c, as some do of themselves) is its offer alone: the request is answered.
       shouldUpgradeCallback: ({ headers }) =>
-        server.listenerCount('upgrade') > 0 && headers.upgrade?.toLowerCase() === 'websocket',
+        server.listenerCount('upgrade') > 0 && upgradable.has(headers.upgrade?.toLowerCase() ?? ''),
     },
     listener,
   );

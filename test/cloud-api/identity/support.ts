@@ -58,6 +58,7 @@ export async function startPeople(options: PeopleOptions = {}): Promise<People> 
       oidc: { issuer: provider.issuer, clientId: provider.clientId, clientSecret: provider.clientSecret },
       trustedProxies: [],
       push: usualPushSettings,
+      replicaUrl: null,
       databaseUrl: null,
       ...options.settings,
     },

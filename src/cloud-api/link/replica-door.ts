@@ -1,0 +1,81 @@
+/**
+ * Where other replicas reach the computers that are linked here: each connection becomes one pipe to one computer, bytes for bytes. It
+ * opens links of this process alone, so nothing is ever passed on twice. Whoever asks has let the caller in; who acts stands in what
+ * the pipe carries, and the computer checks it. Must not know routes.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { AppError } from '../../contracts/common/errors.ts';
+import { render, toAppError } from '../../kit/http/faults.ts';
+import { endWith } from '../../kit/http/server.ts';
+import type { Link, LinkDoor } from './link.ts';
+import { isProven, pipeHeaders, pipeMount, pipeProtocol, prove, questionIn } from './replica-proof.ts';
+
+export interface ReplicaDoorDeps {
+  /** Of this process. */
+  readonly id: string;
+  readonly internalToken: string;
+  /** The store's. */
+  readonly clock: { now(): number };
+  /** Links of this process. */
+  readonly here: Pick<Link, 'open'>;
+}
+
+const shape = /^([a-zA-Z0-9_]{1,80})\/([a-zA-Z0-9_]{1,80})\/(engine|peer)$/;
+
+/** Takes an upgrade below {@link pipeMount}. */
+export function createReplicaDoor(
+  deps: ReplicaDoorDeps,
+): (request: IncomingMessage, socket: Duplex, head: Buffer) => void {
+  async function admit(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { url = '', headers } = request;
+    const question = questionIn(url, headers, deps.clock.now());
+    if (question === null || !isProven(deps.internalToken, 'asks', question, headers[pipeHeaders.proof])) {
+      throw new AppError('refused', 'Only replicas of this cloud come in here.', 'Ask at its public address.', {
+        status: 401,
+        wireCode: 'unauthorized',
+      });
+    }
+    const [, to, computerId = '', door] = shape.exec(url.slice(pipeMount.length)) ?? [];
+    if (to !== deps.id) {
+      throw new AppError('transport', 'This is another replica.', 'Look again which one holds the link.', {
+        wireCode: 'unavailable',
+      });
+    }
+    const pipe = await deps.here.open(computerId, door as LinkDoor);
+    if (socket.destroyed) {
+      pipe.destroy();
+      return;
+    }
+    const lines = ['HTTP/1.1 101 Switching Protocols', 'connection: Upgrade', `upgrade: ${pipeProtocol}`];
+    lines.push(`${pipeHeaders.proof}: ${prove(deps.internalToken, 'is asked', question)}`);
+    socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+    if (head.length > 0) pipe.write(head);
+    join(socket as Socket, pipe);
+  }
+
+  return (request, socket, head) => {
+    socket.on('error', () => {});
+    admit(request, socket, head).catch((thrown: unknown) => {
+      const { status, body, headers } = render(toAppError(thrown, 'link'), 'plain');
+      const text = JSON.stringify(body);
+      const lines = [
+        `HTTP/1.1 ${status} Refused`,
+        'connection: close',
+        'content-type: application/json; charset=utf-8',
+      ];
+      for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
+      endWith(socket, `${lines.join('\r\n')}\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+    });
+  };
+}
+
+/** An end is passed on as an end, a cut as a cut: whoever reads must see that something is missing. */
+function join(socket: Socket, pipe: Duplex): void {
+  socket.setNoDelay(true);
+  socket.pipe(pipe).pipe(socket);
+  pipe.once('error', () => socket.resetAndDestroy());
+  pipe.once('close', () => socket.destroy());
+  socket.once('close', () => pipe.destroy());
+}

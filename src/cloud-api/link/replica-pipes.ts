@@ -1,0 +1,100 @@
+/**
+ * Connections to computers that are linked at another replica: asked of it over HTTP, and from then on bytes. Must not know who is
+ * linked where.
+ */
+import { randomBytes } from 'node:crypto';
+import { type IncomingMessage, request as startRequest } from 'node:http';
+import { request as startSecureRequest } from 'node:https';
+import type { Socket } from 'node:net';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { LinkDoor } from './link.ts';
+import { isProven, pipeHeaders, pipeMount, pipeProtocol, prove } from './replica-proof.ts';
+
+export interface ReplicaPipesDeps {
+  readonly internalToken: string;
+  /** The store's. */
+  readonly clock: { now(): number };
+  readonly timers: Timers;
+}
+
+export interface PipeTarget {
+  readonly replica: string;
+  /** `http://10.0.0.7:3010` */
+  readonly address: string;
+}
+
+/** That replica does not answer, is another one by now, or does not prove itself. */
+export class NotThere extends Error {}
+/** It is there, and the computer is not linked to it any more. */
+export class NotLinked extends Error {}
+
+/** Within a network of replicas everything answers at once, or not at all. */
+const answerMs = 3_000;
+const largestRefusal = 4096;
+
+/** Throws {@link NotThere}, {@link NotLinked}, or 429 where the link takes no more. */
+export type OpenReplicaPipe = (target: PipeTarget, computerId: string, door: LinkDoor) => Promise<Socket>;
+
+export function createReplicaPipes({ internalToken, clock, timers }: ReplicaPipesDeps): OpenReplicaPipe {
+  return ({ replica, address }, computerId, door) => {
+    const path = `${pipeMount}${replica}/${computerId}/${door}`;
+    const at = String(Math.floor(clock.now() / 1000));
+    const question = { path, at, nonce: randomBytes(18).toString('base64url') };
+    const start = address.startsWith('https:') ? startSecureRequest : startRequest;
+    return new Promise((resolve, reject) => {
+      const asking = start(new URL(path, address), {
+        agent: false,
+        headers: {
+          connection: 'Upgrade',
+          upgrade: pipeProtocol,
+          [pipeHeaders.at]: at,
+          [pipeHeaders.nonce]: question.nonce,
+          [pipeHeaders.proof]: prove(internalToken, 'asks', question),
+        },
+      });
+      const cancel = timers.after(answerMs, () => asking.destroy(new NotThere('It does not answer.')));
+      asking.once('upgrade', (answer, socket: Socket, head) => {
+        cancel();
+        if (!isProven(internalToken, 'is asked', question, answer.headers[pipeHeaders.proof])) {
+          socket.destroy();
+          reject(new NotThere('What answers there is no replica of this cloud.'));
+          return;
+        }
+        socket.setNoDelay(true);
+        if (head.length > 0) socket.unshift(head);
+        resolve(socket);
+      });
+      asking.once('response', (answer) => {
+        refusalOf(answer).then((refusal) => {
+          cancel();
+          reject(refusal);
+        });
+      });
+      asking.once('error', (fault) => {
+        cancel();
+        reject(fault instanceof NotThere ? fault : new NotThere(fault.message, { cause: fault }));
+      });
+      asking.end();
+    });
+  };
+}
+
+/** What a caller can do something about is passed on; for the rest nobody is there. */
+async function refusalOf(answer: IncomingMessage): Promise<Error> {
+  answer.setEncoding('utf8');
+  let text = '';
+  try {
+    for await (const part of answer) {
+      text += part;
+      if (text.length > largestRefusal) break;
+    }
+    const { error, message } = JSON.parse(text) as { error: unknown; message: unknown };
+    if (error === 'computer_unavailable') return new NotLinked(String(message));
+    if (error !== 'rate_limited') return new NotThere(`It answered ${answer.statusCode}: ${text.slice(0, 200)}`);
+    const retryAfter = Number(answer.headers['retry-after'] ?? 5);
+    return new AppError('refused', String(message), '', { status: 429, wireCode: 'rate_limited', retryAfter });
+  } catch (fault) {
+    return new NotThere(`What it answered cannot be read: ${String(fault)}`);
+  }
+}

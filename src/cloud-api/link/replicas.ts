@@ -1,0 +1,205 @@
+/**
+ * This replica among those that share the database: that it is there, which links it holds, and who holds the others (store.md 7.3).
+ * The newest connection of a computer counts, wherever it was made: an older one is let go by whoever holds it, and writes nothing.
+ * Must not know how a link works or how another replica is asked.
+ */
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { Sealer } from '../../kit/secrets/sealer.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
+import {
+  claimConnection,
+  findReach,
+  heldBy,
+  noteReplica,
+  type ReachRow,
+  releaseConnection,
+  removeReplica,
+  removeSilent,
+} from './connections-store.ts';
+import type { DialIns } from './dial-ins.ts';
+
+export interface ReplicasDeps {
+  readonly store: SharedStore;
+  /** The store's own: replicas compare times. */
+  readonly clock: { now(): number; compare(): Promise<void> };
+  readonly timers: Timers;
+  /** Of this process. */
+  readonly id: string;
+  /** Where the others reach it. */
+  readonly address: string;
+  /** Seals the bearers of links. */
+  readonly sealer: Sealer;
+  readonly dialIns: Pick<DialIns, 'current' | 'linked' | 'retire'>;
+  readonly onFault: (what: string, fault: unknown) => void;
+}
+
+/** Where a computer is linked, or since when it is not (milliseconds since the epoch; 0: nobody knows). */
+export type Reach =
+  | {
+      readonly linked: true;
+      readonly since: number;
+      readonly replica: string;
+      readonly address: string;
+      readonly epoch: number;
+      readonly credential: string;
+    }
+  | { readonly linked: false; readonly since: number };
+
+export interface Replicas {
+  readonly id: string;
+  /** At another replica. */
+  find(computerId: string): Promise<Reach>;
+  /** The epoch of a connection that another replica holds; null: none does. */
+  newestElsewhere(computerId: string): Promise<number | null>;
+  /** A link came or went here: the others know once it resolves. Never rejects: what fails is done with the next beat. */
+  changed(computerId: string): Promise<void>;
+  /** That replica did not answer: until it is heard of again, nothing is linked there. */
+  suspect(replica: string): void;
+  /** Something may have changed with the link of this computer, at whichever replica. Returns the way to stop. */
+  onChange(computerId: string, listener: () => void): () => void;
+  /** Resolves when something may have changed, after `ms`, or when `signal` is aborted. */
+  wait(computerId: string, ms: number, signal: AbortSignal): Promise<void>;
+  /** Says that it is there, and goes on saying so. */
+  start(): Promise<void>;
+  /** Takes back what it said. */
+  close(): Promise<void>;
+}
+
+export const beatMs = 5_000;
+/** Three beats that nobody heard. */
+const aliveMs = 15_000;
+const silentMs = 60_000;
+
+const single = { isolation: 'statement' } as const;
+
+const topicOf = (computerId: string) => `link/${computerId}`;
+const topicOfReplica = (id: string) => `links/${id}`;
+const place = (computerId: string) => `runtime_connection|credential|${computerId}`;
+
+export function createReplicas(deps: ReplicasDeps): Replicas {
+  const { store, clock, timers, id, sealer, dialIns } = deps;
+  const { wake } = store;
+  /** When each of them failed to answer. */
+  const suspected = new Map<string, number>();
+  /** Writes of one computer's row, one after the other. */
+  const writing = new Map<string, { again: boolean; readonly done: Promise<void> }>();
+  let closed = false;
+  let cancelBeat = () => {};
+  let beating: Promise<void> = Promise.resolve();
+  let stopListening = () => {};
+
+  const aliveSince = () => clock.now() - aliveMs;
+
+  function isAlive({ replica, address, beatAt }: ReachRow): boolean {
+    if (replica === null || address === null || beatAt === null || beatAt <= aliveSince()) return false;
+    return beatAt > (suspected.get(replica) ?? Number.NEGATIVE_INFINITY);
+  }
+
+  async function find(computerId: string): Promise<Reach> {
+    const row = await findReach(store, computerId);
+    if (row === undefined) return { linked: false, since: 0 };
+    const { replica, address, epoch, credential, at } = row;
+    if (replica === null || replica === id) return { linked: false, since: row.seenAt ?? 0 };
+    if (!isAlive(row)) return { linked: false, since: row.beatAt ?? row.seenAt ?? 0 };
+    const opened = sealer.open(place(computerId), credential!);
+    return { linked: true, since: at!, replica, address: address!, epoch: epoch!, credential: opened };
+  }
+
+  /** Says of one computer what is so by now. */
+  async function write(computerId: string): Promise<void> {
+    const current = dialIns.current(computerId);
+    if (current === null) {
+      await store.write((tx) => releaseConnection(tx, computerId, id), single);
+      wake.signal(topicOf(computerId));
+      return;
+    }
+    const { epoch, token } = current;
+    const credential = sealer.seal(place(computerId), token);
+    const at = clock.now();
+    const claim = { computerId, replica: id, epoch, credential, at, aliveSince: at - aliveMs };
+    const { lost, from } = await store.write((tx) => claimConnection(tx, claim), { isolation: 'rows' });
+    if (lost) {
+      dialIns.retire(computerId, epoch);
+      return;
+    }
+    wake.signal(topicOf(computerId));
+    if (from !== null) wake.signal(topicOfReplica(from));
+  }
+
+  function changed(computerId: string): Promise<void> {
+    const busy = writing.get(computerId);
+    if (busy !== undefined) {
+      busy.again = true;
+      return busy.done;
+    }
+    const rounds = async () => {
+      do {
+        entry.again = false;
+        await write(computerId);
+      } while (entry.again);
+    };
+    const done = Promise.resolve()
+      .then(rounds)
+      .catch((fault) => deps.onFault('Who holds the link of a computer could not be said.', fault))
+      .finally(() => writing.delete(computerId));
+    const entry = { again: false, done };
+    writing.set(computerId, entry);
+    return done;
+  }
+
+  /** What is said of this replica is made to be what is so. */
+  async function look(): Promise<void> {
+    const said = new Map((await heldBy(store, id)).map((row) => [row.id, row.epoch]));
+    for (const computerId of dialIns.linked()) {
+      if (said.get(computerId) !== dialIns.current(computerId)?.epoch) await changed(computerId);
+      said.delete(computerId);
+    }
+    for (const computerId of said.keys()) await changed(computerId);
+  }
+
+  async function sayHere(): Promise<void> {
+    await clock.compare();
+    const now = clock.now();
+    await store.write((tx) => noteReplica(tx, id, deps.address, now), single);
+    for (const [replica, at] of suspected) if (at <= now - silentMs) suspected.delete(replica);
+  }
+
+  function beatLater(): void {
+    if (closed) return;
+    cancelBeat = timers.after(beatMs, () => {
+      beating = sayHere()
+        .then(look)
+        .then(() => store.write((tx) => removeSilent(tx, clock.now() - silentMs), { isolation: 'rows' }))
+        .catch((fault) => deps.onFault('The other replicas could not be told of this one.', fault))
+        .finally(beatLater);
+    });
+  }
+
+  return {
+    id,
+    find,
+    changed,
+    async newestElsewhere(computerId) {
+      const row = await findReach(store, computerId);
+      return row === undefined || row.replica === id || !isAlive(row) ? null : row.epoch;
+    },
+    suspect: (replica) => void suspected.set(replica, clock.now()),
+    onChange: (computerId, listener) => wake.on(topicOf(computerId), listener),
+    wait: (computerId, ms, signal) => wake.wait(topicOf(computerId), ms, signal),
+    async start() {
+      await sayHere();
+      beatLater();
+      stopListening = wake.on(topicOfReplica(id), () => {
+        look().catch((fault) => deps.onFault('Links that were taken over could not be looked for.', fault));
+      });
+    },
+    async close() {
+      closed = true;
+      cancelBeat();
+      stopListening();
+      await beating;
+      await Promise.all([...writing.values()].map(({ done }) => done));
+      await store.write((tx) => removeReplica(tx, id), { isolation: 'rows' });
+    },
+  };
+}

@@ -1,0 +1,143 @@
+/**
+ * The link of a cloud of several replicas: a computer that dialled in here is reached at once, one that dialled in elsewhere through
+ * the replica that holds it. Owns that connections to a link that was replaced are let go; must not know routes or rows.
+ */
+import type { Socket } from 'node:net';
+import type { Timers } from '../../kit/clock/timers.ts';
+import { drainingEvent } from '../../kit/link/pipe.ts';
+import type { DialIns } from './dial-ins.ts';
+import { away } from './dial-ins.ts';
+import type { Link } from './link.ts';
+import { NotLinked, NotThere, type OpenReplicaPipe } from './replica-pipes.ts';
+import type { Replicas } from './replicas.ts';
+
+export interface SharedLinkDeps {
+  readonly dialIns: Pick<DialIns, 'open' | 'state' | 'credential' | 'onChange'>;
+  readonly replicas: Pick<Replicas, 'find' | 'changed' | 'suspect' | 'onChange' | 'wait'>;
+  readonly openPipe: OpenReplicaPipe;
+  /** The store's. */
+  readonly clock: { now(): number };
+  readonly timers: Timers;
+}
+
+export interface SharedLink extends Link {
+  close(): void;
+}
+
+/** Connections to one computer through another replica. */
+interface Passage {
+  /** Of the link that they lead to. */
+  epoch: number;
+  readonly sockets: Set<Socket>;
+  readonly stop: () => void;
+}
+
+/** Who waits for a link looks this often for one whose word was lost. */
+const lookMs = 1000;
+
+export function createSharedLink({ dialIns, replicas, openPipe, clock, timers }: SharedLinkDeps): SharedLink {
+  const passages = new Map<string, Passage>();
+  const listeners = new Set<(computerId: string, linked: boolean) => void>();
+  // Who is told goes on to ask, maybe at another replica: the others must know first.
+  const stop = dialIns.onChange((computerId, linked) => {
+    void replicas.changed(computerId).then(() => {
+      for (const listener of [...listeners]) listener(computerId, linked);
+    });
+  });
+
+  function passageTo(computerId: string, epoch: number): Passage {
+    const known = passages.get(computerId);
+    if (known !== undefined) return known;
+    const look = () =>
+      void replicas.find(computerId).then(
+        (reach) => follow(computerId, reach),
+        () => {},
+      );
+    const made = { epoch, sockets: new Set<Socket>(), stop: replicas.onChange(computerId, look) };
+    passages.set(computerId, made);
+    return made;
+  }
+
+  /** Idle connections to a link that is not the newest any more end; those in use may finish. */
+  function follow(computerId: string, reach: Awaited<ReturnType<Replicas['find']>>): void {
+    const passage = passages.get(computerId);
+    if (passage === undefined || (reach.linked && reach.epoch === passage.epoch)) return;
+    passage.stop();
+    passages.delete(computerId);
+    for (const socket of passage.sockets) socket.emit(drainingEvent);
+  }
+
+  async function find(computerId: string) {
+    const reach = await replicas.find(computerId);
+    follow(computerId, reach);
+    return reach;
+  }
+
+  async function open(computerId: string, door: Parameters<Link['open']>[1]): Promise<Socket> {
+    const reach = await find(computerId);
+    if (!reach.linked) throw away(computerId, reach.since);
+    try {
+      const socket = await openPipe(reach, computerId, door);
+      const passage = passageTo(computerId, reach.epoch);
+      passage.sockets.add(socket);
+      socket.once('close', () => {
+        passage.sockets.delete(socket);
+        if (passage.sockets.size > 0 || passages.get(computerId) !== passage) return;
+        passage.stop();
+        passages.delete(computerId);
+      });
+      return socket;
+    } catch (thrown) {
+      if (thrown instanceof NotLinked) throw away(computerId, clock.now());
+      if (!(thrown instanceof NotThere)) throw thrown;
+      replicas.suspect(reach.replica);
+      throw away(computerId, (await replicas.find(computerId)).since);
+    }
+  }
+
+  const state: Link['state'] = async (computerId) => {
+    const here = dialIns.state(computerId);
+    if (here.linked) return here;
+    const { linked, since } = await find(computerId);
+    // Where it was linked last, its end was seen last.
+    return { linked, since: linked ? since : Math.max(since, here.since) };
+  };
+
+  return {
+    open: (computerId, door) =>
+      dialIns.state(computerId).linked ? dialIns.open(computerId, door) : open(computerId, door),
+    state,
+    async credential(computerId) {
+      const here = dialIns.credential(computerId);
+      if (here !== null) return here;
+      const reach = await find(computerId);
+      return reach.linked ? reach.credential : null;
+    },
+    async untilLinked(computerId, ms, signal) {
+      const late = new AbortController();
+      const end = AbortSignal.any([signal, late.signal]);
+      const cancel = timers.after(ms, () => late.abort());
+      try {
+        while (!end.aborted) {
+          if ((await state(computerId)).linked) return true;
+          await replicas.wait(computerId, lookMs, end);
+        }
+        return false;
+      } finally {
+        cancel();
+      }
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close() {
+      stop();
+      for (const { stop: forget, sockets } of passages.values()) {
+        forget();
+        for (const socket of sockets) socket.destroy();
+      }
+      passages.clear();
+    },
+  };
+}

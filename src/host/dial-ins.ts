@@ -1,0 +1,82 @@
+/**
+ * How computers come in to a cloud of many: they dial one of its replicas, and all of them reach them. A cloud of one process, on a
+ * file, has no others.
+ */
+import { readComputer } from '../cloud-api/link/computers-store.ts';
+import { createDialIns, type Device } from '../cloud-api/link/dial-ins.ts';
+import { createReplicaDoor } from '../cloud-api/link/replica-door.ts';
+import { createReplicaPipes } from '../cloud-api/link/replica-pipes.ts';
+import { createReplicas } from '../cloud-api/link/replicas.ts';
+import { createSharedLink } from '../cloud-api/link/shared-link.ts';
+import type { Clock } from '../kit/clock/clock.ts';
+import { systemTimers as timers } from '../kit/clock/timers.ts';
+import type { Ids } from '../kit/ids/ids.ts';
+import type { Log } from '../kit/log/log.ts';
+import { createSealer } from '../kit/secrets/sealer.ts';
+import { signatureHeaders } from '../kit/signing/signature.ts';
+import type { LinkEnd, LinkParts } from './cloud.ts';
+
+export interface OpenDialInsOptions {
+  /** Where the other replicas reach this one. */
+  readonly address: string;
+  readonly internalToken: string;
+  readonly masterKey: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export async function openDialIns(parts: LinkParts, options: OpenDialInsOptions): Promise<LinkEnd> {
+  const { store, storeClock, authenticator } = parts;
+  const { clock, log, internalToken } = options;
+  const shared = store.engine === 'postgres';
+
+  async function authenticate(request: Parameters<typeof authenticator.authenticate>[0]): Promise<Device | null> {
+    // Before its signature is looked at: it then stands for this pairing, or for an older one.
+    const claimed = String(request.headers[signatureHeaders.id] ?? '');
+    const row = shared ? await store.read((tx) => readComputer(tx, claimed)) : null;
+    const principal = await authenticator.authenticate(request);
+    if (principal?.computerId === undefined) return null;
+    const { computerId, userId } = principal;
+    return { computerId, userId, ...(row === null ? {} : { pairing: row.pairedAt }) };
+  }
+
+  const dialIns = createDialIns({
+    authenticate,
+    ...(shared ? { newestElsewhere: (computerId: string) => replicas.newestElsewhere(computerId) } : {}),
+    clock,
+    timers,
+    log,
+  });
+  const here = {
+    link: dialIns,
+    upgrade: dialIns.handleUpgrade,
+    end: dialIns.end,
+    close: () => dialIns.close(),
+  };
+  if (!shared) return here;
+
+  const replicas = createReplicas({
+    store,
+    clock: storeClock,
+    timers,
+    id: options.ids.next('replica'),
+    address: options.address,
+    sealer: createSealer({ masterKey: options.masterKey, purpose: 'link' }),
+    dialIns,
+    onFault: (what, fault) => log.warn(what, { fault: String(fault) }),
+  });
+  const openPipe = createReplicaPipes({ internalToken, clock: storeClock, timers });
+  const link = createSharedLink({ dialIns, replicas, openPipe, clock: storeClock, timers });
+  await replicas.start();
+  return {
+    ...here,
+    link,
+    between: createReplicaDoor({ id: replicas.id, internalToken, clock: storeClock, here: dialIns }),
+    async close() {
+      await dialIns.close();
+      link.close();
+      await replicas.close();
+    },
+  };
+}
