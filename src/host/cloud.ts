@@ -237,7 +237,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       clock,
       ids,
       log,
-      knows: async (computerId) => (await devices.find(computerId)) !== null,
+      ownerOf: async (computerId) => (await devices.find(computerId))?.userId ?? null,
       call: (computerId, request) => runtimes.call(computerId, request),
       openLanes: (send) =>
         createSharedLanes({

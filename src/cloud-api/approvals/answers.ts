@@ -65,7 +65,8 @@ export function createAnswers({ openLanes, call, store, clock, log }: AnswersDep
         resolvedBy: { user: row.resolvedUser!, surface: row.resolvedSurface! },
         at: iso(row.resolvedAt!),
       };
-      return lanes.append(tx, { lane: row.computerId, id: row.id, body, deadline: row.expiresAt + keptAfterExpiryMs });
+      const deadline = row.expiresAt + keptAfterExpiryMs;
+      return lanes.append(tx, { lane: row.computerId, id: row.id, body, deadline, person: row.userId });
     },
     wake: (computerId) => lanes.wake(computerId),
     start: () => lanes.start(),

@@ -152,7 +152,13 @@ export function createLetters(deps: LettersDeps): Letters {
       const to = yield* devices.idsOf(tx, letter.userId);
       for (const deviceId of to) {
         const body: Body = { ...letter, deviceId };
-        yield* lanes.append(tx, { lane: `${deps.instance}/${deviceId}`, id: `${id}:${deviceId}`, body, deadline });
+        yield* lanes.append(tx, {
+          lane: `${deps.instance}/${deviceId}`,
+          id: `${id}:${deviceId}`,
+          body,
+          deadline,
+          person: letter.userId,
+        });
       }
       return to.length;
     },

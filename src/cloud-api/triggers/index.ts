@@ -19,7 +19,8 @@ export interface TriggerDoorDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-  readonly knows: (computerId: string) => Promise<boolean>;
+  /** Whose a computer is; null: nobody's. */
+  readonly ownerOf: (computerId: string) => Promise<string | null>;
   readonly openLanes: (send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>) => SharedLanes;
   /** Calls a computer's engine as the cloud. Throws when it cannot be reached. */
   readonly call: (
@@ -58,7 +59,8 @@ export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
 
   async function accept(key: string, request: IncomingMessage): Promise<string> {
     const computerId = triggerKey.exec(key)?.[1];
-    if (computerId === undefined || !(await deps.knows(computerId))) {
+    const person = computerId === undefined ? null : await deps.ownerOf(computerId);
+    if (computerId === undefined || person === null) {
       throw new AppError('not_found', 'There is no such trigger.', 'Check the address.', {
         wireCode: 'trigger_not_found',
       });
@@ -75,7 +77,7 @@ export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
     const body: TriggerEvent = { key, eventId, receivedAt: iso(clock.now()), data: dataOf(bytes) };
     // A repeated one that still waits is in the lane already; one that was brought, the computer knows.
     await store.write((tx) =>
-      lanes.append(tx, { lane: computerId, id: eventId, body, deadline: clock.now() + keptMs }),
+      lanes.append(tx, { lane: computerId, id: eventId, body, deadline: clock.now() + keptMs, person }),
     );
     return eventId;
   }

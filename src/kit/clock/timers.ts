@@ -15,3 +15,16 @@ export const systemTimers: Timers = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Resolves after `ms`, or as soon as `signal` is aborted. */
+export function pause(timers: Timers, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = timers.after(ms, end);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}

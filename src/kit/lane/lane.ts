@@ -4,7 +4,7 @@
  * First user: queued sends to a bot; second: rows from the runtime to the cloud.
  *
  * Guarantees: items of one lane are handed to `send` one at a time, in the order of their commits; a lane whose head is held
- * or retried blocks nobody else; an item leaves the lane exactly once, in one transaction with `commit`. A program killed
+ * or retried blocks nobody else, nor do many lanes of one person; an item leaves the lane exactly once, in one transaction with `commit`. A program killed
  * between `send` and that transaction hands the item out again with `interrupted: true`: the sender dedupes by `id`, or,
  * where the other end cannot, settles it as not known.
  */
@@ -65,6 +65,8 @@ export interface LaneAppend {
   readonly body: unknown;
   /** Milliseconds since the epoch. */
   readonly deadline?: number | null;
+  /** For whom, the same for all items of a lane: persons take turns, and nobody holds up the others. Absent: each lane for itself. */
+  readonly person?: string;
 }
 
 export interface Lanes extends LaneWork {

@@ -45,4 +45,10 @@ export const laneMigrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    area: 'lane',
+    number: 4,
+    name: 'for whom',
+    sql: 'ALTER TABLE lane_item ADD COLUMN person TEXT',
+  },
 ];

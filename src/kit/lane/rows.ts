@@ -22,14 +22,16 @@ export interface LoadedLane {
   readonly depth: number;
   /** When the head may be tried again, milliseconds since the epoch. */
   readonly notBefore: number;
+  readonly person: string | null;
 }
 
 export function createLaneRows(lanes: string) {
   function* append(tx: SharedTx, item: LaneAppend, at: number): Op<boolean> {
     const sql =
-      'INSERT INTO lane_item (lanes, lane, id, body, at, deadline) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (lanes, id) DO NOTHING';
+      'INSERT INTO lane_item (lanes, lane, id, body, at, deadline, person) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lanes, id) DO NOTHING';
     const body = JSON.stringify(item.body ?? null);
-    return (yield* tx.run(sql, lanes, item.lane, item.id, body, at, item.deadline ?? null)).changes === 1;
+    const values = [lanes, item.lane, item.id, body, at, item.deadline ?? null, item.person ?? null];
+    return (yield* tx.run(sql, ...values)).changes === 1;
   }
 
   /** Takes out a row that is not being sent; answers its lane. */
@@ -87,7 +89,7 @@ export function createLaneRows(lanes: string) {
   /** Every lane that has rows, oldest head first. */
   const load = (tx: SharedReader): Asked<LoadedLane[]> =>
     tx.all<LoadedLane>(
-      `SELECT head.lane, lane.depth, head.not_before AS "notBefore" FROM lane_item head
+      `SELECT head.lane, lane.depth, head.not_before AS "notBefore", head.person FROM lane_item head
         JOIN (SELECT count(*) AS depth, min(seq) AS seq FROM lane_item WHERE lanes = ? GROUP BY lane) lane
         ON lane.seq = head.seq ORDER BY head.seq`,
       lanes,

@@ -4,11 +4,12 @@
  * (holds.ts), and looks every second for what the others left.
  */
 import type { Clock } from '../clock/clock.ts';
-import { systemTimers, type Timers } from '../clock/timers.ts';
+import { pause, systemTimers, type Timers } from '../clock/timers.ts';
 import type { Asked, Op, SharedStore, SharedTx } from '../store/shared-store.ts';
 import { createHolds, noHolds } from './holds.ts';
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from './lane.ts';
 import { createLaneRows, type LoadedLane } from './rows.ts';
+import { createTurns } from './turns.ts';
 
 export interface SharedLanesOptions {
   readonly store: SharedStore;
@@ -26,7 +27,7 @@ export interface SharedLanesOptions {
   readonly onExpired?: (tx: SharedTx, item: LaneItem) => Asked<unknown>;
   /** A fault of the program (a `commit` that throws): the item stays and is tried again later. */
   readonly onFault?: (error: unknown) => void;
-  /** Lanes that send at the same time; default 16. */
+  /** Lanes that send at the same time; default 16. Of one person an eighth of them at most. */
   readonly parallel?: number;
   /** How long a held head waits for a wake that was missed; default 1000 ms. */
   readonly recheckMs?: number;
@@ -35,6 +36,8 @@ export interface SharedLanesOptions {
 }
 
 interface LaneState {
+  /** Who takes a turn with it: its person, or the lane itself. */
+  whose: string;
   depth: number;
   busy: boolean;
   /** Woken while a head was out: a hold or retry that comes back is asked again at once. */
@@ -64,6 +67,8 @@ const defaultBackoff = [
 const longestWaitMs = 30_000;
 /** What other processes left is looked for this often. */
 const lookMs = 1000;
+/** Eight persons whose computers or services hang are needed before anybody else waits for them. */
+const sharesOfAll = 8;
 const heldElsewhere = 'another replica sends of this lane';
 
 export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
@@ -78,22 +83,23 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
   const holds = shared ? createHolds({ store, clock, timers, lanes: options.name }) : noHolds;
   const states = new Map<string, LaneState>();
   const running = new Set<Promise<void>>();
+  const turns = createTurns(Math.max(1, Math.floor(parallel / sharesOfAll)));
   const stop = new AbortController();
   let started = false;
   let cancelTimer = () => {};
   let cancelLook = () => {};
 
-  function stateOf(lane: string): LaneState {
+  function stateOf(lane: string, person: string | null = null): LaneState {
     let state = states.get(lane);
     if (state === undefined) {
-      state = { depth: 0, busy: false, woken: false, due: 0, notBefore: 0, waiting: null };
+      state = { whose: person ?? lane, depth: 0, busy: false, woken: false, due: 0, notBefore: 0, waiting: null };
       states.set(lane, state);
     }
     return state;
   }
 
-  function changeDepth(lane: string, by: number): void {
-    const state = stateOf(lane);
+  function changeDepth(lane: string, by: number, person?: string): void {
+    const state = stateOf(lane, person);
     state.depth += by;
     if (state.depth <= 0 && !state.busy) states.delete(lane);
   }
@@ -104,10 +110,15 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     cancelTimer();
     const now = clock.monotonic();
     let next = Number.POSITIVE_INFINITY;
-    for (const [lane, state] of states) {
+    const due: [lane: string, state: LaneState][] = [];
+    for (const entry of states) {
+      const [, state] = entry;
       if (state.busy || state.depth <= 0) continue;
       if (state.due > now) next = Math.min(next, state.due);
-      else if (running.size < parallel) begin(lane, state);
+      else due.push(entry);
+    }
+    if (due.length > 0 && running.size < parallel) {
+      for (const [lane, state] of turns.order(due, parallel - running.size)) begin(lane, state);
     }
     if (next < Number.POSITIVE_INFINITY) {
       cancelTimer = timers.after(Math.min(next - clock.monotonic(), longestWaitMs), pump);
@@ -117,6 +128,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
   function begin(lane: string, state: LaneState): void {
     state.busy = true;
     state.woken = false;
+    turns.begin(state.whose);
     const stopRenewing = holds.renew(lane);
     const work = runLane(lane, state)
       .catch((error: unknown) => {
@@ -126,6 +138,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
       .finally(() => {
         stopRenewing();
         running.delete(work);
+        turns.end(state.whose);
         state.busy = false;
         if (state.depth <= 0) states.delete(lane);
         pump();
@@ -257,21 +270,9 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
         return await store.write(operation);
       } catch (error) {
         if (!isRefusedByDisk(error) || stop.signal.aborted) throw error;
-        await pause(recheckMs);
+        await pause(timers, recheckMs, stop.signal);
       }
     }
-  }
-
-  function pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        cancel();
-        stop.signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const cancel = timers.after(ms, end);
-      stop.signal.addEventListener('abort', end, { once: true });
-    });
   }
 
   function wake(lane?: string): void {
@@ -294,8 +295,8 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     }
   }
 
-  function adopt({ lane, depth, notBefore }: LoadedLane): void {
-    const state = stateOf(lane);
+  function adopt({ lane, depth, notBefore, person }: LoadedLane): void {
+    const state = stateOf(lane, person);
     state.depth = depth;
     if (state.busy || (state.notBefore === notBefore && state.waiting !== null)) return;
     state.notBefore = notBefore;
@@ -357,7 +358,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
       const added = yield* rows.append(tx, item, clock.now());
       if (added) {
         tx.afterCommit(() => {
-          changeDepth(item.lane, 1);
+          changeDepth(item.lane, 1, item.person);
           pump();
         });
       }

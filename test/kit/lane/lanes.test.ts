@@ -364,3 +364,41 @@ test('whatever sends answer, each lane settles its items once and in order', asy
     { numRuns: 30 },
   );
 }, 60_000);
+
+test('many lanes of one person that hang hold up nobody else, and give way as soon as one ends', async () => {
+  const { calls, send } = held();
+  const { lanes, store, quiet } = await open({ send, parallel: 16 });
+  await lanes.start();
+  const add = (person: string, n: number) =>
+    store.write((tx) => lanes.append(tx, { lane: `${person}/${n}`, id: `${person}/${n}`, body: null, person }));
+  for (let n = 0; n < 100; n += 1) await add('mallory', n);
+  await quiet();
+  expect(calls.map(({ item }) => item.id)).toEqual(['mallory/0', 'mallory/1']);
+  await add('ada', 0);
+  await quiet();
+  expect(calls.at(-1)?.item.id).toBe('ada/0');
+  calls[0]?.end({ to: 'retry', reason: 'it hung' });
+  await quiet();
+  expect(calls.filter(({ item }) => item.id.startsWith('mallory'))).toHaveLength(3);
+  expect(calls).toHaveLength(4);
+});
+
+test('persons take turns: who has much to send is not served again before who waits for a first place', async () => {
+  const { calls, send } = held();
+  const { lanes, store, quiet } = await open({ send, parallel: 2 });
+  const people = ['a', 'b', 'c', 'd'];
+  for (const person of people) {
+    for (let n = 0; n < 3; n += 1) {
+      const lane = `${person}${n}`;
+      await store.write((tx) => lanes.append(tx, { lane, id: lane, body: null, person }));
+    }
+  }
+  await lanes.start();
+  await quiet();
+  for (let n = 0; n < 12; n += 1) {
+    calls[n]?.end(done);
+    await quiet();
+  }
+  const order = calls.map(({ item }) => item.id);
+  expect(order).toEqual(['a0', 'b0', 'c0', 'd0', 'a1', 'b1', 'c1', 'd1', 'a2', 'b2', 'c2', 'd2']);
+});
