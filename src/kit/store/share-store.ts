@@ -97,12 +97,16 @@ export function runSync<T>(tx: Tx, operation: (tx: SharedTx) => Asked<T>, most: 
   return finish(shared, operation(shared));
 }
 
+const aloneOptions = { savepoint: false } as const;
+
 export function shareStore(store: Store): SharedStore {
   return {
     engine: 'sqlite',
     wake: createLocalWake(),
     write: (operation, options) =>
-      store.write((tx) => runSync(tx, operation, options?.isolation === 'statement' ? 1 : undefined)),
+      options?.isolation === 'statement'
+        ? store.write((tx) => runSync(tx, operation, 1), aloneOptions)
+        : store.write((tx) => runSync(tx, operation)),
     // What a reader may not do, its type does not have.
     read: (operation) => store.read((tx) => runSync(tx as Tx, operation)),
     get: <T>(sql: Sql, ...values: Value[]) => store.read((tx) => tx.get<T>(textOf(sql), ...values)),

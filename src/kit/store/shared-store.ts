@@ -42,8 +42,8 @@ export interface WriteOptions {
   /**
    * `serial` (default): as if no other operation ran at the same time. `rows`: only rows that the statements lock themselves are
    * safe; for operations that are correct by single statements and must not be run twice under load. `statement`: the same for
-   * the one statement that the operation asks; those that come together share one commit there too, as on SQLite, which is always
-   * serial.
+   * the one statement that the operation asks; those that come together share one commit there too, and what the operation does
+   * after its statement undoes nothing. SQLite is always serial.
    */
   readonly isolation?: 'serial' | 'rows' | 'statement';
 }

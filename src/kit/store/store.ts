@@ -14,6 +14,14 @@ export interface Tx {
   afterCommit(effect: () => void): void;
 }
 
+export interface WriteGroupOptions {
+  /**
+   * Default true: what throws is rolled back alone. False, for an operation of one statement: SQLite itself undoes a statement that
+   * fails, which spares a savepoint; what the operation does afterwards undoes nothing.
+   */
+  readonly savepoint?: boolean;
+}
+
 export interface Store {
   /**
    * Runs `operation` in a write transaction. Operations of one loop turn share one durable commit (`BEGIN IMMEDIATE`,
@@ -21,7 +29,7 @@ export interface Store {
    * Rejects with `AppError('transport')` when the disk refuses (full, I/O error); nothing of the group is then kept. (A program
    * killed after such a refusal and before the next commit may find the group after all: only an acknowledged write is known.)
    */
-  write<T>(operation: (tx: Tx) => T): Promise<T>;
+  write<T>(operation: (tx: Tx) => T, options?: WriteGroupOptions): Promise<T>;
   /** Reads committed state. */
   read<T>(operation: (tx: Omit<Tx, 'run' | 'afterCommit'>) => T): Promise<T>;
   /** Whether writes are refused now (disk full, I/O error) and why; null when all is well. */

@@ -7,7 +7,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../clock/timers.ts';
 import { isBusy, isDamage, isTrouble, refusal, sqliteCode } from './sqlite-errors.ts';
 import type { Statements } from './statements.ts';
-import type { Tx } from './store.ts';
+import type { Tx, WriteGroupOptions } from './store.ts';
 
 export interface WriteGroupsDeps {
   readonly database: Database;
@@ -22,6 +22,7 @@ export interface WriteGroupsDeps {
 
 interface Pending {
   readonly operation: (tx: Tx) => unknown;
+  readonly savepoint: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -37,7 +38,7 @@ const busyTries = 80;
 const probeMs = 1000;
 
 export interface WriteGroups {
-  write<T>(operation: (tx: Tx) => T): Promise<T>;
+  write<T>(operation: (tx: Tx) => T, options?: WriteGroupOptions): Promise<T>;
   trouble(): string | null;
   /** Commits what is queued, then refuses everything. */
   close(): void;
@@ -52,11 +53,11 @@ export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
   let closed = false;
   let cancelTimer = () => {};
 
-  function write<T>(operation: (tx: Tx) => T): Promise<T> {
+  function write<T>(operation: (tx: Tx) => T, { savepoint = true }: WriteGroupOptions = {}): Promise<T> {
     if (closed) return Promise.reject(new AppError('transport', `${deps.file} is closed.`, 'Start Gantry again.'));
     if (refused !== null) return Promise.reject(again(refused));
     return new Promise<T>((resolve, reject) => {
-      queue.push({ operation, resolve: resolve as (value: unknown) => void, reject });
+      queue.push({ operation, savepoint, resolve: resolve as (value: unknown) => void, reject });
       if (scheduled) return;
       scheduled = true;
       // After the poll phase: everything that arrived in this turn of the loop has then queued its operation.
@@ -102,7 +103,7 @@ export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
   function commit(group: readonly Pending[]): void {
     const outcomes: Outcome[] = [];
     try {
-      for (const pending of group) outcomes.push(runOne(pending.operation, group.length > 1));
+      for (const { operation, savepoint } of group) outcomes.push(runOne(operation, savepoint, group.length > 1));
       statements.commit();
     } catch (error) {
       rollback();
@@ -121,10 +122,11 @@ export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
   }
 
   /** One operation in its savepoint. Throws only what ends the whole group. */
-  function runOne(operation: (tx: Tx) => unknown, shared: boolean): Outcome {
+  function runOne(operation: (tx: Tx) => unknown, savepoint: boolean, shared: boolean): Outcome {
     const effects: (() => void)[] = [];
     // A lone operation needs no savepoint of its own unless it fails; then there is nothing else to keep.
-    if (shared) statements.savepoint();
+    const saved = savepoint && shared;
+    if (saved) statements.savepoint();
     let open = true;
     const guard = () => {
       if (!open) throw new Error('A transaction was used after its operation had returned.');
@@ -153,14 +155,14 @@ export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
       if (typeof (value as { then?: unknown } | null | undefined)?.then === 'function') {
         throw new Error('An operation of the store returned a promise: nothing may be awaited inside.');
       }
-      if (shared) statements.release();
+      if (saved) statements.release();
       return { ok: true, value, effects };
     } catch (error) {
       open = false;
       // SQLite itself may have ended the transaction (disk full, I/O error): then nothing of the group is left.
       if (!database.inTransaction || isTrouble(sqliteCode(error))) throw error;
-      if (shared) statements.rollbackTo();
-      else {
+      if (saved) statements.rollbackTo();
+      else if (savepoint) {
         statements.rollback();
         statements.begin();
       }

@@ -154,6 +154,24 @@ describe.each(engines)('on $name', ({ name, place }) => {
     expect(await texts(store)).not.toContain('second');
   });
 
+  test('of operations of one statement that come together, the one that fails undoes itself whole, and no other', async () => {
+    const store = await open();
+    await add(store, 9, 'there');
+    const told: number[] = [];
+    const both = (id: number, text: string) =>
+      store.write(
+        function* (tx) {
+          tx.afterCommit(() => told.push(id));
+          return yield* tx.run('INSERT INTO note (id, text) VALUES (?, ?), (?, ?)', id, `n${id}`, id + 1, text);
+        },
+        { isolation: 'statement' },
+      );
+    const ends = await Promise.allSettled([both(1, 'b'), both(3, 'there'), both(5, 'f')]);
+    expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await texts(store)).toEqual(['n1', 'b', 'n5', 'f', 'there']);
+    expect(told).toEqual([1, 5]);
+  });
+
   test('operations that read before they write count as if one came after the other', async () => {
     const store = await open();
     await store.write(function* (tx) {
