@@ -1,4 +1,5 @@
 /** Prefixed ULIDs (gaps.md, Common: Case). Ids made in one millisecond still ascend. */
+import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
 import type { Clock } from '../clock/clock.ts';
 
@@ -7,7 +8,21 @@ export interface Ids {
   next(prefix: string): string;
 }
 
+/** The library asks 16 times for an id: each from the system would cost more than all the rest of it. */
+function pooledRandom(): () => number {
+  const pool = new Uint8Array(1024);
+  let left = 0;
+  return () => {
+    if (left === 0) {
+      randomFillSync(pool);
+      left = pool.length;
+    }
+    left -= 1;
+    return pool[left]! / 256;
+  };
+}
+
 export function createIds(clock: Clock): Ids {
-  const ulid = monotonicFactory();
+  const ulid = monotonicFactory(pooledRandom());
   return { next: (prefix) => `${prefix}_${ulid(clock.now())}` };
 }
