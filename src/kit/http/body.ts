@@ -80,6 +80,7 @@ async function readText(request: ReadRequest, limit: number): Promise<string> {
 async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
+  let whole = false;
   await new Promise<void>((resolve, reject) => {
     const onData = (chunk: Buffer) => {
       size += chunk.length;
@@ -91,9 +92,15 @@ async function readBytes(request: IncomingMessage, limit: number): Promise<Buffe
       } else chunks.push(chunk);
     };
     request.on('data', onData);
-    request.once('end', resolve);
+    request.once('end', () => {
+      whole = true;
+      resolve();
+    });
     request.once('error', () => reject(cutOff()));
-    request.once('close', () => reject(cutOff()));
+    // Comes after each request that was read whole, too.
+    request.once('close', () => {
+      if (!whole) reject(cutOff());
+    });
   });
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }

@@ -43,8 +43,11 @@ export class RequestContext {
 
   abort(): void {
     this.#running.delete(this);
-    this.#controller?.abort();
+    this.#controller?.abort(gone);
   }
 }
+
+/** One for all: it is told of each request at its end, also of those that ended well, and a new one would take its stack each time. */
+const gone = new DOMException('The request is over.', 'AbortError');
 
 const nothing = Object.freeze({});
