@@ -18,6 +18,9 @@ export function newKeyText(random: (bytes: number) => Buffer): string {
   return `${prefix}${body}${checksumOf(body)}`;
 }
 
+/** Whether it looks like a key, whatever its checksum. */
+export const isKeyText = (text: string): boolean => text.startsWith(prefix) && pattern.test(text);
+
 /** `damaged`: it looks like a key, but no key of ours has that checksum. */
 export function readKeyText(text: string): 'key' | 'damaged' | 'other' {
   const match = pattern.exec(text);

@@ -11,7 +11,7 @@ import type { Authenticator, Principal } from '../../kit/http/types.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { Changes } from './changes.ts';
 import { createKept } from './kept.ts';
-import { keyPrefix, newKeyText, readKeyText } from './key-text.ts';
+import { isKeyText, keyPrefix, newKeyText, readKeyText } from './key-text.ts';
 import { digestOf } from './model.ts';
 
 export interface KeysDeps {
@@ -105,12 +105,12 @@ export function createKeys(deps: KeysDeps): Keys {
       authenticate(request) {
         const text = bearerOf(request);
         if (text === null) return null;
-        const kind = readKeyText(text);
-        if (kind === 'other') return null;
-        if (kind === 'damaged') throw refused('The API key is mistyped.', 'Copy it whole.');
+        if (!isKeyText(text)) return null;
         const digest = digestOf(text);
         const known = live.peek(digest);
-        return known === undefined ? live.load(digest).then(admit) : admit(known);
+        if (known !== undefined) return admit(known);
+        if (readKeyText(text) === 'damaged') throw refused('The API key is mistyped.', 'Copy it whole.');
+        return live.load(digest).then(admit);
       },
     },
     async create(userId, { name, scopes, expiresInDays }, dryRun = false) {

@@ -42,7 +42,8 @@ export function createOwnerAuthenticator(token: string, userId: string = localUs
     name: 'owner-token',
     authenticate(request) {
       const bearer = bearerOf(request);
-      return bearer !== null && tokenMatches(digest, bearer) ? owner : null;
+      // How long it is is no secret; other credentials are told apart by that, without hashing each.
+      return bearer !== null && bearer.length === token.length && tokenMatches(digest, bearer) ? owner : null;
     },
   };
 }
