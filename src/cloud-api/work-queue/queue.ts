@@ -48,7 +48,8 @@ export interface Queue {
     workerId: string;
     waitMs: number;
     draining: boolean;
-    signal: AbortSignal;
+    /** Null: the call does not wait. */
+    signal: AbortSignal | null;
   }): Promise<TaskRow | null>;
   heartbeat(holder: Holder): Promise<TaskRow>;
   ack(holder: Holder, result: unknown): Promise<TaskRow>;
@@ -135,7 +136,7 @@ export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDep
         wake.signal(drainTopic(userId, workerId));
         return null;
       }
-      if (waitMs <= 0) return leaseNow(userId, workerId);
+      if (waitMs <= 0 || signal === null) return leaseNow(userId, workerId);
       const drained = new AbortController();
       const off = wake.on(drainTopic(userId, workerId), () => drained.abort());
       try {

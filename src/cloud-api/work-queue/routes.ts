@@ -63,8 +63,11 @@ function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute
       const { shown, nextCursor } = pageOf(rows, limit);
       return { body: { tasks: shown.map(wireTask), next_cursor: nextCursor } };
     }),
-    bind(contract.leaseTask, async ({ principal: { userId }, query, signal }) => {
-      const { worker_id: workerId, wait = 0, draining = false } = query;
+    bind(contract.leaseTask, async (context) => {
+      const { userId } = context.principal;
+      const { worker_id: workerId, wait = 0, draining = false } = context.query;
+      // Only who waits is told that the caller has gone.
+      const signal = wait > 0 ? context.signal : null;
       const row = await queue.lease({ userId, workerId, waitMs: wait * 1000, draining, signal });
       return {
         body: row === null ? { task: null, lease: null } : { task: wireTask(row), lease: wireLease(row, now()) },
