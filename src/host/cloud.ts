@@ -39,6 +39,7 @@ import { createDispatcher, type DispatcherOptions, type HttpLog } from '../kit/h
 import { createGuard, type Door } from '../kit/http/guard.ts';
 import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotency.ts';
 import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
+import { createSharedCount, sharedCountMigrations } from '../kit/http/shared-count.ts';
 import type { Authenticator, BoundRoute, OwnerLookups, Principal } from '../kit/http/types.ts';
 import { bindUnbuilt } from '../kit/http/unbuilt.ts';
 import type { Ids } from '../kit/ids/ids.ts';
@@ -140,6 +141,7 @@ export interface Cloud {
 }
 
 const closeLimitMs = 2_000;
+const minuteMs = 60_000;
 /** A bot waits for the answer, and the engine of the same process is up within a second. */
 const answerBackoffMs = [200, 500, 1000, 1000, 2000, 5000, 10_000, 30_000];
 
@@ -171,6 +173,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...usageMigrations,
         ...sharedSecretsMigrations,
         ...workQueueMigrations,
+        ...sharedCountMigrations,
       ],
       clock,
     });
@@ -294,6 +297,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       metadataUrl: (path) => identity.metadataUrl(path),
       limits: options.limits,
       addressOf,
+      failures: store.engine === 'sqlite' ? undefined : createSharedCount({ store, clock, windowMs: minuteMs }),
       answers: options.answers,
       unclaimed: 'pass',
     };

@@ -74,7 +74,7 @@ export async function composeComputers(options: ComposeComputersOptions, closing
     issuer: origin,
   });
   const listeners = new Set<(computerId: string) => void>();
-  const limits = createLimits({ publicPages: pairingsAMinute }, addressOf);
+  const limits = createLimits({ publicPages: pairingsAMinute }, { addressOf });
   const area = createLinkArea({
     store,
     devices,

@@ -252,6 +252,13 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
       await theirs.dialer.stop(0);
     });
   });
+
+  test('who guesses credentials is held up everywhere, wherever they guessed', async () => {
+    const guess = async (at: number) =>
+      (await cluster.replicas[at % 3]!.here('GET', '/api/v1/session', { token: 'junk' })).status;
+    for (let n = 0; n < 20; n += 1) expect(await guess(n)).toBe(401);
+    expect([await guess(0), await guess(1), await guess(2)]).toEqual([429, 429, 429]);
+  });
 });
 
 /** The status of the answer; what was opened is closed again. */

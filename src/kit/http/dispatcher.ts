@@ -12,12 +12,11 @@ import { type ErrorShape, type Method, methods, type Route } from '../../contrac
 import type { Clock } from '../clock/clock.ts';
 import type { Timers } from '../clock/timers.ts';
 import { type AdmissionOptions, createAdmission, type Gate } from './admission.ts';
-import type { AddressOf } from './client-address.ts';
 import { RequestContext } from './context.ts';
 import { render, toAppError } from './faults.ts';
 import { createGuard, type Door } from './guard.ts';
 import { fingerprint, type Idempotency, type KeptAnswer } from './idempotency.ts';
-import { createLimits, type LimitSettings } from './limits.ts';
+import { createLimits, type LimitDeps, type LimitSettings } from './limits.ts';
 import { routeProblems } from './mount.ts';
 import { parseParams, parseQuery, readBody, unknownOwned } from './request-parts.ts';
 import { createSseStreams } from './sse.ts';
@@ -28,7 +27,7 @@ export interface HttpLog {
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
-export interface DispatcherOptions extends AdmissionOptions {
+export interface DispatcherOptions extends AdmissionOptions, LimitDeps {
   readonly door: Door;
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
@@ -37,8 +36,6 @@ export interface DispatcherOptions extends AdmissionOptions {
   /** Needed as soon as one route is `idempotent`. */
   readonly idempotency?: Idempotency;
   readonly limits?: LimitSettings;
-  /** Default: the other end of the connection. */
-  readonly addressOf?: AddressOf;
   /** Cuts what stays open when the credential that opened it ends; absent: routes see to it themselves. */
   readonly expiry?: { readonly clock: Clock; readonly timers: Timers };
   /** An answer that breaks its schema: `throw` in tests, `log` in production. */
@@ -74,7 +71,7 @@ const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { owners, log, ids } = options;
   const guard = createGuard(options.door);
-  const limits = createLimits(options.limits, options.addressOf);
+  const limits = createLimits(options.limits, options);
   const admission = createAdmission({ ...options, limits });
   const streams = createSseStreams();
   const running = new Set<RequestContext>();

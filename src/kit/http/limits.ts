@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type AddressOf, countedAs, createAddressOf } from './client-address.ts';
+import type { SharedCount } from './shared-count.ts';
 import type { Principal } from './types.ts';
 
 export interface LimitSettings {
@@ -31,15 +32,36 @@ export interface Limits {
 
 const minute = 60;
 
-export function createLimits(settings: LimitSettings = {}, addressOf: AddressOf = createAddressOf()): Limits {
-  const credentials = new RateLimiterMemory({ points: settings.failedCredentials ?? 20, duration: minute });
+export interface LimitDeps {
+  /** Default: the other end of the connection. */
+  readonly addressOf?: AddressOf | undefined;
+  /** Bad credentials of all processes on one database; absent: there is this one. The other limits guard each process for itself. */
+  readonly failures?: SharedCount | undefined;
+}
+
+export function createLimits(settings: LimitSettings = {}, deps: LimitDeps = {}): Limits {
+  const { addressOf = createAddressOf(), failures } = deps;
+  const mostFailures = settings.failedCredentials ?? 20;
+  const credentials = new RateLimiterMemory({ points: mostFailures, duration: minute });
   const pages = new RateLimiterMemory({ points: settings.publicPages ?? 60, duration: minute });
   const maxStreams = settings.eventStreams ?? 64;
   const streams = new Map<string, number>();
 
+  /** Who went too far here is not counted any further: guessing must not keep the database busy. */
+  async function failedTooOften(address: string): Promise<number | null> {
+    const here = await consume(credentials, address);
+    if (here !== null || failures === undefined) return here;
+    try {
+      const { hits, leftMs } = await failures.hit(`credential ${address}`);
+      return hits > mostFailures ? Math.max(1, leftMs) / 1000 : null;
+    } catch {
+      return null; // The database is away: what this process has counted holds.
+    }
+  }
+
   return {
     async failed(request, refusal) {
-      const wait = await consume(credentials, countedAs(addressOf(request)));
+      const wait = await failedTooOften(countedAs(addressOf(request)));
       if (wait === null) return refusal;
       return tooMany('Too many bad credentials came from this address.', 'Wait, then send a valid one.', wait);
     },
