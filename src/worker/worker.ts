@@ -77,6 +77,8 @@ export interface Worker {
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 60_000;
+/** A worker that has done its work does not wait for ever for a queue that never comes back. */
+const longestInsistingMs = 10 * 60_000;
 /** A queue that has nothing, and says so at once, is not asked again at once. */
 const idleMs = 1_000;
 
@@ -195,10 +197,7 @@ export function startWorker(options: WorkerOptions): Worker {
     /** Null: it is kept. A result that the queue does not take, such as one that is too large, fails the task. */
     const ack = async (result: unknown): Promise<TaskError | null> => {
       try {
-        await insist(
-          () => client.ackTask({ params, body: { ...holder, result } }),
-          () => lost,
-        );
+        await insist(() => client.ackTask({ params, body: { ...holder, result } }, { signal: now.signal }));
         return null;
       } catch (error) {
         if (error instanceof AppError && error.code === 'usage') return { code: 'bad_result', message: error.fact };
@@ -216,10 +215,7 @@ export function startWorker(options: WorkerOptions): Worker {
         return;
       }
       const body = stop ? holder : { ...holder, error };
-      await insist(
-        () => client.stopTask({ params, body }),
-        () => lost,
-      );
+      await insist(() => client.stopTask({ params, body }, { signal: now.signal }));
       counts[stop ? 'stopped' : 'failed'] += 1;
       tell({ kind: stop ? 'stopped' : 'failed', task, ms: took(), why: stop ? undefined : error.message });
     } catch (error) {
@@ -230,19 +226,22 @@ export function startWorker(options: WorkerOptions): Worker {
     }
   }
 
-  /** Tells the queue until it has heard, as long as the lease is ours. */
-  async function insist(call: () => Promise<unknown>, lost: () => string | null): Promise<void> {
+  /**
+   * Tells the queue until it has heard. Also when the lease is over: what is done is done, and counts unless somebody else has the
+   * task by then, which the queue knows.
+   */
+  async function insist(call: () => Promise<unknown>): Promise<void> {
+    const end = sharedNow() + longestInsistingMs;
     for (let failures = 0; ; failures += 1) {
-      const why = lost();
-      if (why !== null) throw new Lost(why);
       try {
         await call();
         return;
       } catch (error) {
-        if (!(error instanceof AppError) || !isPassing(error)) throw error;
+        if (now.signal.aborted) throw new Lost('The worker ended before the queue had heard.');
+        if (!(error instanceof AppError) || !isPassing(error) || sharedNow() > end) throw error;
         const againMs = Math.min(backoff(failures), 10 * firstPauseMs);
         tell({ kind: 'trouble', why: sentence(error), againMs });
-        await pause(againMs);
+        await pause(againMs, undefined, { signal: now.signal }).catch(() => {});
       }
     }
   }

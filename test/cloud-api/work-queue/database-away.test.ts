@@ -27,14 +27,14 @@ async function startBehind(leaseMs: number): Promise<{ q: TestQueue; way: Postgr
   return { q: await startQueue(engine, { real: true, leaseMs }), way };
 }
 
-function work(q: TestQueue, workerId: string, run: WorkerOptions['run']) {
+function work(q: TestQueue, workerId: string, run: WorkerOptions['run'], random = 0.1) {
   const events: (WorkerEvent & { readonly at: number })[] = [];
   const worker = startWorker({
     url: `http://127.0.0.1:${q.server.port}`,
     key: 'ada',
     workerId,
     run,
-    random: () => 0.1,
+    random: () => random,
     tell: (event) => events.push({ ...event, at: performance.now() }),
   });
   onTestFinished(async () => {
@@ -109,4 +109,32 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     expect(await q.task(id)).toMatchObject({ status: 'succeeded', attempts: 2, result: 'second' });
     expect((await first.worker.ended).lost).toBe(1);
   });
+
+  test.each([true, false])(
+    'a job that ends meanwhile is told when it is back, and counts unless somebody else has it by then (nobody has: %s)',
+    async (free) => {
+      const { q, way } = await startBehind(1_500);
+      const { id } = await q.create();
+      let finish = () => {};
+      const job = () => new Promise<string>((resolve) => (finish = () => resolve('first')));
+      // It asks again so late that whoever is meant to be before it is.
+      const holder = work(q, 'w1', job, free ? 0.05 : 0.9);
+      await expect.poll(async () => (await q.task(id)).status).toBe('running');
+      holder.worker.drain();
+      way.close();
+      finish();
+      await expect.poll(() => holder.of('trouble')).toBeDefined();
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      await way.reopen();
+      if (free) {
+        await expect.poll(() => holder.of('succeeded')).toBeDefined();
+        expect(await q.task(id)).toMatchObject({ status: 'succeeded', attempts: 1, result: 'first' });
+        return;
+      }
+      await expect.poll(async () => (await q.lease('w2')).task?.id).toBe(id);
+      expect(await q.post(`/${id}/ack`, { worker_id: 'w2', result: 'second' })).toMatchObject({ status: 200 });
+      await expect.poll(() => holder.of('lost')).toBeDefined();
+      expect(await q.task(id)).toMatchObject({ status: 'succeeded', attempts: 2, result: 'second' });
+    },
+  );
 });
