@@ -13,6 +13,8 @@ export interface ConnectionsDeps {
   /** Most at the same time. */
   readonly most: number;
   readonly timers: Timers;
+  /** A new one is waited for this long; default 5 s. */
+  readonly connectMs?: number;
 }
 
 export interface Connections {
@@ -25,7 +27,7 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-const connectMs = 5_000;
+const usualConnectMs = 5_000;
 const statementMs = 30_000;
 /** A replica that stops in the middle of a change must not hold its rows for ever. */
 const idleInTransactionMs = 15_000;
@@ -40,7 +42,7 @@ export function settingsOf(url: string): pg.ClientConfig {
     application_name: 'gantry',
     types: postgresTypes,
     keepAlive: true,
-    connectionTimeoutMillis: connectMs,
+    connectionTimeoutMillis: usualConnectMs,
     statement_timeout: statementMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     lock_timeout: lockMs,
@@ -53,9 +55,15 @@ export function whereOf(url: string): string {
   return `The database ${database ?? ''} at ${host.startsWith('/') ? host : `${host}:${port}`}`;
 }
 
-export function createConnections({ url, most, timers }: ConnectionsDeps): Connections {
+export function createConnections(deps: ConnectionsDeps): Connections {
+  const { url, most, timers, connectMs = usualConnectMs } = deps;
   const where = whereOf(url);
-  const pool = new pg.Pool({ ...settingsOf(url), max: most, allowExitOnIdle: true });
+  const pool = new pg.Pool({
+    ...settingsOf(url),
+    connectionTimeoutMillis: connectMs,
+    max: most,
+    allowExitOnIdle: true,
+  });
   // An idle connection that ends is replaced at its next use; one in use tells whoever uses it.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
@@ -63,6 +71,8 @@ export function createConnections({ url, most, timers }: ConnectionsDeps): Conne
   const waiting: { readonly go: () => void; readonly fail: (error: AppError) => void }[] = [];
   let refused: AppError | null = null;
   let closed = false;
+  /** How often somebody was answered over any connection. */
+  let answered = 0;
   let cancelLook = () => {};
 
   /** The pool's own queue would count the wait for others as a database that does not answer. */
@@ -104,11 +114,16 @@ export function createConnections({ url, most, timers }: ConnectionsDeps): Conne
       });
   }
 
+  /** A database that is slow to take one more while it answers the others is busy, and not away. */
   async function connect(): Promise<pg.PoolClient> {
-    try {
-      return await pool.connect();
-    } catch (error) {
-      throw lost(error);
+    for (;;) {
+      const before = answered;
+      try {
+        return await pool.connect();
+      } catch (error) {
+        const busy = /timeout/i.test((error as Error).message) && answered > before;
+        if (!busy || closed || refused !== null) throw lost(error);
+      }
     }
   }
 
@@ -122,7 +137,9 @@ export function createConnections({ url, most, timers }: ConnectionsDeps): Conne
         const client = await connect();
         let spoiled = false;
         try {
-          return await work(client);
+          const value = await work(client);
+          answered += 1;
+          return value;
         } catch (error) {
           spoiled = spoils(error);
           throw error;

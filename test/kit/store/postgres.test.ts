@@ -1,9 +1,12 @@
 /** What only PostgreSQL can do to a store: several processes, a database that goes away, transactions that meet. */
+import { connect, createServer } from 'node:net';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AppError } from '../../../src/contracts/common/errors.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { openPostgres } from '../../../src/kit/store/open-postgres.ts';
+import { createConnections } from '../../../src/kit/store/postgres-connections.ts';
 import { numbered, schemaText } from '../../../src/kit/store/postgres-sql.ts';
 import type { SharedStore, SharedTx } from '../../../src/kit/store/shared-store.ts';
 import type { Migration } from '../../../src/kit/store/store.ts';
@@ -154,6 +157,51 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     await expect(write).rejects.toMatchObject({ code: 'transport', fact: expect.stringContaining('not known') });
     expect(runs).toBe(1);
     await expect.poll(() => ids(store)).toEqual([1]);
+  });
+
+  test('a database that is slow to take one more connection is not away while it answers the others', async () => {
+    const url = await server.schema();
+    const socket = `${new URL(url).searchParams.get('host')}/.s.PGSQL.5432`;
+    let hangs = false;
+    const listener = createServer((near) => {
+      near.on('error', () => {});
+      if (hangs) {
+        // The next one is taken again.
+        hangs = false;
+        return;
+      }
+      const far = connect(socket).on('error', () => near.destroy());
+      near.pipe(far).pipe(near);
+      onTestFinished(() => void far.destroy());
+    });
+    await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void listener.close());
+    const through = new URL(url);
+    through.searchParams.delete('host');
+    through.host = `127.0.0.1:${(listener.address() as { port: number }).port}`;
+    const slow = createConnections({
+      ...{ url: through.href.replaceAll('+', '%20'), most: 2, timers: systemTimers, connectMs: 1_000 },
+    });
+    onTestFinished(() => slow.close());
+    const one = () =>
+      slow.lend(
+        async (client) => (await client.query('SELECT 1 AS one')).rows,
+        () => false,
+      );
+    expect(await one()).toEqual([{ one: 1 }]);
+    hangs = true;
+    // The second of them needs a connection of its own, which hangs, while others come and go over the first.
+    let over = false;
+    const both = Promise.all([one(), one()]).finally(() => {
+      over = true;
+    });
+    const others = (async () => {
+      while (!over) await one();
+    })();
+    expect(await both).toEqual([[{ one: 1 }], [{ one: 1 }]]);
+    await others;
+    expect(hangs).toBe(false);
+    expect(slow.trouble()).toBeNull();
   });
 
   test('operations that take the same rows in another order both end', async () => {
