@@ -82,8 +82,12 @@ export async function startQueue(engine: Engine, { leaseMs, real = false }: Queu
     clock.jump(1);
     return answer.task;
   };
+  // What the queue does by itself, however idle it is.
+  const idle = real ? 0 : clock.pending();
   return {
     ...{ clock, store, work, faults, server, send, post, lease, create },
+    /** How many timers run because somebody waits. */
+    waiting: () => clock.pending() - idle,
     /** Time passes, and nobody is woken by it. */
     later: (ms: number) => clock.jump(ms),
     task: async (id: string) => (await send('GET', `/${id}`)).task,
