@@ -18,6 +18,7 @@ const shown = new Set([
   'inbox-light',
   'node-light',
   'notifications-dark',
+  'queue-dark',
 ]);
 const write = process.env.GANTRY_PICTURES === '1';
 

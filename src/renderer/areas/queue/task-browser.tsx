@@ -153,6 +153,7 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
                 // Another page or filter is another list: its rows hold no places of this one's.
                 key={JSON.stringify([filter, search.cursor])}
                 tasks={data.tasks}
+                passing={rows.isPlaceholderData}
                 selected={open}
                 of={of?.kind ?? null}
                 onOpen={(task: Task) => go({ task: task.id }, open !== null)}

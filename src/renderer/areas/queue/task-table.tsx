@@ -1,6 +1,6 @@
 /**
- * One page of tasks as rows of one height. While the pointer is over them or a row has the focus, the rows keep their places: what is
- * new waits behind a button, so that nothing moves away under a click.
+ * One page of tasks as rows of one height. While the pointer is over them the rows keep their places: what is new waits behind a
+ * button, so that nothing moves away under a click. A row with the focus keeps it wherever it moves.
  */
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -20,15 +20,17 @@ const wideOnly = '@max-[719px]:hidden';
 
 export interface TaskTableProps {
   readonly tasks: readonly Task[];
+  /** They are another page's, until this one's have been read. */
+  readonly passing: boolean;
   readonly selected: string | null;
   /** Of whom all are: its column would say the same in every row. */
   readonly of: LinkKind | null;
   readonly onOpen: (task: Task) => void;
 }
 
-export function TaskTable({ tasks, selected, of, onOpen }: TaskTableProps) {
+export function TaskTable({ tasks, passing, selected, of, onOpen }: TaskTableProps) {
   const [holding, setHolding] = useState(false);
-  const { rows, gone, fresh, release } = useHeldRows(tasks, holding);
+  const { rows, gone, fresh, release } = useHeldRows(tasks, holding && !passing);
   const sessions = useNames('sessions', of === 'sessions' ? [] : rows.map((task) => task.session_id));
   const deployments = useNames('deployments', of === 'deployments' ? [] : rows.map((task) => task.deployment_id));
   return (
@@ -38,8 +40,6 @@ export function TaskTable({ tasks, selected, of, onOpen }: TaskTableProps) {
       onKeyDown={moveByArrows}
       onPointerEnter={(event) => event.pointerType === 'mouse' && setHolding(true)}
       onPointerLeave={() => setHolding(false)}
-      onFocus={(event) => setHolding(event.target.dataset.row === 'true')}
-      onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && setHolding(false)}
     >
       {fresh > 0 && (
         <div className="pointer-events-none absolute inset-x-0 top-8 z-20 flex justify-center">

@@ -1,0 +1,443 @@
+/** The page of the work queue: what waits, who works on it, and what a person does about it; with real workers, on one server. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { QueueWorker, Task } from '../../src/contracts/work-queue/task.ts';
+import { startWorker, type Worker } from '../../src/worker/worker.ts';
+import {
+  axe,
+  type Browser,
+  focusedName,
+  type Locator,
+  openBrowser,
+  type Page,
+  type Visit,
+  visit,
+} from './support/browser.ts';
+import { type Gantry, startGantry } from './support/gantry.ts';
+import { looks, picture, tooWide } from './support/looks.ts';
+
+let gantry: Gantry;
+let browser: Browser;
+let first: Visit;
+let token: string;
+const workers: Worker[] = [];
+
+beforeAll(async () => {
+  [gantry, browser] = await Promise.all([startGantry({ workspace: 'empty' }), openBrowser()]);
+  token = readFileSync(join(gantry.home, 'token'), 'utf8').trim();
+  first = await visit(browser, gantry.url);
+  await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+});
+afterAll(async () => {
+  for (const worker of workers) worker.abort();
+  await Promise.all(workers.map((worker) => worker.ended.catch(() => {})));
+  await browser?.close();
+  await gantry?.remove();
+});
+
+/** As a program does it that hands in work. */
+async function call<T = { id: string }>(method: string, path: string, body?: unknown): Promise<T> {
+  const answer = await fetch(`${gantry.origin}/beta${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as T;
+}
+const add = async (command: string, more: Record<string, unknown> = {}) =>
+  (await call('POST', '/work', { payload: { command }, ...more })).id;
+
+interface Job {
+  readonly task: Task;
+  /** What the job comes to. */
+  done(result: unknown): void;
+  fail(why: string): void;
+}
+
+/** A worker whose jobs end when the test says so, or when they are to stop. */
+function work(workerId: string, concurrency = 1) {
+  const jobs = new Map<string, Job>();
+  const worker = startWorker({
+    url: gantry.origin,
+    key: token,
+    workerId,
+    concurrency,
+    random: Math.random,
+    run: ({ task, signal }) =>
+      new Promise((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
+        jobs.set(task.id, { task, done: resolve, fail: (why) => reject(new Error(why)) });
+      }),
+  });
+  workers.push(worker);
+  const job = async (id: string): Promise<Job> => {
+    await expect.poll(() => jobs.has(id), { interval: 20 }).toBe(true);
+    return jobs.get(id) as Job;
+  };
+  return { worker, job };
+}
+
+const row = (page: Page, id: string): Locator => page.locator('tr', { has: page.locator(`[data-task="${id}"]`) });
+const inspector = (page: Page): Locator => page.getByRole('region', { name: 'Task', exact: true });
+const seen = (where: Locator, text: string | RegExp) =>
+  where.getByText(text).filter({ visible: true }).first().waitFor();
+const openTask = (page: Page) => new URL(page.url()).searchParams.get('task') ?? '';
+const result = (stdout: string) => ({ exit_code: 0, stdout, stderr: '', truncated: false, duration_ms: 1200 });
+
+test('an empty queue says what it is for and which lines begin, and g q leads to it', async () => {
+  const { page } = first;
+  const heading = page.getByRole('heading', { name: 'Queue', level: 1 });
+  // On a busy computer the second letter may come too late for the first.
+  await expect
+    .poll(async () => {
+      await page.keyboard.press('g');
+      await page.keyboard.press('q');
+      return heading.isVisible();
+    })
+    .toBe(true);
+  await page.getByText(/^curl .*\/beta\/work/).waitFor();
+  await page.getByText(`npx gantry worker --url ${gantry.origin} --key-file key`).waitFor();
+  expect(await page.locator('[data-status-filter="queued"]').textContent()).toBe('Queued0');
+  expect(await axe(page)).toEqual([]);
+  await picture(page, 'queue-empty-dark');
+});
+
+test('a task is handed in with keys alone, opens, and is followed to its end without a reload', async () => {
+  const { page } = first;
+  await page.evaluate(() => Object.assign(window, { sameDocument: true }));
+  await page.keyboard.press('n');
+  await page.getByRole('dialog', { name: 'Hand in a task' }).waitFor();
+  await page.keyboard.type('npm test');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('2');
+  expect(await axe(page)).toEqual([]);
+  await page.keyboard.press('Control+Enter');
+  await expect.poll(() => openTask(page)).toMatch(/^task_/);
+  const id = openTask(page);
+  await seen(row(page, id), 'Queued');
+  await seen(inspector(page), '0 of 2');
+
+  const { worker, job } = work('tower');
+  await seen(row(page, id), 'Running');
+  await seen(row(page, id), 'tower');
+  await seen(row(page, id), /^\d\d s left$/);
+  await seen(inspector(page), '1 of 2');
+  await seen(page.locator('[data-worker="tower"]'), 'At work');
+  (await job(id)).done(result('8 passed'));
+  await seen(row(page, id), 'Succeeded');
+  await seen(inspector(page), 'exit code 0, 1.2 s');
+  await seen(inspector(page), '8 passed');
+  expect(await page.getByRole('button', { name: 'Retry' }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(0);
+  // Now it waits for the next one.
+  await seen(page.locator('[data-worker="tower"]'), 'Polling');
+  worker.drain();
+  await seen(page.locator('[data-worker="tower"]'), 'Drained');
+  expect(await page.evaluate(() => 'sameDocument' in window)).toBe(true);
+});
+
+test('a worker that drains is said to, until what it holds is done', async () => {
+  const { page } = first;
+  const id = await add('make dist');
+  const { worker, job } = work('laptop');
+  await seen(row(page, id), 'Running');
+  worker.drain();
+  await seen(page.locator('[data-worker="laptop"]'), 'Draining');
+  await seen(page.locator('[data-worker="laptop"]'), 'holds 1');
+  (await job(id)).done(null);
+  await seen(page.locator('[data-worker="laptop"]'), 'Drained');
+  await worker.ended;
+});
+
+test('a running task is asked to stop or ended at once; what was given up goes back into the line', async () => {
+  const { page } = first;
+  const id = await add('sleep 1000');
+  const { worker } = work('bench');
+  await seen(row(page, id), 'Running');
+  await row(page, id).getByRole('button').click();
+  await inspector(page).getByRole('button', { name: 'Stop' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Stop this task?' });
+  await dialog.getByText(/bench is told with its next beat/).waitFor();
+  expect(await axe(page)).toEqual([]);
+  await page.keyboard.press('Control+Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await seen(row(page, id), 'Stopping');
+  await seen(inspector(page), 'asked for; its worker is told with its next beat');
+  worker.drain();
+  // It was asked already: what is left is to end it.
+  await inspector(page).getByRole('button', { name: 'Stop' }).click();
+  await dialog.getByRole('button', { name: 'Stop now' }).click();
+  await seen(row(page, id), 'Cancelled');
+  await inspector(page).getByRole('button', { name: 'Retry' }).click();
+  await seen(row(page, id), 'Queued');
+  await seen(inspector(page), '0 of 5');
+  // Nobody holds it: there is one way to end it, and the way back.
+  await inspector(page).getByRole('button', { name: 'Stop' }).click();
+  await dialog.getByText('Nobody holds it').waitFor();
+  expect(await dialog.getByRole('radio').count()).toBe(0);
+  await page.keyboard.press('Control+Enter');
+  await seen(row(page, id), 'Cancelled');
+});
+
+test('what cannot be done any more is refused in words, where it was asked', async () => {
+  const { page } = first;
+  const id = await add('true');
+  await row(page, id).getByRole('button').click();
+  // It ends by itself between the question and the answer.
+  await page.route('**/beta/work/*/stop', async (route) => {
+    await call('POST', `/work/${id}/stop`);
+    await route.continue();
+  });
+  await inspector(page).getByRole('button', { name: 'Stop' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Stop this task?' });
+  await dialog.getByRole('button', { name: 'Stop now' }).click();
+  await dialog.getByText(`Task ${id} has ended already: cancelled.`).waitFor();
+  await page.unroute('**/beta/work/*/stop');
+  await page.keyboard.press('Escape');
+  await page.route('**/beta/work/*/retry', async (route) => {
+    await call('POST', `/work/${id}/retry`);
+    await route.continue();
+  });
+  await inspector(page).getByRole('button', { name: 'Retry' }).click();
+  await seen(inspector(page), `Task ${id} is queued.`);
+  await page.unroute('**/beta/work/*/retry');
+  await call('POST', `/work/${id}/stop`);
+  // The browser itself notes each refusal.
+  expect(first.errors.filter((error) => !/status of 40[49]/.test(error))).toEqual([]);
+  first.errors.length = 0;
+});
+
+let session: string;
+let deployment: string;
+
+test('a task leads to its session and deployment, which show what they are, their tasks, and the way back', async () => {
+  const { page } = first;
+  session = (await call('POST', '/sessions', { title: 'Nightly build', metadata: { branch: 'main' } })).id;
+  deployment = (await call('POST', '/deployments', { name: 'shop in production', metadata: { region: 'eu' } })).id;
+  const env = { API_TOKEN: 'not-for-everybody', LANG: 'C' };
+  const id = await add('./deploy.sh', { session_id: session, deployment_id: deployment, env });
+  // The columns have room once nothing is open.
+  await page.keyboard.press('Escape');
+  await row(page, id).getByRole('link', { name: 'Nightly build' }).click();
+  await page.getByRole('heading', { name: 'Nightly build', level: 1 }).waitFor();
+  await page.getByText('"branch": "main"').waitFor();
+  await expect.poll(() => page.locator('tr [data-task]').count()).toBe(1);
+  expect(await axe(page)).toEqual([]);
+  await row(page, id).getByRole('button').click();
+  await inspector(page).getByRole('link', { name: 'shop in production' }).click();
+  await page.getByRole('heading', { name: 'shop in production', level: 1 }).waitFor();
+  await row(page, id).getByRole('link', { name: 'Nightly build' }).waitFor();
+  // What is handed in here belongs to it.
+  await page.keyboard.press('n');
+  await page.keyboard.type('./smoke-test.sh');
+  await page.keyboard.press('Control+Enter');
+  await inspector(page).getByRole('link', { name: 'shop in production' }).waitFor();
+  await expect.poll(() => page.locator('tr [data-task]').count()).toBe(2);
+  await page.getByRole('link', { name: 'Deployments' }).click();
+  await page.getByRole('link', { name: /^shop in production/ }).waitFor();
+  await page.getByRole('link', { name: 'Back to the queue' }).click();
+  await page.getByRole('heading', { name: 'Queue', level: 1 }).waitFor();
+
+  await row(page, id).getByRole('button').click();
+  await seen(inspector(page), 'API_TOKEN');
+  expect(await page.content()).not.toContain('not-for-everybody');
+  await inspector(page).getByRole('button', { name: 'Show values' }).click();
+  await seen(inspector(page), 'not-for-everybody');
+  await inspector(page).getByRole('button', { name: 'Hide values' }).click();
+  expect(await page.content()).not.toContain('not-for-everybody');
+});
+
+describe('with a thousand tasks', () => {
+  /** Any list that falls back to its skeleton while it is looked at. */
+  const flickers = (page: Page) => page.evaluate(() => (window as unknown as { flickers: number }).flickers);
+
+  beforeAll(async () => {
+    const long = `python3 train.py --data ${'/mnt/a-long-way-to-go'.repeat(12)}`;
+    const commands = ['npm run build -- --filter=web', 'pytest -q tests/checkout', './reindex.sh --shard 12', long];
+    for (let group = 0; group < 1000; group += 25) {
+      await Promise.all(
+        Array.from({ length: 25 }, (_, index) =>
+          add(commands[(group + index) % commands.length] ?? '', {
+            ...(index % 3 === 0 ? { session_id: session } : {}),
+            ...(index % 5 === 0 ? { deployment_id: deployment } : {}),
+            ...(index === 24 ? { not_before: new Date(Date.now() + 3_600_000).toISOString() } : {}),
+          }),
+        ),
+      );
+    }
+  });
+
+  test('the page shows one page of them, and leafs to the oldest and back', async () => {
+    const { page } = first;
+    await page.goto(`${gantry.origin}/queue`);
+    await expect.poll(() => page.locator('[data-status-filter="queued"]').textContent()).toMatch(/^Queued10\d\d$/);
+    await expect.poll(() => page.locator('tr [data-task]').count()).toBe(50);
+    const newest = await page.locator('tr [data-task]').first().getAttribute('data-task');
+    await page.getByRole('button', { name: 'Older' }).click();
+    await expect.poll(() => page.locator('tr [data-task]').first().getAttribute('data-task')).not.toBe(newest);
+    expect(await page.locator('tr [data-task]').count()).toBe(50);
+    // The page is in the address: a reload shows it, and so does the way back.
+    await page.reload();
+    await page.getByRole('button', { name: 'Newest' }).waitFor();
+    await page.goBack();
+    await expect.poll(() => page.locator('tr [data-task]').first().getAttribute('data-task')).toBe(newest);
+  });
+
+  test('filters by status, worker, session and deployment are in the address and can be taken back', async () => {
+    const { page } = first;
+    const statuses = () =>
+      page
+        .locator('tr[data-status]')
+        .evaluateAll((rows) => [...new Set(rows.map((one) => one.getAttribute('data-status')))]);
+    await page.getByRole('button', { name: 'Succeeded' }).click();
+    await expect.poll(statuses).toEqual(['succeeded']);
+    expect(new URL(page.url()).searchParams.get('status')).toBe('succeeded');
+    await page.keyboard.press('/');
+    await expect.poll(() => focusedName(page)).toBe('Filter by worker');
+    await page.keyboard.type('laptop');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.locator('tr [data-task]').count()).toBe(1);
+    await page.getByLabel('Filter by session').fill(session);
+    await page.getByText('No task matches this filter.').waitFor();
+    await page.getByRole('button', { name: 'Show all tasks' }).click();
+    await expect.poll(() => page.locator('tr [data-task]').count()).toBe(50);
+    await page.locator('[data-worker="bench"] button').click();
+    expect(new URL(page.url()).searchParams.get('worker_id')).toBe('bench');
+    await page.getByRole('searchbox', { name: 'Filter by worker' }).fill('');
+  });
+
+  test('arrows move between rows, Enter opens, Escape gives the row back', async () => {
+    const { page } = first;
+    await page.getByRole('heading', { name: 'Queue', level: 1 }).click();
+    await page.keyboard.press('Escape');
+    const ids = await page
+      .locator('tr [data-task]')
+      .evaluateAll((rows) => rows.map((one) => one.getAttribute('data-task')));
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('data-task'));
+    await expect.poll(focused).toBe(ids[0]);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => openTask(page)).toBe(ids[2]);
+    await inspector(page).getByRole('button', { name: 'Stop' }).waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => openTask(page)).toBe('');
+    await expect.poll(focused).toBe(ids[2]);
+  });
+
+  test('under four workers the rows change where they stand: no skeleton, and nothing moves away from the pointer', async () => {
+    const { page } = first;
+    await page.goto(`${gantry.origin}/queue`);
+    await expect.poll(() => page.locator('tr [data-task]').count()).toBe(50);
+    await page.evaluate(() => {
+      Object.assign(window, { flickers: 0 });
+      new MutationObserver(() => {
+        if (document.querySelector('main [data-state]') !== null) Object.assign(window, { flickers: 1 });
+      }).observe(document.body, { childList: true, subtree: true });
+    });
+    const quick = Array.from({ length: 4 }, (_, index) => {
+      const worker = startWorker({
+        url: gantry.origin,
+        key: token,
+        workerId: `quick-${index}`,
+        concurrency: 4,
+        random: Math.random,
+        run: async ({ task }) => {
+          if (task.id.endsWith('0')) throw new Error('Exit code 2: the tests of the checkout failed in three places');
+          return result('built');
+        },
+      });
+      workers.push(worker);
+      return worker;
+    });
+    const first25 = await page
+      .locator('tr [data-task]')
+      .evaluateAll((rows) => rows.slice(0, 25).map((one) => one.getAttribute('data-task')));
+    await page.locator('tr [data-task]').nth(3).hover();
+    const late = await add('echo late');
+    await page.getByRole('button', { name: 'Show 1 newer' }).waitFor();
+    expect(
+      await page
+        .locator('tr [data-task]')
+        .evaluateAll((rows) => rows.slice(0, 25).map((one) => one.getAttribute('data-task'))),
+    ).toEqual(first25);
+    await page.getByRole('button', { name: 'Show 1 newer' }).click();
+    await row(page, late).waitFor();
+    await expect.poll(() => page.locator('[data-status-filter="failed"]').textContent()).toMatch(/^Failed[1-9]/);
+    await expect
+      .poll(() => page.locator('[data-status-filter="queued"]').textContent(), { timeout: 60_000 })
+      .toBe('Queued40');
+    expect(await flickers(page)).toBe(0);
+    for (const worker of quick) worker.drain();
+    await Promise.all(quick.map((worker) => worker.ended));
+  });
+
+  describe.each(looks)('in $name', (look) => {
+    test('the page, a task and its dialogs fit, and axe finds nothing', async () => {
+      // Something of everything: what waits for long, what runs with a long name, what failed.
+      const narrow = look.width < 640;
+      if (look.name === 'dark') {
+        for (let index = 0; index < 9; index += 1) await add(`./import.sh --part ${index}`, { session_id: session });
+        work('build-runner-with-a-very-long-name.eu-central-1.compute.internal', 2);
+        work('tower', 2);
+        await expect
+          .poll(
+            async () =>
+              (await call<{ workers: QueueWorker[] }>('GET', '/work/workers')).workers.filter(
+                (one) => one.holding === 2,
+              ).length,
+          )
+          .toBe(2);
+      }
+      const own = await visit(browser, `${gantry.origin}/queue`, { ...look, like: first.context });
+      const { page } = own;
+      await page.locator('tr[data-status="running"]').first().waitFor();
+      if (!narrow) await page.getByRole('link', { name: 'Nightly build' }).first().waitFor();
+      await page.locator('[data-worker="tower"]').getByText('At work').waitFor();
+      expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
+      expect(await tooWide(page)).toEqual([]);
+      expect(await axe(page)).toEqual([]);
+      await picture(page, `queue-${look.name}`);
+      if ('short' in look) return own.close();
+
+      await page.getByRole('button', { name: /^Failed/ }).click();
+      await page.locator('tr[data-status="failed"] [data-task]').first().click();
+      await seen(inspector(page), 'Error: worker_error');
+      expect(await tooWide(page)).toEqual([]);
+      expect(await axe(page)).toEqual([]);
+      await picture(page, `queue-task-${look.name}`);
+      if (narrow) {
+        await page.keyboard.press('Escape');
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+      }
+      await page.goto(`${gantry.origin}/queue/sessions/${session}`);
+      await page.locator('tr [data-task]').first().waitFor();
+      expect(await tooWide(page)).toEqual([]);
+      expect(await axe(page)).toEqual([]);
+      await picture(page, `queue-session-${look.name}`);
+      expect(own.errors).toEqual([]);
+      await own.close();
+    });
+  });
+});
+
+test('while the queue does not answer, what was known stays, with the reason and the next try; then it goes on', async () => {
+  const { page } = first;
+  await page.goto(`${gantry.origin}/queue?status=succeeded`);
+  await page.locator('tr [data-task]').first().waitFor();
+  await page.route('**/beta/work?**', (route) => route.abort());
+  await add('true', { not_before: new Date(Date.now() + 3_600_000).toISOString() });
+  await page.getByRole('alert').getByText('Nobody answers at Gantry.').waitFor();
+  expect(await page.locator('[data-stale="true"] tr [data-task]').count()).toBeGreaterThan(0);
+  await picture(page, 'queue-away-dark');
+  await page.getByRole('button', { name: 'Cancelled' }).click();
+  await page.getByRole('button', { name: /^Try again/ }).waitFor();
+  await page.unroute('**/beta/work?**');
+  await page.locator('tr[data-status="cancelled"]').first().waitFor({ timeout: 20_000 });
+  await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+  await page.goto(`${gantry.origin}/queue?task=task_unknown`);
+  await inspector(page).getByText('There is no task task_unknown.').waitFor();
+});
