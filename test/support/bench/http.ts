@@ -1,5 +1,6 @@
 /** A lean HTTP caller for measuring: keep-alive, JSON, server-sent events. What it costs is little and always the same. */
 import { Agent, type IncomingMessage, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Caller {
   /** JSON in, JSON out, with more headers; fails on any other status than 2xx, with the answer in the message. */
@@ -66,6 +67,20 @@ export function createCaller(origin: string, token: string, via?: number): Calle
     },
     close: () => agent.destroy(),
   };
+}
+
+/** While whoever should answer is down, it is asked again with the same words; what is refused is a fault. */
+export async function insist<T>(call: () => Promise<T>): Promise<T> {
+  const pauseMs = 150;
+  const tries = 800;
+  for (let left = tries; ; left -= 1) {
+    try {
+      return await call();
+    } catch (error) {
+      if (left === 0 || (error instanceof CallError && error.status < 500)) throw error;
+      await delay(pauseMs);
+    }
+  }
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {

@@ -2,8 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { CallError, type Caller, createCaller } from '../../../support/bench/http.ts';
+import { CallError, type Caller, createCaller, insist } from '../../../support/bench/http.ts';
 import { gantryCommand } from '../../../support/bench/product.ts';
 import { startReplicas } from '../../../support/replicas.ts';
 import { createRestarts, type Restarts } from '../../../support/restarts.ts';
@@ -117,18 +116,6 @@ async function createOnce(caller: Caller, key: string, seconds: number, marks: s
       throw error;
     }
   });
-}
-
-/** Whoever is down is asked again, with the same words; what is refused is a fault. */
-async function insist<T>(call: () => Promise<T>): Promise<T> {
-  for (let tries = 0; ; tries += 1) {
-    try {
-      return await call();
-    } catch (error) {
-      if (tries > 400 || (error instanceof CallError && error.status < 500)) throw error;
-      await delay(150);
-    }
-  }
 }
 
 function marksIn(file: string): Mark[] {
