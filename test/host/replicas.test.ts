@@ -139,10 +139,40 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     asked.length = 0;
   });
 
+  test('an answer that waits for a computer reaches it once, wherever it was given and wherever the computer comes back', async () => {
+    const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+    const report = {
+      ...{ kind: 'tool_call', title: 'Push', summary: 'git push', risk: 'high', source: 'gate', agentId: 'agent_1' },
+      ...{ requestedAt: at(0), expiresAt: at(60_000), engineId: 'engine_1', ledgerId: '42' },
+    };
+    const [method, path, body] = [
+      'PUT',
+      `/api/v1/runtime/approvals/apr_${'1'.repeat(26)}`,
+      JSON.stringify(report),
+    ] as const;
+    const headers = signedHeaders({ runtimeId: desk.id, key: desk.key, now: Date.now }, { method, path, body });
+    const put = await cluster.replicas[0]!.here(method, path, { raw: body, headers });
+    expect([put.status, put.text]).toEqual([200, expect.any(String)]);
+    await desk.dialer.stop(0);
+    await untilEverywhere(ada, desk.id, 'away');
+    const resolve = `/api/factory/approvals/apr_${'1'.repeat(26)}/resolve`;
+    const answers = await Promise.all(ada.at.map((call) => call('POST', resolve, { body: { decision: 'approve' } })));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409]);
+    cluster.lead(2);
+    desk.dialer.start();
+    const brought = () => asked.filter(({ url }) => url.includes('approval'));
+    await expect.poll(brought).toHaveLength(1);
+    await untilEverywhere(ada, desk.id, 'linked');
+    const left = () => sql("SELECT 1 FROM lane_item WHERE lanes = 'answers'");
+    await expect.poll(left).toEqual([]);
+    expect(brought()).toHaveLength(1);
+    asked.length = 0;
+  });
+
   test('a newer connection at another replica takes over, and the older one is let go and holds nothing', async () => {
     const rows = () => sql<{ replica: string; epoch: string }>('SELECT replica, epoch FROM runtime_connection');
     const [before] = await rows();
-    cluster.lead(2);
+    cluster.lead(0);
     // The same computer a second time, as after its data folder was copied: both hold for a moment.
     const twin = desk.twin();
     await expect.poll(async () => (await rows())[0]?.replica).not.toBe(before?.replica);

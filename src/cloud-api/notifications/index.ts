@@ -87,7 +87,7 @@ export async function createNotifications(deps: NotificationsDeps): Promise<Noti
   const actions = createPushActions(deps);
   const pace = createPace(deps);
   const feed = createFeed(deps);
-  const instance = randomBytes(6).toString('hex');
+  const instance = store.engine === 'sqlite' ? randomBytes(6).toString('hex') : null;
   const letters = createLetters({ ...deps, pusher, devices, outcomes, actions, openApproval, instance });
   const claims = createClaims({ clock, outcomes, preferences, pace, letters, openApproval, pushConfigured });
   const sink = createSink({ ...deps, claims });

@@ -31,8 +31,11 @@ export interface LettersDeps {
   readonly actions: PushActions;
   readonly admits?: ((userId: string) => boolean | Promise<boolean>) | undefined;
   readonly openApproval: OpenApproval;
-  /** Tells the lanes of this process from those of another one on the same database. */
-  readonly instance: string;
+  /**
+   * Tells the lanes of this process from those of another one on the same file; null where lanes know themselves who sends, so that
+   * what is told of one matter arrives at a device in order.
+   */
+  readonly instance: string | null;
 }
 
 export interface NewLetter {
@@ -153,7 +156,7 @@ export function createLetters(deps: LettersDeps): Letters {
       for (const deviceId of to) {
         const body: Body = { ...letter, deviceId };
         yield* lanes.append(tx, {
-          lane: `${deps.instance}/${deviceId}`,
+          lane: deps.instance === null ? deviceId : `${deps.instance}/${deviceId}`,
           id: `${id}:${deviceId}`,
           body,
           deadline,
