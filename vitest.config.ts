@@ -23,6 +23,8 @@ const longFiles: Readonly<Record<string, number>> = {
   'e2e/inbox': 45,
   'cli/start': 45,
   'harness/claude': 35,
+  'worker/built': 25,
+  'worker/worker': 25,
   'factory/unreadable': 22,
 };
 class LongestFirst extends BaseSequencer {

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { spawn } from 'node-pty';
 import { createBuilder } from 'vite';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { findSandbox } from '../../src/worker/sandbox.ts';
 import { startQueue, type TestQueue } from '../cloud-api/work-queue/support.ts';
 import { engines } from '../support/engines.ts';
 import { scratchFolder } from '../support/scratch.ts';
@@ -54,6 +55,7 @@ function startAtTerminal(q: TestQueue, ...argv: string[]) {
   });
   return {
     ended,
+    kill: () => pty.kill('SIGKILL'),
     text: () => text,
     controlC: () => pty.write('\x03'),
     /** In its folders, of its own and for temporary files. */
@@ -74,22 +76,23 @@ function commandLine(pid: string): string {
   }
 }
 
+const sandbox = await findSandbox({ wanted: true, network: false, path: process.env.PATH ?? '' });
 const start = (leaseMs: number) => startQueue(engines[0]!, { real: true, leaseMs });
 const held = async (q: TestQueue) =>
   (await q.send('GET', '?worker_id=desk')).tasks.filter((task) => task.lease_worker_id);
 
 test('its thread keeps the leases of jobs that take longer, and drained it leaves no folder, process or lease', async () => {
-  const q = await start(1_500);
-  const [word, other] = [`5.${Math.floor(performance.now())}`, `600.1${Math.floor(performance.now())}`];
-  const made = [];
+  const q = await start(3_000);
+  const [word, other] = [`8.${Math.floor(performance.now())}`, `600.1${Math.floor(performance.now())}`];
+  const made: string[] = [];
   for (const command of [`sleep ${word}`, `mkdir -p deep/er; echo x > deep/er/file; sleep ${other} &`]) {
     made.push((await q.create({ payload: { command } })).id);
   }
   const worker = startAtTerminal(q, '--drain', '--concurrency', '2', '--no-sandbox');
-  await expect.poll(() => running(`sleep\0${word}`)).toBe(1);
-  expect(await held(q)).not.toEqual([]);
-  // Nobody else gets it meanwhile.
-  for (let asked = 0; asked < 15; asked += 1) {
+  await expect.poll(async () => (await q.task(made[1]!)).status).toBe('succeeded');
+  expect((await held(q)).map(({ id }) => id)).toEqual([made[0]]);
+  // For longer than a lease nobody else gets it.
+  for (let asked = 0; asked < 20; asked += 1) {
     expect((await q.lease('other')).task).toBeNull();
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
@@ -122,3 +125,17 @@ test('Ctrl-C lets it finish what it holds; a second one ends that, leaves nothin
   expect(running(`sleep\0${word}`)).toBe(0);
   await expect.poll(async () => (await q.lease('other')).task?.id).toBe(id);
 });
+
+test.skipIf(!sandbox.closed)(
+  'in the sandbox a command dies with a worker that is killed outright (needs bwrap)',
+  async () => {
+    const q = await start(60_000);
+    const word = `600.${Math.floor(performance.now())}`;
+    await q.create({ payload: { command: `sleep ${word}` } });
+    const worker = startAtTerminal(q);
+    await expect.poll(() => running(`sleep\0${word}`)).toBeGreaterThan(0);
+    expect(worker.text()).toContain('Commands run in bubblewrap, without a network.');
+    worker.kill();
+    await expect.poll(() => running(`sleep\0${word}`)).toBe(0);
+  },
+);
