@@ -1,5 +1,7 @@
 /** Three replicas of one cloud: whichever is asked, a computer is reached by the one that holds its link. */
+import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pipeHeaders, prove } from '../../src/cloud-api/link/replica-proof.ts';
@@ -19,6 +21,7 @@ import {
 } from './replicas-support.ts';
 
 const stop = keepUntilEnd();
+const large = randomBytes(8 * 1024 * 1024).toString('base64');
 
 describe.skipIf(postgres === null)('on PostgreSQL', () => {
   let cluster: Cluster;
@@ -32,6 +35,10 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     desk = await computerOf(cluster, ada, 'A', (incoming, response) => {
       if (incoming.url?.endsWith('/events')) {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).write('id: 1\ndata: 1\n\n');
+        return;
+      }
+      if (incoming.url?.includes('large')) {
+        response.writeHead(200, { connection: 'close' }).end(large);
         return;
       }
       let body = '';
@@ -58,6 +65,13 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
       expect(reply.status).toBe(200);
     }
     expect(new Set(asked.splice(0).map(({ body }) => body.length))).toEqual(new Set([100_011]));
+  });
+
+  test('an answer arrives whole, however large, also where the connection ends with it', async () => {
+    for (const call of ada.at) {
+      const { status, text } = await call('GET', '/api/factory/agents?large=1');
+      expect([status, text.length, text === large]).toEqual([200, large.length, true]);
+    }
   });
 
   test('nobody else reaches it at any of them', async () => {
@@ -188,22 +202,70 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     await untilEverywhere(ada, desk.id, 'linked');
   });
 
-  test('a replica that is gone while a row still names it is away at once, and comes to be forgotten', async () => {
-    const lost = await computerOf(cluster, ada, 'B', (_incoming, response) => response.end('{}'));
-    await untilEverywhere(ada, lost.id, 'linked');
-    const [row] = await sql<{ credential: string }>(
-      `SELECT credential FROM runtime_connection WHERE computer_id = '${lost.id}'`,
-    );
-    await lost.dialer.stop(0);
-    await untilEverywhere(ada, lost.id, 'away');
-    const now = 'CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)';
-    await sql(`INSERT INTO cloud_replica VALUES ('replica_gone', 'http://127.0.0.1:${await portNobodyHas()}', ${now})`);
-    await sql(`INSERT INTO runtime_connection VALUES ('${lost.id}', 'replica_gone', 1, '${row?.credential}', ${now})`);
-    const reply = await ada.at[0]!('GET', `/api/factory/agents?computer=${lost.id}`);
-    expect([reply.status, reply.json.error.code]).toEqual([502, 'transport']);
-    lost.dialer.start();
-    await untilEverywhere(ada, lost.id, 'linked');
-    await lost.dialer.stop(0);
+  describe('of a replica that is gone while its rows still name it', () => {
+    let lost: TestComputer;
+    let credential = '';
+    beforeAll(async () => {
+      lost = await computerOf(cluster, ada, 'B', (_incoming, response) => response.end('{}'));
+      await untilEverywhere(ada, lost.id, 'linked');
+      const held = `SELECT credential FROM runtime_connection WHERE computer_id = '${lost.id}'`;
+      credential = (await sql<{ credential: string }>(held))[0]?.credential ?? '';
+      await lost.dialer.stop(0);
+      await untilEverywhere(ada, lost.id, 'away');
+    });
+    /** As it stood there when it was last heard of. */
+    const leave = async (name: string, port: number) => {
+      const now = 'CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)';
+      await sql(`INSERT INTO cloud_replica VALUES ('${name}', 'http://127.0.0.1:${port}', ${now})`);
+      await sql(`INSERT INTO runtime_connection VALUES ('${lost.id}', '${name}', 1, '${credential}', ${now})
+        ON CONFLICT (computer_id) DO UPDATE SET replica = excluded.replica`);
+    };
+    const ask = async (at: number) => {
+      const { status, json } = await ada.at[at]!('GET', `/api/factory/agents?computer=${lost.id}`);
+      return [status, json.error.code, String(json.error.fact).includes(' since 20')];
+    };
+
+    test('nobody answers there: the computer is away', async () => {
+      await leave('replica_gone', await portNobodyHas());
+      expect(await ask(0)).toEqual([502, 'transport', true]);
+    });
+
+    test.each([
+      ['says nothing', () => {}],
+      [
+        'takes it on without a proof',
+        (socket: Socket) => void socket.write('HTTP/1.1 101 x\r\nconnection: Upgrade\r\nupgrade: gantry-pipe\r\n\r\n'),
+      ],
+      [
+        'says that all is well',
+        (socket: Socket) => void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'),
+      ],
+    ])('somebody else listens there and %s: it learns no secret', async (_what, answer) => {
+      let got = '';
+      const sockets: Socket[] = [];
+      const server = createServer((socket) => {
+        sockets.push(socket);
+        socket.on('error', () => {});
+        socket.on('data', (part) => {
+          got += String(part);
+          answer(socket);
+        });
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      await leave(`replica_${sockets.length}${_what.length}`, (server.address() as AddressInfo).port);
+      expect(await ask(1)).toEqual([502, 'transport', true]);
+      expect(got).toContain('/internal/link/');
+      expect(got).not.toContain(cluster.replicas[0]!.internalToken);
+      expect(got.match(/HTTP\/1\.1/g)).toHaveLength(1);
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+
+    test('the computer is there again once it dials another one', async () => {
+      lost.dialer.start();
+      await untilEverywhere(ada, lost.id, 'linked');
+      await lost.dialer.stop(0);
+    });
   });
 
   describe('what ends at one is cut at the others', () => {

@@ -76,6 +76,7 @@ function join(socket: Socket, pipe: Duplex): void {
   socket.setNoDelay(true);
   socket.pipe(pipe).pipe(socket);
   pipe.once('error', () => socket.resetAndDestroy());
-  pipe.once('close', () => socket.destroy());
+  // What is still on its way out goes first.
+  pipe.once('close', () => socket.destroySoon());
   socket.once('close', () => pipe.destroy());
 }
