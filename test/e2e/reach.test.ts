@@ -44,6 +44,25 @@ test('a stranger at a cloud sees who signs people in, and comes back to the page
   expect(await axe(page)).toEqual([]);
 });
 
+test('a signed-in person has a queue of their own at the cloud, with their session alone', async () => {
+  const { page } = ada;
+  await page.goto(`${reach.origin}/queue`);
+  await page.getByText('Work that you hand to your own computers will be here').waitFor();
+  await page.keyboard.press('n');
+  await page.getByRole('dialog', { name: 'Hand in a task' }).waitFor();
+  await page.keyboard.type('uname -a');
+  await page.keyboard.press('Control+Enter');
+  const task = page.getByRole('region', { name: 'Task', exact: true });
+  await task.getByText('0 of 5').waitFor();
+  const id = new URL(page.url()).searchParams.get('task') ?? '';
+  await task.getByRole('button', { name: 'Stop' }).click();
+  await page.getByRole('dialog', { name: 'Stop this task?' }).getByRole('button', { name: 'Stop now' }).click();
+  await page.locator('tr[data-status="cancelled"]').waitFor();
+  // Nobody else has it.
+  expect((await page.request.get(`${reach.origin}/beta/work/${id}`)).status()).toBe(200);
+  expect((await fetch(`${reach.origin}/beta/work/${id}`)).status).toBe(401);
+});
+
 test('a computer is let in by its code, typed by hand, after the page said which one asks', async () => {
   const asked = await tower.web('POST', '/api/v1/pairing', { body: { cloudUrl: reach.origin } });
   const code = (asked.json as never as LocalPairing).userCode ?? '';

@@ -12,7 +12,7 @@ const title = 'flex h-8 shrink-0 items-center gap-2 border-b border-line px-3';
 
 /** Below this a bar could not be seen. */
 const leastHeight = 2;
-const barHeight = 44;
+const barHeight = 72;
 
 export function Figures({ onWorker }: { onWorker: (id: string) => void }) {
   return (
@@ -44,7 +44,7 @@ function Ages() {
           )}
         </p>
       </header>
-      <ol className="grid min-h-[92px] flex-1 grid-cols-7 gap-2 px-3 pt-2 pb-1.5" aria-label="Waiting tasks by age">
+      <ol className="grid h-[120px] grid-cols-7 gap-2 px-3 pt-2 pb-1.5" aria-label="Waiting tasks by age">
         {bars.map(({ label, count, share }) => (
           <li
             key={label}
@@ -82,12 +82,12 @@ function Workers({ onWorker }: { onWorker: (id: string) => void }) {
         </p>
       </header>
       {data !== undefined && workers.length === 0 ? (
-        <div className="flex min-h-[92px] flex-col items-start gap-1.5 px-3 py-2 text-muted">
+        <div className="flex min-h-[120px] flex-col items-start gap-1.5 px-3 py-2 text-muted">
           <p>Nobody asks for tasks. Start a worker, on any computer:</p>
           <Command text={commandLines(window.location.origin).work} />
         </div>
       ) : (
-        <ul className="max-h-[136px] min-h-[92px] overflow-y-auto py-1" aria-label="Workers of this queue">
+        <ul className="h-[120px] overflow-y-auto py-1 pointer-coarse:h-[168px]" aria-label="Workers of this queue">
           {workers.map((worker) => (
             <WorkerRow key={worker.worker_id} worker={worker} onOpen={() => onWorker(worker.worker_id)} />
           ))}

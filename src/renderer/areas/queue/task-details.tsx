@@ -147,7 +147,7 @@ function Body({ task }: { task: Task }) {
         )
       )}
       <Part title="Payload">
-        <TextView text={JSON.stringify(task.payload, null, 2)} label="Payload" maxLines={16} />
+        <TextView text={JSON.stringify(task.payload, null, 2)} label="Payload" maxLines={16} wrap />
       </Part>
       <Environment key={task.id} env={task.env} />
     </div>

@@ -55,7 +55,7 @@ export function TaskTable({ tasks, passing, selected, of, onOpen }: TaskTablePro
             <th scope="col" className={`${head} w-28 ${wideOnly}`}>
               Status
             </th>
-            <th scope="col" className={head}>
+            <th scope="col" className={`${head} @max-[719px]:pl-3`}>
               Task
             </th>
             <th scope="col" className={`${head} w-24 ${wideOnly}`}>
@@ -89,7 +89,7 @@ export function TaskTable({ tasks, passing, selected, of, onOpen }: TaskTablePro
               <td className={`${cell} ${wideOnly}`}>
                 <TaskStatus task={task} />
               </td>
-              <td className={`${cell} @max-[719px]:py-1.5`}>
+              <td className={`${cell} @max-[719px]:py-1.5 @max-[719px]:pl-3`}>
                 <div className="flex min-w-0 items-baseline gap-3">
                   <button
                     type="button"
