@@ -19,6 +19,7 @@ const longFiles: Readonly<Record<string, number>> = {
   'e2e/looks': 100,
   'e2e/reach': 95,
   'e2e/work': 90,
+  'e2e/queue': 60,
   'e2e/panes': 50,
   'e2e/inbox': 45,
   'cli/start': 45,

@@ -1,9 +1,5 @@
 /** The page of the work queue: what waits, who works on it, and what a person does about it; with real workers, on one server. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Task } from '../../src/contracts/work-queue/task.ts';
-import { startWorker, type Worker } from '../../src/worker/worker.ts';
 import {
   axe,
   type Browser,
@@ -16,68 +12,24 @@ import {
 } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 import { looks, picture, tooWide } from './support/looks.ts';
+import { type Queue, queueOf } from './support/queue.ts';
 
 let gantry: Gantry;
 let browser: Browser;
 let first: Visit;
-let token: string;
-const workers: Worker[] = [];
+let queue: Queue;
 
 beforeAll(async () => {
   [gantry, browser] = await Promise.all([startGantry({ workspace: 'empty' }), openBrowser()]);
-  token = readFileSync(join(gantry.home, 'token'), 'utf8').trim();
+  queue = queueOf(gantry);
   first = await visit(browser, gantry.url);
   await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
 });
 afterAll(async () => {
-  for (const worker of workers) worker.abort();
-  await Promise.all(workers.map((worker) => worker.ended.catch(() => {})));
+  await queue?.close();
   await browser?.close();
   await gantry?.remove();
 });
-
-/** As a program does it that hands in work. */
-async function call<T = { id: string }>(method: string, path: string, body?: unknown): Promise<T> {
-  const answer = await fetch(`${gantry.origin}/beta${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: body === undefined ? undefined : JSON.stringify(body),
-  });
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-  return (await answer.json()) as T;
-}
-const add = async (command: string, more: Record<string, unknown> = {}) =>
-  (await call('POST', '/work', { payload: { command }, ...more })).id;
-
-interface Job {
-  readonly task: Task;
-  /** What the job comes to. */
-  done(result: unknown): void;
-  fail(why: string): void;
-}
-
-/** A worker whose jobs end when the test says so, or when they are to stop. */
-function work(workerId: string, concurrency = 1) {
-  const jobs = new Map<string, Job>();
-  const worker = startWorker({
-    url: gantry.origin,
-    key: token,
-    workerId,
-    concurrency,
-    random: Math.random,
-    run: ({ task, signal }) =>
-      new Promise((resolve, reject) => {
-        signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
-        jobs.set(task.id, { task, done: resolve, fail: (why) => reject(new Error(why)) });
-      }),
-  });
-  workers.push(worker);
-  const job = async (id: string): Promise<Job> => {
-    await expect.poll(() => jobs.has(id), { interval: 20 }).toBe(true);
-    return jobs.get(id) as Job;
-  };
-  return { worker, job };
-}
 
 const row = (page: Page, id: string): Locator => page.locator('tr', { has: page.locator(`[data-task="${id}"]`) });
 const inspector = (page: Page): Locator => page.getByRole('region', { name: 'Task', exact: true });
@@ -120,7 +72,7 @@ test('a task is handed in with keys alone, opens, and is followed to its end wit
   await seen(row(page, id), 'Queued');
   await seen(inspector(page), '0 of 2');
 
-  const { worker, job } = work('tower');
+  const { worker, job } = queue.work('tower');
   await seen(row(page, id), 'Running');
   await seen(row(page, id), 'tower');
   await seen(row(page, id), /^\d\d s left$/);
@@ -141,8 +93,8 @@ test('a task is handed in with keys alone, opens, and is followed to its end wit
 
 test('a worker that drains is said to, until what it holds is done', async () => {
   const { page } = first;
-  const id = await add('make dist');
-  const { worker, job } = work('laptop');
+  const id = await queue.add('make dist');
+  const { worker, job } = queue.work('laptop');
   await seen(row(page, id), 'Running');
   worker.drain();
   await seen(page.locator('[data-worker="laptop"]'), 'Draining');
@@ -154,8 +106,8 @@ test('a worker that drains is said to, until what it holds is done', async () =>
 
 test('a running task is asked to stop or ended at once; what was given up goes back into the line', async () => {
   const { page } = first;
-  const id = await add('sleep 1000');
-  const { worker } = work('bench');
+  const id = await queue.add('sleep 1000');
+  const { worker } = queue.work('bench');
   await seen(row(page, id), 'Running');
   await row(page, id).getByRole('button').click();
   await inspector(page).getByRole('button', { name: 'Stop' }).click();
@@ -184,11 +136,11 @@ test('a running task is asked to stop or ended at once; what was given up goes b
 
 test('what cannot be done any more is refused in words, where it was asked', async () => {
   const { page } = first;
-  const id = await add('true');
+  const id = await queue.add('true');
   await row(page, id).getByRole('button').click();
   // It ends by itself between the question and the answer.
   await page.route('**/beta/work/*/stop', async (route) => {
-    await call('POST', `/work/${id}/stop`);
+    await queue.call('POST', `/work/${id}/stop`);
     await route.continue();
   });
   await inspector(page).getByRole('button', { name: 'Stop' }).click();
@@ -198,13 +150,13 @@ test('what cannot be done any more is refused in words, where it was asked', asy
   await page.unroute('**/beta/work/*/stop');
   await page.keyboard.press('Escape');
   await page.route('**/beta/work/*/retry', async (route) => {
-    await call('POST', `/work/${id}/retry`);
+    await queue.call('POST', `/work/${id}/retry`);
     await route.continue();
   });
   await inspector(page).getByRole('button', { name: 'Retry' }).click();
   await seen(inspector(page), `Task ${id} is queued.`);
   await page.unroute('**/beta/work/*/retry');
-  await call('POST', `/work/${id}/stop`);
+  await queue.call('POST', `/work/${id}/stop`);
   // The browser itself notes each refusal.
   expect(first.errors.filter((error) => !/status of 40[49]/.test(error))).toEqual([]);
   first.errors.length = 0;
@@ -215,10 +167,11 @@ let deployment: string;
 
 test('a task leads to its session and deployment, which show what they are, their tasks, and the way back', async () => {
   const { page } = first;
-  session = (await call('POST', '/sessions', { title: 'Nightly build', metadata: { branch: 'main' } })).id;
-  deployment = (await call('POST', '/deployments', { name: 'shop in production', metadata: { region: 'eu' } })).id;
+  session = (await queue.call('POST', '/sessions', { title: 'Nightly build', metadata: { branch: 'main' } })).id;
+  deployment = (await queue.call('POST', '/deployments', { name: 'shop in production', metadata: { region: 'eu' } }))
+    .id;
   const env = { API_TOKEN: 'not-for-everybody', LANG: 'C' };
-  const id = await add('./deploy.sh', { session_id: session, deployment_id: deployment, env });
+  const id = await queue.add('./deploy.sh', { session_id: session, deployment_id: deployment, env });
   // The columns have room once nothing is open.
   await page.keyboard.press('Escape');
   await row(page, id).getByRole('link', { name: 'Nightly build' }).click();
@@ -260,7 +213,7 @@ describe('with a thousand tasks', () => {
     for (let group = 0; group < 1000; group += 25) {
       await Promise.all(
         Array.from({ length: 25 }, (_, index) =>
-          add(commands[(group + index) % commands.length] ?? '', {
+          queue.add(commands[(group + index) % commands.length] ?? '', {
             ...(index % 3 === 0 ? { session_id: session } : {}),
             ...(index % 5 === 0 ? { deployment_id: deployment } : {}),
             ...(index === 24 ? { not_before: new Date(Date.now() + 3_600_000).toISOString() } : {}),
@@ -338,26 +291,17 @@ describe('with a thousand tasks', () => {
         if (document.querySelector('main [data-state]') !== null) Object.assign(window, { flickers: 1 });
       }).observe(document.body, { childList: true, subtree: true });
     });
-    const quick = Array.from({ length: 4 }, (_, index) => {
-      const worker = startWorker({
-        url: gantry.origin,
-        key: token,
-        workerId: `quick-${index}`,
-        concurrency: 4,
-        random: Math.random,
-        run: async ({ task }) => {
-          if (task.id.endsWith('0')) throw new Error('Exit code 2: the tests of the checkout failed in three places');
-          return result('built');
-        },
-      });
-      workers.push(worker);
-      return worker;
-    });
+    const quick = Array.from({ length: 4 }, (_, index) =>
+      queue.start(`quick-${index}`, 4, async ({ task }) => {
+        if (task.id.endsWith('0')) throw new Error('Exit code 2: the tests of the checkout failed in three places');
+        return result('built');
+      }),
+    );
     const first25 = await page
       .locator('tr [data-task]')
       .evaluateAll((rows) => rows.slice(0, 25).map((one) => one.getAttribute('data-task')));
     await page.locator('tr [data-task]').nth(3).hover();
-    const late = await add('echo late');
+    const late = await queue.add('echo late');
     await page.getByRole('button', { name: 'Show 1 newer' }).waitFor();
     expect(
       await page
@@ -378,13 +322,14 @@ describe('with a thousand tasks', () => {
   /** What waits, what runs, under a long name too, what failed, and a worker that drains. */
   async function somethingOfEverything(): Promise<void> {
     const ids: string[] = [];
-    for (let part = 0; part < 12; part += 1) ids.push(await add(`./import.sh --part ${part}`, { session_id: session }));
-    const tower = work('tower', 2);
+    for (let part = 0; part < 12; part += 1)
+      ids.push(await queue.add(`./import.sh --part ${part}`, { session_id: session }));
+    const tower = queue.work('tower', 2);
     (await tower.job(ids[0] ?? '')).fail('The disk is full: part 0 needs 3 GiB');
     await tower.job(ids[2] ?? '');
-    const long = work('build-runner-with-a-very-long-name.eu-central-1.compute.internal', 2);
+    const long = queue.work('build-runner-with-a-very-long-name.eu-central-1.compute.internal', 2);
     await long.job(ids[4] ?? '');
-    const laptop = work('laptop');
+    const laptop = queue.work('laptop');
     await laptop.job(ids[5] ?? '');
     laptop.worker.drain();
   }
@@ -430,7 +375,7 @@ test('while the queue does not answer, what was known stays, with the reason and
   await page.goto(`${gantry.origin}/queue?status=succeeded`);
   await page.locator('tr [data-task]').first().waitFor();
   await page.route('**/beta/work?**', (route) => route.abort());
-  await add('true', { not_before: new Date(Date.now() + 3_600_000).toISOString() });
+  await queue.add('true', { not_before: new Date(Date.now() + 3_600_000).toISOString() });
   await page.getByRole('alert').getByText('Nobody answers at Gantry.').waitFor();
   expect(await page.locator('[data-stale="true"] tr [data-task]').count()).toBeGreaterThan(0);
   await picture(page, 'queue-away-dark');

@@ -14,8 +14,10 @@ type Page = z.output<(typeof listTasks)['answers'][200]>;
 
 /** Changes are gathered for so long before anything is read again, ms. */
 export const gatherMs = 400;
-/** Reading takes no more than this part of the time: counting a million tasks is work for the server. */
-const restPerReading = 4;
+/** After reading it rests, so many times as long: counting a million tasks is work for the server, one page of them is little. */
+const rests = { rows: 3, figures: 9 } as const;
+/** Who asks for tasks, and what grows old, is told by no event; ms. */
+const figuresEveryMs = 5_000;
 /** How often a window without a stream of its own reads again, ms. */
 const readEveryMs = 3_000;
 
@@ -37,33 +39,13 @@ export function createQueueEvents({ api, client, slots }: QueueEventsDeps, now: 
   /** Grows with each start and stop: what an earlier one began ends by itself. */
   let turn = 0;
   let end = () => {};
-  let waiting = false;
-  let reading = false;
-  let again = false;
+  let ticking: ReturnType<typeof setInterval> | undefined;
+  const rows = createReader(() => client.invalidateQueries({ queryKey: queueKeys.tasks }), rests.rows, now);
+  const figures = createReader(() => client.invalidateQueries({ queryKey: queueKeys.figures }), rests.figures, now);
 
   function touch(): void {
-    again = true;
-    if (waiting || reading) return;
-    waiting = true;
-    setTimeout(() => {
-      waiting = false;
-      void read();
-    }, gatherMs);
-  }
-
-  async function read(): Promise<void> {
-    reading = true;
-    again = false;
-    const began = now();
-    await client.invalidateQueries({ queryKey: queueKeys.live });
-    const rest = (now() - began) * restPerReading - gatherMs;
-    setTimeout(
-      () => {
-        reading = false;
-        if (again) touch();
-      },
-      Math.max(0, rest),
-    );
+    rows.touch();
+    figures.touch();
   }
 
   function patch(id: string, status: TaskStatus): void {
@@ -116,15 +98,49 @@ export function createQueueEvents({ api, client, slots }: QueueEventsDeps, now: 
       watchers += 1;
       if (watchers === 1) {
         turn += 1;
+        ticking = setInterval(() => {
+          if (!document.hidden) figures.touch();
+        }, figuresEveryMs);
         void begin(turn);
       }
       return () => {
         watchers -= 1;
         if (watchers > 0) return;
         turn += 1;
+        clearInterval(ticking);
         end();
         end = () => {};
       };
     },
   };
+}
+
+/** Reads a little after it is touched, once however often that was, and then rests: a slow answer is not asked for all the time. */
+function createReader(read: () => Promise<void>, restPerReading: number, now: () => number): { touch(): void } {
+  let state: 'idle' | 'gathering' | 'reading' = 'idle';
+  let again = false;
+
+  function touch(): void {
+    again = true;
+    if (state !== 'idle') return;
+    state = 'gathering';
+    setTimeout(() => void run(), gatherMs);
+  }
+
+  async function run(): Promise<void> {
+    state = 'reading';
+    again = false;
+    const began = now();
+    await read();
+    const rest = (now() - began) * restPerReading - gatherMs;
+    setTimeout(
+      () => {
+        state = 'idle';
+        if (again) touch();
+      },
+      Math.max(0, rest),
+    );
+  }
+
+  return { touch };
 }

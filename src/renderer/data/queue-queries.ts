@@ -7,9 +7,6 @@ import type { Api } from './api.ts';
 export const queuePage = 50;
 /** Sessions and deployments whose names are known without asking for each. */
 const mostNames = 200;
-/** Who asks for tasks, and what grows old, is told by no event; ms. */
-const figuresEvery = 5_000;
-
 export interface TaskFilter {
   readonly status?: TaskStatus | undefined;
   readonly session_id?: string | undefined;
@@ -20,13 +17,14 @@ export interface TaskFilter {
 export type LinkKind = 'sessions' | 'deployments';
 
 export const queueKeys = {
-  /** Begins the keys of all that changes by itself. */
-  live: ['queue', 'live'],
-  stats: ['queue', 'live', 'stats'],
-  workers: ['queue', 'live', 'workers'],
-  pages: ['queue', 'live', 'tasks'],
-  page: (filter: TaskFilter, cursor: string | undefined) => ['queue', 'live', 'tasks', filter, cursor ?? null],
-  task: (id: string) => ['queue', 'live', 'task', id],
+  /** Begin the keys of all that changes by itself: what counts the whole queue, and what reads some of it. */
+  figures: ['queue', 'figures'],
+  tasks: ['queue', 'tasks'],
+  stats: ['queue', 'figures', 'stats'],
+  workers: ['queue', 'figures', 'workers'],
+  pages: ['queue', 'tasks', 'page'],
+  page: (filter: TaskFilter, cursor: string | undefined) => ['queue', 'tasks', 'page', filter, cursor ?? null],
+  task: (id: string) => ['queue', 'tasks', 'one', id],
   links: (kind: LinkKind, cursor: string | undefined) => ['queue', kind, cursor ?? null],
   link: (kind: LinkKind, id: string) => ['queue', kind, 'one', id],
   names: (kind: LinkKind) => ['queue', kind, 'names'],
@@ -62,13 +60,11 @@ export function queueQueriesOf({ queue }: Api) {
       queryKey: queueKeys.stats,
       queryFn: ({ signal }) => queue.getQueueStats({}, { signal }),
       staleTime: 0,
-      refetchInterval: figuresEvery,
     }),
     queueWorkers: queryOptions({
       queryKey: queueKeys.workers,
       queryFn: ({ signal }) => queue.listWorkers({}, { signal }),
       staleTime: 0,
-      refetchInterval: figuresEvery,
     }),
     /** One page: how many tasks there are makes no difference. */
     taskPage: (filter: TaskFilter, cursor: string | undefined) =>
