@@ -10,6 +10,8 @@ import { postgres } from '../support/postgres.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import { startVictim, type Victim } from '../support/victim.ts';
 
+/** Programs take their time to start on a computer that is busy with other tests. */
+const slow = { timeout: 120_000 };
 const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const secrets = { masterKey: newToken(), internalToken: newToken() };
 
@@ -51,6 +53,7 @@ async function refused(victim: Victim, where: RegExp): Promise<void> {
 
 test.skipIf(postgres === null)(
   'three replicas that start at once on an empty PostgreSQL all get ready, and none starts on a newer one',
+  slow,
   async () => {
     const url = await postgres!.schema();
     await Promise.all([1, 2, 3].map(() => ready(startCloud(homeWithSecrets(), url))));
@@ -61,7 +64,7 @@ test.skipIf(postgres === null)(
   },
 );
 
-test('a cloud.db of a newer Gantry is refused, and left as it is', async () => {
+test('a cloud.db of a newer Gantry is refused, and left as it is', slow, async () => {
   const home = homeWithSecrets();
   const first = startCloud(home);
   await ready(first);

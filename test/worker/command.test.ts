@@ -118,7 +118,10 @@ test('where bubblewrap is missing or not wanted, that is said plainly', async ()
   expect(other).toMatchObject({ closed: false, about: expect.stringContaining('no sandbox on this system') });
 });
 
-test('gantry worker --drain works the queue empty, says so, and leaves nothing behind', async () => {
+// Three starts of a program, on a computer that is busy with other tests.
+test('gantry worker --drain works the queue empty, says so, and leaves nothing behind', {
+  timeout: 90_000,
+}, async () => {
   const q = await startQueue(engines[0]!, { real: true });
   const folder = scratchFolder();
   mkdirSync(folder, { recursive: true });

@@ -78,10 +78,21 @@ test('one that drains finishes what it holds, takes nothing new, and leaves noth
   const q = await start();
   const { id } = await q.create();
   let finish = () => {};
-  const { worker, events } = begin(q, () => new Promise<void>((resolve) => (finish = resolve)), { concurrency: 2 });
-  await expect.poll(() => events.length).toBe(1);
+  let asking = 0;
+  const { worker, events } = begin(q, () => new Promise<void>((resolve) => (finish = resolve)), {
+    concurrency: 2,
+    async fetch(input, init) {
+      const waits = String(input).includes('wait=30');
+      if (waits) asking += 1;
+      return fetch(input, init).finally(() => {
+        if (waits) asking -= 1;
+      });
+    },
+  });
+  await expect.poll(() => [events.length, asking]).toEqual([1, 1]);
   // It waits for a second task now; that call ends at once, instead of after its 30 seconds.
   worker.drain();
+  await expect.poll(() => asking).toBe(0);
   const later = await q.create();
   await expect.poll(async () => (await q.task(id)).status).toBe('running');
   finish();
@@ -195,7 +206,9 @@ test('a worker that is killed loses its lease, and another finishes the task', a
   await worker.ended;
 });
 
-test('a task that kills each worker that takes it is given up after five, and can be tried again', async () => {
+test('a task that kills each worker that takes it is given up after five, and can be tried again', {
+  timeout: 90_000,
+}, async () => {
   const q = await start({ real: true, leaseMs: 500 });
   const { id } = await q.create();
   for (let attempt = 1; attempt <= 5; attempt += 1) {
