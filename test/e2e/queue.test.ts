@@ -140,7 +140,7 @@ test('what cannot be done any more is refused in words, where it was asked', asy
   await row(page, id).getByRole('button').click();
   // It ends by itself between the question and the answer.
   await page.route('**/beta/work/*/stop', async (route) => {
-    await queue.call('POST', `/work/${id}/stop`);
+    await queue.call('POST', `/beta/work/${id}/stop`);
     await route.continue();
   });
   await inspector(page).getByRole('button', { name: 'Stop' }).click();
@@ -150,13 +150,13 @@ test('what cannot be done any more is refused in words, where it was asked', asy
   await page.unroute('**/beta/work/*/stop');
   await page.keyboard.press('Escape');
   await page.route('**/beta/work/*/retry', async (route) => {
-    await queue.call('POST', `/work/${id}/retry`);
+    await queue.call('POST', `/beta/work/${id}/retry`);
     await route.continue();
   });
   await inspector(page).getByRole('button', { name: 'Retry' }).click();
   await seen(inspector(page), `Task ${id} is queued.`);
   await page.unroute('**/beta/work/*/retry');
-  await queue.call('POST', `/work/${id}/stop`);
+  await queue.call('POST', `/beta/work/${id}/stop`);
   // The browser itself notes each refusal.
   expect(first.errors.filter((error) => !/status of 40[49]/.test(error))).toEqual([]);
   first.errors.length = 0;
@@ -167,8 +167,8 @@ let deployment: string;
 
 test('a task leads to its session and deployment, which show what they are, their tasks, and the way back', async () => {
   const { page } = first;
-  session = (await queue.call('POST', '/sessions', { title: 'Nightly build', metadata: { branch: 'main' } })).id;
-  deployment = (await queue.call('POST', '/deployments', { name: 'shop in production', metadata: { region: 'eu' } }))
+  session = (await queue.call('POST', '/beta/sessions', { title: 'Nightly build', metadata: { branch: 'main' } })).id;
+  deployment = (await queue.call('POST', '/beta/deployments', { name: 'shop in production', metadata: { region: 'eu' } }))
     .id;
   const env = { API_TOKEN: 'not-for-everybody', LANG: 'C' };
   const id = await queue.add('./deploy.sh', { session_id: session, deployment_id: deployment, env });

@@ -16,7 +16,7 @@ export function queueOf(gantry: Gantry) {
   const workers: Worker[] = [];
 
   async function call<T = { id: string }>(method: string, path: string, body?: unknown): Promise<T> {
-    const answer = await fetch(`${gantry.origin}/beta${path}`, {
+    const answer = await fetch(`${gantry.origin}${path}`, {
       method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -35,7 +35,7 @@ export function queueOf(gantry: Gantry) {
     call,
     start,
     add: async (command: string, more: Record<string, unknown> = {}) =>
-      (await call('POST', '/work', { payload: { command }, ...more })).id,
+      (await call('POST', '/beta/work', { payload: { command }, ...more })).id,
     /** A worker whose jobs end when the test says so, or when they are to stop. */
     work(workerId: string, concurrency = 1) {
       const held = new Map<string, Held>();
