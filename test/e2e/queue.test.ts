@@ -168,8 +168,9 @@ let deployment: string;
 test('a task leads to its session and deployment, which show what they are, their tasks, and the way back', async () => {
   const { page } = first;
   session = (await queue.call('POST', '/beta/sessions', { title: 'Nightly build', metadata: { branch: 'main' } })).id;
-  deployment = (await queue.call('POST', '/beta/deployments', { name: 'shop in production', metadata: { region: 'eu' } }))
-    .id;
+  deployment = (
+    await queue.call('POST', '/beta/deployments', { name: 'shop in production', metadata: { region: 'eu' } })
+  ).id;
   const env = { API_TOKEN: 'not-for-everybody', LANG: 'C' };
   const id = await queue.add('./deploy.sh', { session_id: session, deployment_id: deployment, env });
   // The columns have room once nothing is open.
