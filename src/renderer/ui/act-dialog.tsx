@@ -55,6 +55,7 @@ export function ActDialog({
           <Button
             kind={kind}
             ref={button}
+            data-first={(focusAct && usable) || undefined}
             disabled={!usable}
             aria-keyshortcuts="Control+Enter"
             onClick={() => act.run()}
