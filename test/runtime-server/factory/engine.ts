@@ -369,34 +369,6 @@ export function sharedEngine(options: EngineOptions = {}): { readonly current: E
   };
 }
 
-let teams = 0;
-
-/** A new team of idle shells. Answers its name. */
-export async function startShells(engine: Engine, ...slugs: string[]): Promise<string> {
-  const name = newTeam(engine, ...slugs);
-  const { status, body } = await engine.call('POST', `/teams/${name}/up`, {});
-  if (status !== 200) throw new Error(JSON.stringify(body));
-  for (const slug of slugs) await engine.until(`${slug}@${name}`, 'idle');
-  return name;
-}
-
-/** A new team of shells that are not running. */
-export function newTeam(engine: Engine, ...slugs: string[]): string {
-  teams += 1;
-  const name = `t${teams}`;
-  engine.team(name, shells(...slugs));
-  return name;
-}
-
-/** The shell of the bot is in a program of the foreground until the answered function is called. */
-export async function makeBusy(engine: Engine, address: string): Promise<() => void> {
-  const file = `free-${address}`;
-  const text = `until [ -e ${file} ]; do sleep 0.05; done; rm ${file}`;
-  await engine.call('POST', `/agents/${address}/input`, { text, keys: ['Enter'] });
-  await engine.until(address, 'working');
-  return () => engine.write(file, '');
-}
-
 /** Asks again until the answer fits; fails with the last one after 15 s. */
 export async function waitFor<T>(ask: () => Promise<T> | T, fits: (value: T) => boolean): Promise<T> {
   const end = Date.now() + 15_000;
@@ -407,7 +379,3 @@ export async function waitFor<T>(ask: () => Promise<T> | T, fits: (value: T) => 
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
-
-/** A team of shells with these slugs. */
-export const shells = (...slugs: string[]) =>
-  `bots:\n${slugs.map((slug) => `  - {bot: ${slug}, harness: shell}\n`).join('')}`;
