@@ -9,25 +9,24 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { ForwardedEvent } from '../../../src/contracts/events/routes.ts';
 import type { Agent } from '../../../src/contracts/factory/agent.ts';
 import { createPeerServer, type PeerPairing, type PeerServer } from '../../../src/host/peer-server.ts';
+import { runtimeMigrations } from '../../../src/host/runtime-migrations.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
-import { botTokenMigrations, createBotTokens } from '../../../src/kit/http/bot-tokens.ts';
+import { createBotTokens } from '../../../src/kit/http/bot-tokens.ts';
 import { createDispatcher } from '../../../src/kit/http/dispatcher.ts';
-import { createIdempotency, idempotencyMigrations } from '../../../src/kit/http/idempotency.ts';
+import { createIdempotency } from '../../../src/kit/http/idempotency.ts';
 import { createOwnerAuthenticator, localUserId, proofOf } from '../../../src/kit/http/principals.ts';
 import { closeServer, createHttpServer, listenOnLoopback } from '../../../src/kit/http/server.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
 import { createLanes } from '../../../src/kit/lane/create-lanes.ts';
-import { laneMigrations } from '../../../src/kit/lane/migrations.ts';
 import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
 import type { Ledger } from '../../../src/kit/ledger/ledger.ts';
-import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { programCommand } from '../../../src/kit/process/programs.ts';
 import { type RunOptions, type RunResult, runProcess } from '../../../src/kit/process/run-process.ts';
 import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import type { Store } from '../../../src/kit/store/store.ts';
-import { createHeldApprovals, holdMigrations } from '../../../src/runtime-server/approvals/index.ts';
+import { createHeldApprovals } from '../../../src/runtime-server/approvals/index.ts';
 import { createOutbox } from '../../../src/runtime-server/events/outbox.ts';
 import type { ProcessRunner } from '../../../src/runtime-server/factory/harness/adapter.ts';
 import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
@@ -35,10 +34,9 @@ import {
   createBotMemory,
   createFactory,
   type Factory,
-  factoryMigrations,
   type PeerHome,
 } from '../../../src/runtime-server/factory/index.ts';
-import { createModels, type ModelSettings, modelMigrations } from '../../../src/runtime-server/models/index.ts';
+import { createModels, type ModelSettings } from '../../../src/runtime-server/models/index.ts';
 import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
@@ -137,15 +135,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     };
     const store = await openStore({
       file: join(home, 'runtime.db'),
-      migrations: [
-        ...ledgerMigrations,
-        ...laneMigrations,
-        ...botTokenMigrations,
-        ...idempotencyMigrations,
-        ...modelMigrations,
-        ...factoryMigrations,
-        ...holdMigrations,
-      ],
+      migrations: runtimeMigrations,
       clock,
     });
     const ledger = await createLedger({ store, clock, ids });
