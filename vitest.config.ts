@@ -2,8 +2,12 @@
  * How tests are found and run. Two projects: `unit` (unit, contract, integration: no browser) and `e2e` (real Chromium).
  * Workers are processes: natives, signals and children of one test file must not meet another's.
  */
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Hundreds of starts of the same programs: each reads what V8 compiled for an earlier one. Workers and what they start inherit it. */
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.cache', 'node-compile');
 
 const shared = {
   pool: 'forks',

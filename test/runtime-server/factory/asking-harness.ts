@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { programCommand } from '../../../src/kit/process/programs.ts';
+import { compileCache } from '../../support/compile-cache.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 
 const standIn = fileURLToPath(new URL('../harness/stand-in-claude.mjs', import.meta.url));
@@ -23,6 +24,7 @@ export function startHook(home: string, botId: string, payload: object = questio
   const child = spawn(node, [...args, 'hook', 'PermissionRequest'], {
     env: {
       PATH: process.env.PATH,
+      ...compileCache,
       GANTRY_URL_FILE: join(home, 'run', 'url'),
       GANTRY_TOKEN_FILE: join(home, 'run', 'bots', botId, 'token'),
     },

@@ -41,6 +41,7 @@ import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-
 import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { createToolServer } from '../../../src/runtime-server/tool-server/index.ts';
+import { compileCache } from '../../support/compile-cache.ts';
 
 export const ownerToken = 'owner-token-of-tests-0123456789abcdef';
 export const computerId = 'computer_01TEST';
@@ -121,7 +122,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   const workspace = join(root, 'work');
   const userHome = join(root, 'user');
   for (const folder of [home, workspace, userHome, join(home, 'run')]) mkdirSync(folder, { mode: 0o700 });
-  const env = { PATH: process.env.PATH ?? '', HOME: userHome, LANG: 'C.UTF-8', ...options.env };
+  const env = { PATH: process.env.PATH ?? '', HOME: userHome, LANG: 'C.UTF-8', ...compileCache, ...options.env };
 
   const told: ForwardedEvent[] = [];
   const run = async () => {
