@@ -13,7 +13,7 @@ const shared = {
   pool: 'forks',
   testTimeout: 30_000,
   hookTimeout: 30_000,
-  isolate: true,
+  setupFiles: ['test/support/setup.ts'],
   // What is waited for comes late on a busy machine; how fast it comes is the bench's question.
   expect: { poll: { timeout: 15_000 } },
 } as const;
@@ -47,6 +47,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'unit',
+          isolate: false,
           include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],
           exclude: ['test/e2e/**'],
         },
