@@ -2,14 +2,18 @@
  * How tests are found and run. Two projects: `unit` (unit, contract, integration: no browser) and `e2e` (real Chromium).
  * Workers are processes: natives, signals and children of one test file must not meet another's.
  */
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Hundreds of starts of the same programs: each reads what V8 compiled for an earlier one. Workers and what they start inherit it. */
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.cache', 'node-compile');
 
 const shared = {
   pool: 'forks',
   testTimeout: 30_000,
   hookTimeout: 30_000,
-  isolate: true,
+  setupFiles: ['test/support/setup.ts'],
   // What is waited for comes late on a busy machine; how fast it comes is the bench's question.
   expect: { poll: { timeout: 15_000 } },
 } as const;
@@ -46,6 +50,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'unit',
+          isolate: false,
           include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],
           exclude: ['test/e2e/**'],
           globalSetup: ['test/support/postgres-run.ts'],

@@ -1,6 +1,7 @@
 /**
  * `npm test`: types, lint, unit, contract and integration tests, browser tests, short benches and faults, one after the other.
- * Closes with counts by area, a line for each skip with its reason, and `N passed, N failed, N skipped`.
+ * Closes with counts by area, a line for each skip with its reason, one for each test that passed only once in two runs, and
+ * `N passed, N failed, N skipped`.
  * `npm test -- lint unit` runs only these steps; `npm test -- --list` names them.
  */
 import { spawn } from 'node:child_process';
@@ -8,6 +9,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findNode, root } from './node-runtime.mjs';
+import { filesToRunAgain, joinRuns } from './twice.mjs';
 
 const node = findNode() ?? process.execPath;
 const bin = (packageName, file) => [node, join(root, 'node_modules', packageName, file)];
@@ -23,6 +25,7 @@ const vitest = [
 const areas = new Map();
 const skips = [];
 const failures = [];
+const unstable = [];
 
 const steps = [
   {
@@ -65,7 +68,6 @@ async function main(chosen) {
     for (const step of together(chosen)) {
       const started = performance.now();
       console.log(`\n== ${step.name}`);
-      writeFileSync(counts, '');
       await step.run();
       console.log(`== ${step.name} took ${((performance.now() - started) / 1000).toFixed(1)} s`);
     }
@@ -100,18 +102,24 @@ async function check(area, ...commands) {
 }
 
 async function tests(projects, env = {}) {
-  const { code } = await run([...vitest, ...projects.flatMap((name) => ['--project', name]), '--passWithNoTests'], {
-    GANTRY_TEST_COUNTS: counts,
-    ...env,
-  });
-  const rows = readFileSync(counts, 'utf8')
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
-  for (const row of rows) note(areaOf(row.file), row.state, row.name, row.note ?? reasonIn(row.name));
+  const words = projects.flatMap((name) => ['--project', name]);
+  const first = await counted([...words, '--passWithNoTests'], env);
+  const again = filesToRunAgain(first.rows);
+  const second = again.length > 0 ? await counted([...words, '--maxWorkers=1', ...again], env) : { rows: [] };
+  const joined = joinRuns(first.rows, second.rows);
+  for (const row of joined.rows) note(areaOf(row.file), row.state, row.name, row.note ?? reasonIn(row.name));
+  for (const row of joined.unstable) unstable.push(`${areaOf(row.file)}: ${row.name}: ${row.message}`);
   // vitest itself failed (a config, a crash of a worker) without any test to name.
-  if (code !== 0 && !rows.some((row) => row.state === 'failed'))
-    note(projects.join(' and '), 'failed', `vitest ended with ${code}`);
+  if (first.code !== 0 && !first.rows.some((row) => row.state === 'failed'))
+    note(projects.join(' and '), 'failed', `vitest ended with ${first.code}`);
+}
+
+/** One run of vitest: how it ended, and the reporter's row of each test. */
+async function counted(words, env) {
+  writeFileSync(counts, '');
+  const { code } = await run([...vitest, ...words], { GANTRY_TEST_COUNTS: counts, ...env });
+  const lines = readFileSync(counts, 'utf8').split('\n').filter(Boolean);
+  return { code, rows: lines.map((line) => JSON.parse(line)) };
 }
 
 /** A test that is skipped as a whole names its reason in its own name: `… (needs strace)`. */
@@ -200,6 +208,7 @@ function close() {
     console.log(`${area.padEnd(width)}  ${row.passed} passed, ${row.failed} failed, ${row.skipped} skipped`);
   }
   for (const failure of failures) console.log(`FAILED  ${failure}`);
+  for (const one of unstable) console.log(`UNSTABLE ${one}`);
   for (const skip of skips) console.log(`SKIPPED ${skip}`);
   console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
   return total.failed > 0 || total.passed === 0 ? 1 : 0;

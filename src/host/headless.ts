@@ -2,17 +2,14 @@
  * The cloud API alone, for many people (architecture.md): what `gantry cloud` runs. Computers dial in; there is no runtime here.
  */
 import { hostname } from 'node:os';
-import { type Clock, systemClock } from '../kit/clock/clock.ts';
+import type { Clock } from '../kit/clock/clock.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
-import { createIds } from '../kit/ids/ids.ts';
-import { createLog } from '../kit/log/log.ts';
-import { createClosing } from './closing.ts';
 import { createCloud } from './cloud.ts';
 import type { CloudSettings } from './cloud-settings.ts';
-import { openCloudFolder } from './data-folder.ts';
+import { type CloudFolder, openCloudFolder } from './data-folder.ts';
 import { openDialIns } from './dial-ins.ts';
 import { openAddress } from './doors.ts';
-import { placesIn } from './places.ts';
+import { openProgram } from './opening.ts';
 import { hasPages } from './web-door.ts';
 
 export interface HeadlessOptions {
@@ -36,23 +33,17 @@ export interface Headless {
   close(): Promise<void>;
 }
 
-const closeLimitMs = 5_000;
-
 /** Fails with `refused` while another instance runs, and with `transport` when the address is taken; nothing is left behind. */
-export async function startHeadless(options: HeadlessOptions): Promise<Headless> {
-  const { settings, gantry, clock = systemClock } = options;
-  const places = placesIn(settings.home);
-  const ids = createIds(clock);
-  const folder = openCloudFolder({ places, clock, ids, gantry });
-  const secrets = [folder.internalToken, settings.oidc.clientSecret ?? '', settings.databaseUrl ?? ''];
-  const log = createLog({ folder: places.logs, name: 'cloud', clock, known: () => secrets });
-  const closing = createClosing({
-    limitMs: closeLimitMs,
-    onFault: (step, fault) => log.error('Gantry did not close cleanly.', { step, fault }),
-  });
-  closing.add('data folder', () => folder.release());
-  closing.add('log', () => log.close());
-  try {
+export function startHeadless(options: HeadlessOptions): Promise<Headless> {
+  const { settings, gantry } = options;
+  const program = { home: settings.home, gantry, clock: options.clock };
+  const secrets = ({ internalToken }: CloudFolder) => [
+    internalToken,
+    settings.oidc.clientSecret ?? '',
+    settings.databaseUrl ?? '',
+  ];
+  return openProgram(program, openCloudFolder, { name: 'cloud', secrets }, async (opened) => {
+    const { places, folder, clock, ids, log, closing } = opened;
     const { host } = settings.listen;
     const door = await openAddress(settings.listen, 'Choose another with `gantry cloud --listen <host:port>`.');
     closing.add('web port', () => door.close());
@@ -99,11 +90,7 @@ export async function startHeadless(options: HeadlessOptions): Promise<Headless>
       notices: [...cloud.notices, ...missingPages(options.rendererFolder)],
       close: () => closing.close(),
     };
-  } catch (error) {
-    log.error('Gantry could not start.', { error });
-    await closing.close();
-    throw error;
-  }
+  });
 }
 
 /** Who listens on every address is reached by the name of its machine. */

@@ -8,35 +8,31 @@ import type { Link } from '../cloud-api/link/link.ts';
 import { createLocalLink } from '../cloud-api/link/local-link.ts';
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
-import { botTokenMigrations, createBotTokens } from '../kit/http/bot-tokens.ts';
+import { createBotTokens } from '../kit/http/bot-tokens.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
-import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotency.ts';
+import { createIdempotency } from '../kit/http/idempotency.ts';
 import { createLinkAuthenticator, createOwnerAuthenticator, localUserId, proofOf } from '../kit/http/principals.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import { createLanes } from '../kit/lane/create-lanes.ts';
-import { laneMigrations } from '../kit/lane/migrations.ts';
 import { createLedger } from '../kit/ledger/create-ledger.ts';
-import { ledgerMigrations } from '../kit/ledger/migrations.ts';
 import type { Log } from '../kit/log/log.ts';
 import { programCommand } from '../kit/process/programs.ts';
 import { runProcess } from '../kit/process/run-process.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import { newToken } from '../kit/secrets/token-file.ts';
-import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { openStore } from '../kit/store/open-store.ts';
 import { shareStore } from '../kit/store/share-store.ts';
-import { createHeldApprovals, holdMigrations } from '../runtime-server/approvals/index.ts';
+import { createHeldApprovals } from '../runtime-server/approvals/index.ts';
 import { createOutbox } from '../runtime-server/events/outbox.ts';
 import { createHarnesses } from '../runtime-server/factory/harness/index.ts';
 import {
   createBotMemory,
   createFactory,
   type DoctorCheck,
-  factoryMigrations,
   type PreparedWorkspace,
 } from '../runtime-server/factory/index.ts';
-import { deviceMigrations, ensureDeviceToken } from '../runtime-server/link/device.ts';
-import { createModels, type ModelSettings, modelMigrations } from '../runtime-server/models/index.ts';
+import { ensureDeviceToken } from '../runtime-server/link/device.ts';
+import { createModels, type ModelSettings } from '../runtime-server/models/index.ts';
 import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
 import { createPolicy, type Policy } from '../runtime-server/policy/index.ts';
@@ -47,6 +43,7 @@ import { type EngineServer, openEngineDoors, stopReason } from './engine-server.
 import { createHomeLink, type HomeLink } from './home-link.ts';
 import { createPeerHome } from './peer-home.ts';
 import { createPeerServer, type PeerServer } from './peer-server.ts';
+import { runtimeMigrations } from './runtime-migrations.ts';
 
 export interface RuntimeOptions {
   readonly folder: DataFolder;
@@ -120,17 +117,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
 
   const store = await openStore({
     file: places.runtimeDb,
-    migrations: [
-      ...ledgerMigrations,
-      ...laneMigrations,
-      ...idempotencyMigrations,
-      ...botTokenMigrations,
-      ...signingMigrations,
-      ...deviceMigrations,
-      ...holdMigrations,
-      ...modelMigrations,
-      ...factoryMigrations,
-    ],
+    migrations: runtimeMigrations,
     clock,
     onFault: (fault) => log.error('An effect after a commit failed.', { fault }),
   });

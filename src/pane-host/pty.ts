@@ -82,7 +82,7 @@ function startUnixPty(native: NativePty, helper: string, options: PtyOptions, si
   let exit: { code: number; signal: number } | null = null;
   let closed = false;
   let paused = false;
-  let lastByte = 0;
+  let readSinceLooked = false;
   const { fd, pid } = native.fork(
     file,
     args,
@@ -102,6 +102,7 @@ function startUnixPty(native: NativePty, helper: string, options: PtyOptions, si
   );
 
   const read = (bytes: number): void => {
+    if (bytes === 0) return;
     sink.took(bytes);
     let taken = bytes;
     let last = bytes;
@@ -110,7 +111,7 @@ function startUnixPty(native: NativePty, helper: string, options: PtyOptions, si
       if (last > 0) sink.took(last);
       taken += last;
     }
-    if (exit) lastByte = performance.now();
+    readSinceLooked = true;
   };
   const readMore = (): number => {
     const room = sink.room();
@@ -142,8 +143,12 @@ function startUnixPty(native: NativePty, helper: string, options: PtyOptions, si
   function hangUpWhenSilent(): void {
     setTimeout(() => {
       if (closed) return;
-      if (!paused && performance.now() - lastByte >= silenceAfterExitMs) stream.destroy();
-      else hangUpWhenSilent();
+      // This timer may come before a read that is due (after a pause, or in a busy program): what is there is taken first.
+      if (!paused && !readSinceLooked) read(readMore());
+      if (paused || readSinceLooked) {
+        readSinceLooked = false;
+        hangUpWhenSilent();
+      } else stream.destroy();
     }, silenceAfterExitMs);
   }
   function report(): void {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type People, type Person, startPeople } from '../cloud-api/identity/support.ts';
 import { computersOf, type Desk, signIn, startDesk } from '../host/paired-support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
+import { compileCache } from '../support/compile-cache.ts';
 import { onEnd, run, scratchHome } from './support.ts';
 
 let people: People;
@@ -78,7 +79,7 @@ function startRuntime(home: string, ...argv: string[]) {
   mkdirSync(join(home, 'ws'), { recursive: true });
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, [cli, 'runtime', ...ports, ...argv], {
-    env: { PATH, HOME, GANTRY_HOME: home },
+    env: { PATH, HOME, GANTRY_HOME: home, ...compileCache },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type IPty, spawn as spawnPty } from 'node-pty';
 import { expect, test } from 'vitest';
 import type { Places } from '../../src/host/places.ts';
+import { compileCache } from '../support/compile-cache.ts';
 import { onEnd, run, scratchHome } from './support.ts';
 
 const cli = new URL('../../src/cli/main.ts', import.meta.url).pathname;
@@ -15,7 +16,7 @@ const anyPorts = ['--port', '0', '--engine-port', '0', '--no-open'];
 /** Only what a program needs: no SSH, no display, nothing of the test's own surroundings. */
 function environment(places: Places, more: Record<string, string> = {}): Record<string, string> {
   const { PATH = '', HOME = '', LANG = 'C.UTF-8' } = process.env;
-  return { PATH, HOME, LANG, TERM: 'xterm-256color', GANTRY_HOME: places.home, ...more };
+  return { PATH, HOME, LANG, TERM: 'xterm-256color', GANTRY_HOME: places.home, ...compileCache, ...more };
 }
 
 interface Started {

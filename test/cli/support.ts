@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterEach } from 'vitest';
 import { runCli } from '../../src/cli/program.ts';
 import type { Route } from '../../src/contracts/common/route.ts';
 import type { Agent } from '../../src/contracts/factory/agent.ts';
@@ -19,18 +18,13 @@ import {
 } from '../../src/kit/http/principals.ts';
 import type { Authenticator, BoundRoute, Context, Principal, SseSink } from '../../src/kit/http/types.ts';
 import { createTokenFile, newToken } from '../../src/kit/secrets/token-file.ts';
+import { onEnd } from '../support/at-end.ts';
 import { ownersOf } from '../support/owner-lookups.ts';
 
 export const now = Date.parse('2026-01-02T03:04:05.000Z');
 export const at = '2026-01-02T03:00:00.000Z';
 
-const ends: (() => Promise<void> | void)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
-export function onEnd(end: () => Promise<void> | void): void {
-  ends.push(end);
-}
+export { onEnd } from '../support/at-end.ts';
 
 /** A data folder of its own, closed to others as the real one. */
 export function scratchHome(): Places {

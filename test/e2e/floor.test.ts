@@ -1,6 +1,17 @@
 /** The story of the first part, on the real product: a team from a dialog, live panes, typing, messages, a killed server. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Browser, drawPlainly, openBrowser, paneText, seeInPane, type Visit, visit } from './support/browser.ts';
+import {
+  type Browser,
+  drawPlainly,
+  focusedName,
+  openBrowser,
+  openPane,
+  paneText,
+  seeInPane,
+  typeInto,
+  type Visit,
+  visit,
+} from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 
 let gantry: Gantry;
@@ -43,10 +54,8 @@ test('the demo team goes up through the dialog, which shows the server’s plan 
 
 test('what is typed into a pane arrives whole and in order, however fast', async () => {
   const { page } = first;
-  await page.locator('[data-bot="builder@demo"]').click();
   const line = 'echo "the quick brown fox jumps over 1234567890 lazy dogs" | tr a-z A-Z';
-  await page.keyboard.type(line, { delay: 0 });
-  await page.keyboard.press('Enter');
+  await typeInto(page, 'builder@demo', line);
   await seeInPane(page, 'builder', /THE QUICK BROWN FOX JUMPS OVER 1234567890 LAZY\s*DOGS/);
   await page.keyboard.type('sleep 1000');
   await page.keyboard.press('Enter');
@@ -68,9 +77,7 @@ test('a pane has the size of its place, and follows it', async () => {
   const [, before] = await size();
   await page.setViewportSize({ width: 1440, height: 1200 });
   await expect.poll(async () => (await size())[1]).toBeGreaterThan(before);
-  await page.locator('[data-bot="builder@demo"]').click();
-  await page.keyboard.type('clear; stty size');
-  await page.keyboard.press('Enter');
+  await typeInto(page, 'builder@demo', 'clear; stty size');
   await expect
     .poll(async () => {
       const [cols, rows] = await size();
@@ -84,6 +91,7 @@ test('a message is verified and the page names its witness', async () => {
   const { page } = first;
   await page.locator('[data-bot="builder@demo"]', { hasText: 'Idle' }).waitFor();
   await page.keyboard.press('Control+Shift+L');
+  await expect.poll(() => focusedName(page)).toBe('Message to builder@demo');
   await page.keyboard.type('npm test');
   // Until the shell has reported that the command before this one ended, it would be queued.
   await expect
@@ -110,25 +118,24 @@ test('a message is verified and the page names its witness', async () => {
 
 test('a message to a busy bot waits in its queue and says so, then arrives', async () => {
   const { page } = first;
-  await page.locator('[data-bot="tester@demo"]').click();
-  await page.keyboard.type('sleep 4');
-  await page.keyboard.press('Enter');
+  await typeInto(page, 'tester@demo', 'sleep 1000');
   await page.locator('[data-bot="tester@demo"]', { hasText: 'Working' }).waitFor();
   await page.keyboard.press('Control+Shift+L');
+  await expect.poll(() => focusedName(page)).toBe('Message to tester@demo');
   await page.keyboard.type('echo after the nap');
   await page.keyboard.press('Control+Enter');
   const rows = page.getByRole('list', { name: 'Last deliveries' });
   await rows.locator('[data-state="queued"]').waitFor();
   await page.locator('[data-bot="tester@demo"]').getByText('queued').waitFor({ state: 'attached' });
+  await openPane(page, 'tester@demo');
+  await page.keyboard.press('Control+c');
   await rows.locator('[data-state="verified"]', { hasText: 'echo after the nap' }).waitFor();
   await seeInPane(page, 'tester', /^after the nap/m);
 });
 
 test('without "queue if busy" a busy bot refuses, with the reason and what to do', async () => {
   const { page, errors } = first;
-  await page.locator('[data-bot="tester@demo"]').click();
-  await page.keyboard.type('sleep 3');
-  await page.keyboard.press('Enter');
+  await typeInto(page, 'tester@demo', 'sleep 1000');
   await page.locator('[data-bot="tester@demo"]', { hasText: 'Working' }).waitFor();
   await page.keyboard.press('Control+Shift+L');
   await page.getByRole('checkbox', { name: 'Queue if busy' }).uncheck();
@@ -139,15 +146,15 @@ test('without "queue if busy" a busy bot refuses, with the reason and what to do
   expect(errors).toEqual([expect.stringContaining('409')]);
   await page.getByRole('checkbox', { name: 'Queue if busy' }).check();
   await page.getByRole('textbox', { name: 'Message to tester@demo' }).fill('');
+  await openPane(page, 'tester@demo');
+  await page.keyboard.press('Control+c');
   await page.locator('[data-bot="tester@demo"]', { hasText: 'Idle' }).waitFor();
   expect(await paneText(page, 'tester')).not.toContain('never');
 });
 
 test('the scrollback has what left the screen, finds a word in it, and Escape is back at the live screen', async () => {
   const { page } = first;
-  await page.locator('[data-bot="scribe@demo"]').click();
-  await page.keyboard.type('seq -f "row %g of many" 1 300');
-  await page.keyboard.press('Enter');
+  await typeInto(page, 'scribe@demo', 'seq -f "row %g of many" 1 300');
   await seeInPane(page, 'scribe', /row 300 of many/);
   await page.keyboard.press('Control+Shift+F');
   const scrollback = page.getByRole('region', { name: 'Scrollback of scribe' });
@@ -166,9 +173,7 @@ test('the scrollback has what left the screen, finds a word in it, and Escape is
 test('servers killed −9 and started again: the page goes on by itself and every pane has its text', async () => {
   const { page, errors } = first;
   const before = errors.length;
-  await page.locator('[data-bot="builder@demo"]').click();
-  await page.keyboard.type('clear; echo kept-$((6*7))');
-  await page.keyboard.press('Enter');
+  await typeInto(page, 'builder@demo', 'clear; echo kept-$((6*7))');
   await seeInPane(page, 'builder', /^kept-42/m);
   await gantry.kill();
   await page
@@ -180,9 +185,7 @@ test('servers killed −9 and started again: the page goes on by itself and ever
   await page.getByRole('contentinfo').getByText('Linked').waitFor({ timeout: 30_000 });
   await page.locator('[data-bot="builder@demo"]', { hasText: 'Idle' }).waitFor();
   await seeInPane(page, 'builder', /^kept-42/m);
-  await page.locator('[data-bot="builder@demo"]').click();
-  await page.keyboard.type('echo alive-$((1+1))');
-  await page.keyboard.press('Enter');
+  await typeInto(page, 'builder@demo', 'echo alive-$((1+1))');
   await seeInPane(page, 'builder', /^alive-2/m);
   // The browser itself writes a line for each request that nobody answered; nothing else may be there.
   const unanswered = /^Failed to load resource: net::ERR_/;

@@ -7,8 +7,10 @@ import {
   drawPlainly,
   focusedName,
   openBrowser,
+  openPane,
   paneText,
   seeInPane,
+  typeInto,
   type Visit,
   visit,
 } from './support/browser.ts';
@@ -36,14 +38,6 @@ afterAll(async () => {
   await gantry?.remove();
 });
 
-async function typeInto(name: string, line: string): Promise<void> {
-  const { page } = first;
-  await page.locator(`[data-bot="${name}@many"]`).click();
-  await expect.poll(() => focusedName(page)).toBe(`Terminal of ${name}`);
-  await page.keyboard.type(line);
-  await page.keyboard.press('Enter');
-}
-
 test('more live panes than a browser has streams for: each shows what is typed into it, and the page still answers', async () => {
   const { page } = first;
   await page.getByRole('button', { name: 'Start many' }).click();
@@ -53,13 +47,14 @@ test('more live panes than a browser has streams for: each shows what is typed i
   }
   for (const name of names) {
     await page.locator(`[data-bot="${name}@many"]`, { hasText: 'Idle' }).waitFor();
-    await typeInto(name, `echo I-am-${name}`);
+    await typeInto(page, `${name}@many`, `echo I-am-${name}`);
     await seeInPane(page, name, new RegExp(`^I-am-${name}`, 'm'));
   }
-  await typeInto('one', 'for i in 1 2 3 4 5; do echo tick-$i; sleep 0.3; done');
+  await typeInto(page, 'one@many', 'for i in 1 2 3 4 5; do echo tick-$i; sleep 0.3; done');
   await page.locator('[data-bot="four@many"]').click();
   await seeInPane(page, 'one', /^tick-5/m);
   await page.keyboard.press('Control+Shift+L');
+  await expect.poll(() => focusedName(page)).toBe('Message to four@many');
   await page.keyboard.type('echo still-here');
   await page.keyboard.press('Control+Enter');
   await page.getByRole('list', { name: 'Last deliveries' }).getByText('Verified').waitFor();
@@ -72,18 +67,16 @@ test('four windows of the same browser work beside each other', async () => {
     const page = await first.context.newPage();
     windows.push(page);
     await page.goto(`${gantry.origin}/floor`);
-    await page.locator(`[data-bot="${name}@many"]`).click();
-    await expect.poll(() => focusedName(page)).toBe(`Terminal of ${name}`);
-    await page.keyboard.type(`echo from-another-${name}`);
-    await page.keyboard.press('Enter');
+    await typeInto(page, `${name}@many`, `echo from-another-${name}`);
     await seeInPane(page, name, new RegExp(`^from-another-${name}`, 'm'));
   }
   const last = windows.at(-1)!;
-  await last.keyboard.type('sleep 3');
+  await last.keyboard.type('sleep 1000');
   await last.keyboard.press('Enter');
   for (const page of [first.page, ...windows]) {
     await page.locator('[data-bot="four@many"]', { hasText: 'Working' }).waitFor();
   }
+  await last.keyboard.press('Control+c');
   for (const page of windows) await page.close();
   await first.page.locator('[data-bot="four@many"]', { hasText: 'Idle' }).waitFor();
 });
@@ -92,10 +85,7 @@ test('a terminal drawn by the graphics card, or by what stands in for it, leaves
   const seen = await visit(browser, `${gantry.origin}/floor`, { like: first.context });
   await seen.page.evaluate(() => localStorage.removeItem('gantry.settings'));
   await seen.page.reload();
-  await seen.page.locator('[data-bot="six@many"]').click();
-  await expect.poll(() => focusedName(seen.page)).toBe('Terminal of six');
-  await seen.page.keyboard.type('echo drawn');
-  await seen.page.keyboard.press('Enter');
+  await typeInto(seen.page, 'six@many', 'echo drawn');
   await seen.page
     .locator('[data-pane-terminal] .xterm-screen canvas, [data-pane-terminal] .xterm-rows')
     .first()
@@ -125,14 +115,13 @@ test('while the pane host cannot be read, every bot keeps its state and its last
     .getByText(/Panes cannot be read/)
     .first()
     .waitFor({ state: 'detached', timeout: 30_000 });
-  await typeInto('one', 'echo back-again');
+  await typeInto(page, 'one@many', 'echo back-again');
   await seeInPane(page, 'one', /^back-again/m);
 });
 
 test('pasted lines stay in the input line of a shell until Enter is pressed', async () => {
   const { page } = first;
-  await page.locator('[data-bot="two@many"]').click();
-  await expect.poll(() => focusedName(page)).toBe('Terminal of two');
+  await openPane(page, 'two@many');
   await page.evaluate(() => {
     const data = new DataTransfer();
     data.setData('text/plain', 'echo pasted-$((1+1))\necho pasted-$((2+2))\n');
@@ -148,7 +137,7 @@ test('pasted lines stay in the input line of a shell until Enter is pressed', as
 
 test('a program that ends by itself leaves its last lines and the reason', async () => {
   const { page } = first;
-  await typeInto('five', 'echo last-words; exit 3');
+  await typeInto(page, 'five@many', 'echo last-words; exit 3');
   await page.locator('[data-bot="five@many"]', { hasText: 'Failed' }).waitFor();
   await page
     .getByRole('region', { name: 'Last lines of five' })

@@ -7,7 +7,16 @@ import type { LocalPairing } from '../../src/contracts/link/local-pairing.ts';
 import { sections } from '../../src/renderer/areas/settings/sections.ts';
 import { type Desk, startDesk } from '../host/paired-support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
-import { axe, type Browser, drawPlainly, openBrowser, seeInPane, type Visit, visit } from './support/browser.ts';
+import {
+  axe,
+  type Browser,
+  drawPlainly,
+  openBrowser,
+  seeInPane,
+  typeInto,
+  type Visit,
+  visit,
+} from './support/browser.ts';
 import { looks, picture, tooWide } from './support/looks.ts';
 import { type Reach, signInThrough, startReach } from './support/reach.ts';
 
@@ -122,9 +131,7 @@ test('one floor shows the bots of both computers; a team is started and typed in
     await page.getByRole('button', { name: 'Start 2 bots' }).click();
     await page.locator(`[data-bot="web@${team}"]`, { hasText: 'Idle' }).waitFor({ timeout: 30_000 });
   }
-  await page.locator('[data-bot="web@notes"]').click();
-  await page.keyboard.type('echo far-$((40+2))');
-  await page.keyboard.press('Enter');
+  await typeInto(page, 'web@notes', 'echo far-$((40+2))');
   await seeInPane(page, 'web@notes', /^far-42/m);
   await page.getByRole('combobox', { name: 'Computer' }).first().selectOption({ label: 'tower' });
   await expect.poll(() => page.locator('[data-bot="web@notes"]').count()).toBe(0);
@@ -153,17 +160,13 @@ test('the dialog that starts a team offers the other computer, and the bot appea
   await bot.getByText('on laptop').waitFor({ timeout: 30_000 });
   await bot.getByText('Idle').waitFor({ timeout: 20_000 });
   expect(await bot.count()).toBe(1);
-  await bot.click();
-  await page.keyboard.type('echo guest-$((40+3))');
-  await page.keyboard.press('Enter');
+  await typeInto(page, 'ops@build', 'echo guest-$((40+3))');
   await seeInPane(page, 'ops@build', /^guest-43/m);
 });
 
 test('a question names the computer it comes from and is answered here', async () => {
   const { page } = ada;
-  await page.locator('[data-bot="web@notes"]').click();
-  await page.keyboard.type('clear; gantry gate check shell.exec --command "touch made" && echo allowed-$?');
-  await page.keyboard.press('Enter');
+  await typeInto(page, 'web@notes', 'clear; gantry gate check shell.exec --command "touch made" && echo allowed-$?');
   await page.getByText('web@notes asks').waitFor();
   await page.getByRole('button', { name: 'Answer' }).click();
   const card = page.getByRole('region', { name: 'Waiting for you' }).getByRole('article').first();
@@ -178,9 +181,7 @@ test('what a bot writes to its person is among the notifications, counted until 
   await page.getByRole('switch', { name: 'A bot wrote to your inbox' }).click();
   await page.getByRole('button', { name: 'Reset A bot wrote to your inbox to its default' }).waitFor();
   await page.getByRole('link', { name: 'Floor' }).click();
-  await page.locator('[data-bot="web@notes"]').click();
-  await page.keyboard.type('clear; gantry orchestration mail --to owner --subject Numbers "they add up"');
-  await page.keyboard.press('Enter');
+  await typeInto(page, 'web@notes', 'clear; gantry orchestration mail --to owner --subject Numbers "they add up"');
   await page.getByRole('link', { name: '1 unread notification' }).first().click({ timeout: 30_000 });
   const news = page.getByRole('region', { name: 'Notifications' });
   // The question that was answered stands as its card and is no news.
@@ -199,9 +200,7 @@ test('the page of a paired computer shows its own bots and, through its home, th
   await own.page.reload();
   const { page } = own;
   await page.getByRole('heading', { name: 'tower', level: 2 }).waitFor();
-  await page.locator('[data-bot="web@notes"]').click();
-  await page.keyboard.type('echo home-$((40+4))');
-  await page.keyboard.press('Enter');
+  await typeInto(page, 'web@notes', 'echo home-$((40+4))');
   await seeInPane(page, 'web@notes', /^home-44/m);
   await own.close();
 });
@@ -329,75 +328,6 @@ test.each(looks.filter((look) => look.name !== '390-light'))(
     await seen.close();
   },
 );
-
-test('a push wakes the worker, whose button answers the question; a click leads into the open page', async () => {
-  const { page, context } = ada;
-  await context.grantPermissions(['notifications'], { origin: reach.origin });
-  await page.goto(`${reach.origin}/floor`);
-  await page.locator('[data-bot="web@notes"]').waitFor();
-  const cdp = await context.newCDPSession(page);
-  const registered = new Promise<string>((resolve) => {
-    cdp.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
-      const [one] = registrations as { registrationId: string }[];
-      if (one !== undefined) resolve(one.registrationId);
-    });
-  });
-  await cdp.send('ServiceWorker.enable');
-  await page.evaluate(async () => {
-    await navigator.serviceWorker.register('/sw.js', { scope: '/' });
-    await navigator.serviceWorker.ready;
-  });
-  const registrationId = await registered;
-  const device = reach.service.device();
-  await page.evaluate(async (subscription) => {
-    const { csrf } = (await (await fetch('/api/v1/session')).json()) as { csrf: string };
-    await fetch('/api/v1/push/subscriptions', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-platform-csrf': csrf },
-      body: JSON.stringify({ ...subscription, name: 'This one' }),
-    });
-  }, device.subscription);
-  await page.locator('[data-bot="web@notes"]').click();
-  await page.keyboard.type('clear; gantry gate check shell.exec --command "touch pushed" && echo pushed-$?');
-  await page.keyboard.press('Enter');
-  await expect.poll(() => device.received.length, { timeout: 25_000 }).toBe(1);
-  const shown = () =>
-    page.evaluate(async () => {
-      const registration = await navigator.serviceWorker.ready;
-      return (await registration.getNotifications()).map(({ title, body }) => ({ title, body }));
-    });
-  await cdp.send('ServiceWorker.deliverPushMessage', {
-    origin: reach.origin,
-    registrationId,
-    data: device.received[0] ?? '',
-  });
-  await expect.poll(shown).toMatchObject([{ title: expect.stringContaining('asks for approval') }]);
-  const [worker] = context.serviceWorkers();
-  const press = (action: string) =>
-    worker?.evaluate(async (name) => {
-      const scope = self as never as {
-        registration: ServiceWorkerRegistration;
-        dispatchEvent(event: Event): void;
-        NotificationEvent: new (type: string, init: object) => Event;
-      };
-      const [notification] = await scope.registration.getNotifications();
-      scope.dispatchEvent(new scope.NotificationEvent('notificationclick', { notification, action: name }));
-    }, action);
-  await press('approve');
-  await expect.poll(shown).toMatchObject([{ title: 'Approved' }]);
-  await seeInPane(page, 'web@notes', /^pushed-0/m);
-  // The same button again, as on another device: the worker says who was first.
-  await cdp.send('ServiceWorker.deliverPushMessage', {
-    origin: reach.origin,
-    registrationId,
-    data: device.received[0] ?? '',
-  });
-  await expect.poll(async () => (await shown())[0]?.title).toContain('asks for approval');
-  await press('reject');
-  await expect.poll(shown).toMatchObject([{ title: 'Already answered' }]);
-  await press('');
-  await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
-});
 
 test('another browser is signed out from here, and its open page says that its session has ended', async () => {
   const other = await visit(browser, `${reach.origin}/floor`);

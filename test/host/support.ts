@@ -11,24 +11,23 @@ import { openDataFolder } from '../../src/host/data-folder.ts';
 import { openPort } from '../../src/host/doors.ts';
 import { openEngineDoors } from '../../src/host/engine-server.ts';
 import { placesIn } from '../../src/host/places.ts';
+import { runtimeMigrations } from '../../src/host/runtime-migrations.ts';
 import { type Clock, systemClock } from '../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../src/kit/clock/timers.ts';
-import { botTokenMigrations, createBotTokens } from '../../src/kit/http/bot-tokens.ts';
-import { createIdempotency, idempotencyMigrations } from '../../src/kit/http/idempotency.ts';
+import { createBotTokens } from '../../src/kit/http/bot-tokens.ts';
+import { createIdempotency } from '../../src/kit/http/idempotency.ts';
 import { createLinkAuthenticator, createOwnerAuthenticator, localUserId } from '../../src/kit/http/principals.ts';
 import type { BoundRoute, OwnerLookups } from '../../src/kit/http/types.ts';
 import { createIds } from '../../src/kit/ids/ids.ts';
 import { createLanes } from '../../src/kit/lane/create-lanes.ts';
-import { laneMigrations } from '../../src/kit/lane/migrations.ts';
 import { createLedger } from '../../src/kit/ledger/create-ledger.ts';
-import { ledgerMigrations } from '../../src/kit/ledger/migrations.ts';
 import { newToken } from '../../src/kit/secrets/token-file.ts';
-import { createDeviceAuthenticator, signingMigrations } from '../../src/kit/signing/authenticator.ts';
+import { createDeviceAuthenticator } from '../../src/kit/signing/authenticator.ts';
 import { signingKey } from '../../src/kit/signing/signature.ts';
 import { createSignedCaller } from '../../src/kit/signing/signed-call.ts';
 import { openStore } from '../../src/kit/store/open-store.ts';
 import { shareStore } from '../../src/kit/store/share-store.ts';
-import { createHeldApprovals, holdMigrations } from '../../src/runtime-server/approvals/index.ts';
+import { createHeldApprovals } from '../../src/runtime-server/approvals/index.ts';
 import { caller, type LogLine, onEnd } from '../kit/http/support.ts';
 
 export function scratchHome(): string {
@@ -85,14 +84,7 @@ export async function startPair({
   closing.add('folder', () => folder.release());
   const store = await openStore({
     file: places.runtimeDb,
-    migrations: [
-      ...idempotencyMigrations,
-      ...botTokenMigrations,
-      ...laneMigrations,
-      ...ledgerMigrations,
-      ...signingMigrations,
-      ...holdMigrations,
-    ],
+    migrations: runtimeMigrations,
     clock,
   });
   closing.add('store', () => store.close());

@@ -1,4 +1,7 @@
-/** The scenes of `claude.ts`: `claude` is on PATH; prints one line a scene and ends with 1 when one fails. */
+/**
+ * The scenes of `claude.ts`: `claude` is on PATH; prints one line a scene and ends with 1 when one fails. Longer than other files
+ * because it is one play: each scene takes up the bot and the conversation where the one before left them.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -3,25 +3,23 @@
  * is done is the caller's; the order of it is here.
  */
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
-import { Button } from './button.tsx';
-import { Dialog } from './dialog.tsx';
+import type { ReactNode } from 'react';
+import { ActDialog } from './act-dialog.tsx';
 import { SkeletonRows } from './list-states.tsx';
 import { Problem } from './problem.tsx';
-import { useFocusWhen } from './use-focus-when.ts';
+import { useAct } from './use-act.ts';
 
 export function PlanDialog<P>({
-  title,
-  description,
   planKey,
   readPlan,
   shown,
   label,
+  idle = 'Nothing to do',
   act,
-  onClose,
   danger = false,
   fields,
   focusAct = true,
+  ...asked
 }: {
   title: string;
   description: string;
@@ -31,7 +29,10 @@ export function PlanDialog<P>({
   shown: (plan: P) => ReactNode;
   /** What the button says; null while there is nothing to do. */
   label: (plan: P) => string | null;
-  act: () => Promise<void>;
+  /** What it says then, and before there is a plan. */
+  idle?: string;
+  busyLabel?: string;
+  act: () => Promise<unknown>;
   onClose: () => void;
   danger?: boolean;
   /** Above the plan: what else can be said. */
@@ -39,8 +40,6 @@ export function PlanDialog<P>({
   /** Gives the button the focus as soon as it can be used; not where there are fields to fill. */
   focusAct?: boolean;
 }) {
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
   const plan = useQuery({
     queryKey: ['plan', ...planKey],
     queryFn: ({ signal }) => readPlan(signal),
@@ -48,57 +47,27 @@ export function PlanDialog<P>({
     staleTime: 0,
   });
   const says = plan.data === undefined ? null : label(plan.data);
-  const ready = says !== null && !busy;
-  const button = useFocusWhen(focusAct && says !== null);
-
-  async function run(): Promise<void> {
-    if (!ready) return;
-    setBusy(true);
-    setFailure(null);
-    try {
-      await act();
-      onClose();
-    } catch (error) {
-      setFailure(error);
-      setBusy(false);
-    }
-  }
-
+  const doing = useAct(async () => {
+    await act();
+    asked.onClose();
+  });
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
-      title={title}
-      description={description}
-      onPrimary={() => void run()}
-      footer={
-        <>
-          <Button kind="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button
-            kind={danger ? 'danger' : 'primary'}
-            ref={button}
-            disabled={!ready}
-            aria-keyshortcuts="Control+Enter"
-            onClick={() => void run()}
-          >
-            {says ?? 'Nothing to do'}
-          </Button>
-        </>
-      }
+    <ActDialog
+      {...asked}
+      label={says ?? idle}
+      kind={danger ? 'danger' : 'primary'}
+      act={doing}
+      ready={says !== null}
+      focusAct={focusAct}
     >
-      <div className="flex flex-col gap-3">
-        {fields}
-        {plan.error !== null ? (
-          <Problem error={plan.error} />
-        ) : plan.data === undefined ? (
-          <SkeletonRows count={3} />
-        ) : (
-          shown(plan.data)
-        )}
-        {failure !== null && <Problem error={failure} />}
-      </div>
-    </Dialog>
+      {fields}
+      {plan.error !== null ? (
+        <Problem error={plan.error} />
+      ) : plan.data === undefined ? (
+        <SkeletonRows count={3} />
+      ) : (
+        shown(plan.data)
+      )}
+    </ActDialog>
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Where the focus goes when a dialog opens and closes: to its first field, if it has any, and back to where it was before; a dialog
- * opened by a key has no trigger that would take it.
+ * Where the focus goes when a dialog opens and closes: to what is marked as first, else to its first field, and back to where it
+ * was before; a dialog opened by a key has no trigger that would take it.
  */
 import { useRef } from 'react';
 
@@ -16,10 +16,13 @@ export function useReturnFocus(): ReturnFocus {
       before.current = document.activeElement;
       // Where there is no keyboard, a field in focus would open the one on the screen over half of the dialog.
       if (matchMedia('(pointer: coarse)').matches || !(event.target instanceof HTMLElement)) return;
-      const field = event.target.querySelector<HTMLElement>('input:enabled, select:enabled, textarea:enabled');
-      if (field === null) return;
+      const { target } = event;
+      const first =
+        target.querySelector<HTMLElement>('[data-first]') ??
+        target.querySelector<HTMLElement>('input:enabled, select:enabled, textarea:enabled');
+      if (first === null) return;
       event.preventDefault();
-      field.focus();
+      first.focus();
     },
     onCloseAutoFocus(event) {
       event.preventDefault();

@@ -4,14 +4,12 @@ import type {
   MessageParam,
   RawMessageStreamEvent,
 } from '@anthropic-ai/sdk/resources/messages/messages';
-import type { PortDeps } from './endpoints.ts';
-import { faultOf } from './faults.ts';
+import { type AskWire, silenceMs } from './endpoints.ts';
 import {
   type Answer,
   type Ask,
   type Message,
   ModelFault,
-  type ModelPort,
   noUsage,
   offeredName,
   type ToolCall,
@@ -19,48 +17,33 @@ import {
   wireName,
 } from './model.ts';
 
-/** A request that gives no sign for this long has been lost. Milliseconds. */
-const silenceMs = 10 * 60_000;
-
-export function createAnthropic({ target, clock }: PortDeps): ModelPort {
-  return {
-    async ask(ask) {
-      let started = false;
-      try {
-        const { default: Anthropic } = await import('@anthropic-ai/sdk');
-        const client = new Anthropic({
-          apiKey: target.bearer ? null : (target.key ?? 'none'),
-          authToken: target.bearer ? target.key : null,
-          ...(target.baseUrl === null ? {} : { baseURL: target.baseUrl }),
-          maxRetries: 0,
-          timeout: silenceMs,
-          logLevel: 'off',
-        });
-        const stream = await client.messages.create(
-          {
-            model: ask.model,
-            max_tokens: ask.maxOutputTokens,
-            system: [{ type: 'text', text: ask.system, cache_control: { type: 'ephemeral' } }],
-            messages: messagesOf(ask.messages),
-            tools: ask.tools.map((tool) => ({
-              name: wireName(tool.name),
-              description: tool.description,
-              input_schema: { ...tool.inputSchema, type: 'object' as const },
-            })),
-            stream: true,
-          },
-          { signal: ask.signal },
-        );
-        return await read(stream, ask, () => {
-          started = true;
-          ask.onStart();
-        });
-      } catch (error) {
-        throw faultOf(error, { clock, signal: ask.signal, started, where: target.where, secret: target.key });
-      }
+export const askAnthropic: AskWire = async (target, ask) => {
+  const { default: Anthropic } = await import('@anthropic-ai/sdk');
+  const client = new Anthropic({
+    apiKey: target.bearer ? null : (target.key ?? 'none'),
+    authToken: target.bearer ? target.key : null,
+    ...(target.baseUrl === null ? {} : { baseURL: target.baseUrl }),
+    maxRetries: 0,
+    timeout: silenceMs,
+    logLevel: 'off',
+  });
+  const stream = await client.messages.create(
+    {
+      model: ask.model,
+      max_tokens: ask.maxOutputTokens,
+      system: [{ type: 'text', text: ask.system, cache_control: { type: 'ephemeral' } }],
+      messages: messagesOf(ask.messages),
+      tools: ask.tools.map((tool) => ({
+        name: wireName(tool.name),
+        description: tool.description,
+        input_schema: { ...tool.inputSchema, type: 'object' as const },
+      })),
+      stream: true,
     },
-  };
-}
+    { signal: ask.signal },
+  );
+  return read(stream, ask);
+};
 
 function messagesOf(messages: readonly Message[]): MessageParam[] {
   const params = messages.flatMap((message): MessageParam[] => {
@@ -106,7 +89,7 @@ interface Block {
   type: string;
 }
 
-async function read(stream: AsyncIterable<RawMessageStreamEvent>, ask: Ask, onStart: () => void): Promise<Answer> {
+async function read(stream: AsyncIterable<RawMessageStreamEvent>, ask: Ask): Promise<Answer> {
   const blocks: Block[] = [];
   /** JSON of tool inputs, by block. */
   const inputs = new Map<number, string>();
@@ -124,7 +107,7 @@ async function read(stream: AsyncIterable<RawMessageStreamEvent>, ask: Ask, onSt
           cacheWrite: event.message.usage.cache_creation_input_tokens ?? 0,
           output: event.message.usage.output_tokens,
         };
-        onStart();
+        ask.onStart();
         break;
       case 'content_block_start':
         blocks[event.index] = { ...(event.content_block as unknown as Block) };

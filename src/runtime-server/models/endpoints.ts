@@ -2,8 +2,7 @@
  * Where a model is asked, and with which key: from a name in a team file to one of the three wires. Keys and addresses come from
  * Gantry's own environment and settings alone: a team file that could name an address could send the person's key there.
  */
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { ModelPort, Wire } from './model.ts';
+import type { Answer, Ask, Wire } from './model.ts';
 
 export interface Endpoint {
   readonly wire: Wire;
@@ -25,11 +24,10 @@ export interface Target {
   readonly where: string;
 }
 
-export interface PortDeps {
-  readonly target: Target;
-  readonly clock: Pick<Clock, 'now'>;
-}
-export type CreatePort = (deps: PortDeps) => ModelPort;
+/** Asks over one wire: pure translation, no retries of its own. Fails with whatever its SDK throws. */
+export type AskWire = (target: Target, ask: Ask) => Promise<Answer>;
+/** A request that gives no sign for this long has been lost. Milliseconds. */
+export const silenceMs = 10 * 60_000;
 
 export type Found =
   | { readonly target: Target }

@@ -1,13 +1,11 @@
 /** Gemini over Google's SDK, which is loaded with the first request. Pure translation; no retries of its own. */
 import type { Content, GenerateContentResponse, Part } from '@google/genai';
-import type { PortDeps } from './endpoints.ts';
-import { faultOf } from './faults.ts';
+import type { AskWire } from './endpoints.ts';
 import {
   type Answer,
   type Ask,
   type Message,
   ModelFault,
-  type ModelPort,
   offeredName,
   type ToolCall,
   type Usage,
@@ -18,50 +16,38 @@ import {
 const refusals: readonly string[] = ['SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'LANGUAGE'];
 const malformed: readonly string[] = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'MALFORMED_RESPONSE'];
 
-export function createGoogle({ target, clock }: PortDeps): ModelPort {
-  return {
-    async ask(ask) {
-      let started = false;
-      try {
-        const { GoogleGenAI } = await import('@google/genai');
-        const client = new GoogleGenAI({
-          apiKey: target.key ?? 'none',
-          // Never its other service, whatever the environment says: the key was chosen for this one.
-          vertexai: false,
-          ...(target.baseUrl === null ? {} : { httpOptions: { baseUrl: target.baseUrl } }),
-        });
-        const stream = await client.models.generateContentStream({
-          model: ask.model,
-          contents: contentsOf(ask.messages),
-          config: {
-            systemInstruction: ask.system,
-            abortSignal: ask.signal,
-            automaticFunctionCalling: { disable: true },
-            ...(ask.tools.length === 0
-              ? {}
-              : {
-                  tools: [
-                    {
-                      functionDeclarations: ask.tools.map((tool) => ({
-                        name: wireName(tool.name),
-                        description: tool.description,
-                        parametersJsonSchema: tool.inputSchema,
-                      })),
-                    },
-                  ],
-                }),
-          },
-        });
-        return await read(stream, ask, () => {
-          started = true;
-          ask.onStart();
-        });
-      } catch (error) {
-        throw faultOf(error, { clock, signal: ask.signal, started, where: target.where, secret: target.key });
-      }
+export const askGoogle: AskWire = async (target, ask) => {
+  const { GoogleGenAI } = await import('@google/genai');
+  const client = new GoogleGenAI({
+    apiKey: target.key ?? 'none',
+    // Never its other service, whatever the environment says: the key was chosen for this one.
+    vertexai: false,
+    ...(target.baseUrl === null ? {} : { httpOptions: { baseUrl: target.baseUrl } }),
+  });
+  const stream = await client.models.generateContentStream({
+    model: ask.model,
+    contents: contentsOf(ask.messages),
+    config: {
+      systemInstruction: ask.system,
+      abortSignal: ask.signal,
+      automaticFunctionCalling: { disable: true },
+      ...(ask.tools.length === 0
+        ? {}
+        : {
+            tools: [
+              {
+                functionDeclarations: ask.tools.map((tool) => ({
+                  name: wireName(tool.name),
+                  description: tool.description,
+                  parametersJsonSchema: tool.inputSchema,
+                })),
+              },
+            ],
+          }),
     },
-  };
-}
+  });
+  return read(stream, ask);
+};
 
 /** Ids that we gave ourselves, because the wire gave none, stay with us. */
 const ownId = 'own:';
@@ -91,7 +77,7 @@ function partsOf(message: Extract<Message, { role: 'assistant' }>): Part[] {
   ];
 }
 
-async function read(stream: AsyncIterable<GenerateContentResponse>, ask: Ask, onStart: () => void): Promise<Answer> {
+async function read(stream: AsyncIterable<GenerateContentResponse>, ask: Ask): Promise<Answer> {
   const parts: Part[] = [];
   const calls: ToolCall[] = [];
   let begun = false;
@@ -104,7 +90,7 @@ async function read(stream: AsyncIterable<GenerateContentResponse>, ask: Ask, on
     if (candidate === undefined && blocked === null && chunk.usageMetadata === undefined) continue;
     if (!begun) {
       begun = true;
-      onStart();
+      ask.onStart();
     }
     const counted = chunk.usageMetadata;
     if (counted !== undefined) {

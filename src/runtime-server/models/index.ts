@@ -5,9 +5,9 @@
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Tx } from '../../kit/store/store.ts';
-import { createAnthropic } from './anthropic.ts';
+import { askAnthropic } from './anthropic.ts';
 import {
-  type CreatePort,
+  type AskWire,
   type Endpoint,
   type EndpointFacts,
   type Found,
@@ -15,10 +15,11 @@ import {
   listEndpoints,
   type Target,
 } from './endpoints.ts';
-import { createGoogle } from './google.ts';
+import { askGoogle } from './google.ts';
 import { type LoopDeps, runTurn, type Turn, type TurnEnd, type TurnHooks, type TurnLimits } from './loop.ts';
 import type { Wire } from './model.ts';
-import { createOpenAi } from './openai.ts';
+import { askOpenAi } from './openai.ts';
+import { createPort } from './port.ts';
 import { costOf, createPriceOf, type Price } from './prices.ts';
 import { recordSpend, type Spend, type SpendSum, sumSpend } from './spend.ts';
 
@@ -67,11 +68,7 @@ const defaults = {
   maxOutputTokens: 16_000,
 };
 
-const adapters: Readonly<Record<Wire, CreatePort>> = {
-  anthropic: createAnthropic,
-  openai: createOpenAi,
-  google: createGoogle,
-};
+const wires: Readonly<Record<Wire, AskWire>> = { anthropic: askAnthropic, openai: askOpenAi, google: askGoogle };
 
 export function createModels(deps: ModelsDeps): Models {
   const { settings = {}, clock, timers, random } = deps;
@@ -94,7 +91,7 @@ export function createModels(deps: ModelsDeps): Models {
     dailyUsd,
     maxOutputTokens: settings.maxOutputTokens ?? defaults.maxOutputTokens,
     run(target, turn, hooks) {
-      const port = adapters[target.wire]({ target, clock });
+      const port = createPort(wires[target.wire], target, clock);
       const loop: LoopDeps = { port, clock, timers, random };
       return runTurn(loop, { ...turn, wire: target.wire, model: target.model }, hooks);
     },

@@ -4,66 +4,41 @@
  */
 import type { ChatCompletionChunk, ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import { parseInput } from './anthropic.ts';
-import type { PortDeps } from './endpoints.ts';
-import { faultOf } from './faults.ts';
-import {
-  type Answer,
-  type Ask,
-  type Message,
-  ModelFault,
-  type ModelPort,
-  offeredName,
-  type Usage,
-  wireName,
-} from './model.ts';
+import { type AskWire, silenceMs } from './endpoints.ts';
+import { type Answer, type Ask, type Message, ModelFault, offeredName, type Usage, wireName } from './model.ts';
 
-/** A request that gives no sign for this long has been lost. Milliseconds. */
-const silenceMs = 10 * 60_000;
-
-export function createOpenAi({ target, clock }: PortDeps): ModelPort {
-  return {
-    async ask(ask) {
-      let started = false;
-      try {
-        const { default: OpenAI } = await import('openai');
-        const client = new OpenAI({
-          apiKey: target.key ?? 'none',
-          ...(target.baseUrl === null ? {} : { baseURL: target.baseUrl }),
-          maxRetries: 0,
-          timeout: silenceMs,
-          logLevel: 'off',
-        });
-        const stream = await client.chat.completions.create(
-          {
-            model: ask.model,
-            messages: [{ role: 'system', content: ask.system }, ...messagesOf(ask.messages)],
-            ...(ask.tools.length === 0
-              ? {}
-              : {
-                  tools: ask.tools.map((tool) => ({
-                    type: 'function' as const,
-                    function: {
-                      name: wireName(tool.name),
-                      description: tool.description,
-                      parameters: { ...tool.inputSchema },
-                    },
-                  })),
-                }),
-            stream: true,
-            stream_options: { include_usage: true },
-          },
-          { signal: ask.signal },
-        );
-        return await read(stream, ask, () => {
-          started = true;
-          ask.onStart();
-        });
-      } catch (error) {
-        throw faultOf(error, { clock, signal: ask.signal, started, where: target.where, secret: target.key });
-      }
+export const askOpenAi: AskWire = async (target, ask) => {
+  const { default: OpenAI } = await import('openai');
+  const client = new OpenAI({
+    apiKey: target.key ?? 'none',
+    ...(target.baseUrl === null ? {} : { baseURL: target.baseUrl }),
+    maxRetries: 0,
+    timeout: silenceMs,
+    logLevel: 'off',
+  });
+  const stream = await client.chat.completions.create(
+    {
+      model: ask.model,
+      messages: [{ role: 'system', content: ask.system }, ...messagesOf(ask.messages)],
+      ...(ask.tools.length === 0
+        ? {}
+        : {
+            tools: ask.tools.map((tool) => ({
+              type: 'function' as const,
+              function: {
+                name: wireName(tool.name),
+                description: tool.description,
+                parameters: { ...tool.inputSchema },
+              },
+            })),
+          }),
+      stream: true,
+      stream_options: { include_usage: true },
     },
-  };
-}
+    { signal: ask.signal },
+  );
+  return read(stream, ask);
+};
 
 function messagesOf(messages: readonly Message[]): ChatCompletionMessageParam[] {
   return messages.flatMap((message): ChatCompletionMessageParam[] => {
@@ -94,7 +69,7 @@ function messagesOf(messages: readonly Message[]): ChatCompletionMessageParam[] 
   });
 }
 
-async function read(stream: AsyncIterable<ChatCompletionChunk>, ask: Ask, onStart: () => void): Promise<Answer> {
+async function read(stream: AsyncIterable<ChatCompletionChunk>, ask: Ask): Promise<Answer> {
   let begun = false;
   let text = '';
   let refusal = '';
@@ -107,7 +82,7 @@ async function read(stream: AsyncIterable<ChatCompletionChunk>, ask: Ask, onStar
     if (!begun) {
       begun = true;
       answerId = chunk.id;
-      onStart();
+      ask.onStart();
     }
     if (chunk.usage) {
       const cached = chunk.usage.prompt_tokens_details?.cached_tokens ?? 0;

@@ -1,6 +1,7 @@
 /** Reads cost what they return, not what history holds (architecture.md 3). */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { runtimeMigrations } from '../../../src/host/runtime-migrations.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
 import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
@@ -18,7 +19,6 @@ import {
   startProduct,
   teamUp,
 } from '../../support/bench/product.ts';
-import { runtimeMigrations } from '../../support/bench/runtime-migrations.ts';
 
 export const figures: readonly Figure[] = [{ name: 'factory.reads', run: reads }];
 

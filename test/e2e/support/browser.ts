@@ -58,10 +58,13 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
   return { context, page, errors, close: () => context.close() };
 }
 
+/** What the pane of an address is called: where no other bot has its name, without its team. */
+const paneNames = (bot: string): readonly string[] => [`Pane of ${bot}`, `Pane of ${bot.split('@')[0]}`];
+
 /** The text that a pane's terminal shows, row by row, from xterm's own accessible rows or its canvas-free buffer. */
 export async function paneText(page: Page, bot: string): Promise<string> {
-  const pane = page.getByRole('region', { name: `Pane of ${bot}`, exact: true });
-  return (await pane.locator('.xterm-rows > div').allTextContents()).join('\n').replaceAll('\u00a0', ' ');
+  const [pane, short] = paneNames(bot).map((name) => page.getByRole('region', { name, exact: true }));
+  return (await pane!.or(short!).locator('.xterm-rows > div').allTextContents()).join('\n').replaceAll('\u00a0', ' ');
 }
 
 /** Waits until the pane shows the text. */
@@ -69,6 +72,26 @@ export async function seeInPane(page: Page, bot: string, wanted: string | RegExp
   await expect
     .poll(() => paneText(page, bot), { timeout: 20_000, interval: 100, message: `pane of ${bot}` })
     .toMatch(wanted);
+}
+
+/** Opens the bot's pane and waits for its focus: what is typed before is typed into the page. `bot` is its address. */
+export async function openPane(page: Page, bot: string): Promise<void> {
+  await page.locator(`[data-bot="${bot}"]`).click();
+  await expect
+    .poll(() => page.evaluate(paneInFocus), { timeout: 20_000, interval: 50, message: `focus in the pane of ${bot}` })
+    .toSatisfy((name) => paneNames(bot).includes(name));
+}
+
+export async function typeInto(page: Page, bot: string, line: string): Promise<void> {
+  await openPane(page, bot);
+  await page.keyboard.type(line);
+  await page.keyboard.press('Enter');
+}
+
+/** Within the page. */
+function paneInFocus(): string | null {
+  const terminal = document.activeElement?.closest('[data-pane-terminal]');
+  return terminal?.closest('section')?.getAttribute('aria-label') ?? null;
 }
 
 /** Panes drawn with plain elements, so that a test reads what a person sees. */

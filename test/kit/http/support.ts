@@ -1,36 +1,18 @@
 /** A dispatcher on a real server, and requests written byte by byte where a client library would be too polite. */
 import { type IncomingHttpHeaders, type RequestOptions, request } from 'node:http';
 import { connect } from 'node:net';
-import { afterEach } from 'vitest';
 import { createDispatcher, type DispatcherOptions } from '../../../src/kit/http/dispatcher.ts';
 import { createOwnerAuthenticator } from '../../../src/kit/http/principals.ts';
 import { closeServer, createHttpServer, listenOnLoopback } from '../../../src/kit/http/server.ts';
+import { onEnd } from '../../support/at-end.ts';
+
+export { keepUntilEnd, onEnd } from '../../support/at-end.ts';
 
 export const ownerToken = 'gantry_owner_0123456789abcdefghijklmnopqrstuvwxyz';
 
 export interface LogLine {
   readonly message: string;
   readonly fields?: Record<string, unknown>;
-}
-
-const closers: (() => Promise<void>)[] = [];
-let keeping = false;
-const closeAll = async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-};
-afterEach(async () => {
-  if (!keeping) await closeAll();
-});
-
-/** Closes something after the test that started it. */
-export function onEnd(close: () => Promise<void>): void {
-  closers.push(close);
-}
-
-/** For files whose tests share what `beforeAll` started: nothing is closed until the answer is called, in `afterAll`. */
-export function keepUntilEnd(): () => Promise<void> {
-  keeping = true;
-  return closeAll;
 }
 
 export function countingIds(): { next(prefix: string): string } {

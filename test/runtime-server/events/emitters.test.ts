@@ -5,7 +5,7 @@ import { findNotifiable } from '../../../src/contracts/events/registry.ts';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
 import type { Mail } from '../../../src/contracts/factory/work-engine/mail.ts';
 import { text, tools } from '../../support/model-server/script.ts';
-import { startShells } from '../factory/engine.ts';
+import { startShells } from '../factory/shells.ts';
 import { type Floor, openFloor, waits } from '../hosted/support.ts';
 
 let floor: Floor;

@@ -9,26 +9,25 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { ForwardedEvent } from '../../../src/contracts/events/routes.ts';
 import type { Agent } from '../../../src/contracts/factory/agent.ts';
 import { createPeerServer, type PeerPairing, type PeerServer } from '../../../src/host/peer-server.ts';
+import { runtimeMigrations } from '../../../src/host/runtime-migrations.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
-import { botTokenMigrations, createBotTokens } from '../../../src/kit/http/bot-tokens.ts';
+import { createBotTokens } from '../../../src/kit/http/bot-tokens.ts';
 import { createDispatcher } from '../../../src/kit/http/dispatcher.ts';
-import { createIdempotency, idempotencyMigrations } from '../../../src/kit/http/idempotency.ts';
+import { createIdempotency } from '../../../src/kit/http/idempotency.ts';
 import { createOwnerAuthenticator, localUserId, proofOf } from '../../../src/kit/http/principals.ts';
 import { closeServer, createHttpServer, listenOnLoopback } from '../../../src/kit/http/server.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
 import { createLanes } from '../../../src/kit/lane/create-lanes.ts';
-import { laneMigrations } from '../../../src/kit/lane/migrations.ts';
 import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
 import type { Ledger } from '../../../src/kit/ledger/ledger.ts';
-import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { programCommand } from '../../../src/kit/process/programs.ts';
 import { type RunOptions, type RunResult, runProcess } from '../../../src/kit/process/run-process.ts';
 import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import { shareStore } from '../../../src/kit/store/share-store.ts';
 import type { Store } from '../../../src/kit/store/store.ts';
-import { createHeldApprovals, holdMigrations } from '../../../src/runtime-server/approvals/index.ts';
+import { createHeldApprovals } from '../../../src/runtime-server/approvals/index.ts';
 import { createOutbox } from '../../../src/runtime-server/events/outbox.ts';
 import type { ProcessRunner } from '../../../src/runtime-server/factory/harness/adapter.ts';
 import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
@@ -36,14 +35,14 @@ import {
   createBotMemory,
   createFactory,
   type Factory,
-  factoryMigrations,
   type PeerHome,
 } from '../../../src/runtime-server/factory/index.ts';
-import { createModels, type ModelSettings, modelMigrations } from '../../../src/runtime-server/models/index.ts';
+import { createModels, type ModelSettings } from '../../../src/runtime-server/models/index.ts';
 import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { createToolServer } from '../../../src/runtime-server/tool-server/index.ts';
+import { compileCache } from '../../support/compile-cache.ts';
 
 export const ownerToken = 'owner-token-of-tests-0123456789abcdef';
 export const computerId = 'computer_01TEST';
@@ -124,7 +123,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   const workspace = join(root, 'work');
   const userHome = join(root, 'user');
   for (const folder of [home, workspace, userHome, join(home, 'run')]) mkdirSync(folder, { mode: 0o700 });
-  const env = { PATH: process.env.PATH ?? '', HOME: userHome, LANG: 'C.UTF-8', ...options.env };
+  const env = { PATH: process.env.PATH ?? '', HOME: userHome, LANG: 'C.UTF-8', ...compileCache, ...options.env };
 
   const told: ForwardedEvent[] = [];
   const run = async () => {
@@ -138,15 +137,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     };
     const store = await openStore({
       file: join(home, 'runtime.db'),
-      migrations: [
-        ...ledgerMigrations,
-        ...laneMigrations,
-        ...botTokenMigrations,
-        ...idempotencyMigrations,
-        ...modelMigrations,
-        ...factoryMigrations,
-        ...holdMigrations,
-      ],
+      migrations: runtimeMigrations,
       clock,
     });
     const ledger = await createLedger({ store, clock, ids });
@@ -370,34 +361,6 @@ export function sharedEngine(options: EngineOptions = {}): { readonly current: E
   };
 }
 
-let teams = 0;
-
-/** A new team of idle shells. Answers its name. */
-export async function startShells(engine: Engine, ...slugs: string[]): Promise<string> {
-  const name = newTeam(engine, ...slugs);
-  const { status, body } = await engine.call('POST', `/teams/${name}/up`, {});
-  if (status !== 200) throw new Error(JSON.stringify(body));
-  for (const slug of slugs) await engine.until(`${slug}@${name}`, 'idle');
-  return name;
-}
-
-/** A new team of shells that are not running. */
-export function newTeam(engine: Engine, ...slugs: string[]): string {
-  teams += 1;
-  const name = `t${teams}`;
-  engine.team(name, shells(...slugs));
-  return name;
-}
-
-/** The shell of the bot is in a program of the foreground until the answered function is called. */
-export async function makeBusy(engine: Engine, address: string): Promise<() => void> {
-  const file = `free-${address}`;
-  const text = `until [ -e ${file} ]; do sleep 0.05; done; rm ${file}`;
-  await engine.call('POST', `/agents/${address}/input`, { text, keys: ['Enter'] });
-  await engine.until(address, 'working');
-  return () => engine.write(file, '');
-}
-
 /** Asks again until the answer fits; fails with the last one after 15 s. */
 export async function waitFor<T>(ask: () => Promise<T> | T, fits: (value: T) => boolean): Promise<T> {
   const end = Date.now() + 15_000;
@@ -408,7 +371,3 @@ export async function waitFor<T>(ask: () => Promise<T> | T, fits: (value: T) => 
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
-
-/** A team of shells with these slugs. */
-export const shells = (...slugs: string[]) =>
-  `bots:\n${slugs.map((slug) => `  - {bot: ${slug}, harness: shell}\n`).join('')}`;

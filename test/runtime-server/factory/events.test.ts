@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
-import { type Engine, newTeam, sharedEngine, startShells, waitFor } from './engine.ts';
+import { type Engine, sharedEngine, waitFor } from './engine.ts';
+import { newTeam, startShells } from './shells.ts';
 import { openStream, type RawEvent } from './sse.ts';
 
 const shared = sharedEngine();

@@ -1,7 +1,8 @@
 /** The gate "may I?" on a whole engine: policy at once, else a person, for exactly this action and once. */
 import { expect, test } from 'vitest';
 import type { Approval } from '../../../src/contracts/approvals/approval.ts';
-import { type Engine, ownerToken, sharedEngine, startShells } from './engine.ts';
+import { type Engine, ownerToken, sharedEngine } from './engine.ts';
+import { startShells } from './shells.ts';
 
 const engine = sharedEngine();
 

@@ -1,49 +1,17 @@
-import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
-import { programCommand } from '../../../src/kit/process/programs.ts';
-import { scratchFolder } from '../../support/scratch.ts';
+import { expect, test } from 'vitest';
+import { question, startHook, withClaude } from './asking-harness.ts';
 import { type Engine, startEngine, waitFor } from './engine.ts';
 
-const standIn = fileURLToPath(new URL('../harness/stand-in-claude.mjs', import.meta.url));
-const question = { session_id: 's', prompt_id: 'p', tool_name: 'Bash', tool_input: { command: 'make it' } };
-
 async function start(): Promise<Engine> {
-  const bin = scratchFolder();
-  writeFileSync(join(bin, 'claude'), `#!/bin/sh\nexec '${process.execPath}' '${standIn}' "$@"\n`, { mode: 0o755 });
-  const engine = await startEngine({ env: { PATH: `${bin}:${process.env.PATH}` } });
+  const engine = await startEngine({ env: withClaude() });
   engine.team('dev', 'bots:\n  - bot: web\n    harness: claude\n');
   await engine.call('POST', '/teams/dev/up', {});
   await engine.until('web@dev', 'idle');
   return engine;
 }
 
-/** What the harness starts for its question, as a program of its own. */
-async function hook(engine: Engine, payload: object = question) {
-  const { id } = await engine.agent('web@dev');
-  const [node, ...args] = programCommand('cli');
-  const child = spawn(node, [...args, 'hook', 'PermissionRequest'], {
-    env: {
-      PATH: process.env.PATH,
-      GANTRY_URL_FILE: join(engine.home, 'run', 'url'),
-      GANTRY_TOKEN_FILE: join(engine.home, 'run', 'bots', id, 'token'),
-    },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let printed = '';
-  child.stdout.on('data', (data) => {
-    printed += data;
-  });
-  const ended = new Promise<{ code: number | null; printed: string }>((resolve) => {
-    child.on('close', (code) => resolve({ code, printed }));
-  });
-  child.stdin.end(JSON.stringify(payload));
-  return { child, ended };
-}
-
+const hook = async (engine: Engine, payload?: object) =>
+  startHook(engine.home, (await engine.agent('web@dev')).id, payload);
 const waiting = async (engine: Engine, count: number) =>
   (
     await waitFor(

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Screen } from '../../../src/contracts/factory/agent.ts';
-import { type Engine, newTeam, sharedEngine, startShells, waitFor } from './engine.ts';
+import { type Engine, sharedEngine, waitFor } from './engine.ts';
+import { newTeam, startShells } from './shells.ts';
 import { openStream } from './sse.ts';
 
 const shared = sharedEngine();

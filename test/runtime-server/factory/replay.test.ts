@@ -3,7 +3,8 @@ import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
 import { toDelivery } from '../../../src/runtime-server/factory/model.ts';
 import { listDeliveries } from '../../../src/runtime-server/factory/store/deliveries.ts';
 import { readTeams } from '../../../src/runtime-server/factory/store/teams.ts';
-import { makeBusy, newTeam, startEngine, startShells, waitFor } from './engine.ts';
+import { startEngine, waitFor } from './engine.ts';
+import { makeBusy, newTeam, startShells } from './shells.ts';
 
 test('the state rebuilt from the ledger is the state in the tables: deliveries and teams', async () => {
   const engine = await startEngine();

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Agent, InvalidTeam, Team, TeamPlanStep } from '../../../src/contracts/factory/agent.ts';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
-import { computerId, type Engine, newTeam, sharedEngine, startShells, waitFor } from './engine.ts';
+import { computerId, type Engine, sharedEngine, waitFor } from './engine.ts';
+import { newTeam, startShells } from './shells.ts';
 
 const shared = sharedEngine();
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
-import { shells, startEngine, waitFor } from './engine.ts';
+import { startEngine, waitFor } from './engine.ts';
+import { shells } from './shells.ts';
 
 test('a team comes up, takes a message with a witness, and goes down', async () => {
   const engine = await startEngine();

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import type { Agent, Engine as Shown } from '../../../src/contracts/factory/agent.ts';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
 import { hostFiles } from '../../../src/pane-host/protocol.ts';
-import { type Engine, startEngine, startShells, waitFor } from './engine.ts';
+import { type Engine, startEngine, waitFor } from './engine.ts';
+import { startShells } from './shells.ts';
 import { openStream } from './sse.ts';
 
 const hostPid = (engine: Engine): number => JSON.parse(readFileSync(hostFiles(engine.home).lock, 'utf8')).pid;

@@ -1,6 +1,7 @@
 /** A shared engine with a team of two idle shells, and ways to call it as each of them. */
 import { beforeAll } from 'vitest';
-import { type Answer, type Engine, sharedEngine, startShells } from '../factory/engine.ts';
+import { type Answer, type Engine, sharedEngine } from '../factory/engine.ts';
+import { startShells } from '../factory/shells.ts';
 
 export interface Bot {
   readonly address: string;

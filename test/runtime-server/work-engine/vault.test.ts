@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { Secret } from '../../../src/contracts/factory/work-engine/vault.ts';
-import { sharedEngine, startShells, waitFor } from '../factory/engine.ts';
+import { sharedEngine, waitFor } from '../factory/engine.ts';
+import { startShells } from '../factory/shells.ts';
 
 const shared = sharedEngine();
 const canary = 'canary-7f3a-never-at-rest';

@@ -14,13 +14,12 @@ import { IconButton } from '../../ui/button.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
 import { Composer } from './composer.tsx';
 import { LastDeliveries } from './deliveries.tsx';
-import { DemoDialog } from './demo-dialog.tsx';
 import { useBotOfAddress, useTeamActions, useUnknownRequests } from './floor-hooks.ts';
 import { FloorList } from './floor-list.tsx';
 import type { FloorState } from './floor-state.tsx';
 import { Inspector } from './inspector.tsx';
-import { type TeamAsk, TeamDialog } from './team-dialog.tsx';
 import { useOpenBot } from './use-open-bot.ts';
+import { useTeamDialogs } from './use-team-dialogs.tsx';
 
 /** A terminal measures its font once, when it opens: the font has to be there by then. Without it another one serves. */
 const fontReady = (): Promise<unknown> => document.fonts.load('12.5px "JetBrains Mono Variable"').catch(() => []);
@@ -33,11 +32,8 @@ const Pane = lazy(async () => {
   return { default: module.Pane };
 });
 
-/** Most panes that open by themselves when a team starts. */
-const openedWithTeam = 4;
-
 export function FloorPage() {
-  const { queries, paneRequests, settings } = useServices();
+  const { queries, settings } = useServices();
   const { inspectorOpen } = useSettings();
   const search = useSearch({ from: '/floor' });
   const navigate = useNavigate();
@@ -51,8 +47,7 @@ export function FloorPage() {
   const here = useHere();
   const workspace = useQuery(queries.workspace);
   const openBot = useOpenBot('floor');
-  const [ask, setAsk] = useState<TeamAsk | null>(null);
-  const [demo, setDemo] = useState(false);
+  const { setAsk, setDemo, dialogs } = useTeamDialogs();
   const [sheet, setSheet] = useState(false);
   const [focusRequest, setFocusRequest] = useState(0);
   const [scrollbackOf, showScrollback] = useState<string | null>(null);
@@ -153,7 +148,7 @@ export function FloorPage() {
         ? []
         : [{ id: 'demo', title: 'Add the demo team', group: 'Teams', run: () => setDemo(true) } satisfies Action]),
     ];
-  }, [focused, narrow, navigate, settings, tight, workspace.data?.demo]);
+  }, [focused, narrow, navigate, settings, tight, workspace.data?.demo, setDemo]);
   useAddActions(actions);
   useTeamActions(setAsk);
 
@@ -273,29 +268,7 @@ export function FloorPage() {
           {inspector}
         </Sheet>
       )}
-      {ask !== null && (
-        <TeamDialog
-          ask={ask}
-          onClose={() => setAsk(null)}
-          onStarted={(addresses) => {
-            const started = addresses.slice(0, openedWithTeam);
-            for (const address of started) {
-              const one = agents.find((bot) => bot.address === address && bot.place.id === ask.place.id);
-              if (one !== undefined)
-                paneRequests.add({ botId: one.id, paneId: null, originView: 'floor', split: true });
-            }
-          }}
-        />
-      )}
-      {demo && (
-        <DemoDialog
-          onClose={() => setDemo(false)}
-          onAdded={(team) => {
-            setDemo(false);
-            setAsk({ verb: 'up', team, place: here });
-          }}
-        />
-      )}
+      {dialogs}
     </div>
   );
 }

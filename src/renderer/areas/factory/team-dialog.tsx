@@ -6,11 +6,8 @@ import type { TeamPlanStep } from '../../../contracts/factory/agent.ts';
 import { useFloors } from '../../app/floors.tsx';
 import { OnComputer, useServices } from '../../app/services.tsx';
 import type { Place } from '../../data/places.ts';
-import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { SkeletonRows } from '../../ui/list-states.tsx';
-import { Problem } from '../../ui/problem.tsx';
-import { useFocusWhen } from '../../ui/use-focus-when.ts';
+import { PlanDialog } from '../../ui/plan-dialog.tsx';
 
 export interface TeamAsk {
   readonly verb: 'up' | 'down' | 'problems';
@@ -27,6 +24,8 @@ const actionWords: Readonly<Record<TeamPlanStep['action'], string>> = {
 };
 
 const count = (number: number): string => `${number} ${number === 1 ? 'bot' : 'bots'}`;
+const startsOf = (plan: readonly TeamPlanStep[]): readonly TeamPlanStep[] =>
+  plan.filter((step) => step.action === 'spawn' || step.action === 'bind');
 
 export function TeamDialog({
   ask,
@@ -80,182 +79,111 @@ function UpDialog({
   const teams = useQuery(queries.teams);
   const known = teams.data?.teams.find((one) => one.name === team);
   const [preset, setPreset] = useState<string>();
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
   /** Id of another computer; null: where the team belongs. */
   const [on, setOn] = useState<string | null>(null);
   const places = useFloors().map((floor) => floor.place);
+  const params = { name: team };
   const body = { ...(preset === undefined ? {} : { preset }), ...(on === null ? {} : { on }) };
-  const plan = useQuery({
-    queryKey: ['plan', computer, 'up', team, preset, on],
-    queryFn: ({ signal }) =>
-      api.factory.teamUp({ params: { name: team }, body: { ...body, dryRun: true } }, { signal }),
-    gcTime: 0,
-    staleTime: 0,
-  });
-  const starts = plan.data?.plan.filter((step) => step.action === 'spawn' || step.action === 'bind') ?? [];
-
-  async function start(): Promise<void> {
-    if (busy || starts.length === 0) return;
-    setBusy(true);
-    setFailure(null);
-    try {
-      const answer = await api.factory.teamUp({ params: { name: team }, body });
-      const started = answer.plan.filter((step) => step.action === 'spawn' || step.action === 'bind');
-      await client.invalidateQueries({ queryKey: keys.agents });
-      void client.invalidateQueries({ queryKey: keys.teams });
-      onStarted(started.map((step) => step.agent));
-      onClose();
-    } catch (error) {
-      setFailure(error);
-      setBusy(false);
-    }
-  }
-
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
+    <PlanDialog
       title={`Start ${team}`}
       description="This is what will happen. Nothing has started yet."
-      onPrimary={() => void start()}
-      footer={
-        <>
-          <Button kind="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button
-            kind="primary"
-            ref={useFocusWhen(starts.length > 0)}
-            disabled={busy || starts.length === 0}
-            aria-keyshortcuts="Control+Enter"
-            onClick={() => void start()}
-          >
-            {busy ? 'Starting' : starts.length === 0 ? 'Nothing to start' : `Start ${count(starts.length)}`}
-          </Button>
-        </>
+      planKey={[computer, 'up', team, preset, on]}
+      readPlan={async (signal) =>
+        (await api.factory.teamUp({ params, body: { ...body, dryRun: true } }, { signal })).plan
       }
-    >
-      <div className="mb-3 flex flex-wrap gap-x-4 gap-y-2 empty:hidden">
-        {places.length > 1 && (
-          <label className="flex items-center gap-2 text-muted">
-            On
-            <select
-              value={on ?? ''}
-              onChange={(event) => setOn(event.target.value === '' ? null : event.target.value)}
-              className="h-7 max-w-56 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
-            >
-              <option value="">{place.name}</option>
-              {places
-                .filter((one) => one.id !== place.id)
-                .map((one) => (
-                  <option key={one.id} value={one.id} disabled={one.away}>
-                    {one.away ? `${one.name} (away)` : one.name}
+      label={(plan) => (startsOf(plan).length === 0 ? null : `Start ${count(startsOf(plan).length)}`)}
+      idle="Nothing to start"
+      busyLabel="Starting"
+      act={async () => {
+        const { plan } = await api.factory.teamUp({ params, body });
+        await client.invalidateQueries({ queryKey: keys.agents });
+        void client.invalidateQueries({ queryKey: keys.teams });
+        onStarted(startsOf(plan).map((step) => step.agent));
+      }}
+      onClose={onClose}
+      shown={(plan) => <PlanList plan={plan} />}
+      fields={
+        <div className="flex flex-wrap gap-x-4 gap-y-2 empty:hidden">
+          {places.length > 1 && (
+            <label className="flex items-center gap-2 text-muted">
+              On
+              <select
+                value={on ?? ''}
+                onChange={(event) => setOn(event.target.value === '' ? null : event.target.value)}
+                className="h-7 max-w-56 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
+              >
+                <option value="">{place.name}</option>
+                {places
+                  .filter((one) => one.id !== place.id)
+                  .map((one) => (
+                    <option key={one.id} value={one.id} disabled={one.away}>
+                      {one.away ? `${one.name} (away)` : one.name}
+                    </option>
+                  ))}
+              </select>
+            </label>
+          )}
+          {known !== undefined && known.presets.length > 0 && (
+            <label className="flex items-center gap-2 text-muted">
+              Preset
+              <select
+                value={preset ?? known.preset ?? ''}
+                onChange={(event) => setPreset(event.target.value === '' ? undefined : event.target.value)}
+                className="h-7 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
+              >
+                {known.preset === null && <option value="">none</option>}
+                {known.presets.map((name) => (
+                  <option key={name} value={name}>
+                    {name}
                   </option>
                 ))}
-            </select>
-          </label>
-        )}
-        {known !== undefined && known.presets.length > 0 && (
-          <label className="flex items-center gap-2 text-muted">
-            Preset
-            <select
-              value={preset ?? known.preset ?? ''}
-              onChange={(event) => setPreset(event.target.value === '' ? undefined : event.target.value)}
-              className="h-7 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
-            >
-              {known.preset === null && <option value="">none</option>}
-              {known.presets.map((name) => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
-      </div>
-      {plan.error !== null ? (
-        <Problem error={plan.error} />
-      ) : plan.data === undefined ? (
-        <SkeletonRows count={3} />
-      ) : (
-        <PlanList plan={plan.data.plan} />
-      )}
-      {failure !== null && <Problem error={failure} />}
-    </Dialog>
+              </select>
+            </label>
+          )}
+        </div>
+      }
+    />
   );
 }
 
 function DownDialog({ team, onClose }: { team: string; onClose: () => void }) {
   const { api, computer, keys } = useServices();
   const client = useQueryClient();
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
-  const plan = useQuery({
-    queryKey: ['plan', computer, 'down', team],
-    queryFn: ({ signal }) => api.factory.teamDown({ params: { name: team }, query: { dryRun: '1' } }, { signal }),
-    gcTime: 0,
-    staleTime: 0,
-  });
-  const steps = plan.data !== undefined && 'plan' in plan.data ? plan.data.plan : undefined;
-  const stops = steps?.filter((step) => step.action === 'stop') ?? [];
-
-  async function stop(): Promise<void> {
-    if (busy || stops.length === 0) return;
-    setBusy(true);
-    setFailure(null);
-    try {
-      const answer = await api.factory.teamDown({ params: { name: team } });
-      if ('stopped' in answer) {
-        const { stopped, letGo = [] } = answer;
-        if (stopped.length > 0 || letGo.length === 0) toast(`Stopped ${count(stopped.length)} of ${team}.`);
-        if (letGo.length > 0)
-          toast(`Gantry lets go of ${letGo.join(', ')}.`, {
-            description: 'Not reached from here any more: what runs there may run on.',
-          });
-      }
-      void client.invalidateQueries({ queryKey: keys.agents });
-      void client.invalidateQueries({ queryKey: keys.teams });
-      onClose();
-    } catch (error) {
-      setFailure(error);
-      setBusy(false);
-    }
-  }
-
+  const params = { name: team };
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
+    <PlanDialog
       title={`Stop ${team}`}
       description="Their programs end; what they printed stays readable. Nothing has stopped yet."
-      onPrimary={() => void stop()}
-      footer={
-        <>
-          <Button kind="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button
-            kind="danger"
-            ref={useFocusWhen(stops.length > 0)}
-            disabled={busy || stops.length === 0}
-            aria-keyshortcuts="Control+Enter"
-            onClick={() => void stop()}
-          >
-            {busy ? 'Stopping' : stops.length === 0 ? 'Nothing to stop' : `Stop ${count(stops.length)}`}
-          </Button>
-        </>
-      }
-    >
-      {plan.error !== null ? (
-        <Problem error={plan.error} />
-      ) : steps === undefined ? (
-        <SkeletonRows count={3} />
-      ) : (
-        <PlanList plan={steps} />
-      )}
-      {failure !== null && <Problem error={failure} />}
-    </Dialog>
+      planKey={[computer, 'down', team]}
+      readPlan={async (signal) => {
+        const answer = await api.factory.teamDown({ params, query: { dryRun: '1' } }, { signal });
+        if (!('plan' in answer)) throw new Error('The server acted on a dry run.');
+        return answer.plan;
+      }}
+      danger
+      label={(plan) => {
+        const stops = plan.filter((step) => step.action === 'stop').length;
+        return stops === 0 ? null : `Stop ${count(stops)}`;
+      }}
+      idle="Nothing to stop"
+      busyLabel="Stopping"
+      act={async () => {
+        const answer = await api.factory.teamDown({ params });
+        if ('stopped' in answer) {
+          const { stopped, letGo = [] } = answer;
+          if (stopped.length > 0 || letGo.length === 0) toast(`Stopped ${count(stopped.length)} of ${team}.`);
+          if (letGo.length > 0)
+            toast(`Gantry lets go of ${letGo.join(', ')}.`, {
+              description: 'Not reached from here any more: what runs there may run on.',
+            });
+        }
+        void client.invalidateQueries({ queryKey: keys.agents });
+        void client.invalidateQueries({ queryKey: keys.teams });
+      }}
+      onClose={onClose}
+      shown={(plan) => <PlanList plan={plan} />}
+    />
   );
 }
 

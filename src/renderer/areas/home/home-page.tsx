@@ -17,9 +17,9 @@ import { Elapsed } from '../../ui/now.tsx';
 import { agentStatus, Status } from '../../ui/status.tsx';
 import { Composer } from '../factory/composer.tsx';
 import { LastDeliveries } from '../factory/deliveries.tsx';
-import { DemoDialog } from '../factory/demo-dialog.tsx';
-import { type TeamAsk, TeamDialog } from '../factory/team-dialog.tsx';
+import type { TeamAsk } from '../factory/team-dialog.tsx';
 import { useOpenBot } from '../factory/use-open-bot.ts';
+import { useTeamDialogs } from '../factory/use-team-dialogs.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { HarnessCard } from './harness-card.tsx';
 import { QuestionRows } from './question-rows.tsx';
@@ -30,7 +30,7 @@ const needs = (agent: Agent): boolean =>
 const oldestFirst = (a: Agent, b: Agent): number => a.since.localeCompare(b.since);
 
 export function HomePage() {
-  const { queries, paneRequests } = useServices();
+  const { queries } = useServices();
   const navigate = useNavigate();
   const teams = useQuery(queries.teams);
   const agents = useQuery(queries.agents);
@@ -39,8 +39,7 @@ export function HomePage() {
   const several = useFloors().length > 1;
   const only = useOnlyComputer();
   const bots = useBots().filter((bot) => (only === null || bot.place.id === only) && !bot.place.away);
-  const [ask, setAsk] = useState<TeamAsk | null>(null);
-  const [demo, setDemo] = useState(false);
+  const { setAsk, setDemo, dialogs } = useTeamDialogs(() => void navigate({ to: '/floor' }));
   const none = teams.data !== undefined && teams.data.teams.length === 0 && teams.data.invalid.length === 0;
   const workspace = useQuery(queries.workspace);
   const demoTeam =
@@ -137,29 +136,7 @@ export function HomePage() {
           </div>
         </div>
       </div>
-      {ask !== null && (
-        <TeamDialog
-          ask={ask}
-          onClose={() => setAsk(null)}
-          onStarted={(addresses) => {
-            for (const address of addresses.slice(0, 4)) {
-              const one = bots.find((bot) => bot.address === address && bot.place.id === ask.place.id);
-              if (one !== undefined)
-                paneRequests.add({ botId: one.id, paneId: null, originView: 'floor', split: true });
-            }
-            void navigate({ to: '/floor' });
-          }}
-        />
-      )}
-      {demo && (
-        <DemoDialog
-          onClose={() => setDemo(false)}
-          onAdded={(team) => {
-            setDemo(false);
-            setAsk({ verb: 'up', team, place: here });
-          }}
-        />
-      )}
+      {dialogs}
     </main>
   );
 }

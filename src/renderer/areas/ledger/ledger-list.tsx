@@ -1,7 +1,7 @@
 /** The rows of the ledger, newest first; older ones are read on request. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useRef, useState } from 'react';
+import { useRef } from 'react';
 import type { LedgerRow } from '../../../contracts/factory/work-engine/ledger.ts';
 import { useServices } from '../../app/services.tsx';
 import type { LedgerFilter } from '../../data/keys.ts';
@@ -10,6 +10,7 @@ import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { useAct } from '../../ui/use-act.ts';
 import { useActorName } from './use-actor-name.ts';
 
 const rowHeight = 28;
@@ -29,8 +30,6 @@ export function LedgerList({
   const client = useQueryClient();
   const nameOf = useActorName();
   const scroll = useRef<HTMLDivElement>(null);
-  const [reading, setReading] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
   const virtual = useVirtualizer({
     count: data.rows.length,
     getScrollElement: () => scroll.current,
@@ -39,23 +38,15 @@ export function LedgerList({
     overscan: 20,
   });
 
-  async function readOlder(): Promise<void> {
-    if (reading) return;
-    setReading(true);
-    setFailure(null);
-    try {
-      const known = await olderRows(api.factory, filter, data);
-      client.setQueryData<LedgerRows>(keys.ledger(filter), (now) =>
-        // What came in meanwhile stays on top.
-        now === undefined
-          ? known
-          : { ...now, rows: [...now.rows, ...known.rows.slice(data.rows.length)], more: known.more },
-      );
-    } catch (error) {
-      setFailure(error);
-    }
-    setReading(false);
-  }
+  const older = useAct(async () => {
+    const known = await olderRows(api.factory, filter, data);
+    client.setQueryData<LedgerRows>(keys.ledger(filter), (now) =>
+      // What came in meanwhile stays on top.
+      now === undefined
+        ? known
+        : { ...now, rows: [...now.rows, ...known.rows.slice(data.rows.length)], more: known.more },
+    );
+  });
 
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside
@@ -94,13 +85,13 @@ export function LedgerList({
       </ol>
       <div className="flex items-center gap-3 p-3 text-meta text-muted">
         {data.more ? (
-          <Button onClick={() => void readOlder()} disabled={reading}>
-            {reading ? 'Reading' : 'Older rows'}
+          <Button onClick={() => older.run()} disabled={older.busy}>
+            {older.busy ? 'Reading' : 'Older rows'}
           </Button>
         ) : (
           'This is the beginning.'
         )}
-        {failure !== null && <Problem error={failure} />}
+        {older.failure !== null && <Problem error={older.failure} />}
       </div>
     </div>
   );

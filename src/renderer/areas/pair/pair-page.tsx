@@ -16,6 +16,7 @@ import { SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago, formatElapsed, useNow } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
+import { useAct } from '../../ui/use-act.ts';
 import { writtenCode } from './user-code.ts';
 
 export function PairPage() {
@@ -72,22 +73,11 @@ function Asked({ code }: { code: string }) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const pairing = useQuery({ ...queries.pairingOf(code), staleTime: 0, gcTime: 0 });
-  const [failure, setFailure] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-
-  async function decide(decision: 'approve' | 'deny'): Promise<void> {
-    if (busy) return;
-    setBusy(true);
-    setFailure(null);
-    try {
-      const call = decision === 'approve' ? api.computers.approvePairing : api.computers.denyPairing;
-      client.setQueryData(keys.pairingOf(code), await call({ params: { code } }));
-      void client.invalidateQueries({ queryKey: keys.computers });
-    } catch (error) {
-      setFailure(error);
-    }
-    setBusy(false);
-  }
+  const decide = useAct(async (decision: 'approve' | 'deny') => {
+    const call = decision === 'approve' ? api.computers.approvePairing : api.computers.denyPairing;
+    client.setQueryData(keys.pairingOf(code), await call({ params: { code } }));
+    void client.invalidateQueries({ queryKey: keys.computers });
+  });
 
   if (pairing.data === undefined) {
     return (
@@ -116,12 +106,12 @@ function Asked({ code }: { code: string }) {
             : 'Approved, it acts for you: it reports what its bots do and ask, whoever sits at it answers in your name, and your other computers may start bots on it.'}{' '}
           Approve only if you see this code on it now.
         </p>
-        {failure !== null && <Problem error={failure} />}
+        {decide.failure !== null && <Problem error={decide.failure} />}
         <div className="flex gap-2 max-sm:[&>*]:flex-1">
-          <Button disabled={busy} onClick={() => void decide('deny')}>
+          <Button disabled={decide.busy} onClick={() => decide.run('deny')}>
             Deny
           </Button>
-          <Button kind="primary" disabled={busy} onClick={() => void decide('approve')}>
+          <Button kind="primary" disabled={decide.busy} onClick={() => decide.run('approve')}>
             Approve {name}
           </Button>
         </div>

@@ -2,11 +2,12 @@
 import { useState } from 'react';
 import type { Scope } from '../../../contracts/common/route.ts';
 import { useServices } from '../../app/services.tsx';
+import { ActDialog } from '../../ui/act-dialog.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
+import { useAct } from '../../ui/use-act.ts';
 import { grantable, lifetimes, scopeWords } from './key-words.ts';
 
 export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; onCreated: () => void }) {
@@ -14,26 +15,15 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<readonly Scope[]>(['agents:read']);
   const [days, setDays] = useState<number | null>(90);
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
   const [secret, setSecret] = useState<string | null>(null);
-  const ready = name.trim() !== '' && scopes.length > 0 && !busy;
-
-  async function create(): Promise<void> {
-    if (!ready) return;
-    setBusy(true);
-    setFailure(null);
-    try {
-      const made = await api.identity.createKey({
-        body: { name: name.trim(), scopes: [...scopes], ...(days === null ? {} : { expiresInDays: days }) },
-      });
-      setSecret(made.secret);
-      onCreated();
-    } catch (error) {
-      setFailure(error);
-    }
-    setBusy(false);
-  }
+  const ready = name.trim() !== '' && scopes.length > 0;
+  const create = useAct(async () => {
+    const made = await api.identity.createKey({
+      body: { name: name.trim(), scopes: [...scopes], ...(days === null ? {} : { expiresInDays: days }) },
+    });
+    setSecret(made.secret);
+    onCreated();
+  });
 
   if (secret !== null) {
     return (
@@ -60,28 +50,19 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
   }
 
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
+    <ActDialog
       title="Create an API key"
       description="Give it no more than its program needs."
-      onPrimary={() => void create()}
-      footer={
-        <>
-          <Button kind="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button kind="primary" disabled={!ready} aria-keyshortcuts="Control+Enter" onClick={() => void create()}>
-            Create
-          </Button>
-        </>
-      }
+      label="Create"
+      act={create}
+      ready={ready}
+      onClose={onClose}
     >
       <form
         className="flex flex-col gap-3"
         onSubmit={(event) => {
           event.preventDefault();
-          void create();
+          if (ready) create.run();
         }}
       >
         <Field label="Name" required description="Of the program that will use it, such as ci.">
@@ -129,8 +110,7 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
             </select>
           )}
         </Field>
-        {failure !== null && <Problem error={failure} />}
       </form>
-    </Dialog>
+    </ActDialog>
   );
 }

@@ -11,6 +11,7 @@ import { Card } from '../../ui/card.tsx';
 import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { type Act, useAct } from '../../ui/use-act.ts';
 import { Chip, Facts, Setting } from './parts.tsx';
 import { PreferencesCard } from './preferences-card.tsx';
 import {
@@ -139,24 +140,23 @@ const stateWords: Readonly<Record<PushState, string>> = {
   on: 'This browser takes pushes, also while no tab of Gantry is open.',
 };
 
-function ThisBrowserCard({ state }: { state: PushState | undefined }) {
-  const { browserPush, keys } = useServices();
+/** Whatever came of it, what is shown of pushes is read anew. */
+function usePushAct(): Act<[() => Promise<unknown>]> {
+  const { keys } = useServices();
   const client = useQueryClient();
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
-  async function turn(on: boolean): Promise<void> {
-    if (busy) return;
-    setBusy(true);
-    setFailure(null);
+  return useAct(async (act) => {
     try {
-      await (on ? browserPush.turnOn() : browserPush.turnOff());
-    } catch (error) {
-      setFailure(error);
+      await act();
+    } finally {
+      for (const queryKey of [keys.browserPush, keys.pushDevices, keys.reach])
+        void client.invalidateQueries({ queryKey });
     }
-    setBusy(false);
-    for (const queryKey of [keys.browserPush, keys.pushDevices, keys.reach])
-      void client.invalidateQueries({ queryKey });
-  }
+  });
+}
+
+function ThisBrowserCard({ state }: { state: PushState | undefined }) {
+  const { browserPush } = useServices();
+  const { busy, failure, run } = usePushAct();
   return (
     <Card title="This browser">
       {state === undefined ? (
@@ -164,12 +164,12 @@ function ThisBrowserCard({ state }: { state: PushState | undefined }) {
       ) : (
         <Setting name="Push" effect={stateWords[state]}>
           {state === 'off' && (
-            <Button kind="primary" disabled={busy} onClick={() => void turn(true)}>
+            <Button kind="primary" disabled={busy} onClick={() => run(browserPush.turnOn)}>
               {busy ? 'Asking the push service' : 'Switch on'}
             </Button>
           )}
           {state === 'on' && (
-            <Button disabled={busy} onClick={() => void turn(false)}>
+            <Button disabled={busy} onClick={() => run(browserPush.turnOff)}>
               Switch off
             </Button>
           )}
@@ -205,24 +205,10 @@ function DevicesCard({ source, told }: { source: ListSource<{ devices: PushDevic
 }
 
 function DeviceRow({ device }: { device: PushDevice }) {
-  const { api, browserPush, keys } = useServices();
-  const client = useQueryClient();
-  const [busy, setBusy] = useState(false);
+  const { api, browserPush } = useServices();
   const [said, setSaid] = useState<string | null>(null);
-  const [failure, setFailure] = useState<unknown>(null);
+  const { busy, failure, run } = usePushAct();
   const here = device.id === browserPush.deviceId();
-  async function run(act: () => Promise<void>): Promise<void> {
-    setBusy(true);
-    setFailure(null);
-    try {
-      await act();
-    } catch (error) {
-      setFailure(error);
-    }
-    setBusy(false);
-    for (const queryKey of [keys.browserPush, keys.pushDevices, keys.reach])
-      void client.invalidateQueries({ queryKey });
-  }
   return (
     <li className="border-b border-line px-3 py-2 last:border-b-0">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
@@ -247,7 +233,7 @@ function DeviceRow({ device }: { device: PushDevice }) {
           disabled={busy}
           aria-label={`Send a test to ${device.name}`}
           onClick={() =>
-            void run(async () => {
+            run(async () => {
               setSaid(null);
               const { outcome, detail } = await api.notifications.testPush({ body: { deviceId: device.id } });
               const words = outcome === 'sent' ? 'Its push service took the test.' : `${deviceOutcomeWords[outcome]}.`;
@@ -262,7 +248,7 @@ function DeviceRow({ device }: { device: PushDevice }) {
           disabled={busy}
           aria-label={`Remove ${device.name}`}
           onClick={() =>
-            void run(async () => {
+            run(async () => {
               if (here) await browserPush.turnOff();
               else await api.notifications.removePushDevice({ params: { id: device.id } });
             })

@@ -16,6 +16,7 @@ import { formatElapsed, Since, useNow } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { computerStatus, Status } from '../../ui/status.tsx';
+import { useAct } from '../../ui/use-act.ts';
 import { Chip } from './parts.tsx';
 
 /** While a code waits to be approved elsewhere nothing tells of it here; ms. */
@@ -58,25 +59,15 @@ function Unpaired() {
   const { api } = useServices();
   const put = usePut();
   const [url, setUrl] = useState('');
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
-  async function pair(): Promise<void> {
-    if (busy || url.trim() === '') return;
-    setBusy(true);
-    setFailure(null);
-    try {
-      put(await api.pairing.startLocalPairing({ body: { cloudUrl: url.trim() } }));
-    } catch (error) {
-      setFailure(error);
-    }
-    setBusy(false);
-  }
+  const { busy, failure, run } = useAct(async () => {
+    put(await api.pairing.startLocalPairing({ body: { cloudUrl: url.trim() } }));
+  });
   return (
     <form
       className="flex flex-col items-start gap-3"
       onSubmit={(event) => {
         event.preventDefault();
-        void pair();
+        if (url.trim() !== '') run();
       }}
     >
       <p className="text-muted">

@@ -1,31 +1,21 @@
 /** Which events are pushed. Words, order and defaults are the server's. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useServices } from '../../app/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Switch } from '../../ui/switch.tsx';
+import { useAct } from '../../ui/use-act.ts';
 import { Setting } from './parts.tsx';
 
 export function PreferencesCard({ told }: { told: boolean }) {
   const { api, queries, keys } = useServices();
   const client = useQueryClient();
   const preferences = useQuery({ ...queries.preferences, staleTime: 0 });
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
-  async function set(change: Readonly<Record<string, boolean | null>>): Promise<void> {
-    if (busy) return;
-    setBusy(true);
-    setFailure(null);
-    try {
-      client.setQueryData(keys.preferences, await api.notifications.setNotificationPreferences({ body: change }));
-    } catch (error) {
-      setFailure(error);
-    }
-    setBusy(false);
-  }
+  const { busy, failure, run } = useAct(async (change: Readonly<Record<string, boolean | null>>) => {
+    client.setQueryData(keys.preferences, await api.notifications.setNotificationPreferences({ body: change }));
+  });
   const changed = preferences.data?.preferences.filter((one) => one.enabled !== one.default) ?? [];
   return (
     <Card
@@ -37,7 +27,7 @@ export function PreferencesCard({ told }: { told: boolean }) {
           <button
             type="button"
             disabled={busy}
-            onClick={() => void set(Object.fromEntries(changed.map((one) => [one.event, null])))}
+            onClick={() => run(Object.fromEntries(changed.map((one) => [one.event, null])))}
             className="rounded-control underline decoration-line-strong hover:text-ink"
           >
             Reset all to default
@@ -67,7 +57,7 @@ export function PreferencesCard({ told }: { told: boolean }) {
                     <Button
                       kind="quiet"
                       disabled={busy}
-                      onClick={() => void set({ [one.event]: null })}
+                      onClick={() => run({ [one.event]: null })}
                       aria-label={`Reset ${one.title} to its default`}
                     >
                       Reset
@@ -77,7 +67,7 @@ export function PreferencesCard({ told }: { told: boolean }) {
                     label={one.title}
                     on={one.enabled}
                     disabled={busy}
-                    onChange={(on) => void set({ [one.event]: on })}
+                    onChange={(on) => run({ [one.event]: on })}
                   />
                 </span>
               </Setting>

@@ -11,6 +11,7 @@ import { ShortId } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
+import { useAct } from '../../ui/use-act.ts';
 import { centsOf, money, monthName, monthPlus } from './money.ts';
 
 /** Computers report their spending without an event; ms. */
@@ -149,34 +150,24 @@ function BudgetForm({ budget }: { budget: Budget }) {
   const client = useQueryClient();
   const [amount, setAmount] = useState(budget.budgetCents === null ? '' : String(budget.budgetCents / 100));
   const [percent, setPercent] = useState(String(budget.alertPercent));
-  const [busy, setBusy] = useState(false);
   const [saved, setSaved] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
   const cents = amount.trim() === '' ? null : centsOf(amount);
   const alert = /^\d{1,3}$/.test(percent.trim()) ? Number(percent) : 0;
   const problem = amount.trim() !== '' && cents === null ? 'An amount such as 20 or 12.50.' : undefined;
   const percentProblem = alert < 1 || alert > 100 ? 'From 1 to 100.' : undefined;
   const changed = cents !== budget.budgetCents || alert !== budget.alertPercent;
+  const { busy, failure, run } = useAct(async () => {
+    const now = await api.usage.setBudget({ body: { budgetCents: cents, alertPercent: alert } });
+    setSaved(true);
+    client.setQueryData(keys.budget, now);
+  });
   const ready = changed && problem === undefined && percentProblem === undefined && !busy;
-  async function save(): Promise<void> {
-    if (!ready) return;
-    setBusy(true);
-    setFailure(null);
-    try {
-      const now = await api.usage.setBudget({ body: { budgetCents: cents, alertPercent: alert } });
-      setSaved(true);
-      client.setQueryData(keys.budget, now);
-    } catch (error) {
-      setFailure(error);
-    }
-    setBusy(false);
-  }
   return (
     <form
       className="flex flex-col gap-3 p-3"
       onSubmit={(event) => {
         event.preventDefault();
-        void save();
+        if (ready) run();
       }}
     >
       <p className="text-muted">

@@ -1,15 +1,15 @@
 /** Starting a run: a template, its params as a form, where it belongs; then the server's plan; then the start. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import type { RunPlan as PlanAnswer, RunStarted, Template } from '../../../contracts/factory/workflow.ts';
 import { useServices } from '../../app/services.tsx';
-import { Button } from '../../ui/button.tsx';
+import { ActDialog } from '../../ui/act-dialog.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { firstTexts, problemsOf } from '../../ui/schema-fields.ts';
 import { Field, SchemaFields } from '../../ui/schema-form.tsx';
-import { useFocusWhen } from '../../ui/use-focus-when.ts';
+import { useAct } from '../../ui/use-act.ts';
 import { intentOf, planProject, requestOf, schemaOf, usesRoles } from './run-form.ts';
 import { RunPlan } from './run-plan.tsx';
 
@@ -99,8 +99,6 @@ function RunForm({
   const [preset, setPreset] = useState('');
   const [tried, setTried] = useState(false);
   const [plan, setPlan] = useState<PlanAnswer['plan'] | null>(null);
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
   /** One key a start: repeated after a cut it gives the first run, not a second one. */
   const attempt = useRef<{ readonly key: string; campaignId: string | null }>({
     key: crypto.randomUUID(),
@@ -112,12 +110,6 @@ function RunForm({
   if (where === '' && title.trim() === '') problems['new campaign'] = 'Is needed.';
   const shown = tried ? problems : {};
   const presets = teams.find((one) => one.name === team)?.presets ?? [];
-  const start = useFocusWhen(plan !== null);
-  const refusal = useRef<HTMLDivElement>(null);
-  // It stands below a form that may be longer than the dialog.
-  useEffect(() => {
-    if (failure !== null) refusal.current?.scrollIntoView({ block: 'nearest' });
-  }, [failure]);
 
   /** A plan holds for the values it was made of. */
   function change<T>(set: (value: T) => void): (value: T) => void {
@@ -128,37 +120,29 @@ function RunForm({
     };
   }
 
-  async function go(): Promise<void> {
+  const go = useAct(async () => {
     setTried(true);
-    if (busy || Object.keys(problems).length > 0) return;
-    setBusy(true);
-    setFailure(null);
+    if (Object.keys(problems).length > 0) return;
     const request = requestOf(template, { intent, texts, team, preset });
-    try {
-      if (plan === null) {
-        const place = where === '' ? { projectId: planProject(title) } : { campaignId: where };
-        const answer = await api.factory.startRun({ body: { ...request, ...place, dryRun: true } });
-        if ('dryRun' in answer) setPlan(answer.plan);
-        setBusy(false);
-        return;
-      }
-      const current = attempt.current;
-      current.campaignId ??= where === '' ? await openCampaign() : where;
-      const answer = await api.factory.startRun(
-        { body: { ...request, campaignId: current.campaignId } },
-        { idempotencyKey: current.key },
-      );
-      if ('dryRun' in answer) return;
-      await Promise.all([
-        client.invalidateQueries({ queryKey: keys.campaigns }),
-        client.invalidateQueries({ queryKey: keys.boards }),
-      ]);
-      onStarted(answer);
-    } catch (error) {
-      setFailure(error);
-      setBusy(false);
+    if (plan === null) {
+      const place = where === '' ? { projectId: planProject(title) } : { campaignId: where };
+      const answer = await api.factory.startRun({ body: { ...request, ...place, dryRun: true } });
+      if ('dryRun' in answer) setPlan(answer.plan);
+      return;
     }
-  }
+    const current = attempt.current;
+    current.campaignId ??= where === '' ? await openCampaign() : where;
+    const answer = await api.factory.startRun(
+      { body: { ...request, campaignId: current.campaignId } },
+      { idempotencyKey: current.key },
+    );
+    if ('dryRun' in answer) return;
+    await Promise.all([
+      client.invalidateQueries({ queryKey: keys.campaigns }),
+      client.invalidateQueries({ queryKey: keys.boards }),
+    ]);
+    onStarted(answer);
+  });
 
   async function openCampaign(): Promise<string> {
     const answer = await api.factory.createCampaign(
@@ -171,34 +155,19 @@ function RunForm({
 
   const steps = plan?.nodes.length ?? 0;
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
+    <ActDialog
       title="Start a run"
       description={about}
-      onPrimary={() => void go()}
-      footer={
-        <>
-          <Button kind="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button
-            kind="primary"
-            ref={start}
-            disabled={busy}
-            aria-keyshortcuts="Control+Enter"
-            onClick={() => void go()}
-          >
-            {plan === null ? 'Show the plan' : `Start ${steps} ${steps === 1 ? 'step' : 'steps'}`}
-          </Button>
-        </>
-      }
+      label={plan === null ? 'Show the plan' : `Start ${steps} ${steps === 1 ? 'step' : 'steps'}`}
+      act={go}
+      focusAct={plan !== null}
+      onClose={onClose}
     >
       <form
         className="flex flex-col gap-3"
         onSubmit={(event) => {
           event.preventDefault();
-          void go();
+          go.run();
         }}
       >
         {picker}
@@ -294,13 +263,8 @@ function RunForm({
           )}
         </div>
         {plan !== null && <RunPlan plan={plan} opens={where === '' ? title.trim() : null} />}
-        {failure !== null && (
-          <div ref={refusal}>
-            <Problem error={failure} />
-          </div>
-        )}
         <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
       </form>
-    </Dialog>
+    </ActDialog>
   );
 }

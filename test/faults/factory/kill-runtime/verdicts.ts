@@ -1,11 +1,11 @@
 /** What is wrong when everything has come to rest. Each answers sentences; none is the goal. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { runtimeMigrations } from '../../../../src/host/runtime-migrations.ts';
 import { systemClock } from '../../../../src/kit/clock/clock.ts';
 import { createIds } from '../../../../src/kit/ids/ids.ts';
 import { createLedger } from '../../../../src/kit/ledger/create-ledger.ts';
 import { openStore } from '../../../../src/kit/store/open-store.ts';
 import type { Caller } from '../../../support/bench/http.ts';
-import { runtimeMigrations } from '../../../support/bench/runtime-migrations.ts';
 import { type Delivery, token, tokensIn, type Witnessed } from './record.ts';
 
 const onTheirWay = ['accepted', 'queued'];

@@ -12,8 +12,9 @@ import { createDispatcher } from '../../../../src/kit/http/dispatcher.ts';
 import { everyScope } from '../../../../src/kit/http/principals.ts';
 import { closeServer, createHttpServer, listenOnLoopback } from '../../../../src/kit/http/server.ts';
 import { type RunOptions, runProcess } from '../../../../src/kit/process/run-process.ts';
-import { type Engine, shells, startEngine, waitFor } from '../engine.ts';
+import { type Engine, startEngine, waitFor } from '../engine.ts';
 import { openTicketOffice, peerComputer, type TicketClaims, type TicketOffice } from '../peers/support.ts';
+import { shells } from '../shells.ts';
 import { openStream } from '../sse.ts';
 
 const user = 'user_ada';

@@ -1,0 +1,82 @@
+/** How a program with a runtime opens, whether it serves a web interface of its own (`gantry start`) or not (`gantry runtime`). */
+import type { Clock } from '../kit/clock/clock.ts';
+import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
+import { type DataFolder, openDataFolder } from './data-folder.ts';
+import { lastWorkspace } from './last-workspace.ts';
+import { type Opened, openProgram } from './opening.ts';
+import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts';
+import type { Settings } from './settings.ts';
+
+export interface ComputerOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly settings: Settings;
+  /** Absolute path; default the last one used, else a new one with the sample. */
+  readonly workspace?: string;
+  /** How a person calls Gantry from where they read its messages, such as `npx gantry`. */
+  readonly gantry: string;
+  readonly clock?: Clock;
+  readonly answers?: DispatcherOptions['answers'];
+}
+
+export interface Computer {
+  readonly engineUrl: string;
+  readonly home: string;
+  readonly workspace: string;
+  /** What a person should read once: a database that was moved aside, for example. */
+  readonly notices: readonly string[];
+  /** Bots with a live pane. */
+  liveBots(): number;
+  /** Everything in reverse order of start, within 5 s; bots live on unless `stopBots`. Idempotent. */
+  close(options?: { stopBots?: boolean }): Promise<void>;
+}
+
+export interface OpenedComputer extends Opened<DataFolder> {
+  readonly limits: NonNullable<DispatcherOptions['limits']>;
+  openRuntime(
+    hosted: Pick<RuntimeOptions, 'homeCloud' | 'hostChecks'>,
+  ): Promise<{ runtime: Runtime; computer: Computer }>;
+}
+
+/** Fails as {@link openProgram}. */
+export function openComputer<Started>(
+  options: ComputerOptions,
+  start: (opened: OpenedComputer) => Promise<Started>,
+): Promise<Started> {
+  const { env, settings, gantry, answers } = options;
+  const program = { home: settings.home, gantry, clock: options.clock };
+  const logged = { name: 'gantry', secrets: ({ ownerToken }: DataFolder) => [ownerToken] };
+  const limits = { eventStreams: settings.eventStreams.value };
+  return openProgram(program, openDataFolder, logged, async (opened) => {
+    const { places, closing, ...rest } = opened;
+    let stopBots = false;
+    async function openRuntime(hosted: Pick<RuntimeOptions, 'homeCloud' | 'hostChecks'>) {
+      const runtime = await createRuntime({
+        ...rest,
+        ...hosted,
+        port: settings.enginePort.value,
+        peerPort: settings.peerPort.value,
+        workspace: lastWorkspace(places, options.workspace),
+        env,
+        limits,
+        answers,
+        models: settings.models,
+      });
+      closing.add('runtime', () => runtime.close({ stopBots }));
+      const computer: Computer = {
+        engineUrl: runtime.url,
+        home: places.home,
+        workspace: runtime.workspace.path,
+        notices: runtime.notices,
+        liveBots: () => runtime.liveBots(),
+        close(how = {}) {
+          stopBots = how.stopBots ?? false;
+          return closing.close();
+        },
+      };
+      return { runtime, computer };
+    }
+    const started = await start({ ...opened, limits, openRuntime });
+    closing.add('announcement', () => opened.log.info('Gantry stops.', { stopBots }));
+    return started;
+  });
+}

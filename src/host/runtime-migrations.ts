@@ -1,0 +1,22 @@
+/** The steps of `runtime.db`, of every area that keeps something there. */
+import { botTokenMigrations } from '../kit/http/bot-tokens.ts';
+import { idempotencyMigrations } from '../kit/http/idempotency.ts';
+import { laneMigrations } from '../kit/lane/migrations.ts';
+import { ledgerMigrations } from '../kit/ledger/migrations.ts';
+import { signingMigrations } from '../kit/signing/authenticator.ts';
+import { holdMigrations } from '../runtime-server/approvals/index.ts';
+import { factoryMigrations } from '../runtime-server/factory/index.ts';
+import { deviceMigrations } from '../runtime-server/link/device.ts';
+import { modelMigrations } from '../runtime-server/models/index.ts';
+
+export const runtimeMigrations = [
+  ...ledgerMigrations,
+  ...laneMigrations,
+  ...idempotencyMigrations,
+  ...botTokenMigrations,
+  ...signingMigrations,
+  ...deviceMigrations,
+  ...holdMigrations,
+  ...modelMigrations,
+  ...factoryMigrations,
+];

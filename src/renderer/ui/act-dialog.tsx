@@ -1,0 +1,78 @@
+/** A dialog with one act: the button that does it beside the one that leaves, and why it could not be done. */
+import { type ReactNode, useEffect, useRef } from 'react';
+import { Button } from './button.tsx';
+import { Dialog } from './dialog.tsx';
+import { Problem } from './problem.tsx';
+import type { Act } from './use-act.ts';
+import { useFocusWhen } from './use-focus-when.ts';
+
+export function ActDialog({
+  title,
+  description,
+  label,
+  busyLabel = label,
+  kind = 'primary',
+  act,
+  ready = true,
+  focusAct = false,
+  onClose,
+  children,
+}: {
+  title: string;
+  description: string;
+  /** Of the button: the verb. */
+  label: string;
+  busyLabel?: string;
+  kind?: 'primary' | 'danger';
+  /** Closes the dialog itself when all is done. */
+  act: Act;
+  ready?: boolean;
+  /** Gives the button the focus as soon as it can be used, also after a failure; not where there are fields to fill. */
+  focusAct?: boolean;
+  onClose: () => void;
+  children?: ReactNode;
+}) {
+  const { busy, failure } = act;
+  const usable = ready && !busy;
+  const button = useFocusWhen(focusAct && usable);
+  const refusal = useRef<HTMLDivElement>(null);
+  // It stands below what may be longer than the dialog.
+  useEffect(() => {
+    if (failure !== null) refusal.current?.scrollIntoView({ block: 'nearest' });
+  }, [failure]);
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title={title}
+      description={description}
+      onPrimary={() => usable && act.run()}
+      footer={
+        <>
+          <Button kind="quiet" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button
+            kind={kind}
+            ref={button}
+            data-first={(focusAct && usable) || undefined}
+            disabled={!usable}
+            aria-keyshortcuts="Control+Enter"
+            onClick={() => act.run()}
+          >
+            {busy ? busyLabel : label}
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-3">
+        {children}
+        {failure !== null && (
+          <div ref={refusal}>
+            <Problem error={failure} />
+          </div>
+        )}
+      </div>
+    </Dialog>
+  );
+}
