@@ -24,9 +24,17 @@ export interface QueuePage {
 /** `signIn`: through the provider's own pages, as this person. */
 export async function openQueuePage(url: string, { signIn }: { signIn?: string } = {}): Promise<QueuePage> {
   const browser: Browser = await openBrowser();
-  const seen: Visit = await visit(browser, url, { width: 1440, height: 900 });
-  const { page } = seen;
-  const { origin } = new URL(url);
+  try {
+    const seen = await visit(browser, url, { width: 1440, height: 900 });
+    await enter(seen, new URL(url).origin, signIn);
+    return watching(browser, seen);
+  } catch (error) {
+    await browser.close();
+    throw error;
+  }
+}
+
+async function enter({ page }: Visit, origin: string, signIn: string | undefined): Promise<void> {
   if (signIn !== undefined) {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.locator('input[name=login]').fill(signIn);
@@ -37,6 +45,10 @@ export async function openQueuePage(url: string, { signIn }: { signIn?: string }
   }
   await page.locator('a[href="/queue"]').first().click();
   await page.getByRole('heading', { name: 'Queue', exact: true }).waitFor();
+}
+
+function watching(browser: Browser, seen: Visit): QueuePage {
+  const { page } = seen;
   return {
     look: () =>
       page.evaluate(() => {

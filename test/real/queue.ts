@@ -87,15 +87,18 @@ async function thousand(
   await Promise.all(bench.workers.map((worker) => worker.start()));
   const over = new AbortController();
   const killing = killInTurn(kill, over.signal);
-  const handing = handIn(bench, 1, tasks);
-  const picture = delay(15_000, undefined, { signal: over.signal }).then(
-    () => page.picture(name),
-    () => {},
-  );
-  await handing;
-  const watched = await watchUntilEmpty(bench, page, limitMs).finally(() => over.abort());
+  const picture = delay(15_000, undefined, { signal: over.signal })
+    .then(() => page.picture(name))
+    .catch(() => {});
+  let watched: Watched;
+  try {
+    await handIn(bench, 1, tasks);
+    watched = await watchUntilEmpty(bench, page, limitMs);
+  } finally {
+    over.abort();
+    await Promise.allSettled([killing, picture]);
+  }
   const kills = await killing;
-  await picture;
   const { ended, failed: gaveUp, again, twice } = await checkEnds(bench, 1, tasks);
   const surprises = bench.workers.flatMap((worker) => worker.surprises);
   assert.deepEqual(surprises, []);
@@ -180,76 +183,77 @@ async function insistCreate({ caller }: Bench, payload: object): Promise<{ id: s
   return caller.call<{ id: string }>('POST', '/beta/work', { payload });
 }
 
-async function onPostgres(): Promise<void> {
+/** What has to be closed again, the last first. */
+type Opened = (() => Promise<unknown>)[];
+
+async function onPostgres(opened: Opened): Promise<void> {
   const cloud = await startReplicas(3);
+  opened.push(() => cloud.close());
   await writeDown(cloud.postgres, cloud.databaseUrl);
   const person = await personAt(cloud.origin);
   const { secret } = await person<{ secret: string }>('POST', '/api/v1/keys', { name: 'work', scopes: ['work'] });
   const bench = createBench(cloud.origin, secret, workers);
+  opened.push(() => bench.close());
   const page = await openQueuePage(cloud.origin, { signIn: 'ada' });
+  opened.push(() => page.close());
   const kills = cloud.replicas.map((replica) => async () => {
     await replica.kill();
     await replica.start();
   });
-  try {
-    await scene('1,000 commands, four workers, three replicas that are killed in turn', async () => {
-      const words = await thousand(bench, page, 'replicas', kills);
-      await endedOnce(cloud);
-      return `${words}; by the database’s own history each ended exactly once`;
-    });
-    await scene('Workers that are told to end', () => stopWorkers(bench));
-    await scene('gantry worker --drain', () => drained(bench, tasks + 1, 100));
-    await scene('A database that is away for a minute', () => away(cloud, bench, page));
-    await page.picture('after');
-  } finally {
-    await page.close();
-    await bench.close();
-    await cloud.close();
-  }
+  await scene('1,000 commands, four workers, three replicas that are killed in turn', async () => {
+    const words = await thousand(bench, page, 'replicas', kills);
+    await endedOnce(cloud);
+    return `${words}; by the database’s own history each ended exactly once`;
+  });
+  await scene('Workers that are told to end', () => stopWorkers(bench));
+  await scene('gantry worker --drain', () => drained(bench, tasks + 1, 100));
+  await scene('A database that is away for a minute', () => away(cloud, bench, page));
+  await page.picture('after');
 }
 
-async function onSqlite(): Promise<void> {
+async function onSqlite(opened: Opened): Promise<void> {
   const place = scratchHome();
+  opened.push(() => place.remove());
   let product: Product = await startProduct(place);
+  opened.push(() => product.stop());
   const { port } = new URL(product.origin);
-  const { secret } = await product.web.call<{ secret: string }>('POST', '/api/v1/keys', {
-    name: 'work',
-    scopes: ['work'],
-  });
+  const wish = { name: 'work', scopes: ['work'] };
+  const { secret } = await product.web.call<{ secret: string }>('POST', '/api/v1/keys', wish);
   const bench = createBench(product.origin, secret, workers);
+  opened.push(() => bench.close());
   const page = await openQueuePage(product.url);
+  opened.push(() => page.close());
   const kill = async () => {
     await product.kill();
     product = await startProduct(place, { port: Number(port) });
   };
+  await scene('The same on SQLite with one gantry start that is killed again and again', () =>
+    thousand(bench, page, 'sqlite', [kill]),
+  );
+  await scene('Workers that are told to end', () => stopWorkers(bench));
+  await scene('gantry worker --drain', () => drained(bench, tasks + 1, 100));
+}
+
+async function play(part: (opened: Opened) => Promise<void>): Promise<void> {
+  const before = failed;
+  const opened: Opened = [];
   try {
-    await scene('The same on SQLite with one gantry start that is killed again and again', () =>
-      thousand(bench, page, 'sqlite', [kill]),
-    );
-    await scene('Workers that are told to end', () => stopWorkers(bench));
-    await scene('gantry worker --drain', () => drained(bench, tasks + 1, 100));
+    await part(opened);
+  } catch (error) {
+    if (failed > before) return;
+    failed += 1;
+    console.log(`FAIL before the first scene: ${String((error as Error).stack)}`);
   } finally {
-    await page.close();
-    await bench.close();
-    await product.stop();
-    await place.remove();
+    for (const close of opened.toReversed()) await close();
   }
 }
 
 if (process.platform !== 'linux' || !existsSync(chromiumPath)) {
-  console.error(
-    `SKIPPED, nothing was tried: it needs Linux and a Chromium at ${chromiumPath}; GANTRY_CHROMIUM names another`,
-  );
+  const needs = `it needs Linux and a Chromium at ${chromiumPath}; GANTRY_CHROMIUM names another`;
+  console.error(`SKIPPED, nothing was tried: ${needs}`);
   process.exitCode = skipped;
 } else {
   await buildRenderer();
-  for (const play of [onPostgres, onSqlite]) {
-    await play().catch((error: unknown) => {
-      if (failed === 0) {
-        failed += 1;
-        console.log(`FAIL before the first scene: ${String((error as Error).stack)}`);
-      }
-    });
-  }
+  for (const part of [onPostgres, onSqlite]) await play(part);
   process.exitCode = failed === 0 ? 0 : 1;
 }
