@@ -1,14 +1,15 @@
 /**
  * Tells readers which tasks changed, wherever the change was made (gaps.md A, events): one look a person and process, for all who
- * read there. A change that was committed late, behind others that were seen already, is found because each look goes back a
- * little, and now and then further than any change may take. A reader that comes back may be told the last seconds again.
+ * read there, in pages. A change that was committed late, behind others that were seen already, is found because each look goes back a
+ * little, and now and then further than any change may take. Whoever cannot read as fast as tasks change goes on alone, at its own
+ * pace, until it has caught up. A reader that comes back may be told the last seconds again.
  */
 import type { TaskStatus } from '../../contracts/work-queue/task.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
-import type { ChangedTask } from './reads.ts';
+import type { ChangedTask, ChangePoint } from './reads.ts';
 
 export interface ChangesDeps {
-  readonly changed: (userId: string, since: number) => Promise<readonly ChangedTask[]>;
+  readonly changed: (userId: string, after: ChangePoint, limit: number) => Promise<readonly ChangedTask[]>;
   readonly listen: (userId: string, listener: () => void) => () => void;
   readonly now: () => number;
   readonly timers: Timers;
@@ -22,9 +23,15 @@ export interface TaskChange {
   readonly at: number;
 }
 
+export interface ChangeReader {
+  /** False: nothing more until it is drained. */
+  readonly tell: (change: TaskChange) => boolean;
+  readonly drained: () => Promise<void>;
+}
+
 export interface Changes {
   /** From `since` on, milliseconds since the epoch; null: from now. Returns the way to stop. */
-  follow(userId: string, since: number | null, tell: (change: TaskChange) => void): () => void;
+  follow(userId: string, since: number | null, reader: ChangeReader): () => void;
   close(): void;
 }
 
@@ -32,7 +39,9 @@ interface Reader {
   since: number;
   /** What it was told, as long as it may be found again. */
   readonly told: Map<string, { readonly mark: string; readonly at: number }>;
-  readonly tell: (change: TaskChange) => void;
+  readonly tell: ChangeReader['tell'];
+  /** Goes on alone behind this point. */
+  readonly leave: (after: ChangePoint) => void;
 }
 
 interface Hub {
@@ -50,6 +59,8 @@ const overlapMs = 2_000;
 /** No statement runs longer than the first half of this. */
 const longOverlapMs = 60_000;
 const longEvery = 20;
+/** Together about 100 KB on a stream: well below what cuts a reader off. */
+const pageRows = 1_000;
 
 export function createChanges({ changed, listen, now, timers, onFault }: ChangesDeps): Changes {
   const hubs = new Map<string, Hub>();
@@ -106,59 +117,92 @@ export function createChanges({ changed, listen, now, timers, onFault }: Changes
       hub.looks += 1;
       const back = hub.looks % longEvery === 0 ? longOverlapMs : overlapMs;
       const began = now();
-      const since = Math.min(...[...hub.readers].map((reader) => reader.since)) - back;
-      const rows = await changed(userId, since);
-      for (const reader of hub.readers) bring(reader, rows, began);
+      let after: ChangePoint = { at: Math.min(...[...hub.readers].map((reader) => reader.since)) - back, id: '' };
+      while (hub.readers.size > 0) {
+        const rows = await changed(userId, after, pageRows);
+        after = endOf(rows) ?? after;
+        for (const reader of [...hub.readers]) if (!bring(reader, rows, began)) reader.leave(after);
+        if (rows.length < pageRows) break;
+      }
     }
   }
 
-  function bring(reader: Reader, rows: readonly ChangedTask[], began: number): void {
+  /** False: the reader cannot take more now. */
+  function bring(reader: Reader, rows: readonly ChangedTask[], began: number): boolean {
+    let takes = true;
     for (const { id, status, fence, updated_at: at } of rows) {
       const mark = `${status} ${fence}`;
       if (at < reader.since - longOverlapMs || reader.told.get(id)?.mark === mark) continue;
       reader.told.set(id, { mark, at });
-      reader.tell({ id, status, at });
+      takes = reader.tell({ id, status, at });
     }
     reader.since = Math.max(reader.since, Math.min(began, rows.at(-1)?.updated_at ?? began));
     const oldest = reader.since - longOverlapMs - overlapMs;
     for (const [id, { at }] of reader.told) if (at < oldest) reader.told.delete(id);
+    return takes;
   }
 
   return {
-    follow(userId, since, tell) {
+    follow(userId, since, { tell, drained }) {
       const from = since ?? now();
-      const reader: Reader = { since: from, told: new Map(), tell };
       let over = false;
       let hub: Hub | null = null;
       let cancel = () => {};
+      let after: ChangePoint = { at: since === null ? from - longOverlapMs : from - overlapMs, id: '' };
+      // What was there before is not news, though a look goes back behind it.
+      let before = since === null;
+      const reader: Reader = {
+        since: from,
+        told: new Map(),
+        tell,
+        leave(at) {
+          after = at;
+          leaveHub();
+          goOn();
+        },
+      };
 
-      async function begin(): Promise<void> {
-        // What was there before is not news, though a look goes back behind it.
-        const before = since === null ? await changed(userId, from - longOverlapMs) : [];
-        for (const { id, status, fence, updated_at: at } of before) {
-          if (at < from) reader.told.set(id, { mark: `${status} ${fence}`, at });
+      function leaveHub(): void {
+        hub?.readers.delete(reader);
+        if (hub?.readers.size === 0) hub.stop();
+        hub = null;
+      }
+
+      async function catchUp(): Promise<void> {
+        for (let more = true; more; ) {
+          await drained();
+          if (over) return;
+          const began = now();
+          const rows = await changed(userId, after, pageRows);
+          if (over) return;
+          more = rows.length === pageRows;
+          after = endOf(rows) ?? after;
+          if (!before) bring(reader, rows, began);
+          else
+            for (const { id, status, fence, updated_at: at } of rows) {
+              if (at < from) reader.told.set(id, { mark: `${status} ${fence}`, at });
+            }
         }
-        if (over) return;
+        before = false;
         // Only now: the hub that was there at first may have ended with its last reader.
         hub = hubOf(userId);
         hub.readers.add(reader);
         look(userId, hub);
       }
 
-      function tryToBegin(): void {
-        begin().catch((error: unknown) => {
+      function goOn(): void {
+        catchUp().catch((error: unknown) => {
           onFault(error);
           // The stream is open, and whoever reads it waits: for a database that is away, too.
-          if (!over) cancel = timers.after(lookMs, tryToBegin);
+          if (!over) cancel = timers.after(lookMs, goOn);
         });
       }
 
-      tryToBegin();
+      goOn();
       return () => {
         over = true;
         cancel();
-        hub?.readers.delete(reader);
-        if (hub?.readers.size === 0) hub.stop();
+        leaveHub();
       };
     },
     close() {
@@ -168,4 +212,9 @@ export function createChanges({ changed, listen, now, timers, onFault }: Changes
       }
     },
   };
+}
+
+function endOf(rows: readonly ChangedTask[]): ChangePoint | null {
+  const last = rows.at(-1);
+  return last === undefined ? null : { at: last.updated_at, id: last.id };
 }

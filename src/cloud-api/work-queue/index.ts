@@ -55,7 +55,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
     onFault,
   });
   const changes = createChanges({
-    changed: (userId, since) => reads.changed(userId, since),
+    changed: reads.changed,
     listen: (userId, listener) => store.wake.on(changedTopic(userId), listener),
     now,
     timers,

@@ -43,13 +43,19 @@ export interface ChangedTask {
   readonly updated_at: number;
 }
 
+/** A change by its time, and among those of one time by its task; an empty id is before all of them. */
+export interface ChangePoint {
+  readonly at: number;
+  readonly id: string;
+}
+
 export interface WorkReads {
   list(filter: TaskFilter): Promise<TaskRow[]>;
   stats(userId: string, now: number, pollersSince: number): Promise<QueueStats>;
   /** Those that asked since, and those that hold something: the latter first. */
   workers(userId: string, since: number): Promise<SeenWorker[]>;
-  /** What changed at `since` or later, in that order. */
-  changed(userId: string, since: number): Promise<ChangedTask[]>;
+  /** What changed behind this point, in the order of time and id, at most so many. */
+  changed(userId: string, after: ChangePoint, limit: number): Promise<ChangedTask[]>;
 }
 
 /**
@@ -184,11 +190,11 @@ export function createWorkReads(store: SharedStore): WorkReads {
           ...idle.map((row) => worker(row.worker_id, 0)),
         ].slice(0, mostWorkers);
       }),
-    changed: (userId, since) =>
+    changed: (userId, { at, id }, limit) =>
       store.all<ChangedTask>(
-        'SELECT id, status, fence, updated_at FROM work_task WHERE user_id = ? AND updated_at >= ? ORDER BY updated_at, id',
-        userId,
-        since,
+        `SELECT id, status, fence, updated_at FROM work_task
+          WHERE user_id = ? AND updated_at >= ? AND (updated_at > ? OR id > ?) ORDER BY updated_at, id LIMIT ?`,
+        ...[userId, at, at, id, limit],
       ),
   };
 }

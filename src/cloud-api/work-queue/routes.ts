@@ -109,8 +109,9 @@ function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute
       const last = request.headers['last-event-id'];
       const since = typeof last === 'string' && /^\d{1,15}$/.test(last) ? Number(last) : null;
       sink.open();
-      const stop = changes.follow(userId, since, ({ id, status, at }) => {
-        sink.send({ event: 'task', id: String(at), data: { id, status } });
+      const stop = changes.follow(userId, since, {
+        tell: ({ id, status, at }) => sink.send({ event: 'task', id: String(at), data: { id, status } }),
+        drained: () => sink.drained(),
       });
       sink.signal.addEventListener('abort', stop, { once: true });
       if (sink.signal.aborted) stop();
