@@ -100,6 +100,8 @@ export interface AppErrorOptions {
   extra?: Record<string, unknown>;
   /** Seconds, becomes `Retry-After`. */
   retryAfter?: number;
+  /** A change may have been kept all the same: whoever takes this for "nothing happened" does it twice. */
+  unknownEnd?: true;
   cause?: unknown;
 }
 

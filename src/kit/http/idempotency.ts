@@ -1,13 +1,14 @@
 /**
  * `Idempotency-Key` on POSTs that create (gaps.md, Common): same caller, route, key and body give the first answer, another
  * body is 409, kept 7 days, also over a restart. A failed request frees its key, since nothing was created; one that a
- * crash cut off does not, since nobody knows. First user: threads; second: the work queue. Must not know routes' meaning.
+ * crash cut off does not, nor one whose database went away at its end, since nobody knows. First user: threads; second: the work
+ * queue. Must not know routes' meaning.
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
 import { systemTimers, type Timers } from '../clock/timers.ts';
 import { canonicalJson } from '../ledger/canonical.ts';
-import type { SharedStore } from '../store/shared-store.ts';
+import type { Asked, SharedStore, SharedTx } from '../store/shared-store.ts';
 import type { Migration } from '../store/store.ts';
 
 export const idempotencyMigrations: readonly Migration[] = [
@@ -57,6 +58,10 @@ interface KeptRow {
 const othersMs = 10_000;
 const lookMs = 200;
 
+/** What became of a first request is noted as soon as the database is back, unless it stays away for longer. */
+const noteMs = 10 * 60_000;
+const noteEveryMs = 1000;
+
 export function createIdempotency(
   store: SharedStore,
   clock: { now(): number },
@@ -64,6 +69,8 @@ export function createIdempotency(
 ): Idempotency {
   // Requests under way here. After a crash this is empty, and a row without an answer is one that was cut off.
   const running = new Map<string, { fingerprint: string; answer: Promise<KeptAnswer> }>();
+  // Of these the outcome is known here and could not be written yet: whoever asks again is answered from memory.
+  const unnoted = new Set<string>();
 
   async function first(
     { caller, op, key, fingerprint }: Parameters<Idempotency['once']>[0],
@@ -72,17 +79,25 @@ export function createIdempotency(
     const where = [caller, op, key] as const;
     const find = 'SELECT fingerprint, status, answer FROM idempotency WHERE caller = ? AND op = ? AND key = ?';
     const now = clock.now();
-    const kept = await store.write(
-      function* (tx) {
-        yield* tx.run('DELETE FROM idempotency WHERE at < ?', now - keptMs);
-        const insert = `INSERT INTO idempotency (caller, op, key, fingerprint, at) VALUES (?, ?, ?, ?, ?)
-          ON CONFLICT (caller, op, key) DO NOTHING`;
-        const { changes } = yield* tx.run(insert, ...where, fingerprint, now);
-        return changes === 1 ? null : yield* tx.get<KeptRow>(find, ...where);
-      },
-      { isolation: 'rows' },
-    );
-    if (kept === null) return answerFirst(where, work);
+    const ours: Ours = [...where, now];
+    let kept: KeptRow | null | undefined;
+    try {
+      kept = await store.write(
+        function* (tx) {
+          yield* tx.run('DELETE FROM idempotency WHERE at < ?', now - keptMs);
+          const insert = `INSERT INTO idempotency (caller, op, key, fingerprint, at) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (caller, op, key) DO NOTHING`;
+          const { changes } = yield* tx.run(insert, ...where, fingerprint, now);
+          return changes === 1 ? null : yield* tx.get<KeptRow>(find, ...where);
+        },
+        { isolation: 'rows' },
+      );
+    } catch (error) {
+      // The key may be taken, and nothing was done.
+      if (isUnknown(error)) await note(ours, free(ours));
+      throw error;
+    }
+    if (kept === null) return answerFirst(ours, work);
     let row = kept;
     if (row !== undefined && row.fingerprint !== fingerprint) throw otherBody(key);
     for (let left = store.engine === 'sqlite' ? 0 : othersMs; left > 0 && row?.status === null; left -= lookMs) {
@@ -95,37 +110,59 @@ export function createIdempotency(
     return { status: row.status, text: row.answer ?? '' };
   }
 
-  async function answerFirst(
-    where: readonly [caller: string, op: string, key: string],
-    work: () => Promise<KeptAnswer>,
-  ): Promise<KeptAnswer> {
+  async function answerFirst(ours: Ours, work: () => Promise<KeptAnswer>): Promise<KeptAnswer> {
     let answer: KeptAnswer;
     try {
       answer = await work();
     } catch (error) {
-      const free = 'DELETE FROM idempotency WHERE caller = ? AND op = ? AND key = ?';
-      await store.write((tx) => tx.run(free, ...where), { isolation: 'rows' });
+      if (!isUnknown(error)) await note(ours, free(ours));
       throw error;
     }
-    const keep = 'UPDATE idempotency SET status = ?, answer = ? WHERE caller = ? AND op = ? AND key = ?';
-    await store.write((tx) => tx.run(keep, answer.status, answer.text, ...where), { isolation: 'rows' });
+    const keep = `UPDATE idempotency SET status = ?, answer = ? WHERE ${whose}`;
+    await note(ours, (tx) => tx.run(keep, answer.status, answer.text, ...ours));
     return answer;
+  }
+
+  /** Nobody waits longer than for one try: an outcome counts also while it cannot be written, and is written as soon as it can. */
+  async function note(ours: Ours, change: (tx: SharedTx) => Asked<unknown>, leftMs = noteMs): Promise<void> {
+    const name = nameOf(ours);
+    const over = await store.write(change, { isolation: 'rows' }).then(
+      () => true,
+      () => leftMs <= 0,
+    );
+    if (over) {
+      if (unnoted.delete(name)) running.delete(name);
+      return;
+    }
+    unnoted.add(name);
+    timers.after(noteEveryMs, () => void note(ours, change, leftMs - noteEveryMs));
   }
 
   return {
     async once(request, work) {
-      const name = JSON.stringify([request.caller, request.op, request.key]);
+      const name = nameOf([request.caller, request.op, request.key]);
       const busy = running.get(name);
       if (busy !== undefined) {
         if (busy.fingerprint !== request.fingerprint) throw otherBody(request.key);
         return busy.answer;
       }
-      const answer = first(request, work).finally(() => running.delete(name));
+      const answer = first(request, work).finally(() => {
+        if (!unnoted.has(name)) running.delete(name);
+      });
       running.set(name, { fingerprint: request.fingerprint, answer });
       return answer;
     },
   };
 }
+
+/** The row of one first request, and of no later one with its key. */
+type Ours = readonly [caller: string, op: string, key: string, at: number];
+const nameOf = ([caller, op, key]: readonly [string, string, string, ...unknown[]]) =>
+  JSON.stringify([caller, op, key]);
+const whose = 'caller = ? AND op = ? AND key = ? AND at = ? AND status IS NULL';
+const free = (ours: Ours) => (tx: SharedTx) => tx.run(`DELETE FROM idempotency WHERE ${whose}`, ...ours);
+
+const isUnknown = (error: unknown) => error instanceof AppError && error.options.unknownEnd === true;
 
 /** The same for the same path and body, whatever the order of keys. */
 export function fingerprint(path: string, body: unknown): string {

@@ -263,6 +263,6 @@ function unknownEnd(cause: unknown, where: string): AppError {
     'transport',
     `${where} went away at the end of a change: whether it was kept is not known.`,
     'Look whether it was, then try again.',
-    { cause },
+    { cause, unknownEnd: true },
   );
 }

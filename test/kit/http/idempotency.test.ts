@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import { defineRoute } from '../../../src/contracts/common/route.ts';
@@ -12,6 +12,7 @@ import { createOwnerAuthenticator } from '../../../src/kit/http/principals.ts';
 import { type Answer, bind } from '../../../src/kit/http/types.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import { shareStore } from '../../../src/kit/store/share-store.ts';
+import { engines } from '../../support/engines.ts';
 import { onEnd, ownerToken, serve } from './support.ts';
 
 const create = defineRoute({
@@ -178,4 +179,106 @@ test('a bot’s token lives over a restart, dies when it is revoked, and only it
 
 test('an owner token that could be guessed does not start', () => {
   for (const token of ['', 'short']) expect(() => createOwnerAuthenticator(token)).toThrow('shorter than');
+});
+
+describe.each(engines)('with a database that goes away, on $name', ({ place }) => {
+  /** A process whose database is there, away, or away just as it was to say that a change is kept. */
+  async function world() {
+    const store = await (await place()).open([
+      ...idempotencyMigrations,
+      { number: 1, name: 'notes', sql: 'CREATE TABLE note (id INTEGER NOT NULL) STRICT' },
+    ]);
+    let line: 'there' | 'away' | 'unheard' = 'there';
+    const faults = {
+      away: new AppError('transport', 'It cannot be reached.', ''),
+      unheard: new AppError('transport', 'It went away at the end.', '', { unknownEnd: true }),
+    };
+    const behind: typeof store = {
+      ...store,
+      async write(operation, options) {
+        if (line === 'away') throw faults.away;
+        const answer = await store.write(operation, options);
+        if (line === 'unheard') throw faults.unheard;
+        return answer;
+      },
+    };
+    const timers: (() => void)[] = [];
+    const after = (ms: number, effect: () => void) => {
+      // What waits for another process looks often; what is to be noted, each second.
+      if (ms < 1000) setImmediate(effect);
+      else timers.push(effect);
+      return () => {};
+    };
+    const idempotency = createIdempotency(behind, systemClock, { after });
+    /** `during`: how the line is as the work is done; `afterwards`: and from then on. */
+    const create = (during: typeof line = 'there', afterwards: typeof line = 'there') =>
+      idempotency.once({ caller: 'ada', op: 'createNote', key: 'k', fingerprint: 'f' }, async () => {
+        line = during;
+        try {
+          await behind.write((tx) => tx.run('INSERT INTO note VALUES (1)'));
+        } finally {
+          line = afterwards;
+        }
+        return { status: 201, text: 'made' };
+      });
+    return {
+      create,
+      set: (next: typeof line) => {
+        line = next;
+      },
+      /** A second passes. */
+      tick() {
+        for (const effect of timers.splice(0)) effect();
+      },
+      made: async () => (await store.all('SELECT id FROM note')).length,
+    };
+  }
+
+  /** Resolves once it is made. */
+  const comes = (create: () => Promise<unknown>) =>
+    expect.poll(() => create().catch(() => null)).toEqual({ status: 201, text: 'made' });
+
+  test('nothing is made twice whose end was not heard: its key stays taken', async () => {
+    const { create, made } = await world();
+    await expect(create('unheard')).rejects.toThrow('at the end');
+    await expect(create().catch(({ fact }) => Promise.reject(new Error(fact)))).rejects.toThrow('outcome is not known');
+    expect(await made()).toBe(1);
+  });
+
+  test('what failed is said as it was, and its key is free as soon as the database is back', async () => {
+    const { create, made, set, tick } = await world();
+    await expect(create('away', 'away')).rejects.toThrow('cannot be reached');
+    await expect(create()).rejects.toThrow('cannot be reached');
+    tick();
+    set('there');
+    await comes(() => {
+      tick();
+      return create();
+    });
+    expect(await made()).toBe(1);
+  });
+
+  test('what was made is answered also while that cannot be kept, and kept afterwards', async () => {
+    const { create, made, set, tick } = await world();
+    const answer = { status: 201, text: 'made' };
+    expect(await create('there', 'away')).toEqual(answer);
+    expect(await create()).toEqual(answer);
+    set('there');
+    tick();
+    expect(await create()).toEqual(answer);
+    expect(await made()).toBe(1);
+  });
+
+  test('a key whose taking was not heard is free again: nothing was done', async () => {
+    const { create, made, set, tick } = await world();
+    set('unheard');
+    await expect(create()).rejects.toThrow('at the end');
+    set('there');
+    // What freed it was not heard either, and is said again.
+    await comes(() => {
+      tick();
+      return create();
+    });
+    expect(await made()).toBe(1);
+  });
 });

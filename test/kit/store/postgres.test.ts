@@ -154,7 +154,10 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
       runs += 1;
       yield* tx.run("INSERT INTO note (id, text) VALUES (1, 'once')");
     });
-    await expect(write).rejects.toMatchObject({ code: 'transport', fact: expect.stringContaining('not known') });
+    await expect(write).rejects.toMatchObject({
+      options: { unknownEnd: true },
+      fact: expect.stringContaining('not known'),
+    });
     expect(runs).toBe(1);
     await expect.poll(() => ids(store)).toEqual([1]);
   });
@@ -305,7 +308,9 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
       way.cutAt('together');
       const ends = await Promise.allSettled(some.map((id) => put(store, id, 'together')));
       for (const end of ends) {
-        expect(end).toMatchObject({ reason: { code: 'transport', fact: expect.stringContaining('not known') } });
+        expect(end).toMatchObject({
+          reason: { options: { unknownEnd: true }, fact: expect.stringContaining('not known') },
+        });
       }
       await expect.poll(() => ids(store)).toEqual([...some, 10]);
       await put(store, 11);
