@@ -94,6 +94,14 @@ const leaseSql: Sql = {
     SELECT id FROM (TABLE ready UNION ALL TABLE due UNION ALL TABLE lapsed) AS found ${oldest}) RETURNING ${taskColumns}`,
 };
 
+/** Whether anything could be leased, also what another operation holds for a moment; the answer is held back for so many seconds. */
+const candidateSql = `SELECT 1 AS one FROM pg_sleep(?) WHERE EXISTS (${ready}) OR EXISTS (${due}) OR EXISTS (${lapsed})`;
+/**
+ * On PostgreSQL a lease locks what it finds in each of three places and takes one; the others are hidden from everybody until it is
+ * kept. Who finds nothing looks again as long as there is something, after these seconds.
+ */
+const hiddenPauses = [0, 0.005, 0.01, 0.02, 0.05, 0.1];
+
 /** The same while nothing but what is ready can be leased. */
 const readySql = `${taken} WHERE id = (${ready.replace('id, rank, queued_at', 'id')}) RETURNING ${taskColumns}`;
 const soonestSql = `SELECT min(at) AS at FROM (SELECT min(lease_until) AS at FROM work_task WHERE ${statusIn(held)}
@@ -230,9 +238,16 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
       const until = at + leaseMs;
       const lease = [leaseId, workerId, until, at];
       const quiet = at < quietUntil;
-      const row = await (quiet
+      const all = [userId, userId, at, userId, at];
+      let row = await (quiet
         ? change(userId, readySql, [...lease, userId])
-        : change(userId, leaseSql, [...lease, userId, userId, at, userId, at]));
+        : change(userId, leaseSql, [...lease, ...all]));
+      if (store.engine === 'postgres') {
+        for (const pause of hiddenPauses) {
+          if (row !== null || (await store.get(candidateSql, pause, ...all)) === undefined) break;
+          row = await change(userId, leaseSql, [...lease, ...all]);
+        }
+      }
       // After it is kept, so that no question that was asked meanwhile has missed it.
       if (row !== null) notBefore(until);
       if (!quiet) askSoonest();
