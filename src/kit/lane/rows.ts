@@ -25,6 +25,9 @@ export interface LoadedLane {
   readonly person: string | null;
 }
 
+/** A head and how often it was taken out. */
+export type Taken = Pick<LaneItem, 'id' | 'attempt'>;
+
 export function createLaneRows(lanes: string) {
   function* append(tx: SharedTx, item: LaneAppend, at: number): Op<boolean> {
     const sql =
@@ -40,14 +43,20 @@ export function createLaneRows(lanes: string) {
     return (yield* tx.get<{ lane: string }>(sql, lanes, id))?.lane ?? null;
   }
 
-  /** Takes the head out for sending: counted and marked before anybody sends it. Null: the lane is empty. */
-  function* takeHead(tx: SharedTx, lane: string): Op<LaneItem | null> {
+  /**
+   * Takes the head out for sending: counted and marked before anybody sends it. Null: the lane is empty. `unsent`: what this process
+   * took, and did not send, as it was not heard whether that was kept.
+   */
+  function* takeHead(tx: SharedTx, lane: string, unsent: Taken | null): Op<LaneItem | null> {
     const row = yield* tx.get<ItemRow>(
       `SELECT ${columns} FROM lane_item WHERE lanes = ? AND lane = ? ORDER BY seq LIMIT 1`,
       lanes,
       lane,
     );
     if (row === undefined) return null;
+    if (row.sending === 1 && row.id === unsent?.id && row.attempts === unsent.attempt) {
+      return { ...toItem(row), attempt: row.attempts, interrupted: row.interrupted === 1 };
+    }
     const interrupted = row.interrupted === 1 || row.sending === 1;
     const sql = 'UPDATE lane_item SET attempts = attempts + 1, sending = 1, interrupted = ? WHERE seq = ?';
     yield* tx.run(sql, interrupted ? 1 : 0, row.seq);

@@ -6,9 +6,10 @@
 import type { Clock } from '../clock/clock.ts';
 import { pause, systemTimers, type Timers } from '../clock/timers.ts';
 import type { Asked, Op, SharedStore, SharedTx } from '../store/shared-store.ts';
+import { createBackoff } from './backoff.ts';
 import { createHolds, noHolds } from './holds.ts';
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from './lane.ts';
-import { createLaneRows, type LoadedLane } from './rows.ts';
+import { createLaneRows, type LoadedLane, type Taken } from './rows.ts';
 import { createTurns } from './turns.ts';
 
 export interface SharedLanesOptions {
@@ -47,22 +48,10 @@ interface LaneState {
   /** As its head's row says it; where processes share it, another one may change that. */
   notBefore: number;
   waiting: string | null;
+  /** The head that is being taken out, until it is heard that this was kept. */
+  taking: Taken | null;
 }
 
-const minute = 60_000;
-const defaultBackoff = [
-  1000,
-  2000,
-  5000,
-  10_000,
-  30_000,
-  minute,
-  2 * minute,
-  5 * minute,
-  10 * minute,
-  15 * minute,
-  30 * minute,
-];
 /** A timer never waits longer, so that deadlines are seen after the wall clock jumped. */
 const longestWaitMs = 30_000;
 /** What other processes left is looked for this often. */
@@ -74,10 +63,9 @@ const heldElsewhere = 'another replica sends of this lane';
 export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
   const { store, clock, send } = options;
   const timers = options.timers ?? systemTimers;
-  const random = options.random ?? Math.random;
   const parallel = options.parallel ?? 16;
   const recheckMs = options.recheckMs ?? 1000;
-  const backoff = options.backoffMs ?? defaultBackoff;
+  const backoff = createBackoff(options.backoffMs, options.random);
   const rows = createLaneRows(options.name);
   const shared = store.engine === 'postgres';
   const holds = shared ? createHolds({ store, clock, timers, lanes: options.name }) : noHolds;
@@ -92,7 +80,16 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
   function stateOf(lane: string, person: string | null = null): LaneState {
     let state = states.get(lane);
     if (state === undefined) {
-      state = { whose: person ?? lane, depth: 0, busy: false, woken: false, due: 0, notBefore: 0, waiting: null };
+      state = {
+        whose: person ?? lane,
+        depth: 0,
+        busy: false,
+        woken: false,
+        due: 0,
+        notBefore: 0,
+        waiting: null,
+        taking: null,
+      };
       states.set(lane, state);
     }
     return state;
@@ -162,7 +159,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
         await putOff(lane, state, item, outcome);
         return;
       }
-      const next = await finish(lane, item, outcome);
+      const next = await finish(lane, state, item, outcome);
       if (next === 'lost') wait(state, heldElsewhere, recheckMs);
       item = next === 'lost' ? null : next;
     }
@@ -172,8 +169,11 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     const closed = options.gate?.(lane) ?? null;
     if (closed === null) {
       const head = await store.write(function* (tx) {
-        return (yield* holds.take(tx, lane)) ? yield* take(tx, lane) : 'held';
+        // Only while it stayed ours is what we took still as we left it.
+        if (state.taking !== null && !(yield* holds.has(tx, lane))) state.taking = null;
+        return (yield* holds.take(tx, lane)) ? yield* take(tx, lane, state) : 'held';
       });
+      state.taking = null;
       if (head !== 'held') return head;
       wait(state, heldElsewhere, recheckMs);
       return null;
@@ -185,9 +185,10 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
   }
 
   /** The next head of a lane that is held; without one it is let go. */
-  function* take(tx: SharedTx, lane: string): Op<LaneItem | null> {
+  function* take(tx: SharedTx, lane: string, state: LaneState): Op<LaneItem | null> {
     yield* expire(tx, lane);
-    const head = stop.signal.aborted ? null : yield* rows.takeHead(tx, lane);
+    const head = stop.signal.aborted ? null : yield* rows.takeHead(tx, lane, state.taking);
+    state.taking = head;
     if (head !== null) return head;
     yield* holds.letGo(tx, lane);
     // What this process believed to be there, another may have brought away.
@@ -220,7 +221,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     item: LaneItem,
     outcome: Extract<SharedLaneOutcome, { to: 'hold' | 'retry' }>,
   ): Promise<void> {
-    const until = outcome.to === 'hold' ? 0 : (outcome.at ?? clock.now() + backoffAfter(item.attempt));
+    const until = outcome.to === 'hold' ? 0 : (outcome.at ?? clock.now() + backoff.after(item.attempt));
     await insist(function* (tx) {
       if (!(yield* holds.has(tx, lane))) return;
       yield* outcome.to === 'hold' ? rows.putBack(tx, item.id) : rows.postpone(tx, item.id, until);
@@ -235,18 +236,14 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     wait(state, outcome.reason, Math.max(0, again - clock.now()));
   }
 
-  function backoffAfter(attempt: number): number {
-    const ms = backoff[Math.min(attempt, backoff.length) - 1] ?? recheckMs;
-    return Math.round(ms * (0.8 + 0.4 * random()));
-  }
-
   /** Removes the row together with what it caused, and takes the next head out in the same commit. */
-  function finish(
+  async function finish(
     lane: string,
+    state: LaneState,
     item: LaneItem,
     outcome: Extract<SharedLaneOutcome, { to: 'done' | 'dead' }>,
   ): Promise<LaneItem | null | 'lost'> {
-    return insist(function* (tx) {
+    const next = await insist(function* (tx) {
       if (!(yield* holds.has(tx, lane))) return 'lost';
       // Gone already: an earlier try of this very change was kept although its end was not heard.
       if ((yield* rows.settle(tx, item.id)).changes === 1) {
@@ -254,10 +251,12 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
         tx.afterCommit(() => changeDepth(lane, -1));
       }
       const closed = options.gate?.(lane) ?? null;
-      if (closed === null) return yield* take(tx, lane);
+      if (closed === null) return yield* take(tx, lane, state);
       yield* holds.letGo(tx, lane);
       return null;
     });
+    state.taking = null;
+    return next;
   }
 
   /**
@@ -301,7 +300,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     if (state.busy || (state.notBefore === notBefore && state.waiting !== null)) return;
     state.notBefore = notBefore;
     // A wall clock that was set back must not keep a lane waiting longer than the schedule would.
-    const left = Math.min(Math.max(0, notBefore - clock.now()), Math.max(...backoff));
+    const left = Math.min(Math.max(0, notBefore - clock.now()), backoff.longest);
     state.due = left === 0 ? 0 : clock.monotonic() + left;
   }
 

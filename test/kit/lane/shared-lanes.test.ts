@@ -1,5 +1,6 @@
 /** What lanes promise over a shared store: the same on both engines, and on PostgreSQL from several processes at once. Real time. */
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { AppError } from '../../../src/contracts/common/errors.ts';
 import { type Clock, systemClock } from '../../../src/kit/clock/clock.ts';
 import type { Timers } from '../../../src/kit/clock/timers.ts';
 import type { LaneItem, SharedLaneOutcome } from '../../../src/kit/lane/lane.ts';
@@ -209,6 +210,47 @@ describe.each(engines.filter(({ name }) => name === 'postgres'))('several proces
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(await second.store.all('SELECT how FROM outcome')).toEqual([{ how: 'second' }]);
   });
+
+  test.each(['settled and the next one taken out', 'taken out'])(
+    'what was %s, but not heard, was sent by nobody and does not count as interrupted',
+    async (cut) => {
+      const there = await place();
+      const { clock } = leaseClock();
+      const items: LaneItem[] = [];
+      let unheard = 0;
+      const opened = await there.open(migrations);
+      const store: typeof opened = {
+        ...opened,
+        async write(operation, options) {
+          const answer = await opened.write(operation, options);
+          // Taken out, for the first time or after the one before, and gone as it was to be told.
+          const head = (answer as { id?: unknown } | null)?.id;
+          if (unheard > 0 || head !== (cut === 'taken out' ? '1' : '2')) return answer;
+          unheard += 1;
+          throw new AppError('transport', 'It went away at the end.', '', { unknownEnd: true });
+        },
+      };
+      const { lanes, add } = await worker(
+        { open: async () => store },
+        {
+          clock,
+          async send(item) {
+            items.push(item);
+            return { to: 'done', commit: (tx) => tx.run('INSERT INTO outcome VALUES (?, ?)', item.id, 'sent') };
+          },
+        },
+      );
+      for (const id of ['1', '2', '3']) await add('a', id);
+      await lanes.start();
+      await expect.poll(() => items.length).toBe(3);
+      expect(unheard).toBe(1);
+      expect(items.map(({ id, attempt, interrupted }) => [id, attempt, interrupted])).toEqual(
+        ['1', '2', '3'].map((id) => [id, 1, false]),
+      );
+      await expect.poll(() => opened.all('SELECT id FROM lane_item')).toEqual([]);
+      expect(await opened.all('SELECT id FROM outcome ORDER BY id')).toHaveLength(3);
+    },
+  );
 
   test('what one postponed goes out at once when another is told that it can', async () => {
     const there = await place();

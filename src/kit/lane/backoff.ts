@@ -1,0 +1,21 @@
+/** How long a head waits after each attempt that came to nothing (store.md 4.2). Must not know what is sent. */
+
+const minute = 60_000;
+const usual = [1000, 2000, 5000, 10_000, 30_000, minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute];
+
+export interface Backoff {
+  /** Milliseconds, spread by ±20 %. */
+  after(attempt: number): number;
+  /** Milliseconds, before they are spread. */
+  readonly longest: number;
+}
+
+/** `schedule`: waits before the 2nd, 3rd … attempt; the last one repeats. `random`: 0 ≤ x < 1. */
+export function createBackoff(schedule: readonly number[] = usual, random: () => number = Math.random): Backoff {
+  const longest = Math.max(...schedule);
+  return {
+    longest,
+    after: (attempt) =>
+      Math.round((schedule[Math.min(attempt, schedule.length) - 1] ?? longest) * (0.8 + 0.4 * random())),
+  };
+}
