@@ -56,7 +56,12 @@ function checked(url: string): string {
   try {
     if (!/^postgres(ql)?:$/.test(new URL(url).protocol)) throw new Error('another protocol');
     return whereOf(url);
-  } catch {
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (path !== undefined) {
+      const fact = `DATABASE_URL names a file that cannot be read: ${path} (${code}).`;
+      throw new AppError('usage', fact, 'Look at sslrootcert, sslcert and sslkey.');
+    }
     // The text itself may hold a password.
     throw new AppError(
       'usage',
