@@ -5,7 +5,7 @@
 import pg from 'pg';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../clock/timers.ts';
-import { away } from './postgres-errors.ts';
+import { away, postgresCode, tooMany } from './postgres-errors.ts';
 import { postgresTypes } from './postgres-sql.ts';
 
 export interface ConnectionsDeps {
@@ -35,6 +35,8 @@ const lockMs = 10_000;
 /** For an answer that never comes, as from a computer that was switched off. */
 const silentMs = 40_000;
 const lookMs = 500;
+/** One more than the database takes is not asked for again for so long. */
+const fullMs = 5_000;
 
 export function settingsOf(url: string): pg.ClientConfig {
   return {
@@ -76,13 +78,14 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   let cancelLook = () => {};
 
   /** The pool's own queue would count the wait for others as a database that does not answer. */
-  function turn(): Promise<void> | undefined {
+  function turn(first = false): Promise<void> | undefined {
     if (free > 0) {
       free -= 1;
       return undefined;
     }
     return new Promise((go, fail) => {
-      waiting.push({ go, fail });
+      if (first) waiting.unshift({ go, fail });
+      else waiting.push({ go, fail });
     });
   }
 
@@ -114,15 +117,27 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       });
   }
 
-  /** A database that is slow to take one more while it answers the others is busy, and not away. */
+  /**
+   * A database that is slow to take one more while it answers the others is busy, and not away. Where it takes no more, those that
+   * there are do the work: this place is put aside for a while, and the next that another leaves is waited for. Who is not given a
+   * connection has no place any more.
+   */
   async function connect(): Promise<pg.PoolClient> {
     for (;;) {
       const before = answered;
       try {
         return await pool.connect();
       } catch (error) {
+        if (postgresCode(error) === tooMany && pool.totalCount > 0 && !closed && refused === null) {
+          timers.after(fullMs, next);
+          await turn(true);
+          continue;
+        }
         const busy = /timeout/i.test((error as Error).message) && answered > before;
-        if (!busy || closed || refused !== null) throw lost(error);
+        if (busy && !closed && refused === null) continue;
+        const reason = lost(error);
+        next();
+        throw reason;
       }
     }
   }
@@ -133,20 +148,17 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       if (closed) throw new AppError('transport', `${where} is closed.`, 'Start Gantry again.');
       if (refused !== null) throw again(refused);
       await turn();
+      const client = await connect();
+      let spoiled = false;
       try {
-        const client = await connect();
-        let spoiled = false;
-        try {
-          const value = await work(client);
-          answered += 1;
-          return value;
-        } catch (error) {
-          spoiled = spoils(error);
-          throw error;
-        } finally {
-          client.release(spoiled);
-        }
+        const value = await work(client);
+        answered += 1;
+        return value;
+      } catch (error) {
+        spoiled = spoils(error);
+        throw error;
       } finally {
+        client.release(spoiled);
         next();
       }
     },

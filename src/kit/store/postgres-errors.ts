@@ -35,11 +35,14 @@ function isOfTheLine(error: unknown): boolean {
   );
 }
 
+/** Of the server, the database or the role: as many connections as it allows are open. */
+export const tooMany = '53300';
+
 /** The database cannot do it now: no room, too many connections, too slow. Nothing was kept. */
 const refusals: Readonly<Record<string, readonly [fact: string, action: string]>> = {
   '53100': ['has no space left', 'Free some space: Gantry goes on by itself.'],
   '53200': ['has no memory left', 'Give it more; Gantry goes on by itself.'],
-  '53300': ['takes no more connections', 'Raise max_connections, or start fewer replicas.'],
+  [tooMany]: ['takes no more connections', 'Raise max_connections, or start fewer replicas.'],
   '57014': ['did not answer in time', 'Look at its load, then try again.'],
   '55P03': ['is busy with the same rows', 'Try again.'],
 };

@@ -87,7 +87,11 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
       return [(error as AppError).code, (error as AppError).fact];
     };
     expect(await no('mysql://root:s3cret@localhost/x')).toEqual(['usage', expect.stringContaining('DATABASE_URL')]);
-    expect(await no('s3cret')).toEqual(['usage', expect.stringContaining('DATABASE_URL')]);
+    expect(await no('s3cret')).toEqual(['usage', expect.stringContaining('DATABASE_URL is no address')]);
+    expect(await no('postgres://u:s3cret@127.0.0.1:1/x?sslrootcert=/missing.pem')).toEqual([
+      'usage',
+      expect.stringContaining('/missing.pem (ENOENT)'),
+    ]);
     expect(await no(url.replace('postgres:postgres@', 'postgres:s3cret@'))).toEqual([
       'transport',
       expect.stringContaining('password'),
@@ -205,6 +209,29 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     await others;
     expect(hangs).toBe(false);
     expect(slow.trouble()).toBeNull();
+  });
+
+  test('a database that takes no more connections is used over those that there are, and each waits for its turn', async () => {
+    const owner = await server.database();
+    await server.ask(owner, `CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 3`);
+    onTestFinished(async () => void (await server.ask(owner, 'DROP OWNED BY few; DROP ROLE few')));
+    await server.ask(owner, 'GRANT ALL ON SCHEMA public TO few');
+    const url = new URL(owner);
+    url.username = 'few';
+    url.password = 'few';
+    const store = await open(url.href.replaceAll('+', '%20'), { connections: 10, listen: false });
+    const slow = () => store.read((tx) => tx.get<{ one: number }>('SELECT 1 AS one FROM pg_sleep(0.02)'));
+    for (let round = 0; round < 5; round += 1) {
+      const answers = await Promise.all(Array.from({ length: 12 }, slow));
+      expect(answers).toEqual(answers.map(() => ({ one: 1 })));
+      expect(store.trouble()).toBeNull();
+    }
+    // Somebody else has them all, and then nobody has.
+    await server.ask(owner, 'ALTER ROLE few CONNECTION LIMIT 0');
+    await server.ask(owner, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'few'`);
+    await expect.poll(() => slow().catch((error: AppError) => error.code)).toBe('transport');
+    await server.ask(owner, 'ALTER ROLE few CONNECTION LIMIT 3');
+    await expect.poll(() => slow().catch(() => null), { timeout: 10_000 }).toEqual({ one: 1 });
   });
 
   test('operations that take the same rows in another order both end', async () => {
