@@ -26,20 +26,22 @@ export function commandRunner(sandbox: Sandbox): (job: Job) => Promise<unknown> 
     }
     const { command, timeout_seconds: seconds = usualSeconds, stdin } = payload.data;
     const words = typeof command === 'string' ? ['/bin/sh', '-c', command] : command;
+    const env = {
+      ...task.env,
+      GANTRY_TASK_ID: task.id,
+      GANTRY_TASK_ATTEMPT: String(lease.attempt),
+      // For whatever the command changes: a holder that is late is found out by it.
+      GANTRY_TASK_FENCE: String(lease.fence),
+    };
+    if (Object.entries(env).flat().some(endsEarly)) {
+      throw failure('bad_env', 'A name or a value in `env` has a NUL character, which no environment can hold.');
+    }
     const folder = await mkdtemp(join(tmpdir(), 'gantry-task-'));
     try {
-      const { argv, home, path } = sandbox.wrap(words, folder);
-      const own = {
-        GANTRY_TASK_ID: task.id,
-        GANTRY_TASK_ATTEMPT: String(lease.attempt),
-        // For whatever the command changes: a holder that is late is found out by it.
-        GANTRY_TASK_FENCE: String(lease.fence),
-      };
       const began = performance.now();
       const done = await runProcess({
-        command: argv,
+        ...sandbox.wrap(words, folder, env),
         cwd: folder,
-        env: { PATH: path, HOME: home, LANG: 'C.UTF-8', ...task.env, ...own },
         ...(stdin === undefined ? {} : { input: stdin }),
         deadlineMs: seconds * 1000,
         outputCap,
@@ -50,6 +52,11 @@ export function commandRunner(sandbox: Sandbox): (job: Job) => Promise<unknown> 
       await rm(folder, { recursive: true, force: true });
     }
   };
+}
+
+/** To a program it would be over there, and what follows would be something else. */
+function endsEarly(text: string): boolean {
+  return text.includes('\0');
 }
 
 function resultOf(done: RunResult, durationMs: number, seconds: number): unknown {

@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';
 import { endTree } from './process-tree.ts';
@@ -15,6 +16,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Given to its stdin, which is then closed. */
   readonly input?: string | Uint8Array;
+  /** Given to its descriptor 3, which is then closed: what may not stand in its argv or its environment. */
+  readonly aside?: string;
   /** Milliseconds; then the whole tree is ended. */
   readonly deadlineMs: number;
   /** Bytes kept of each stream; the rest is read and dropped. Default 1 MiB. */
@@ -57,7 +60,8 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   const child = await start(options, id);
   const stdout = collect(child.stdout, options.outputCap ?? defaultCap);
   const stderr = collect(child.stderr, options.outputCap ?? defaultCap);
-  feed(child, options.input);
+  feed(child.stdin, options.input);
+  if (options.aside !== undefined) feed(child.stdio[3] as Writable, options.aside);
 
   let ended: RunResult['ended'] = null;
   const exit = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
@@ -97,7 +101,7 @@ function start(options: RunOptions, id: string): Promise<ChildProcess> {
   const child = spawn(program, argv, {
     cwd: options.cwd,
     env,
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe', ...(options.aside === undefined ? [] : ['pipe' as const])],
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
@@ -114,10 +118,10 @@ function start(options: RunOptions, id: string): Promise<ChildProcess> {
   });
 }
 
-function feed(child: ChildProcess, input: string | Uint8Array | undefined): void {
+function feed(pipe: Writable | null, input: string | Uint8Array | undefined): void {
   // A child that does not read its input closes the pipe: that is its right.
-  child.stdin?.on('error', () => {});
-  child.stdin?.end(input ?? '');
+  pipe?.on('error', () => {});
+  pipe?.end(input ?? '');
 }
 
 /** Keeps the first `cap` bytes of a stream and reads on, so that the child never waits for us. */
