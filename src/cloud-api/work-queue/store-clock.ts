@@ -1,10 +1,13 @@
 /**
- * The store's clock: leases end by it, whichever replica took or renews them (gaps.md A). On SQLite it is this computer's; on
- * PostgreSQL the database's, as this process last compared it with its own steady one. A comparison that took long, or a process
- * that stood still since, puts it back and never forward: a lease then seems shorter to us, and is taken from nobody too early.
+ * The store's clock: leases end by it, whichever replica took or renews them (gaps.md A). It runs steadily, whatever a person or NTP
+ * does to the wall clock. On SQLite it begins with the wall clock at each start, and when the two part (a step, or a computer that
+ * slept: Linux's steady clock stands still then) it follows, and takes the ends of leases along: what was left of a lease is left of
+ * it. On PostgreSQL it is the database's, as this process last compared it with its own steady one. An answer's way puts it back and
+ * never forward: a lease then seems shorter to us, and is taken from nobody too early.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
+import { held, statusIn } from './model.ts';
 
 export interface StoreClock {
   now(): number;
@@ -12,16 +15,69 @@ export interface StoreClock {
   compare(): Promise<void>;
 }
 
+/** A wall clock that parts from the steady one by more was set, or the computer slept. */
+const partedMs = 500;
+/** An answer that took longer says too little, unless there is no better one. */
+const promptMs = 500;
+const tries = 5;
+
 export function createStoreClock(store: SharedStore, clock: Clock): StoreClock {
-  if (store.engine === 'sqlite') return { now: () => clock.now(), compare: async () => {} };
   let offset = clock.now() - clock.monotonic();
-  return {
-    now: () => Math.floor(clock.monotonic() + offset),
-    async compare() {
+  /** What the wall clock was ahead of the steady one when they were compared last. */
+  let ahead = offset;
+  /** How long the answer took by which `offset` was set. */
+  let took = Number.POSITIVE_INFINITY;
+  let under: Promise<void> | null = null;
+
+  const aheadNow = () => clock.now() - clock.monotonic();
+  const parted = () => Math.abs(aheadNow() - ahead) > partedMs;
+
+  async function follow(): Promise<void> {
+    if (!parted()) return;
+    const step = Math.round(aheadNow() - ahead);
+    await store.write(
+      function* (tx) {
+        yield* tx.run(`UPDATE work_task SET lease_until = lease_until + ? WHERE ${statusIn(held)}`, step);
+        tx.afterCommit(() => {
+          offset += step;
+          ahead += step;
+        });
+      },
+      { isolation: 'statement' },
+    );
+  }
+
+  async function ask(): Promise<void> {
+    // Whatever was compared before says nothing any more.
+    if (parted()) took = Number.POSITIVE_INFINITY;
+    for (let count = 0; count < tries; count += 1) {
+      const before = { at: clock.monotonic(), ahead: aheadNow() };
       const sql = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT) AS now';
       const row = await store.get<{ now: number }>(sql);
-      // Asked before it was answered: what the answer took on its way is not added.
-      if (row !== undefined) offset = row.now - clock.monotonic();
+      const at = clock.monotonic();
+      const prompt = at - before.at <= promptMs;
+      if (row !== undefined && (prompt || at - before.at < took)) {
+        offset = row.now - at;
+        ahead = before.ahead;
+        took = at - before.at;
+      }
+      if (prompt) return;
+    }
+  }
+
+  function compare(): Promise<void> {
+    under ??= (store.engine === 'sqlite' ? follow() : ask()).finally(() => {
+      under = null;
+    });
+    return under;
+  }
+
+  return {
+    now() {
+      // The regular comparison says what was wrong with it.
+      if (under === null && parted()) compare().catch(() => {});
+      return Math.floor(clock.monotonic() + offset);
     },
+    compare,
   };
 }

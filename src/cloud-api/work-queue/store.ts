@@ -138,6 +138,7 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
   let quietUntil = 0;
   let lowered = Number.POSITIVE_INFINITY;
   let asking = false;
+  let latest = 0;
   function notBefore(at: number): void {
     quietUntil = Math.min(quietUntil, at);
     lowered = Math.min(lowered, at);
@@ -237,6 +238,9 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
       const at = now();
       const until = at + leaseMs;
       const lease = [leaseId, workerId, until, at];
+      // A clock that was put back took the ends of leases along.
+      if (at < latest) quietUntil = 0;
+      latest = at;
       const quiet = at < quietUntil;
       const all = [userId, userId, at, userId, at];
       let row = await (quiet

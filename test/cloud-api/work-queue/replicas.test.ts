@@ -1,8 +1,9 @@
 /** What replicas that share a queue do to one another, statement by statement: who finds what another is just looking at. */
 import { expect, test } from 'vitest';
 import { workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
-import { createWorkStore, type NewTask } from '../../../src/cloud-api/work-queue/store.ts';
+import { createWorkStore } from '../../../src/cloud-api/work-queue/store.ts';
 import { engines } from '../../support/engines.ts';
+import { newTask } from './support.ts';
 
 const rounds = 40;
 
@@ -18,7 +19,7 @@ test.each(engines)(
     const [one, other] = works as [(typeof works)[0], (typeof works)[0]];
     for (let round = 0; round < rounds; round += 1) {
       const userId = `user_${round}`;
-      const make = (id: string) => one.create({ ...task, id: `${userId}_${id}`, userId });
+      const make = (id: string) => one.create(newTask({ id: `${userId}_${id}`, userId }));
       await make('old');
       await one.lease(userId, 'dead', 'lease_0');
       now += 60_001;
@@ -30,8 +31,3 @@ test.each(engines)(
     }
   },
 );
-
-const task: Omit<NewTask, 'id' | 'userId'> = {
-  ...{ sessionId: null, deploymentId: null, payload: '{}', env: '{}', sandboxImage: null },
-  ...{ priority: 0, notBefore: null, maxAttempts: 5 },
-};
