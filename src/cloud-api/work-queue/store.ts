@@ -109,7 +109,8 @@ const soonestSql = `SELECT min(at) AS at FROM (SELECT min(lease_until) AS at FRO
 
 const byHolder = `id = ? AND ${mine} AND lease_worker_id = ? AND lease_id = COALESCE(?, lease_id)`;
 const heartbeatSql = `UPDATE work_task SET updated_at = CASE WHEN status = '${moves.heartbeat.to}' THEN updated_at ELSE ? END,
-  status = '${moves.heartbeat.to}', lease_until = ? WHERE ${byHolder} AND ${openFor('heartbeat')} RETURNING ${taskColumns}`;
+  status = '${moves.heartbeat.to}', lease_until = CASE WHEN lease_until > ? THEN lease_until ELSE ? END
+  WHERE ${byHolder} AND ${openFor('heartbeat')} RETURNING ${taskColumns}`;
 const ackSql = `UPDATE work_task SET status = '${moves.ack.to}', result = ?, error = NULL, updated_at = ?
   WHERE ${byHolder} AND ${openFor('ack')} RETURNING ${taskColumns}`;
 const retrySql = `UPDATE work_task SET status = '${moves.retry.to}', attempts = 0, waits = 0, stop_requested = 0, lease_id = NULL,
@@ -259,7 +260,8 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
     },
     heartbeat({ userId, id, workerId, leaseId }) {
       const at = now();
-      return change(userId, heartbeatSql, [at, at + leaseMs, id, userId, workerId, leaseId]);
+      // One that was held up on its way shortens nothing.
+      return change(userId, heartbeatSql, [at, at + leaseMs, at + leaseMs, id, userId, workerId, leaseId]);
     },
     ack: ({ userId, id, workerId, leaseId }, result) =>
       change(userId, ackSql, [result, now(), id, userId, workerId, leaseId]),
