@@ -2,12 +2,10 @@
  * A task as a command: `payload.command`, a list of words or one line for a shell, in a folder of its own that is gone afterwards
  * (gaps.md A). Must not know the queue.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { CommandPayload } from '../contracts/work-queue/task.ts';
 import { type RunResult, runProcess } from '../kit/process/run-process.ts';
 import type { Sandbox } from './sandbox.ts';
+import { makeScratch, removeScratch } from './scratch.ts';
 import { type Job, TaskFailure } from './worker.ts';
 
 const usualSeconds = 3600;
@@ -15,7 +13,8 @@ const usualSeconds = 3600;
 const outputCap = 64 * 1024;
 const shownOfError = 2_000;
 
-export function commandRunner(sandbox: Sandbox): (job: Job) => Promise<unknown> {
+/** `tellLeft` hears a sentence about each folder that could not be removed. */
+export function commandRunner(sandbox: Sandbox, tellLeft: (why: string) => void): (job: Job) => Promise<unknown> {
   return async ({ task, lease, signal }) => {
     const payload = CommandPayload.safeParse(task.payload);
     if (!payload.success) {
@@ -36,7 +35,7 @@ export function commandRunner(sandbox: Sandbox): (job: Job) => Promise<unknown> 
     if (Object.entries(env).flat().some(endsEarly)) {
       throw failure('bad_env', 'A name or a value in `env` has a NUL character, which no environment can hold.');
     }
-    const folder = await mkdtemp(join(tmpdir(), 'gantry-task-'));
+    const folder = await makeScratch();
     try {
       const began = performance.now();
       const done = await runProcess({
@@ -49,7 +48,8 @@ export function commandRunner(sandbox: Sandbox): (job: Job) => Promise<unknown> 
       });
       return resultOf(done, Math.round(performance.now() - began), seconds);
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      const left = await removeScratch(folder);
+      if (left !== null) tellLeft(left);
     }
   };
 }

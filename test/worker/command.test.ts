@@ -1,5 +1,16 @@
 /** Commands of tasks: in a real bubblewrap where there is one, as the worker itself elsewhere; `gantry worker` as a person starts it. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -26,7 +37,10 @@ const sandboxes = [open, ...(closed.closed ? [closed] : [])].map((sandbox) => ({
 const task = { id: 'task_1', payload: {}, env: {}, sandbox_image: null } as unknown as Task;
 const lease = { id: 'lease_1', fence: 7, expires_at: '', ttl_seconds: 60, attempt: 3 };
 const run = (sandbox: Sandbox, payload: unknown, more: Partial<Task> = {}, signal = new AbortController().signal) =>
-  commandRunner(sandbox)({ task: { ...task, payload: payload as Task['payload'], ...more }, lease, signal });
+  commandRunner(
+    sandbox,
+    expect.unreachable,
+  )({ task: { ...task, payload: payload as Task['payload'], ...more }, lease, signal });
 
 test.each(sandboxes)(
   '$name: a command’s output is its result, and its folder is gone afterwards',
@@ -76,6 +90,58 @@ test.each(sandboxes)('$name: a job that is ended leaves no process', async ({ sa
   await expect(running).rejects.toMatchObject({ error: { code: 'ended' } });
   expect(alive()).toBe(0);
 });
+
+const readonlyCommand = fileURLToPath(new URL('../support/victims/readonly-command.ts', import.meta.url));
+/** To root no folder is read-only: as root these run as nobody, who has to reach the sources. */
+const isRoot = process.getuid?.() === 0;
+const nobody = isRoot ? { uid: 65_534, gid: 65_534 } : {};
+const personCanRun = (() => {
+  try {
+    execFileSync(process.execPath, ['-e', `fs.accessSync(${JSON.stringify(readonlyCommand)})`], {
+      ...nobody,
+      cwd: '/',
+    });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+function runAsPerson(line: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-readonly-'));
+  onTestFinished(() => {
+    chmodSync(folder, 0o755);
+    rmSync(folder, { recursive: true, force: true });
+  });
+  if (isRoot) chownSync(folder, nobody.uid ?? 0, nobody.gid ?? 0);
+  const env = { PATH: path, HOME: folder, TMPDIR: folder };
+  const said = execFileSync(process.execPath, [readonlyCommand, line], {
+    ...nobody,
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+  });
+  return { ...JSON.parse(said), files: readdirSync(folder) };
+}
+
+test.skipIf(!personCanRun)(
+  'a result counts, and the folder goes, though the command left read-only folders (needs who is not root)',
+  () => {
+    const line =
+      'mkdir -p go/pkg/mod && echo x > go/pkg/mod/f && chmod 555 go/pkg/mod go/pkg && chmod 0 go && echo done';
+    expect(runAsPerson(line)).toMatchObject({ result: { stdout: 'done\n' }, left: [], files: [] });
+  },
+);
+
+test.skipIf(!personCanRun)(
+  'a result counts though the folder cannot be removed at all, which is said (needs who is not root)',
+  () => {
+    const { result, left, files } = runAsPerson('chmod 555 ..; echo done');
+    expect(result).toMatchObject({ stdout: 'done\n' });
+    expect(files).toEqual([expect.stringMatching(/^gantry-task-/)]);
+    expect(left).toEqual([expect.stringContaining(`${files[0]} is left behind (EACCES)`)]);
+  },
+);
 
 function commandLine(pid: string): string {
   try {

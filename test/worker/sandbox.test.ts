@@ -13,7 +13,10 @@ const open = await findSandbox({ wanted: false, network: false, path });
 const closed = await findSandbox({ wanted: true, network: false, path });
 const lease = { id: 'lease_1', fence: 7, expires_at: '', ttl_seconds: 60, attempt: 3 };
 const run = (sandbox: Sandbox, command: string | string[], env: Record<string, string> = {}) =>
-  commandRunner(sandbox)({
+  commandRunner(
+    sandbox,
+    expect.unreachable,
+  )({
     task: { id: 'task_1', payload: { command }, env, sandbox_image: null } as unknown as Task,
     lease,
     signal: new AbortController().signal,

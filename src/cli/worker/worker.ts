@@ -31,7 +31,7 @@ export const worker: Action = async (context, input) => {
     workerId,
     concurrency,
     untilEmpty,
-    run: commandRunner(sandbox),
+    run: commandRunner(sandbox, output.note),
     random: Math.random,
     tell(event) {
       const said = lineOf(event);

@@ -1,0 +1,16 @@
+/** `readonly-command.ts <line>`: runs one command as a task, and says as one line of JSON how it ended, and what was left behind. */
+import { commandRunner } from '../../../src/worker/command.ts';
+import { findSandbox } from '../../../src/worker/sandbox.ts';
+import type { Job } from '../../../src/worker/worker.ts';
+
+const [command = ''] = process.argv.slice(2);
+const sandbox = await findSandbox({ wanted: false, network: false, path: process.env.PATH ?? '' });
+const left: string[] = [];
+const run = commandRunner(sandbox, (why) => left.push(why));
+const task = { id: 'task_1', payload: { command }, env: {}, sandbox_image: null };
+const job = { task, lease: { fence: 1, attempt: 1 }, signal: new AbortController().signal } as unknown as Job;
+const ended = await run(job).then(
+  (result) => ({ result }),
+  (error: unknown) => ({ error: String(error) }),
+);
+console.log(JSON.stringify({ ...ended, left }));
