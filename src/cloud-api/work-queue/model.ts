@@ -4,11 +4,12 @@
  */
 import type { TaskStatus } from '../../contracts/work-queue/task.ts';
 
-export type Move = 'lease' | 'heartbeat' | 'ack' | 'fail' | 'cancel' | 'expire' | 'retry';
+export type Move = 'lease' | 'giveBack' | 'heartbeat' | 'ack' | 'fail' | 'cancel' | 'expire' | 'retry';
 
 /** From which states a move is open, and where it leads. `lease` of a held task needs its lease to be over. */
 export const moves: Readonly<Record<Move, { readonly from: readonly TaskStatus[]; readonly to: TaskStatus }>> = {
   lease: { from: ['queued', 'leased', 'running'], to: 'leased' },
+  giveBack: { from: ['leased'], to: 'queued' },
   heartbeat: { from: ['leased', 'running'], to: 'running' },
   ack: { from: ['leased', 'running'], to: 'succeeded' },
   fail: { from: ['queued', 'leased', 'running'], to: 'failed' },

@@ -140,9 +140,13 @@ export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDep
       const drained = new AbortController();
       const off = wake.on(drainTopic(userId, workerId), () => drained.abort());
       try {
-        const row = await leaseNow(userId, workerId);
-        if (row !== null) return row;
-        return await waiters.wait({ userId, workerId, ms: waitMs, signal: AbortSignal.any([signal, drained.signal]) });
+        const row =
+          (await leaseNow(userId, workerId)) ??
+          (await waiters.wait({ userId, workerId, ms: waitMs, signal: AbortSignal.any([signal, drained.signal]) }));
+        if (row === null || !signal.aborted) return row;
+        // It left while it was being served.
+        await store.giveBack({ userId, id: row.id, workerId, leaseId: row.lease_id });
+        return null;
       } finally {
         off();
       }

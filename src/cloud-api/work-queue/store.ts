@@ -41,6 +41,8 @@ export interface WorkStore {
   find(userId: string, id: string): Promise<TaskRow | null>;
   /** The oldest that is queued or whose lease is over. */
   lease(userId: string, workerId: string, leaseId: string): Promise<TaskRow | null>;
+  /** Undoes a lease of which nobody was told: it costs no attempt. */
+  giveBack(holder: Holder): Promise<void>;
   /** Null: not the holder. */
   heartbeat(holder: Holder): Promise<TaskRow | null>;
   ack(holder: Holder, result: string): Promise<TaskRow | null>;
@@ -111,6 +113,9 @@ const byHolder = `id = ? AND ${mine} AND lease_worker_id = ? AND lease_id = COAL
 const heartbeatSql = `UPDATE work_task SET updated_at = CASE WHEN status = '${moves.heartbeat.to}' THEN updated_at ELSE ? END,
   status = '${moves.heartbeat.to}', lease_until = CASE WHEN lease_until > ? THEN lease_until ELSE ? END
   WHERE ${byHolder} AND ${openFor('heartbeat')} RETURNING ${taskColumns}`;
+const giveBackSql = `UPDATE work_task SET status = '${moves.giveBack.to}', attempts = attempts - 1, lease_id = NULL,
+  lease_worker_id = NULL, lease_until = NULL, updated_at = ? WHERE ${byHolder} AND ${openFor('giveBack')}
+  AND stop_requested = 0 RETURNING id`;
 const ackSql = `UPDATE work_task SET status = '${moves.ack.to}', result = ?, error = NULL, updated_at = ?
   WHERE ${byHolder} AND ${openFor('ack')} RETURNING ${taskColumns}`;
 const retrySql = `UPDATE work_task SET status = '${moves.retry.to}', attempts = 0, waits = 0, stop_requested = 0, lease_id = NULL,
@@ -257,6 +262,16 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
       if (row !== null) notBefore(until);
       if (!quiet) askSoonest();
       return row;
+    },
+    giveBack({ userId, id, workerId, leaseId }) {
+      const at = now();
+      return store.write(function* (tx) {
+        const row = yield* tx.get(giveBackSql, at, id, userId, workerId, leaseId);
+        if (row === undefined) return;
+        tellReady(tx, userId);
+        // One whose time had to come is looked for by its time.
+        tx.afterCommit(() => notBefore(at));
+      }, statement);
     },
     heartbeat({ userId, id, workerId, leaseId }) {
       const at = now();

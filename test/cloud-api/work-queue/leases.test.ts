@@ -1,6 +1,9 @@
 /** Who holds a task, whatever happens: fifty at once, late beats, stale holders, workers that die (issue 5, "Bad input"). Both engines. */
 import { describe, expect, test } from 'vitest';
+import { readyTopic } from '../../../src/cloud-api/work-queue/store.ts';
+import { createWaiters } from '../../../src/cloud-api/work-queue/waiters.ts';
 import { engines } from '../../support/engines.ts';
+import { createTestClock } from '../../support/test-clock.ts';
 import { startQueue, type TestQueue } from './support.ts';
 
 describe.each(engines)('on $name', (engine) => {
@@ -23,7 +26,7 @@ describe.each(engines)('on $name', (engine) => {
     expect(new Set([...first, ...rest]).size).toBe(60);
   });
 
-  test('fifty that wait get what comes, each one task, in order', async () => {
+  test('fifty that wait get what comes, each one task', async () => {
     const q = await start();
     const waiting = Array.from({ length: 50 }, (_, n) => q.lease(`w${n}`, '&wait=30'));
     await expect.poll(() => q.clock.pending()).toBeGreaterThan(50);
@@ -57,6 +60,33 @@ describe.each(engines)('on $name', (engine) => {
     const { id } = await q.create();
     expect((await q.lease('w2')).task.id).toBe(id);
   });
+
+  test.each(['at once', 'while it waits'])(
+    'one that leaves while it is being served, %s, costs the task no attempt and nobody a minute',
+    async (when) => {
+      const q = await start();
+      const gone = new AbortController();
+      const ask = () =>
+        q.work.queue.lease({
+          ...{ userId: 'user_ada', workerId: 'gone', waitMs: 30_000, draining: false, signal: gone.signal },
+        });
+      let left: ReturnType<typeof ask>;
+      if (when === 'at once') {
+        await q.create();
+        left = ask();
+        gone.abort();
+      } else {
+        left = ask();
+        await expect.poll(() => q.waiting()).toBeGreaterThan(0);
+        // Behind the listener that begins to serve it.
+        q.store.wake.on(readyTopic('user_ada'), () => gone.abort());
+        await q.create();
+      }
+      expect(await left).toBeNull();
+      const { task, lease } = await q.lease('w2');
+      expect([task.lease_worker_id, lease.attempt]).toEqual(['w2', 1]);
+    },
+  );
 
   test('a queue that closes tells those who wait that there is nothing', async () => {
     const q = await start();
@@ -245,4 +275,30 @@ describe.each(engines)('on $name', (engine) => {
     await expect.poll(status).toBe('failed');
     expect(q.faults).toEqual([]);
   });
+});
+
+test('those that wait are served in the order in which they came', async () => {
+  const tasks: number[] = [];
+  let look = () => {};
+  const waiters = createWaiters<number>({
+    lease: async () => tasks.shift() ?? null,
+    listen: (_userId, listener) => {
+      look = listener;
+      return () => {};
+    },
+    timers: createTestClock(),
+  });
+  const got: (readonly [worker: number, task: number | null])[] = [];
+  const { signal } = new AbortController();
+  const all = Array.from({ length: 50 }, async (_, n) => {
+    got.push([n, await waiters.wait({ userId: 'ada', workerId: `w${n}`, ms: 30_000, signal })]);
+  });
+  for (const some of [[0, 1], Array.from({ length: 20 }, (_, n) => n + 2)]) {
+    tasks.push(...some);
+    look();
+    await expect.poll(() => got.length).toBe((some.at(-1) ?? 0) + 1);
+  }
+  waiters.close();
+  await Promise.all(all);
+  expect(got).toEqual(Array.from({ length: 50 }, (_, n) => [n, n < 22 ? n : null]));
 });

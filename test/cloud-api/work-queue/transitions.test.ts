@@ -1,6 +1,7 @@
 /** Walks the transition table of tasks: every state × every move does what the table says, and nothing else. Both engines. */
 import { describe, expect, test } from 'vitest';
 import { type Move, moves } from '../../../src/cloud-api/work-queue/model.ts';
+import { createWorkStore } from '../../../src/cloud-api/work-queue/store.ts';
 import { type TaskStatus, taskStatuses } from '../../../src/contracts/work-queue/task.ts';
 import { engines } from '../../support/engines.ts';
 import { startQueue, type TestQueue } from './support.ts';
@@ -26,6 +27,10 @@ const tries: Readonly<Record<Move, (q: TestQueue, id: string) => Promise<unknown
     q.later(60_001);
     return q.lease('w2');
   },
+  giveBack: (q, id) =>
+    createWorkStore({ store: q.store, now: () => q.clock.now(), leaseMs: 60_000 }).giveBack({
+      ...{ userId: 'user_ada', id, workerId: 'w1', leaseId: null },
+    }),
   heartbeat: (q, id) => q.post(`/${id}/heartbeat`, { worker_id: 'w1' }),
   ack: (q, id) => q.post(`/${id}/ack`, { worker_id: 'w1', result: 1 }),
   fail: (q, id) => q.post(`/${id}/stop`, { error: 'x' }),
