@@ -66,8 +66,8 @@ export async function openDialIns(parts: LinkParts, options: OpenDialInsOptions)
     dialIns,
     onFault: (what, fault) => log.warn(what, { fault: String(fault) }),
   });
-  const openPipe = createReplicaPipes({ internalToken, clock: storeClock, timers });
-  const link = createSharedLink({ dialIns, replicas, openPipe, clock: storeClock, timers });
+  const pipes = createReplicaPipes({ internalToken, clock: storeClock, timers });
+  const link = createSharedLink({ dialIns, replicas, pipes, clock: storeClock, timers });
   await replicas.start();
   return {
     ...here,

@@ -86,8 +86,8 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     const [held] = await sql<{ replica: string }>('SELECT replica FROM runtime_connection');
     const path = `/internal/link/${held?.replica}/${desk.id}/engine`;
     const acting = { 'x-platform-user-id': ada.id };
-    const forged = (token: string, at = Date.now(), proven = path) => {
-      const question = { path: proven, at: String(Math.floor(at / 1000)), nonce: 'n'.repeat(24) };
+    const forged = (token: string, at = Date.now(), proven = path, number = 'n'.repeat(24)) => {
+      const question = { path: proven, at: String(Math.floor(at / 1000)), nonce: number };
       const { at: time, nonce } = question;
       return {
         [pipeHeaders.at]: time,
@@ -118,6 +118,11 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
       cluster.replicas.map(({ port, internalToken }) => upgrade(port, path, forged(internalToken))),
     );
     expect(statuses.toSorted()).toEqual([101, 503, 503]);
+    // Nor does whoever has read one on its way.
+    const holder = cluster.replicas[statuses.indexOf(101)]!;
+    const read = forged(holder.internalToken, Date.now(), path, 'r'.repeat(24));
+    expect(await upgrade(holder.port, path, read)).toBe(101);
+    expect(await upgrade(holder.port, path, read)).toBe(401);
     expect(asked).toEqual([]);
   });
 

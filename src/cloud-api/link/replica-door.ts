@@ -10,7 +10,17 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { render, toAppError } from '../../kit/http/faults.ts';
 import { endWith } from '../../kit/http/server.ts';
 import type { Link, LinkDoor } from './link.ts';
-import { isProven, pipeHeaders, pipeMount, pipeProtocol, prove, questionIn } from './replica-proof.ts';
+import { keepAliveMs } from './replica-pipes.ts';
+import {
+  isProven,
+  pipeHeaders,
+  pipeMount,
+  pipeProtocol,
+  prove,
+  type Question,
+  questionIn,
+  untilTooOld,
+} from './replica-proof.ts';
 
 export interface ReplicaDoorDeps {
   /** Of this process. */
@@ -22,26 +32,47 @@ export interface ReplicaDoorDeps {
   readonly here: Pick<Link, 'open'>;
 }
 
-const shape = /^([a-zA-Z0-9_]{1,80})\/([a-zA-Z0-9_]{1,80})\/(engine|peer)$/;
+/** Without a computer it is only asked whether it is there. */
+const shape = /^([a-zA-Z0-9_]{1,80})(?:\/([a-zA-Z0-9_]{1,80})\/(engine|peer))?$/;
 
 /** Takes an upgrade below {@link pipeMount}. */
 export function createReplicaDoor(
   deps: ReplicaDoorDeps,
 ): (request: IncomingMessage, socket: Duplex, head: Buffer) => void {
+  /** Each question is answered once: whoever has read one on its way cannot ask it again. When it is too old for that anyway. */
+  const answered = new Map<string, number>();
+
+  function isNew({ nonce, at }: Question): boolean {
+    const now = deps.clock.now();
+    for (const [known, until] of answered) {
+      if (until > now) break;
+      answered.delete(known);
+    }
+    if (answered.has(nonce)) return false;
+    answered.set(nonce, untilTooOld(Number(at)));
+    return true;
+  }
+
   async function admit(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { url = '', headers } = request;
     const question = questionIn(url, headers, deps.clock.now());
-    if (question === null || !isProven(deps.internalToken, 'asks', question, headers[pipeHeaders.proof])) {
+    const proven = question !== null && isProven(deps.internalToken, 'asks', question, headers[pipeHeaders.proof]);
+    if (!proven || !isNew(question)) {
       throw new AppError('refused', 'Only replicas of this cloud come in here.', 'Ask at its public address.', {
         status: 401,
         wireCode: 'unauthorized',
       });
     }
-    const [, to, computerId = '', door] = shape.exec(url.slice(pipeMount.length)) ?? [];
+    const [, to, computerId, door] = shape.exec(url.slice(pipeMount.length)) ?? [];
     if (to !== deps.id) {
       throw new AppError('transport', 'This is another replica.', 'Look again which one holds the link.', {
         wireCode: 'unavailable',
       });
+    }
+    const proof = `${pipeHeaders.proof}: ${prove(deps.internalToken, 'is asked', question)}`;
+    if (computerId === undefined) {
+      endWith(socket, `HTTP/1.1 204 No Content\r\nconnection: close\r\n${proof}\r\n\r\n`);
+      return;
     }
     const pipe = await deps.here.open(computerId, door as LinkDoor);
     if (socket.destroyed) {
@@ -49,8 +80,7 @@ export function createReplicaDoor(
       return;
     }
     const lines = ['HTTP/1.1 101 Switching Protocols', 'connection: Upgrade', `upgrade: ${pipeProtocol}`];
-    lines.push(`${pipeHeaders.proof}: ${prove(deps.internalToken, 'is asked', question)}`);
-    socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+    socket.write(`${[...lines, proof].join('\r\n')}\r\n\r\n`);
     if (head.length > 0) pipe.write(head);
     join(socket as Socket, pipe);
   }
@@ -74,6 +104,8 @@ export function createReplicaDoor(
 /** An end is passed on as an end, a cut as a cut: whoever reads must see that something is missing. */
 function join(socket: Socket, pipe: Duplex): void {
   socket.setNoDelay(true);
+  // A computer that lost its power closes nothing, and a link takes only so many pipes.
+  socket.setKeepAlive(true, keepAliveMs);
   socket.pipe(pipe).pipe(socket);
   pipe.once('error', () => socket.resetAndDestroy());
   // What is still on its way out goes first.

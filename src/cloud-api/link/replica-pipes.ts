@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { LinkDoor } from './link.ts';
-import { isProven, pipeHeaders, pipeMount, pipeProtocol, prove } from './replica-proof.ts';
+import { isProven, pipeHeaders, pipeMount, pipeProtocol, prove, type Question } from './replica-proof.ts';
 
 export interface ReplicaPipesDeps {
   readonly internalToken: string;
@@ -31,19 +31,25 @@ export class NotLinked extends Error {}
 
 /** Within a network of replicas everything answers at once, or not at all. */
 const answerMs = 3_000;
+/** Until the system asks whether the other end of a silent connection is there. */
+export const keepAliveMs = 15_000;
 const largestRefusal = 4096;
 
-/** Throws {@link NotThere}, {@link NotLinked}, or 429 where the link takes no more. */
-export type OpenReplicaPipe = (target: PipeTarget, computerId: string, door: LinkDoor) => Promise<Socket>;
+export interface ReplicaPipes {
+  /** Throws {@link NotThere}, {@link NotLinked}, or 429 where the link takes no more. */
+  open(target: PipeTarget, computerId: string, door: LinkDoor): Promise<Socket>;
+  /** Whether that replica answers, and proves itself. Never rejects. */
+  isThere(target: PipeTarget): Promise<boolean>;
+}
 
-export function createReplicaPipes({ internalToken, clock, timers }: ReplicaPipesDeps): OpenReplicaPipe {
-  return ({ replica, address }, computerId, door) => {
-    const path = `${pipeMount}${replica}/${computerId}/${door}`;
+export function createReplicaPipes({ internalToken, clock, timers }: ReplicaPipesDeps): ReplicaPipes {
+  /** Asks below the mount: a replica that proved itself opened a pipe, or (null) only said that it is there. */
+  function ask(address: string, path: string): Promise<Socket | null> {
     const at = String(Math.floor(clock.now() / 1000));
-    const question = { path, at, nonce: randomBytes(18).toString('base64url') };
+    const question: Question = { path: `${pipeMount}${path}`, at, nonce: randomBytes(18).toString('base64url') };
     const start = address.startsWith('https:') ? startSecureRequest : startRequest;
     return new Promise((resolve, reject) => {
-      const asking = start(new URL(path, address), {
+      const asking = start(new URL(question.path, address), {
         agent: false,
         headers: {
           connection: 'Upgrade',
@@ -54,18 +60,28 @@ export function createReplicaPipes({ internalToken, clock, timers }: ReplicaPipe
         },
       });
       const cancel = timers.after(answerMs, () => asking.destroy(new NotThere('It does not answer.')));
+      const isReplica = ({ headers }: IncomingMessage) =>
+        isProven(internalToken, 'is asked', question, headers[pipeHeaders.proof]);
       asking.once('upgrade', (answer, socket: Socket, head) => {
         cancel();
-        if (!isProven(internalToken, 'is asked', question, answer.headers[pipeHeaders.proof])) {
+        if (!isReplica(answer)) {
           socket.destroy();
           reject(new NotThere('What answers there is no replica of this cloud.'));
           return;
         }
         socket.setNoDelay(true);
+        // A computer that lost its power closes nothing.
+        socket.setKeepAlive(true, keepAliveMs);
         if (head.length > 0) socket.unshift(head);
         resolve(socket);
       });
       asking.once('response', (answer) => {
+        if (isReplica(answer)) {
+          cancel();
+          answer.destroy();
+          resolve(null);
+          return;
+        }
         refusalOf(answer).then((refusal) => {
           cancel();
           reject(refusal);
@@ -77,6 +93,22 @@ export function createReplicaPipes({ internalToken, clock, timers }: ReplicaPipe
       });
       asking.end();
     });
+  }
+
+  return {
+    async open({ replica, address }, computerId, door) {
+      const socket = await ask(address, `${replica}/${computerId}/${door}`);
+      if (socket === null) throw new NotThere('It opened nothing.');
+      return socket;
+    },
+    isThere: ({ replica, address }) =>
+      ask(address, replica).then(
+        (socket) => {
+          socket?.destroy();
+          return true;
+        },
+        () => false,
+      ),
   };
 }
 

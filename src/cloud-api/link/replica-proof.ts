@@ -39,7 +39,10 @@ export function isProven(token: string, who: 'asks' | 'is asked', question: Ques
   return got.length === expected.length && timingSafeEqual(got, expected);
 }
 
-/** Null: it names no time of now, or nothing that is new. `nowMs` by the store's clock. */
+/** Milliseconds since the epoch: from then on a question of `at` (seconds) is refused. */
+export const untilTooOld = (at: number): number => (at + windowS) * 1000 + 1;
+
+/** Null: it names no time of now, or no number. `nowMs` by the store's clock. */
 export function questionIn(path: string, headers: IncomingHttpHeaders, nowMs: number): Question | null {
   const [at, nonce] = [headers[pipeHeaders.at], headers[pipeHeaders.nonce]];
   if (typeof at !== 'string' || typeof nonce !== 'string' || !/^\d{1,12}$/.test(at) || !nonceShape.test(nonce))

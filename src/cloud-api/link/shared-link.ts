@@ -8,13 +8,14 @@ import { drainingEvent } from '../../kit/link/pipe.ts';
 import type { DialIns } from './dial-ins.ts';
 import { away } from './dial-ins.ts';
 import type { Link } from './link.ts';
-import { NotLinked, NotThere, type OpenReplicaPipe } from './replica-pipes.ts';
+import { NotLinked, NotThere, type ReplicaPipes } from './replica-pipes.ts';
+import { createReplicaWatch } from './replica-watch.ts';
 import type { Replicas } from './replicas.ts';
 
 export interface SharedLinkDeps {
   readonly dialIns: Pick<DialIns, 'open' | 'state' | 'credential' | 'onChange'>;
   readonly replicas: Pick<Replicas, 'find' | 'changed' | 'suspect' | 'onChange' | 'wait'>;
-  readonly openPipe: OpenReplicaPipe;
+  readonly pipes: ReplicaPipes;
   /** The store's. */
   readonly clock: { now(): number };
   readonly timers: Timers;
@@ -35,8 +36,9 @@ interface Passage {
 /** Who waits for a link looks this often for one whose word was lost. */
 const lookMs = 1000;
 
-export function createSharedLink({ dialIns, replicas, openPipe, clock, timers }: SharedLinkDeps): SharedLink {
+export function createSharedLink({ dialIns, replicas, pipes, clock, timers }: SharedLinkDeps): SharedLink {
   const passages = new Map<string, Passage>();
+  const watch = createReplicaWatch({ isThere: pipes.isThere, timers, onGone: replicas.suspect });
   const listeners = new Set<(computerId: string, linked: boolean) => void>();
   // Who is told goes on to ask, maybe at another replica: the others must know first.
   const stop = dialIns.onChange((computerId, linked) => {
@@ -77,9 +79,10 @@ export function createSharedLink({ dialIns, replicas, openPipe, clock, timers }:
     const reach = await find(computerId);
     if (!reach.linked) throw away(computerId, reach.since);
     try {
-      const socket = await openPipe(reach, computerId, door);
+      const socket = await pipes.open(reach, computerId, door);
       const passage = passageTo(computerId, reach.epoch);
       passage.sockets.add(socket);
+      watch.add(reach, socket);
       socket.once('close', () => {
         passage.sockets.delete(socket);
         if (passage.sockets.size > 0 || passages.get(computerId) !== passage) return;
@@ -133,6 +136,7 @@ export function createSharedLink({ dialIns, replicas, openPipe, clock, timers }:
     },
     close() {
       stop();
+      watch.close();
       for (const { stop: forget, sockets } of passages.values()) {
         forget();
         for (const socket of sockets) socket.destroy();
