@@ -2,7 +2,7 @@
 import type { Deployment, WorkSession } from '../../contracts/work-queue/links.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
-import { type Place, pageOf } from './place.ts';
+import { type Page, type Place, pageOf } from './place.ts';
 
 export interface LinkRow {
   readonly id: string;
@@ -16,11 +16,7 @@ export interface LinkRow {
 export interface Links {
   add(row: LinkRow): Promise<void>;
   find(userId: string, id: string): Promise<LinkRow | null>;
-  list(
-    userId: string,
-    after: Place | null,
-    limit: number,
-  ): Promise<{ shown: readonly LinkRow[]; nextCursor: string | null }>;
+  list(userId: string, after: Place | null, limit: number): Promise<Page<LinkRow>>;
 }
 
 /** Both kinds are kept alike; only what a person calls them has another column. */
@@ -38,11 +34,18 @@ export function createLinks(store: SharedStore, table: 'work_session' | 'work_de
       ),
     find: async (userId, id) =>
       (await store.get<LinkRow>(`SELECT ${columns} FROM ${table} WHERE id = ? AND user_id = ?`, id, userId)) ?? null,
-    async list(userId, after, limit) {
+    list(userId, after, limit) {
       const place = after === null ? '' : 'AND (created_at < ? OR (created_at = ? AND id < ?))';
       const values = after === null ? [] : [after.at, after.at, after.id];
-      const sql = `SELECT ${columns} FROM ${table} WHERE user_id = ? ${place} ORDER BY created_at DESC, id DESC LIMIT ?`;
-      return pageOf(await store.all<LinkRow>(sql, userId, ...values, limit + 1), limit);
+      const all = <T>(what: string, most: number) => {
+        const sql = `SELECT ${what} FROM ${table} WHERE user_id = ? ${place} ORDER BY created_at DESC, id DESC LIMIT ?`;
+        return store.all<T>(sql, userId, ...values, most);
+      };
+      return pageOf<LinkRow>(
+        limit,
+        (most) => all('octet_length(metadata) AS bytes', most),
+        (most) => all(columns, most),
+      );
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Where a list goes on: the time and id of the last row, opaque to whoever is given it. */
+/** Where a list ends and goes on: after so many rows or bytes; the time and id of the last row, opaque to whoever is given it. */
 import { AppError } from '../../contracts/common/errors.ts';
 
 export interface Place {
@@ -17,12 +17,31 @@ export function placeOf(cursor: string): Place {
   throw new AppError('usage', fact, 'Use `next_cursor` of an answer.', { wireCode: 'bad_request' });
 }
 
-/** One more row than is shown was read, which tells whether there is more. */
-export function pageOf<T extends { readonly created_at: number; readonly id: string }>(
-  rows: readonly T[],
+export interface Page<T> {
+  readonly shown: readonly T[];
+  readonly nextCursor: string | null;
+}
+
+/** A page of large rows ends here, after one at least: what is read at once holds up everybody else. */
+const mostBytes = 8_000_000;
+
+/**
+ * Asks first how large the rows are, one more of them than are shown, which tells whether there is more; then for those that fit.
+ */
+export async function pageOf<T extends { readonly created_at: number; readonly id: string }>(
   limit: number,
-): { shown: readonly T[]; nextCursor: string | null } {
-  const shown = rows.slice(0, limit);
+  sizes: (most: number) => Promise<readonly { readonly bytes: number }[]>,
+  rows: (most: number) => Promise<readonly T[]>,
+): Promise<Page<T>> {
+  const there = await sizes(limit + 1);
+  let bytes = there[0]?.bytes ?? 0;
+  let fit = Math.min(1, there.length);
+  while (fit < Math.min(limit, there.length)) {
+    bytes += there[fit]?.bytes ?? 0;
+    if (bytes > mostBytes) break;
+    fit += 1;
+  }
+  const shown = fit === 0 ? [] : await rows(fit);
   const last = shown.at(-1);
-  return { shown, nextCursor: rows.length > limit && last !== undefined ? cursorOf(last) : null };
+  return { shown, nextCursor: there.length > fit && last !== undefined ? cursorOf(last) : null };
 }

@@ -3,7 +3,7 @@ import { ageEnds, type TaskStatus } from '../../contracts/work-queue/task.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { Value } from '../../kit/store/store.ts';
 import { isHeld, moves, statusIn } from './model.ts';
-import type { Place } from './place.ts';
+import { type Page, type Place, pageOf } from './place.ts';
 import { type TaskRow, taskColumns } from './rows.ts';
 
 export interface TaskFilter {
@@ -50,7 +50,7 @@ export interface ChangePoint {
 }
 
 export interface WorkReads {
-  list(filter: TaskFilter): Promise<TaskRow[]>;
+  list(filter: TaskFilter): Promise<Page<TaskRow>>;
   stats(userId: string, now: number, pollersSince: number): Promise<QueueStats>;
   /** Those that asked since, and those that hold something: the latter first. */
   workers(userId: string, since: number): Promise<SeenWorker[]>;
@@ -69,6 +69,9 @@ const later = `status = 'queued' AND waits = 1 AND queued_at > 0`;
 /** So many are sorted rather than looked for among all that ever were. */
 const few = 1_000;
 const mostWorkers = 200;
+/** Of what a task brings along; the rest of it is small. */
+const sizeColumns = `id, created_at, octet_length(payload) + octet_length(env) + COALESCE(octet_length(result), 0)
+  + COALESCE(octet_length(error), 0) AS bytes`;
 
 /** Ranks are few: each is found behind the one before, and each range of times in it is counted where the index has it. */
 const ofReady = `FROM work_task WHERE user_id = ? AND status = 'queued' AND waits = 0`;
@@ -115,15 +118,22 @@ export function createWorkReads(store: SharedStore): WorkReads {
       // No index has this column, so that none is chosen for its order.
       const made = some ? 'created_at + 0' : 'created_at';
       if (after !== null) and(`(${made} < ? OR (${made} = ? AND id < ?))`, after.at, after.at, after.id);
-      const select = (group: string | null) =>
-        `SELECT ${taskColumns} FROM work_task WHERE ${[...where, ...(group === null ? [] : [group])].join(' AND ')}`;
-      const order = `ORDER BY ${made} DESC, id DESC LIMIT ?`;
-      if (some && status === 'queued') {
-        const sql = `SELECT ${taskColumns} FROM (${select(ready)} UNION ALL ${select(later)}) AS queued ${order}`;
-        return store.all<TaskRow>(sql, ...values, ...values, limit);
-      }
       const ended = status !== undefined && moves.retry.from.includes(status);
-      return store.all<TaskRow>(`${select(some ? held : ended ? givenUp : null)} ${order}`, ...values, limit);
+      const ask = <T>(columns: string, most: number) => {
+        const select = (group: string | null) =>
+          `SELECT ${columns} FROM work_task WHERE ${[...where, ...(group === null ? [] : [group])].join(' AND ')}`;
+        const order = `ORDER BY ${made} DESC, id DESC LIMIT ?`;
+        if (some && status === 'queued') {
+          const sql = `SELECT * FROM (${select(ready)} UNION ALL ${select(later)}) AS queued ${order}`;
+          return store.all<T>(sql, ...values, ...values, most);
+        }
+        return store.all<T>(`${select(some ? held : ended ? givenUp : null)} ${order}`, ...values, most);
+      };
+      return pageOf<TaskRow>(
+        limit,
+        (most) => ask(sizeColumns, most),
+        (most) => ask(taskColumns, most),
+      );
     },
     stats: (userId, now, pollersSince) =>
       store.read(function* (tx) {

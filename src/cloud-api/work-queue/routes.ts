@@ -6,7 +6,7 @@ import { iso } from '../../kit/clock/clock.ts';
 import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { Changes } from './changes.ts';
 import { type LinkRow, type Links, wireDeployment, wireSession } from './links.ts';
-import { pageOf, placeOf } from './place.ts';
+import { placeOf } from './place.ts';
 import type { Queue } from './queue.ts';
 import type { WorkReads } from './reads.ts';
 import { wireLease, wireTask } from './rows.ts';
@@ -51,16 +51,15 @@ function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute
     }),
     bind(contract.listTasks, async ({ principal: { userId }, query }) => {
       const { limit = usualLimit, cursor, status } = query;
-      const rows = await reads.list({
+      const { shown, nextCursor } = await reads.list({
         userId,
         status,
         sessionId: query.session_id,
         deploymentId: query.deployment_id,
         workerId: query.worker_id,
         after: cursor === undefined ? null : placeOf(cursor),
-        limit: limit + 1,
+        limit,
       });
-      const { shown, nextCursor } = pageOf(rows, limit);
       return { body: { tasks: shown.map(wireTask), next_cursor: nextCursor } };
     }),
     bind(contract.leaseTask, async (context) => {

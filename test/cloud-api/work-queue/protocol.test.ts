@@ -1,7 +1,8 @@
 /** What callers and workers of the work queue are promised, on both engines, over real HTTP (interface.md A; gaps.md A). */
 import { describe, expect, test } from 'vitest';
+import { createWorkStore } from '../../../src/cloud-api/work-queue/store.ts';
 import { engines } from '../../support/engines.ts';
-import { startQueue } from './support.ts';
+import { newTask, startQueue } from './support.ts';
 
 describe.each(engines)('on $name', (engine) => {
   const start = () => startQueue(engine);
@@ -126,6 +127,45 @@ describe.each(engines)('on $name', (engine) => {
         expect(refused).toMatchObject({ status: 400, error: `${one}_not_found` });
       }
     }
+  });
+
+  test.each(['', '&status=queued'])('a page of large tasks ends early, and the list goes on (%s)', async (filter) => {
+    const q = await startQueue(engine);
+    const work = createWorkStore({ store: q.store, now: () => q.clock.now(), leaseMs: 60_000 });
+    // One is larger than a page.
+    for (const [n, mb] of [3, 3, 3, 9, 3, 3, 3].entries()) {
+      const payload = JSON.stringify({ text: 'x'.repeat(mb * 1_000_000) });
+      await work.create(newTask({ id: `task_${n}`, userId: 'user_ada', payload }));
+      q.later(1);
+    }
+    const pages: string[][] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page = await q.send('GET', `?limit=200${filter}${cursor === '' ? '' : `&cursor=${cursor}`}`);
+      pages.push(page.tasks.map(({ id }) => id.slice(5)));
+      cursor = page.next_cursor;
+    }
+    expect(pages).toEqual([['6', '5'], ['4'], ['3'], ['2', '1'], ['0']]);
+  });
+
+  test.each([
+    ['sessions', {}],
+    ['deployments', { name: 'api' }],
+  ])('a page of %s with large notes ends early too', async (kind, body) => {
+    const q = await startQueue(engine);
+    const metadata = { text: 'x'.repeat(1_000_000) };
+    for (let n = 0; n < 10; n += 1) {
+      const made = await q.server.call('POST', `/beta/${kind}`, { token: 'ada', body: { ...body, metadata } });
+      expect(made.status).toBe(201);
+      q.later(1);
+    }
+    const list = async (more: string) => {
+      const { json } = await q.server.call('GET', `/beta/${kind}?limit=200${more}`, { token: 'ada' });
+      const { [kind]: rows, next_cursor: next } = json as unknown as Record<string, unknown>;
+      return { rows: (rows as unknown[]).length, next };
+    };
+    const { rows, next } = await list('');
+    expect(rows).toBe(7);
+    expect(await list(`&cursor=${next}`)).toEqual({ rows: 3, next: null });
   });
 
   test('a list is newest first, in pages, and can be narrowed down', async () => {
