@@ -50,6 +50,7 @@ import { openSharedStore } from '../kit/store/open-shared-store.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
 import { createClosing } from './closing.ts';
 import { composeComputers, noComputerHere } from './computers.ts';
+import { createDaily, dailyMigrations } from './daily.ts';
 import type { OpenDoor, UpgradeListener } from './doors.ts';
 import { stopReason } from './engine-server.ts';
 import { createHomeDispatcher } from './home-dispatcher.ts';
@@ -174,6 +175,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...sharedSecretsMigrations,
         ...workQueueMigrations,
         ...sharedCountMigrations,
+        ...dailyMigrations,
       ],
       clock,
     });
@@ -252,6 +254,12 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         }),
     });
     closing.add('triggers', () => triggers.close());
+    const daily = createDaily({
+      ...{ store, clock: storeClock, timers: systemTimers },
+      areas: [notifications, approvals, events],
+      onFault: (fault) => log.warn('What is kept for 90 days could not be removed.', { fault: String(fault) }),
+    });
+    closing.add('removal of what is old', () => daily.close());
     const proxy = createFactoryProxy({
       link,
       computers: local === null ? computers.computers : lookUpLocal(local.computer.id, computers.computers),
@@ -339,11 +347,11 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
             between: between === undefined ? undefined : { mount: pipeMount, take: between },
           }),
     );
-    await events.start();
     await notifications.start();
     await approvals.start();
     await triggers.start();
     await work.start();
+    daily.start();
     const stopWaking = link.onChange((computerId, linked) => {
       if (!linked) return;
       approvals.wake(computerId);

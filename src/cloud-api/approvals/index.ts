@@ -33,6 +33,8 @@ export interface Approvals {
   readonly service: ApprovalService;
   /** The computer answers again: what waits for it is sent at once. */
   wake(computerId: string): void;
+  /** What is older than it is kept. */
+  forgetOld(now: number): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -71,10 +73,8 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       })),
     ],
     wake: (computerId) => answers.wake(computerId),
-    async start() {
-      await store.forget(deps.clock.now() - keptMs);
-      await answers.start();
-    },
+    forgetOld: (now) => store.forget(now - keptMs),
+    start: () => answers.start(),
     close() {
       service.close();
       return answers.close();

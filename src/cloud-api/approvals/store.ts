@@ -2,8 +2,10 @@
  * Approvals in the database: whole operations, nothing awaited inside (architecture.md 10). One winner by
  * `UPDATE … WHERE state = 'pending'`, in whatever process. One text serves both engines. Must not know HTTP.
  */
+
 import type { ApprovalDecision, ApprovalReport } from '../../contracts/approvals/approval.ts';
 import { answered } from '../../kit/store/answered.ts';
+import { portion, removePortions } from '../../kit/store/remove-portions.ts';
 import type { Asked, Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import type { ApprovalRow } from './model.ts';
 
@@ -106,7 +108,8 @@ export function createApprovalStore(store: SharedStore): ApprovalStore {
       }),
     applied: (tx, id, at) => tx.run('UPDATE approval SET applied_at = ? WHERE id = ? AND applied_at IS NULL', at, id),
     async forget(before) {
-      await store.write((tx) => tx.run('DELETE FROM approval WHERE expires_at < ?', before), { isolation: 'rows' });
+      const sql = `DELETE FROM approval WHERE id IN (SELECT id FROM approval WHERE expires_at < ? LIMIT ${portion})`;
+      await removePortions(store, sql, before);
     },
     get: async (id) => (await store.get<ApprovalRow>(selectOne, id)) ?? null,
     list: ({ userId, state, limit = most, now }) => {

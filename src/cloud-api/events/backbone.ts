@@ -3,10 +3,12 @@
  * `(user, type, source id)` (store.md 7.3). Wakes readers in every process; whoever misses that finds it by looking.
  * Must not know who reads.
  */
+
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
+import { portion, removePortions } from '../../kit/store/remove-portions.ts';
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import { follow } from '../../kit/wake/follow.ts';
 
@@ -94,7 +96,9 @@ export function createEventBackbone(deps: BackboneDeps): EventBackbone {
     },
     onEmit: (listener) => store.wake.on(eventsTopic, listener),
     async forget(before) {
-      await store.write((tx) => tx.run('DELETE FROM user_event WHERE stored_at < ?', before), { isolation: 'rows' });
+      const sql = `DELETE FROM user_event WHERE seq IN
+        (SELECT seq FROM user_event WHERE stored_at < ? ORDER BY stored_at LIMIT ${portion})`;
+      await removePortions(store, sql, before);
     },
   };
 }

@@ -21,7 +21,8 @@ type Checked =
 export interface Events {
   readonly backbone: EventBackbone;
   readonly routes: readonly BoundRoute[];
-  start(): Promise<void>;
+  /** What is older than it is kept. */
+  forgetOld(now: number): Promise<void>;
 }
 
 /** As long as approvals, which events speak of. */
@@ -46,7 +47,7 @@ export function createEvents(deps: BackboneDeps): Events {
         return { body: { accepted, refused: checked.flatMap((one) => ('refused' in one ? [one.refused] : [])) } };
       }),
     ],
-    start: () => backbone.forget(deps.clock.now() - keptMs),
+    forgetOld: (now) => backbone.forget(now - keptMs),
   };
 }
 

@@ -2,10 +2,12 @@
  * Notifications as a person reads them in the app: events that a sink has taken up, with the words of a push. Read state is theirs
  * alone. Joins the backbone's rows with what became of them; must not know pushes.
  */
+
 import { AppError } from '../../contracts/common/errors.ts';
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import type { Notification, NotificationOutcome } from '../../contracts/notifications/routes.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
+import { portion, removePortions } from '../../kit/store/remove-portions.ts';
 import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 import { buildNotification } from './build.ts';
 
@@ -69,7 +71,9 @@ export function createFeed({ store, clock }: { store: SharedStore; clock: Clock 
       return row === undefined ? null : { event: row.type, outcome: row.outcome, at: iso(row.occurred_at) };
     },
     async forget(before) {
-      await store.write((tx) => tx.run('DELETE FROM notification WHERE claimed_at < ?', before), { isolation: 'rows' });
+      const sql = `DELETE FROM notification WHERE event_id IN (SELECT n.event_id FROM user_event e
+        JOIN notification n ON n.event_id = e.id WHERE e.stored_at < ? ORDER BY e.stored_at LIMIT ${portion})`;
+      await removePortions(store, sql, before);
     },
   };
 }

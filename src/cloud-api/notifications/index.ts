@@ -68,6 +68,8 @@ export interface Notifications {
   readonly pushDirect: PushDirect;
   /** What a browser was told ends with its sign-in, and goes on with the next one of the same person. */
   signInEnded(sessionId: string, replacedBy: string | undefined): Promise<void>;
+  /** What tells of events older than they are kept; before these go. */
+  forgetOld(now: number): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -117,8 +119,8 @@ export async function createNotifications(deps: NotificationsDeps): Promise<Noti
       pushConfigured,
     }),
     signInEnded: (sessionId, replacedBy) => devices.signInEnded(sessionId, replacedBy),
+    forgetOld: (now) => feed.forget(now - keptMs),
     async start() {
-      await feed.forget(clock.now() - keptMs);
       await letters.start();
       await sink.start();
       if (!pushConfigured) log.warn('No push keys are configured: nothing is pushed.');
