@@ -4,9 +4,10 @@
  */
 import { CommandPayload } from '../contracts/work-queue/task.ts';
 import { type RunResult, runProcess } from '../kit/process/run-process.ts';
+import { TaskFailure } from './outcome.ts';
 import type { Sandbox } from './sandbox.ts';
 import { makeScratch, removeScratch } from './scratch.ts';
-import { type Job, TaskFailure } from './worker.ts';
+import type { Job } from './worker.ts';
 
 const usualSeconds = 3600;
 /** Of each stream; what is more is dropped, and said so. */

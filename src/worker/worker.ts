@@ -10,16 +10,7 @@ import { workRoutes } from '../contracts/work-queue/routes.ts';
 import { type Lease, longestWaitSeconds, type Task, type TaskError } from '../contracts/work-queue/task.ts';
 import { sharedNow } from './beat-messages.ts';
 import { type Beats, startBeats } from './beats.ts';
-
-/** Thrown by a job: the task failed, for a reason that a program can read. */
-export class TaskFailure extends Error {
-  readonly error: TaskError;
-  constructor(error: TaskError) {
-    super(error.message);
-    this.name = 'TaskFailure';
-    this.error = error;
-  }
-}
+import { badResult, outcomeOf, taskErrorOf } from './outcome.ts';
 
 export interface Job {
   readonly task: Task;
@@ -46,17 +37,21 @@ export interface WorkerOptions {
   /** API key with the scope `work`, or an access token. */
   readonly key: string;
   readonly workerId: string;
-  /** What a task is: its answer becomes the result; {@link TaskFailure} makes it fail, as does whatever else is thrown. */
+  /** What a task is: its answer becomes the result; a `TaskFailure` makes it fail, as does whatever else is thrown. */
   readonly run: (job: Job) => Promise<unknown>;
   /** At once; default 1. */
   readonly concurrency?: number;
   /** Ends when there is nothing left to lease, as after {@link Worker.drain}. */
   readonly untilEmpty?: boolean;
+  /** A call waits so long for a task, which has to be less than the queue's leases last; default 30 s. */
+  readonly waitSeconds?: number;
   readonly tell?: (event: WorkerEvent) => void;
   readonly random: () => number;
   readonly fetch?: Fetch;
   /** Default: a thread of its own. */
   readonly beats?: Beats;
+  /** Aborts after so many ms; default `AbortSignal.timeout`. */
+  readonly timeout?: (ms: number) => AbortSignal;
 }
 
 export interface WorkerCounts {
@@ -75,6 +70,8 @@ export interface Worker {
   abort(): void;
 }
 
+/** A queue that says nothing for so long is one that nobody answers for. A call that waits for a task has that time besides. */
+const patienceMs = { asking: 15_000, telling: 30_000 };
 const firstPauseMs = 1_000;
 const longestPauseMs = 60_000;
 /** A worker that has done its work does not wait for ever for a queue that never comes back. */
@@ -83,7 +80,7 @@ const longestInsistingMs = 10 * 60_000;
 const idleMs = 1_000;
 
 export function startWorker(options: WorkerOptions): Worker {
-  const { workerId, run, random, concurrency = 1, tell = () => {} } = options;
+  const { workerId, run, random, concurrency = 1, tell = () => {}, timeout = AbortSignal.timeout } = options;
   const client: Client<typeof workRoutes> = createClient(workRoutes, {
     baseUrl: options.url,
     token: options.key,
@@ -110,10 +107,23 @@ export function startWorker(options: WorkerOptions): Worker {
   async function endAsking(): Promise<void> {
     // Also while nothing is asked: whoever watches the queue learns from it that this worker drains.
     do {
-      await client.leaseTask({ query: { worker_id: workerId, draining: '1' } }).catch(() => {});
+      const query = { worker_id: workerId, draining: '1' } as const;
+      await within(patienceMs.telling, (signal) => client.leaseTask({ query }, { signal })).catch(() => {});
       // It may have overtaken the call that it was to end.
       if (asking) await pause(firstPauseMs / 4);
     } while (asking);
+  }
+
+  /** A server whose computer went away says nothing: no answer counts as nobody there. */
+  async function within<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const over = timeout(ms);
+    try {
+      return await call(AbortSignal.any([now.signal, over]));
+    } catch (cause) {
+      if (now.signal.aborted || !over.aborted || cause instanceof AppError) throw cause;
+      const fact = `${options.url} did not answer for ${ms / 1000} s.`;
+      throw new AppError('transport', fact, 'Check that Gantry is running.', { cause });
+    }
   }
 
   function rest(ms: number): Promise<void> {
@@ -134,11 +144,13 @@ export function startWorker(options: WorkerOptions): Worker {
       }
       const askedAt = sharedNow();
       // While it works on something, an empty queue is no reason to end: what it does may bring more.
-      const wait = options.untilEmpty === true ? 0 : longestWaitSeconds;
+      const wait = options.untilEmpty === true ? 0 : (options.waitSeconds ?? longestWaitSeconds);
       try {
         asking = true;
         const query = { worker_id: workerId, wait };
-        const { task, lease } = await client.leaseTask({ query }, { signal: now.signal }).finally(() => {
+        const patience = wait * 1000 + patienceMs.asking;
+        const asked = within(patience, (signal) => client.leaseTask({ query }, { signal }));
+        const { task, lease } = await asked.finally(() => {
           asking = false;
         });
         failures = 0;
@@ -162,6 +174,12 @@ export function startWorker(options: WorkerOptions): Worker {
   }
 
   function take(task: Task, lease: Lease, askedAt: number): void {
+    if (sharedNow() >= askedAt + lease.ttl_seconds * 1000) {
+      counts.lost += 1;
+      const why = 'Its lease was over before the answer that gave it was here.';
+      tell({ kind: 'lost', task, ms: 0, why });
+      return;
+    }
     const job = work(task, lease, askedAt).finally(() => jobs.delete(job));
     jobs.add(job);
   }
@@ -188,19 +206,18 @@ export function startWorker(options: WorkerOptions): Worker {
     });
     tell({ kind: 'began', task, lease });
     const signal = AbortSignal.any([ending.signal, now.signal]);
-    const outcome = await run({ task, lease, signal }).then(
-      (result) => ({ result: result ?? null }),
-      (error: unknown) => ({ error: taskErrorOf(error) }),
-    );
+    const outcome = await run({ task, lease, signal }).then(outcomeOf, (error: unknown) => ({
+      error: taskErrorOf(error),
+    }));
     const holder = { worker_id: workerId, lease_id: lease.id };
     const params = { id: task.id };
     /** Null: it is kept. A result that the queue does not take, such as one that is too large, fails the task. */
     const ack = async (result: unknown): Promise<TaskError | null> => {
       try {
-        await insist(() => client.ackTask({ params, body: { ...holder, result } }, { signal: now.signal }));
+        await insist((signal) => client.ackTask({ params, body: { ...holder, result } }, { signal }));
         return null;
       } catch (error) {
-        if (error instanceof AppError && error.code === 'usage') return { code: 'bad_result', message: error.fact };
+        if (error instanceof AppError && error.code === 'usage') return badResult(error.fact);
         throw error;
       }
     };
@@ -215,7 +232,7 @@ export function startWorker(options: WorkerOptions): Worker {
         return;
       }
       const body = stop ? holder : { ...holder, error };
-      await insist(() => client.stopTask({ params, body }, { signal: now.signal }));
+      await insist((signal) => client.stopTask({ params, body }, { signal }));
       counts[stop ? 'stopped' : 'failed'] += 1;
       tell({ kind: stop ? 'stopped' : 'failed', task, ms: took(), why: stop ? undefined : error.message });
     } catch (error) {
@@ -230,11 +247,11 @@ export function startWorker(options: WorkerOptions): Worker {
    * Tells the queue until it has heard. Also when the lease is over: what is done is done, and counts unless somebody else has the
    * task by then, which the queue knows.
    */
-  async function insist(call: () => Promise<unknown>): Promise<void> {
+  async function insist(call: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     const end = sharedNow() + longestInsistingMs;
     for (let failures = 0; ; failures += 1) {
       try {
-        await call();
+        await within(patienceMs.telling, call);
         return;
       } catch (error) {
         if (now.signal.aborted) throw new Lost('The worker ended before the queue had heard.');
@@ -268,11 +285,6 @@ export function startWorker(options: WorkerOptions): Worker {
 }
 
 class Lost extends Error {}
-
-function taskErrorOf(error: unknown): TaskError {
-  if (error instanceof TaskFailure) return error.error;
-  return { code: 'worker_error', message: (error instanceof Error ? error.message : String(error)).slice(0, 16_000) };
-}
 
 /** A queue that does not know the key, or the way to it, will not another time. */
 function isFatal(error: unknown): boolean {

@@ -1,7 +1,8 @@
 /** A worker against a real queue over HTTP, with its real thread: what it does with each end of a task, and what it leaves behind. */
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { startWorker, TaskFailure, type WorkerEvent, type WorkerOptions } from '../../src/worker/worker.ts';
+import { TaskFailure } from '../../src/worker/outcome.ts';
+import { startWorker, type WorkerEvent, type WorkerOptions } from '../../src/worker/worker.ts';
 import { startQueue, type TestQueue } from '../cloud-api/work-queue/support.ts';
 import { engines } from '../support/engines.ts';
 import { startVictim } from '../support/victim.ts';
@@ -199,7 +200,7 @@ test('a worker that is killed loses its lease, and another finishes the task', a
   });
   await victim.until((line) => line === 'blocking');
   await victim.kill();
-  const { worker } = begin(q, async () => 'second', { workerId: 'w2' });
+  const { worker } = begin(q, async () => 'second', { workerId: 'w2', waitSeconds: 0 });
   await expect.poll(async () => (await q.task(id)).status).toBe('succeeded');
   expect(await q.task(id)).toMatchObject({ attempts: 2, result: 'second' });
   worker.drain();
@@ -209,7 +210,7 @@ test('a worker that is killed loses its lease, and another finishes the task', a
 test('a task that kills each worker that takes it is given up after five, and can be tried again', {
   timeout: 90_000,
 }, async () => {
-  const q = await start({ real: true, leaseMs: 500 });
+  const q = await start({ real: true, leaseMs: 1_500 });
   const { id } = await q.create();
   for (let attempt = 1; attempt <= 5; attempt += 1) {
     const name = `w${attempt}`;
@@ -217,7 +218,7 @@ test('a task that kills each worker that takes it is given up after five, and ca
     expect((await one.ended).signal).toBe('SIGKILL');
     expect(await q.task(id)).toMatchObject({ attempts: attempt, lease_worker_id: name });
   }
-  const { worker, events } = begin(q, async () => 'at last', { workerId: 'w6' });
+  const { worker, events } = begin(q, async () => 'at last', { workerId: 'w6', waitSeconds: 0 });
   const given = async () => (await q.send('GET', '?status=failed')).tasks.map((task) => [task.id, task.error?.code]);
   await expect.poll(given).toEqual([[id, 'lease_expired']]);
   expect(events).toEqual([]);

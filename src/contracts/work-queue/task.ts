@@ -18,10 +18,13 @@ const Name = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'a name such as 
 export const Payload = z.record(z.string(), z.unknown());
 export const Env = z.record(Name, z.string().max(32_768));
 
+export const longestCode = 64;
+export const longestMessage = 16_384;
+
 export const TaskError = z
   .strictObject({
-    code: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'a word such as out_of_memory'),
-    message: z.string().max(16_384),
+    code: z.string().regex(new RegExp(`^[a-z][a-z0-9_]{0,${longestCode - 1}}$`), 'a word such as out_of_memory'),
+    message: z.string().max(longestMessage),
   })
   .meta({ id: 'TaskError' });
 export type TaskError = z.infer<typeof TaskError>;

@@ -5,6 +5,7 @@ const [url = '', key = '', workerId = ''] = process.argv.slice(2);
 await startWorker({
   ...{ url, key, workerId },
   random: () => 0,
+  waitSeconds: 0,
   async run() {
     process.kill(process.pid, 'SIGKILL');
   },
