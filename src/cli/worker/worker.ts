@@ -80,13 +80,19 @@ function firstLine(text: string): string {
   return line.length > 200 ? `${line.slice(0, 199)}…` : line;
 }
 
-function addressOf(given: string | undefined): string {
-  if (given === undefined) {
+/** With the path that it has behind a server in front. What else an address may have would be lost without a word. */
+export function addressOf(given: string | undefined): string {
+  const action = 'Give an address such as https://gantry.example.';
+  if (given === undefined)
     throw new AppError('usage', 'The address of the queue is missing.', 'Give --url https://gantry.example.');
-  }
   const url = URL.parse(given);
-  if (url !== null && ['http:', 'https:'].includes(url.protocol)) return url.origin;
-  throw new AppError('usage', `--url is ${JSON.stringify(given)}.`, 'Give an address such as https://gantry.example.');
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    throw new AppError('usage', `--url is ${JSON.stringify(given)}.`, action);
+  }
+  const { origin, pathname, username, password, search, hash } = url;
+  if (username !== '' || password !== '') throw new AppError('usage', '--url has a name or a password in it.', action);
+  if (search !== '' || hash !== '') throw new AppError('usage', `--url ends with ${search}${hash}.`, action);
+  return origin + pathname.replace(/\/+$/, '');
 }
 
 function keyIn(file: string): string {
