@@ -266,6 +266,17 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
       server.close();
     });
 
+    test('another replica has its address by now, or the row was copied from another computer: nothing is asked there', async () => {
+      const [live] = cluster.replicas;
+      await leave('replica_before', live!.port);
+      expect(await ask(1)).toEqual([502, 'transport', true]);
+      const named = await sql<{ replica: string }>('SELECT replica FROM runtime_connection ORDER BY computer_id');
+      await sql(`UPDATE runtime_connection SET replica = '${named[0]?.replica}',
+        credential = (SELECT credential FROM runtime_connection WHERE computer_id = '${desk.id}')
+        WHERE computer_id = '${lost.id}'`);
+      expect((await Promise.all([0, 1, 2].map(ask))).map(([status]) => status)).toEqual([502, 502, 502]);
+    });
+
     test('the computer is there again once it dials another one', async () => {
       lost.dialer.start();
       await untilEverywhere(ada, lost.id, 'linked');

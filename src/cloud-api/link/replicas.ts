@@ -101,8 +101,13 @@ export function createReplicas(deps: ReplicasDeps): Replicas {
     const { replica, address, epoch, credential, at } = row;
     if (replica === null || replica === id) return { linked: false, since: row.seenAt ?? 0 };
     if (!isAlive(row)) return { linked: false, since: row.beatAt ?? row.seenAt ?? 0 };
-    const opened = sealer.open(place(computerId), credential!);
-    return { linked: true, since: at!, replica, address: address!, epoch: epoch!, credential: opened };
+    try {
+      const opened = sealer.open(place(computerId), credential!);
+      return { linked: true, since: at!, replica, address: address!, epoch: epoch!, credential: opened };
+    } catch (fault) {
+      deps.onFault(`What is said of the link of ${computerId} was not sealed by a replica for it.`, fault);
+      return { linked: false, since: row.seenAt ?? 0 };
+    }
   }
 
   /** Says of one computer what is so by now. */
