@@ -1,6 +1,6 @@
 /**
  * Statements that are each their own transaction, gathered as SQLite's write groups are: those of one loop turn, and what comes while
- * they are on their way, are sent together over one connection and committed once. Commits and waking one another are most of what a
+ * a few groups are on their way, are sent together over one connection and committed once. Commits and waking one another are most of what a
  * small statement costs two processes. One that fails undoes its group, whose statements are then asked alone. First user: the store.
  */
 import type pg from 'pg';
@@ -35,6 +35,8 @@ export interface GroupsDeps {
 /** A group that takes longer waits for a lock or a disk: what came since goes over another connection. */
 const patienceMs = 10;
 const mostTogether = 100;
+/** Groups on their way at once: with one alone, everybody would wait for each commit to reach the disk before the next is sent. */
+const mostGroups = 4;
 
 interface Waiting {
   readonly query: Query;
@@ -49,7 +51,7 @@ export function createStatementGroups({ connections, timers }: GroupsDeps): Stat
   let under = 0;
 
   function schedule(): void {
-    if (scheduled || under > 0 || waiting.length === 0) return;
+    if (scheduled || under >= mostGroups || waiting.length === 0) return;
     scheduled = true;
     // After the poll phase: everything that arrived in this turn of the loop has then asked.
     setImmediate(flush);
@@ -60,6 +62,7 @@ export function createStatementGroups({ connections, timers }: GroupsDeps): Stat
     const group = waiting.splice(0, mostTogether);
     let counts = true;
     under += 1;
+    schedule();
     const letNext = () => {
       if (!counts) return;
       counts = false;
