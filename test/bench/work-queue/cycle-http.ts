@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { median, rounded } from '../../support/bench/numbers.ts';
 import { cpuMs } from '../../support/bench/processes.ts';
-import { scratchHome, startProduct } from '../../support/bench/product.ts';
+import { scratchHome, startBuilt } from '../../support/bench/product.ts';
 import { startVictim, type Victim } from '../../support/victim.ts';
 
 export const figures: readonly Figure[] = [{ name: 'work-queue.cycle-http', run }];
@@ -17,7 +17,7 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
   const rounds = quick ? 3 : 7;
   const cycles = quick ? 2_000 : 8_000;
   const place = scratchHome();
-  const product = await startProduct(place);
+  const product = await startBuilt(place);
   const drivers: Victim[] = [];
   try {
     const { secret } = await product.web.call<{ secret: string }>('POST', '/api/v1/keys', {

@@ -2,6 +2,7 @@
  * Gantry as a person gets it, in a scratch home: the built program where it is fresh, as `scripts/gantry.mjs` decides, with
  * journal, ledger, durable commits and authentication on.
  */
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -136,6 +137,17 @@ export async function startProduct(place: ScratchHome, options: StartOptions = {
       await endAll(place.home);
     },
   };
+}
+
+/**
+ * The same for a figure, which is of the built program or of none: `gantry.mjs` itself takes the sources where the build is older.
+ * Builds where it has to.
+ */
+export async function startBuilt(place: ScratchHome): Promise<Product> {
+  execFileSync(process.execPath, [join(root, 'scripts', 'bootstrap.mjs'), 'start'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  return startProduct(place);
 }
 
 /** A free port of the loopback; somebody else may take it before it is used, which then says so. */
