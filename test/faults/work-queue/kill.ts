@@ -3,17 +3,33 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { seededRandom } from '../../support/kill-loop.ts';
 import type { Restarts } from '../../support/restarts.ts';
-import { lostAcks, notEndedOnce, twoHolders } from './kill/verdicts.ts';
-import { createWorld, type World } from './kill/world.ts';
+import { lostAcks, notEndedOnce, toldTooLong, twoHolders } from './kill/verdicts.ts';
+import { createWorld, type World, type WorldSize } from './kill/world.ts';
 
 export const figures: readonly Figure[] = [{ name: 'work-queue.kill', run }];
 
-const size = { replicas: 3, workers: 4, concurrency: 4 };
-/** Between a kill and the next. */
-const pauseMs = [500, 4000] as const;
-const shortPauseMs = [200, 1000] as const;
-const awayMs = [0, 1500] as const;
-const taskSeconds = [0.05, 3] as const;
+interface Plan {
+  readonly size: WorldSize;
+  readonly tasks: number;
+  readonly longs: number;
+  readonly kills: number;
+  /** Between a kill and the next. */
+  readonly pauseMs: readonly [number, number];
+  readonly awayMs: readonly [number, number];
+  readonly taskSeconds: readonly [number, number];
+}
+
+const whole: Plan = {
+  size: { replicas: 3, workers: 4, concurrency: 4 },
+  ...{ tasks: 1000, longs: 8, kills: 50 },
+  ...{ pauseMs: [500, 4000], awayMs: [0, 1500], taskSeconds: [0.05, 3] },
+};
+/** The same with each program killed once: starting them is what takes time, and two replicas can contradict each other already. */
+const short: Plan = {
+  size: { replicas: 2, workers: 3, concurrency: 4 },
+  ...{ tasks: 50, longs: 0, kills: 5 },
+  ...{ pauseMs: [100, 500], awayMs: [0, 500], taskSeconds: [0.05, 1.5] },
+};
 /** Longer than a lease: kept by beats alone, whichever replica takes them. */
 const longSeconds = 70;
 /** Of the last long task, on a machine that does other things too. */
@@ -22,11 +38,9 @@ const leaseSeconds = 60;
 const hands = 4;
 
 async function run({ quick, log }: FigureOptions): Promise<Measured> {
-  const tasks = quick ? 100 : 1000;
-  const longs = quick ? 0 : 8;
-  const kills = quick ? 7 : 50;
+  const { size, tasks, longs, kills, pauseMs, awayMs, taskSeconds } = quick ? short : whole;
   const random = seededRandom(1000);
-  const between = ([least, most]: readonly [number, number]) => least + random() * (most - least);
+  const between = ([least, most]: Plan['pauseMs']) => least + random() * (most - least);
   const world = await createWorld(size);
   const began = performance.now();
   const took = () => Math.round((performance.now() - began) / 1000);
@@ -46,7 +60,7 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
     const starting = new Set<Promise<void>>();
     let turn: Restarts[] = [];
     while (done < kills) {
-      await delay(between(quick ? shortPauseMs : pauseMs));
+      await delay(between(pauseMs));
       if (turn.length === 0) turn = shuffled(all, random);
       // Whoever is down already waits for its next turn.
       const chosen = turn.findIndex((program) => program.isUp());
@@ -64,7 +78,12 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
     await settled(world, log, took);
     const codes = await Promise.all(world.workers.map((worker) => worker.stop()));
     const seen = await world.seen();
-    const found = { notEndedOnce: notEndedOnce(seen), twoHolders: twoHolders(seen), lostAcks: lostAcks(seen) };
+    const found = {
+      notEndedOnce: notEndedOnce(seen),
+      twoHolders: twoHolders(seen),
+      toldTooLong: toldTooLong(seen),
+      lostAcks: lostAcks(seen),
+    };
     const surprises = all.flatMap((program) => program.surprises);
     const unclean = codes
       .filter((code) => code !== 0)
@@ -75,11 +94,12 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
       value: problems.length,
       unit: 'tasks not ended once, moments with two holders, lost acks',
       n: kills,
-      at: `three gantry cloud on one PostgreSQL behind one address, four gantry worker of four commands each (a worker dies with what it started), ${tasks} commands of up to 3 s and ${longs} of ${longSeconds} s; killed by SIGKILL in turn and started again within 1.5 s; seen by a trigger of the database, by the commands themselves and by what the workers were told`,
+      at: `${size.replicas} gantry cloud on one PostgreSQL behind one address, ${size.workers} gantry worker of ${size.concurrency} commands each (a worker dies with what it started), ${tasks} commands of up to ${taskSeconds[1]} s and ${longs} of ${longSeconds} s; killed by SIGKILL in turn and started again within ${awayMs[1] / 1000} s; seen by a trigger of the database, by the commands themselves, by what the workers said and by what each answer told them`,
       detail: {
         seconds: took(),
         ...Object.fromEntries(Object.entries(found).map(([name, list]) => [name, list.length])),
         ended: seen.tasks.filter(({ status }) => status === 'succeeded').length,
+        answersAboutLeases: seen.told.length,
         leases: seen.tasks.reduce((sum, { fence }) => sum + fence, 0),
         leasedAgain: seen.tasks.filter(({ fence }) => fence > 1).length,
         lost: seen.words.filter(({ word }) => word === 'lost').length,
@@ -119,7 +139,7 @@ async function handOut(
 /** Until nothing is left. What only leases of the dead keep from going on need not be waited for. */
 async function settled(world: World, log: (text: string) => void, took: () => number): Promise<void> {
   let dead = 0;
-  for (const end = performance.now() + settleMs; performance.now() < end; await delay(500)) {
+  for (const end = performance.now() + settleMs; performance.now() < end; await delay(250)) {
     const { depth, leased, running } = await world.stats();
     if (depth + leased + running === 0) return;
     // Asked twice: a worker may just be hearing of its task.

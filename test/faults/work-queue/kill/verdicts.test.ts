@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Change } from './history.ts';
-import { lostAcks, notEndedOnce, type Seen, twoHolders } from './verdicts.ts';
+import { lostAcks, notEndedOnce, type Seen, toldTooLong, twoHolders } from './verdicts.ts';
 
 /** Task t: leased by w1, which is killed, then by w2, which ends it. */
 const change = (at: number, status: string, fence: number, worker: string | null, until: number | null): Change => ({
@@ -28,9 +28,15 @@ const fine: Seen = {
     { worker: 'w2', word: 'began', id: 't', at: 91 },
     { worker: 'w2', word: 'succeeded', id: 't', at: 101 },
   ],
+  told: [
+    { id: 't', fence: 1, askedAt: 9, ttlMs: 60 },
+    { id: 't', fence: 1, askedAt: 29, ttlMs: 60 },
+    { id: 't', fence: 2, askedAt: 89, ttlMs: 60 },
+  ],
+  passed: [],
   kills: new Map([['w1', [40]]]),
 };
-const problems = (seen: Seen) => [...notEndedOnce(seen), ...twoHolders(seen), ...lostAcks(seen)];
+const problems = (seen: Seen) => [...notEndedOnce(seen), ...twoHolders(seen), ...toldTooLong(seen), ...lostAcks(seen)];
 const last = fine.tasks[0]!;
 
 test('a task that another worker ends after its holder was killed is no problem', () => {
@@ -41,7 +47,30 @@ test('an end whose answer its worker did not live to say is no problem', () => {
   expect(problems({ ...fine, words: fine.words.slice(0, 2) })).toEqual([]);
 });
 
+/** The same with leases of a minute, by the clock of a database that is put ahead once the holder is dead. */
+const at = (changes: readonly Change[], from: number, ms: number) =>
+  changes.map((change) =>
+    change.fence < from ? change : { ...change, at: change.at + ms, until: (change.until ?? 0) + ms },
+  );
+const told = fine.told.map((one) => ({ ...one, ttlMs: 60_000 }));
+const later = at(fine.history, 2, 60_000);
+
+test('a task that is given on because time passed for the database is no problem, and what is told after that counts from there', () => {
+  const passed = [{ at: 60, ms: 60_000 }];
+  expect(toldTooLong({ ...fine, history: later, told, passed })).toEqual([]);
+  const again = [...later, change(61_200, 'leased', 3, 'w3', 121_200)];
+  expect(toldTooLong({ ...fine, history: again, told, passed })).toEqual([
+    expect.stringContaining('given to w3 58889 ms before 2 was told to end'),
+  ]);
+});
+
 test.each<[string, Partial<Seen>]>([
+  [
+    'a worker that was told of a longer lease than is stored',
+    { told: fine.told.with(1, { ...fine.told[1]!, ttlMs: 1_100 }) },
+  ],
+  ['a worker that was told so with its first answer', { told: fine.told.with(0, { ...fine.told[0]!, ttlMs: 1_100 }) }],
+  ['a command of a lease that nobody was told of', { told: fine.told.slice(0, 2) }],
   ['a creation that was answered and is not there', { created: new Map([['2/0', 'u']]) }],
   ['a creation that is there twice', { tasks: [last, { ...last, id: 'u' }] }],
   ['a task that never ended', { history: fine.history.slice(0, 5), tasks: [{ ...last, status: 'running' }] }],

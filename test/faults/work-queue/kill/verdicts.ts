@@ -1,8 +1,9 @@
 /**
- * What must not have happened, by three witnesses that know nothing of each other: the database's history, the lines that the commands
- * themselves wrote down, and what the workers said that they were told.
+ * What must not have happened, by four witnesses that know nothing of each other: the database's history, the lines that the commands
+ * themselves wrote down, what the workers said, and for how long each answer told them that a task is their own.
  */
 import type { Change, Ended } from './history.ts';
+import type { Told } from './told-recorder.ts';
 
 /** A command wrote that it began (`S`) or ended (`E`). */
 export interface Mark {
@@ -28,12 +29,17 @@ export interface Seen {
   readonly tasks: readonly Ended[];
   readonly marks: readonly Mark[];
   readonly words: readonly Word[];
+  readonly told: readonly Told[];
+  /** When the database's clock was put ahead, on everybody else's, and by how much. */
+  readonly passed: readonly { readonly at: number; readonly ms: number }[];
   /** When each worker was killed, with all that it had started. */
   readonly kills: ReadonlyMap<string, readonly number[]>;
 }
 
 const ended = new Set(['succeeded', 'failed', 'cancelled']);
 const held = new Set(['leased', 'running']);
+/** So much the clocks of replicas may differ: half of what a worker ends its job before its lease does. */
+const clocksMs = 1000;
 
 export function byTask<T extends { readonly id: string }>(rows: readonly T[]): Map<string, T[]> {
   const tasks = new Map<string, T[]>();
@@ -106,6 +112,25 @@ export function twoHolders({ history, marks, words, kills }: Seen): string[] {
       if (!over) problems.push(`${id}: began at ${next.fence} while ${worker} still ran ${begin.fence}`);
     }
   }
+  return problems;
+}
+
+/**
+ * Tasks that were given to another while the last one was still told that they are its own: what is stored may say the right thing, and
+ * the answers another. And commands that ran though nobody was told of a lease, without which this would see nothing.
+ */
+export function toldTooLong({ history, marks, told, passed }: Seen): string[] {
+  const problems: string[] = [];
+  const changes = byTask(history);
+  for (const { id, fence, askedAt, ttlMs } of told) {
+    const ahead = passed.reduce((sum, { at, ms }) => sum + (at <= askedAt ? ms : 0), 0);
+    const next = changes.get(id)?.find((change) => change.fence > fence);
+    const early = next === undefined ? 0 : askedAt + ahead + ttlMs - next.at;
+    if (early > clocksMs) problems.push(`${id}: given to ${next?.worker} ${early} ms before ${fence} was told to end`);
+  }
+  const known = new Set(told.map(({ id, fence }) => `${id} ${fence}`));
+  for (const { id, fence } of marks)
+    if (!known.has(`${id} ${fence}`)) problems.push(`${id}: ${fence} was told to nobody`);
   return problems;
 }
 

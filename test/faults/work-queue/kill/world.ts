@@ -8,6 +8,7 @@ import { startReplicas } from '../../../support/replicas.ts';
 import { createRestarts, type Restarts } from '../../../support/restarts.ts';
 import { personAt } from '../../../support/signed-in.ts';
 import { endOf, historyOf, writeDown } from './history.ts';
+import type { Told } from './told-recorder.ts';
 import type { Mark, Seen, Word } from './verdicts.ts';
 
 export interface World {
@@ -49,14 +50,22 @@ export async function createWorld(size: WorldSize): Promise<World> {
   const { secret } = await person<{ secret: string }>('POST', '/api/v1/keys', { name: 'work', scopes: ['work'] });
   const keyFile = join(folder, 'key');
   writeFileSync(keyFile, secret, { mode: 0o600 });
-  const marks = join(folder, 'marks');
+  const [marks, told] = [join(folder, 'marks'), join(folder, 'told')];
+  const recorder = `--import ${new URL('./told-recorder.ts', import.meta.url).href}`;
+  const passed: { at: number; ms: number }[] = [];
   const flags = ['--url', origin, '--key-file', keyFile, '--concurrency', `${size.concurrency}`, '--no-sandbox'];
   const workers = Array.from({ length: size.workers }, (_, index) => {
     const name = `worker-${index + 1}`;
     return createRestarts({
       name,
       command: [...gantryCommand, 'worker', ...flags, '--name', name],
-      env: { HOME: folder, GANTRY_HOME: join(folder, 'home'), TMPDIR: folder },
+      env: {
+        HOME: folder,
+        GANTRY_HOME: join(folder, 'home'),
+        TMPDIR: folder,
+        NODE_OPTIONS: recorder,
+        GANTRY_TEST_TOLD: told,
+      },
     });
   });
   const caller = createCaller(origin, secret);
@@ -85,7 +94,11 @@ export async function createWorld(size: WorldSize): Promise<World> {
     },
     stats: () => insist(() => caller.call('GET', '/beta/work/stats')),
     atWork: () => workers.reduce((sum, worker) => sum + heldBy(worker), 0),
-    passTime: (seconds) => cloud.passTime(seconds),
+    async passTime(seconds) {
+      await cloud.passTime(seconds);
+      // Whoever asked before they were there again was told by them later: counted from here it can only be less than it was.
+      passed.push({ at: Date.now(), ms: seconds * 1000 });
+    },
     async seen() {
       return {
         created,
@@ -93,6 +106,8 @@ export async function createWorld(size: WorldSize): Promise<World> {
         tasks: await endOf(postgres, databaseUrl),
         marks: marksIn(marks),
         words: workers.flatMap(wordsOf),
+        told: linesOf(told).map((line) => JSON.parse(line) as Told),
+        passed,
         kills: new Map(workers.map(({ name, kills }) => [name, kills])),
       };
     },
@@ -119,11 +134,14 @@ async function createOnce(caller: Caller, key: string, seconds: number, marks: s
 }
 
 function marksIn(file: string): Mark[] {
-  const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
-  return lines.map((line) => {
+  return linesOf(file).map((line) => {
     const [kind, id = '', fence, at] = line.split(' ');
     return { kind: kind as Mark['kind'], id, fence: Number(fence), at: Number(at) };
   });
+}
+
+function linesOf(file: string): string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
 }
 
 /** Since its last start. */
