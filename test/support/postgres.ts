@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL for tests: one server a run, one database a test file, one schema a test. Where it cannot run, the tests that
- * need it are skipped, and say so.
+ * A real PostgreSQL for tests: one server a run, one database a worker of the run, which its files share one after the other, one
+ * schema a test. All of it goes with the run. Where it cannot run, the tests that need it are skipped, and say so.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, inject } from 'vitest';
+import { inject } from 'vitest';
 
 export interface TestPostgres {
   /** A new, empty schema: as good as a database of its own, and made in no time. */
@@ -61,18 +61,13 @@ export async function ask<T extends pg.QueryResultRow>(url: string, sql: string)
 
 async function open(): Promise<TestPostgres> {
   const server = await startServer(inject('postgres'));
-  const made: string[] = [];
   const database = async () => {
     const name = `t_${randomBytes(6).toString('hex')}`;
     await ask(server, `CREATE DATABASE ${name}`);
-    made.push(name);
     return withName(server, name);
   };
   let own: Promise<string> | null = null;
   let schemas = 0;
-  afterAll(async () => {
-    for (const name of made) await ask(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`).catch(() => {});
-  });
   return {
     ask,
     database,
