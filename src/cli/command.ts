@@ -67,7 +67,13 @@ export function text(input: Input, name: string): string {
   const value = input.args[name] ?? input.options[name];
   if (typeof value === 'string') return value;
   if (name in input.args) throw new AppError('usage', `${name} is missing.`, 'Give it; --help shows the order.');
-  throw new AppError('usage', `--${name} is missing.`, `Give --${name} "<text>"; --help says what it is.`);
+  const option = optionOf(name);
+  throw new AppError('usage', `${option} is missing.`, `Give ${option} "<text>"; --help says what it is.`);
+}
+
+/** As it is typed: the parser calls `--key-file` `keyFile`. */
+function optionOf(name: string): string {
+  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 export function optionalText(input: Input, name: string): string | undefined {
@@ -95,7 +101,8 @@ export function integer(input: Input, name: string, from: number, to: number): n
   if (value === undefined) return undefined;
   const number = /^-?[0-9]{1,15}$/.test(value) ? Number(value) : Number.NaN;
   if (!(number >= from && number <= to)) {
-    throw new AppError('usage', `--${name} is ${JSON.stringify(value)}.`, `Give a whole number from ${from} to ${to}.`);
+    const fact = `${optionOf(name)} is ${JSON.stringify(value)}.`;
+    throw new AppError('usage', fact, `Give a whole number from ${from} to ${to}.`);
   }
   return number;
 }

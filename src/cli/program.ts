@@ -96,8 +96,10 @@ function parse(world: World, names: CommandNames): Called {
       call(root.opts().version === true ? { version: true } : { help: root.helpInformation() + closing(names) });
     });
   for (const verb of commands) addVerb(root, verb, verb.name, call);
+  const groups: [Command, readonly { readonly name: string }[]][] = [[root, [...commands, ...parts]]];
   for (const part of parts) {
     const command = inherit(root, root.command(part.name)).description(part.about);
+    groups.push([command, part.verbs]);
     command.allowExcessArguments().action(() => {
       refuseUnknown(command, part.verbs, names);
       call({ help: command.helpInformation() });
@@ -109,7 +111,11 @@ function parse(world: World, names: CommandNames): Called {
     root.parse(helpAsked(world.argv), { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return { help: printed };
+    if (error.exitCode === 0) {
+      // The parser helps before it looks whether there is what help is asked for.
+      for (const [command, known] of groups) refuseUnknown(command, known, names);
+      return { help: printed };
+    }
     throw complaint(error, world.argv, names);
   }
   if (called === null) throw new AppError('usage', 'No command was called.', `See: ${names.gantry} --help`);
@@ -148,7 +154,7 @@ function inherit(parent: Command, command: Command): Command {
 /** What is left over for a command that only has subcommands is the name of one that there is not. */
 function refuseUnknown(command: Command, known: readonly { readonly name: string }[], names: CommandNames): void {
   const [given] = command.args;
-  if (given === undefined) return;
+  if (given === undefined || given.startsWith('-') || known.some(({ name }) => name === given)) return;
   const near = known.find(({ name }) => distance(name, given) <= Math.max(1, Math.floor(given.length / 3)));
   const path = command.name() === 'gantry' ? [] : [command.name()];
   const where = path.length === 0 ? '' : ` in ${path[0]}`;

@@ -77,6 +77,9 @@ test('help and version are one document with --json, too', async () => {
 
 const wrong: [string, string[]][] = [
   ['an unknown command', ['agnets', 'ls']],
+  ['help for an unknown command', ['queue', '--help']],
+  ['help for an unknown verb', ['agents', 'lss', '--help']],
+  ['an unknown word after help', ['help', 'queue']],
   ['an unknown verb', ['agents', 'lss']],
   ['an unknown option', ['agents', 'ls', '--bogus']],
   ['a missing argument', ['agents', 'show']],
@@ -97,6 +100,12 @@ test.each(wrong)('%s is usage: exit code 64 and one document', async (_name, arg
   const plain = await run(env, argv);
   expect(plain).toMatchObject({ code: 64, out: '' });
   expect(plain.err.split('\n').length).toBeGreaterThanOrEqual(2);
+});
+
+test('an option that is missing is named as it is typed', async () => {
+  const asked = await run({}, ['worker', '--url', 'http://127.0.0.1:9']);
+  expect(asked.code).toBe(64);
+  expect(asked.err).toContain('--key-file is missing.\nGive --key-file "<text>"');
 });
 
 test('an unknown word is answered with the nearest one', async () => {
