@@ -36,7 +36,7 @@ export function commandRunner(sandbox: Sandbox, tellLeft: (why: string) => void)
     if (Object.entries(env).flat().some(endsEarly)) {
       throw failure('bad_env', 'A name or a value in `env` has a NUL character, which no environment can hold.');
     }
-    const folder = await makeScratch();
+    const folder = await makeScratch(sandbox);
     try {
       const began = performance.now();
       const done = await runProcess({

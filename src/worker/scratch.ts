@@ -1,12 +1,33 @@
 /** The folders that tasks run in: made, and removed whatever a command has left in them. Must not know tasks. */
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const prefix = 'gantry-task-';
+/** With the computer's name: a temporary folder may be shared with one where other processes have the numbers of ours. */
+const closedPrefix = `${prefix}${hostname()}-`;
 
-export function makeScratch(): Promise<string> {
-  return mkdtemp(join(tmpdir(), prefix));
+/** A closed one is named after its worker: what ran in it cannot outlive that, so whoever comes later may remove it. */
+export function makeScratch({ closed, folder = tmpdir() }: { closed: boolean; folder?: string }): Promise<string> {
+  return mkdtemp(join(folder, closed ? `${closedPrefix}${process.pid}-` : prefix));
+}
+
+/** Removes what workers that were killed outright have left. What cannot be removed, or is somebody else's, stays. */
+export async function removeAbandoned(folder = tmpdir()): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    if (!entry.isDirectory() || !entry.name.startsWith(closedPrefix)) continue;
+    const [, pid] = /^(\d+)-\w{6}$/.exec(entry.name.slice(closedPrefix.length)) ?? [];
+    if (pid !== undefined && !isAlive(Number(pid))) await removeScratch(join(folder, entry.name));
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }
 
 /** Null, or a sentence about what stays. Never rejects: what became of a task does not depend on it. */

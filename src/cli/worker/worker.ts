@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import { AppError } from '../../contracts/common/errors.ts';
 import { commandRunner } from '../../worker/command.ts';
 import { findSandbox } from '../../worker/sandbox.ts';
+import { removeAbandoned } from '../../worker/scratch.ts';
 import { startWorker, type WorkerEvent } from '../../worker/worker.ts';
 import { type Action, flag, integer, optionalFlag, optionalText, text } from '../command.ts';
 
@@ -24,6 +25,7 @@ export const worker: Action = async (context, input) => {
   });
   output.note(`Worker ${workerId} at ${url}, ${concurrency === 1 ? 'one task' : `${concurrency} tasks`} at a time.`);
   output.note(sandbox.about);
+  await removeAbandoned();
   const began = performance.now();
   const running = startWorker({
     url,
