@@ -18,14 +18,13 @@ if (file !== undefined) {
   globalThis.fetch = async (input, init) => {
     const askedAt = Date.now();
     const response = await real(input, init);
-    const url = String(input);
-    const beat = /\/work\/([^/]+)\/heartbeat$/.exec(url)?.[1];
-    if (!response.ok || (beat === undefined && !url.includes('/work/queue?'))) return response;
+    const [asked = '', verb] = new URL(String(input)).pathname.split('/').slice(3);
+    if (!response.ok || (verb !== 'heartbeat' && asked !== 'queue')) return response;
     const { task, lease } = (await response.clone().json()) as {
       task?: { id: string } | null;
       lease: { fence: number; ttl_seconds: number } | null;
     };
-    const id = beat ?? task?.id;
+    const id = verb === 'heartbeat' ? asked : task?.id;
     if (lease === null || id === undefined) return response;
     const told: Told = { id, fence: lease.fence, askedAt, ttlMs: lease.ttl_seconds * 1000 };
     appendFileSync(file, `${JSON.stringify(told)}\n`);
