@@ -204,6 +204,16 @@ test('a task leads to its session and deployment, which show what they are, thei
   expect(await page.content()).not.toContain('not-for-everybody');
 });
 
+test('a session that there is not is said once, with the way back and nothing to hand in', async () => {
+  const { page } = first;
+  await page.goto(`${new URL(page.url()).origin}/queue/sessions/session_nope`);
+  await page.getByText('There is no session "session_nope".').waitFor();
+  expect(await page.getByRole('alert').count()).toBe(1);
+  expect(await page.getByRole('button', { name: 'Hand in a task' }).count()).toBe(0);
+  await page.getByRole('link', { name: 'Back to the queue' }).click();
+  await page.getByRole('heading', { name: 'Queue', level: 1 }).waitFor();
+});
+
 describe('with a thousand tasks', () => {
   /** Any list that falls back to its skeleton while it is looked at. */
   const flickers = (page: Page) => page.evaluate(() => (window as unknown as { flickers: number }).flickers);

@@ -2,6 +2,7 @@
  * Bots on another computer, end to end: two computers and their cloud, all as their commands start them; every byte between them
  * goes through a proxy that can be cut (interface.md C "Peer routes"; architecture.md 12).
  */
+
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -9,9 +10,10 @@ import { createSseParser } from '../../src/contracts/common/sse-parser.ts';
 import type { Agent } from '../../src/contracts/factory/agent.ts';
 import type { Delivery } from '../../src/contracts/factory/delivery.ts';
 import { run } from '../cli/support.ts';
-import { type People, type Person, portNobodyHas, startPeople } from '../cloud-api/identity/support.ts';
+import { type People, type Person, startPeople } from '../cloud-api/identity/support.ts';
 import { caller, keepUntilEnd, onEnd } from '../kit/http/support.ts';
 import { type CutProxy, startCutProxy } from '../support/cut-proxy.ts';
+import { freePort } from '../support/free-port.ts';
 import { computersOf, type Desk, pairUp, signIn, startDesk } from './paired-support.ts';
 
 let proxy: CutProxy;
@@ -24,7 +26,7 @@ let there: Desk;
 let far: string;
 const stop = keepUntilEnd();
 beforeAll(async () => {
-  const port = await portNobodyHas();
+  const port = await freePort();
   proxy = await startCutProxy({ target: { host: '127.0.0.1', port }, cutAfter: () => null });
   onEnd(() => proxy.close());
   const baseUrl = `http://127.0.0.1:${proxy.port}`;

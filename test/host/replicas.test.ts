@@ -1,4 +1,5 @@
 /** Three replicas of one cloud: whichever is asked, a computer is reached by the one that holds its link. */
+
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -6,8 +7,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pipeHeaders, prove } from '../../src/cloud-api/link/replica-proof.ts';
 import { signedHeaders } from '../../src/kit/signing/signature.ts';
-import { portNobodyHas } from '../cloud-api/identity/support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
+import { freePort } from '../support/free-port.ts';
 import { postgres } from '../support/postgres.ts';
 import {
   type Cluster,
@@ -231,7 +232,7 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     };
 
     test('nobody answers there: the computer is away', async () => {
-      await leave('replica_gone', await portNobodyHas());
+      await leave('replica_gone', await freePort());
       expect(await ask(0)).toEqual([502, 'transport', true]);
     });
 

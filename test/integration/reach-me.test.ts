@@ -2,17 +2,19 @@
  * The whole way of "reach me", scaled down: a cloud of many and two computers in one process, a wire between that can be cut, a
  * real provider, a real push service. `npm run test:reach` plays it with namespaces, Firefox and Claude Code.
  */
+
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Approval } from '../../src/contracts/approvals/approval.ts';
 import type { Agent } from '../../src/contracts/factory/agent.ts';
 import type { PushPayload } from '../../src/contracts/notifications/push.ts';
-import { type People, type Person, personWith, portNobodyHas, startPeople } from '../cloud-api/identity/support.ts';
+import { type People, type Person, personWith, startPeople } from '../cloud-api/identity/support.ts';
 import { computersOf, type Desk, pairUp, startDesk } from '../host/paired-support.ts';
 import { scratchHome } from '../host/support.ts';
 import { type Call, keepUntilEnd } from '../kit/http/support.ts';
 import { type CutProxy, startCutProxy } from '../support/cut-proxy.ts';
+import { freePort } from '../support/free-port.ts';
 import { signInAs } from '../support/oidc-provider.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
 
@@ -26,7 +28,7 @@ const stop = keepUntilEnd();
 
 beforeAll(async () => {
   service = await startPushService();
-  const port = await portNobodyHas();
+  const port = await freePort();
   wire = await startCutProxy({ target: { host: '127.0.0.1', port }, cutAfter: () => (down ? 0 : null) });
   people = await startPeople({
     port,

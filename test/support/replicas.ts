@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Balancer, startBalancer } from './balancer.ts';
 import { type BenchPostgres, startBenchPostgres } from './bench/postgres.ts';
-import { freePort, gantryCommand } from './bench/product.ts';
+import { gantryCommand } from './bench/product.ts';
+import { freePort } from './free-port.ts';
 import { startOidcProvider } from './oidc-provider.ts';
 import { createRestarts, type Restarts } from './restarts.ts';
 

@@ -1,4 +1,5 @@
 /** How fast Gantry starts, and what it costs while nothing happens. */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -8,7 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { median, rounded } from '../../support/bench/numbers.ts';
 import { type ProcessInfo, processes, pssMb, withDescendants } from '../../support/bench/processes.ts';
-import { freePort, paneHostOf, type ScratchHome, scratchHome } from '../../support/bench/product.ts';
+import { paneHostOf, type ScratchHome, scratchHome } from '../../support/bench/product.ts';
+import { freePort } from '../../support/free-port.ts';
 
 export const figures: readonly Figure[] = [
   { name: 'factory.start', run: start },

@@ -1,4 +1,5 @@
 /** What it costs to know who asks: a GET with a session cookie at a cloud of many people, beside a bare Express. */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -6,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { median, rounded } from '../../support/bench/numbers.ts';
 import { cpuMs } from '../../support/bench/processes.ts';
-import { freePort, gantryCommand, scratchHome } from '../../support/bench/product.ts';
+import { gantryCommand, scratchHome } from '../../support/bench/product.ts';
+import { freePort } from '../../support/free-port.ts';
 import { signInAs, startOidcProvider } from '../../support/oidc-provider.ts';
 import { startVictim, type Victim } from '../../support/victim.ts';
 

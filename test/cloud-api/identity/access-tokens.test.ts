@@ -9,9 +9,10 @@ import { createIssuerKeys } from '../../../src/cloud-api/identity/issuer-keys.ts
 import { createResources } from '../../../src/cloud-api/identity/resource.ts';
 import { placesIn } from '../../../src/host/places.ts';
 import { type CallOptions, keepUntilEnd } from '../../kit/http/support.ts';
+import { freePort } from '../../support/free-port.ts';
 import { accessTokenOf, signInAs, startOidcProvider } from '../../support/oidc-provider.ts';
 import { scratchFolder } from '../../support/scratch.ts';
-import { type People, type Person, personWith, portNobodyHas, startPeople } from './support.ts';
+import { type People, type Person, personWith, startPeople } from './support.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -203,8 +204,8 @@ test('a stream ends with the token that opened it', async () => {
 });
 
 test('while the provider is away, its last keys serve for a day, over a restart too, and not longer', async () => {
-  const port = await portNobodyHas();
-  const cloudPort = await portNobodyHas();
+  const port = await freePort();
+  const cloudPort = await freePort();
   const origin = `http://127.0.0.1:${cloudPort}`;
   const provider = await startOidcProvider({ origins: [origin], port });
   const first = await startPeople({ provider, port: cloudPort });

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { placesIn } from '../../../src/host/places.ts';
 import { keepUntilEnd, rawRequest } from '../../kit/http/support.ts';
+import { freePort } from '../../support/free-port.ts';
 import { createPerson, signInAs } from '../../support/oidc-provider.ts';
-import { type People, personWith, portNobodyHas, startPeople } from './support.ts';
+import { type People, personWith, startPeople } from './support.ts';
 
 const stop = keepUntilEnd();
 let people: People;
@@ -143,7 +144,7 @@ test('a cloud of many people has no one-time addresses: a page says where one si
 });
 
 test('while the provider is away, the page says so', async () => {
-  const port = await portNobodyHas();
+  const port = await freePort();
   const away = await startPeople({
     settings: { oidc: { issuer: `http://127.0.0.1:${port}`, clientId: 'gantry', clientSecret: null } },
   });

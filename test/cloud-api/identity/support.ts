@@ -1,6 +1,4 @@
 /** A cloud of many people with a real OpenID provider, as `gantry cloud` starts it. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { CloudSettings } from '../../../src/host/cloud-settings.ts';
 import { type Headless, startHeadless } from '../../../src/host/headless.ts';
 import { placesIn } from '../../../src/host/places.ts';
@@ -8,16 +6,8 @@ import { usualPushSettings } from '../../../src/host/push-settings.ts';
 import { readTokenFile } from '../../../src/kit/secrets/token-file.ts';
 import { type MovableClock, movableClock, scratchHome } from '../../host/support.ts';
 import { type Call, caller, onEnd } from '../../kit/http/support.ts';
+import { freePort } from '../../support/free-port.ts';
 import { type OidcProvider, startOidcProvider } from '../../support/oidc-provider.ts';
-
-/** A port that nobody has just now. */
-export async function portNobodyHas(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 export interface PeopleOptions {
   readonly home?: string;
@@ -43,7 +33,7 @@ export interface People {
 
 export async function startPeople(options: PeopleOptions = {}): Promise<People> {
   const { home = scratchHome(), clock = movableClock() } = options;
-  const port = options.port ?? (await portNobodyHas());
+  const port = options.port ?? (await freePort());
   const origin = options.baseUrl ?? `http://127.0.0.1:${port}`;
   const provider = options.provider ?? (await startOidcProvider({ origins: [origin] }));
   if (options.provider === undefined) onEnd(() => provider.close());

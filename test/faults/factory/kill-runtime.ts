@@ -6,6 +6,7 @@
  * writes what is typed to. Witnesses inside: deliveries, ledger, the event stream, the transcript and screens, followed across
  * every kill and cut.
  */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,7 +14,6 @@ import type { Figure, FigureOptions, Measured } from '../../support/bench/figure
 import { createCaller } from '../../support/bench/http.ts';
 import {
   type BenchAgent,
-  freePort,
   type Product,
   type ScratchHome,
   scratchHome,
@@ -22,6 +22,7 @@ import {
   teamUp,
 } from '../../support/bench/product.ts';
 import { type CutProxy, startCutProxy } from '../../support/cut-proxy.ts';
+import { freePort } from '../../support/free-port.ts';
 import { runKillLoop, seededRandom } from '../../support/kill-loop.ts';
 import { drive, resend } from './kill-runtime/drive.ts';
 import { followEvents, followScreens, followTranscript } from './kill-runtime/followers.ts';

@@ -4,7 +4,6 @@
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -148,15 +147,6 @@ export async function startBuilt(place: ScratchHome): Promise<Product> {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   return startProduct(place);
-}
-
-/** A free port of the loopback; somebody else may take it before it is used, which then says so. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 export interface BenchAgent {

@@ -1,9 +1,9 @@
 /** A cloud of many people and a paired computer, each a program of its own as its command starts it, and who drives them. */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  freePort,
   gantryCommand,
   type Product,
   type ScratchHome,
@@ -12,6 +12,7 @@ import {
   startProduct,
   teamUp,
 } from '../../../support/bench/product.ts';
+import { freePort } from '../../../support/free-port.ts';
 import { type OidcProvider, startOidcProvider } from '../../../support/oidc-provider.ts';
 import { type Person, personAt } from '../../../support/signed-in.ts';
 import { startVictim, type Victim } from '../../../support/victim.ts';
