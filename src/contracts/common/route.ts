@@ -25,10 +25,14 @@ export type ErrorShape = 'factory' | 'plain' | 'computers' | 'rpc';
 
 /**
  * Who owns what the path names.
- * `{param, noun}`: the dispatcher asks the owner lookup of that noun; a foreign or unknown id answers 404.
+ * `{param, noun}`: the dispatcher asks the owner lookup of that noun; a foreign or unknown id answers 404, which calls it `word` where
+ * the noun is not what a caller calls it.
  * `collection`: the handler only ever sees the caller's own rows. `none`: the path names nothing that can be owned; say why.
  */
-export type OwnerRule = { readonly param: string; readonly noun: string } | 'collection' | { readonly none: string };
+export type OwnerRule =
+  | { readonly param: string; readonly noun: string; readonly word?: string }
+  | 'collection'
+  | { readonly none: string };
 
 export interface Route {
   /** Unique operation name, camelCase: `sendMessage`. */

@@ -50,7 +50,7 @@ export const getWorkSession = defineRoute({
   summary: 'One session; its tasks are listed with ?session_id=',
   method: 'GET',
   path: '/beta/sessions/:id',
-  owner: { param: 'id', noun: 'work_session' },
+  owner: { param: 'id', noun: 'work_session', word: 'session' },
   params: z.strictObject({ id: Id }),
   answers: { 200: z.strictObject({ session: WorkSession }) },
 });

@@ -27,7 +27,7 @@ export function parseParams(route: Route, raw: Record<string, string | undefined
   const rule = route.owner;
   const named = typeof rule === 'object' && 'param' in rule ? rule : null;
   const param = named?.param ?? String(parsed.error.issues[0]?.path[0]);
-  throw unknownThing(named?.noun ?? param, raw[param] ?? '');
+  throw unknownThing(named?.word ?? named?.noun ?? param, raw[param] ?? '');
 }
 
 export function parseQuery(route: Route, search: string): unknown {
@@ -77,8 +77,8 @@ function invalid(issues: readonly Issue[], where: string, route: Route): AppErro
 
 /** A thing that is not there, or not the caller's: the same answer. */
 export function unknownOwned(route: Route, params: unknown): AppError {
-  const rule = route.owner as { param: string; noun: string };
-  return unknownThing(rule.noun, String((params as Record<string, unknown>)[rule.param]));
+  const rule = route.owner as { param: string; noun: string; word?: string };
+  return unknownThing(rule.word ?? rule.noun, String((params as Record<string, unknown>)[rule.param]));
 }
 
 function unknownThing(noun: string, id: string): AppError {

@@ -2,13 +2,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
-import { useCallback } from 'react';
+import { type ReactNode, useCallback } from 'react';
+import { AppError } from '../../../contracts/common/errors.ts';
 import { useServices } from '../../app/services.tsx';
 import type { LinkKind } from '../../data/queue-queries.ts';
 import { ShortId } from '../../ui/copy.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
+import { Problem } from '../../ui/problem.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { HandIn } from './queue-page.tsx';
 import { TaskBrowser } from './task-browser.tsx';
@@ -31,6 +33,15 @@ function LinkPage({ kind }: { kind: LinkKind }) {
   const navigate = useNavigate();
   const link = useQuery(queries.workLink(kind, id));
   const back = useCallback(() => void navigate({ to: '/queue' }), [navigate]);
+  // Nothing can be in it, nor be handed in to it.
+  if (link.error instanceof AppError && link.error.code === 'not_found') {
+    return (
+      <main className="flex min-h-0 min-w-0 flex-1 flex-col overflow-y-auto">
+        <LinkHeader kind={kind} title={noun[kind]} />
+        <Problem error={link.error} />
+      </main>
+    );
+  }
   const none = Object.keys(link.data?.metadata ?? {}).length === 0;
   return (
     <TaskBrowser
@@ -38,26 +49,9 @@ function LinkPage({ kind }: { kind: LinkKind }) {
       onBack={back}
       header={(handIn) => (
         <>
-          <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
-            <Link
-              to="/queue"
-              aria-label="Back to the queue"
-              title="Back to the queue"
-              className="inline-flex size-6 shrink-0 items-center justify-center rounded-control text-muted hover:bg-raised hover:text-ink pointer-coarse:size-10"
-            >
-              <ArrowLeft className="size-3.5" aria-hidden="true" />
-            </Link>
-            <Link to={listOf[kind]} className="shrink-0 rounded-control text-muted hover:text-ink hover:underline">
-              {listName[kind]}
-            </Link>
-            <span aria-hidden="true" className="text-faint">
-              /
-            </span>
-            <h1 className="min-w-0 flex-1 truncate text-title font-semibold" title={link.data?.name ?? undefined}>
-              {link.data?.name ?? noun[kind]}
-            </h1>
+          <LinkHeader kind={kind} title={link.data?.name ?? noun[kind]}>
             <HandIn onClick={handIn} />
-          </header>
+          </LinkHeader>
           <ListStates source={link} skeleton={<SkeletonRows count={3} />} isEmpty={() => false} empty={null}>
             {(data) => (
               <div className="flex flex-col gap-2 p-3">
@@ -87,5 +81,30 @@ function LinkPage({ kind }: { kind: LinkKind }) {
         </Empty>
       )}
     />
+  );
+}
+
+function LinkHeader({ kind, title, children }: { kind: LinkKind; title: string; children?: ReactNode }) {
+  return (
+    <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
+      <Link
+        to="/queue"
+        aria-label="Back to the queue"
+        title="Back to the queue"
+        className="inline-flex size-6 shrink-0 items-center justify-center rounded-control text-muted hover:bg-raised hover:text-ink pointer-coarse:size-10"
+      >
+        <ArrowLeft className="size-3.5" aria-hidden="true" />
+      </Link>
+      <Link to={listOf[kind]} className="shrink-0 rounded-control text-muted hover:text-ink hover:underline">
+        {listName[kind]}
+      </Link>
+      <span aria-hidden="true" className="text-faint">
+        /
+      </span>
+      <h1 className="min-w-0 flex-1 truncate text-title font-semibold" title={title}>
+        {title}
+      </h1>
+      {children}
+    </header>
   );
 }
