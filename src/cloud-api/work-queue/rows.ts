@@ -55,6 +55,7 @@ export function wireTask(row: TaskRow): Task {
     stop_requested: row.stop_requested === 1,
     lease_worker_id: free ? null : row.lease_worker_id,
     lease_expires_at: free ? null : time(row.lease_until),
+    last_worker_id: row.lease_worker_id,
     result: row.result === null ? null : (JSON.parse(row.result) as Task['result']),
     // One that was asked to stop keeps its reason for then.
     error: over && row.error !== null ? (JSON.parse(row.error) as TaskError) : null,

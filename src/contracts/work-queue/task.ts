@@ -45,6 +45,9 @@ export const Task = z
     stop_requested: z.boolean(),
     lease_worker_id: z.string().nullable(),
     lease_expires_at: Time.nullable(),
+    last_worker_id: z.string().nullable().meta({
+      description: 'Who held it last, also once it has ended. Null: nobody has, or it was put back into the queue.',
+    }),
     result: z.unknown().meta({ description: 'What the acknowledgement carried.' }),
     error: TaskError.nullable(),
     created_at: Time,

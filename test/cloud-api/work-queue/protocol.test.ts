@@ -39,7 +39,13 @@ describe.each(engines)('on $name', (engine) => {
     const ended = await q.post(`/${made.id}/ack`, { worker_id: 'w1', result: { ok: true } });
     expect(ended).toMatchObject({
       status: 200,
-      task: { status: 'succeeded', result: { ok: true }, lease_worker_id: null, lease_expires_at: null },
+      task: {
+        status: 'succeeded',
+        result: { ok: true },
+        lease_worker_id: null,
+        lease_expires_at: null,
+        last_worker_id: 'w1',
+      },
     });
     expect(await q.lease('w1')).toEqual({ status: 200, task: null, lease: null });
     expect(q.faults).toEqual([]);
@@ -113,7 +119,8 @@ describe.each(engines)('on $name', (engine) => {
       expect(made.status).toBe(201);
       const id = made.json.id as unknown as string;
       expect((await call('GET', `/beta/${kind}/${id}`)).json).toMatchObject({ [one]: { id } });
-      expect((await call('GET', `/beta/${kind}/${id}`, undefined, 'eve')).status).toBe(404);
+      const hidden = await call('GET', `/beta/${kind}/${id}`, undefined, 'eve');
+      expect(hidden).toMatchObject({ status: 404, json: { message: expect.stringContaining(`There is no ${one} "`) } });
       expect((await call('GET', `/beta/${kind}`)).json).toMatchObject({ [kind]: [{ id }], next_cursor: null });
       expect((await call('GET', `/beta/${kind}`, undefined, 'eve')).json).toEqual({ [kind]: [], next_cursor: null });
       const task = await q.create({ [`${one}_id`]: id });

@@ -30,6 +30,7 @@ const task = (more: Partial<Task> = {}): Task => ({
   max_attempts: 5,
   stop_requested: false,
   lease_worker_id: null,
+  last_worker_id: null,
   lease_expires_at: null,
   result: null,
   error: null,

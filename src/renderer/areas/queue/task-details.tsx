@@ -71,21 +71,21 @@ function Body({ task }: { task: Task }) {
             {task.attempts} of {task.max_attempts}
           </span>
         </Fact>
-        {task.lease_worker_id !== null && (
-          <Fact name="Held by">
+        {task.last_worker_id !== null && (
+          <Fact name={isHeld(task) ? 'Held by' : 'Held last by'}>
             <Link
               to="/queue"
-              search={{ worker_id: task.lease_worker_id, task: task.id }}
+              search={{ worker_id: task.last_worker_id, task: task.id }}
               title="All tasks of this worker"
               className="rounded-control break-all text-accent underline"
             >
-              {task.lease_worker_id}
+              {task.last_worker_id}
             </Link>{' '}
             <LeaseLeft task={task} />
           </Fact>
         )}
         {task.stop_requested && isHeld(task) && (
-          <Fact name="Stop">asked for; its worker is told with its next beat</Fact>
+          <Fact name="Stop">asked for; its worker is told with its next beat, within 20 s</Fact>
         )}
         <Fact name="Created">
           <Ago at={task.created_at} />

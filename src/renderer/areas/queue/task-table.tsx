@@ -10,7 +10,7 @@ import type { LinkKind } from '../../data/queue-queries.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { LeaseLeft, LinkTo, TaskAge, TaskStatus } from './task-parts.tsx';
-import { attemptWords, taskName } from './task-words.ts';
+import { attemptWords, isHeld, taskName } from './task-words.ts';
 import { useHeldRows } from './use-held-rows.ts';
 
 const head = 'h-7 border-b border-line px-2 text-left text-meta font-normal text-muted first:pl-3 last:pr-3';
@@ -65,7 +65,7 @@ export function TaskTable({ tasks, passing, selected, of, onOpen }: TaskTablePro
               Attempts
             </th>
             <th scope="col" className={`${head} w-52 ${wideOnly}`}>
-              Held by
+              Worker
             </th>
             {of !== 'sessions' && (
               <th scope="col" className={`${head} w-36 @max-[1019px]:hidden`}>
@@ -115,7 +115,7 @@ export function TaskTable({ tasks, passing, selected, of, onOpen }: TaskTablePro
                   <TaskStatus task={task} />
                   <TaskAge task={task} />
                   <span className="tabular-nums">attempt {attemptWords(task)}</span>
-                  {task.lease_worker_id !== null && <span className="min-w-0 truncate">{task.lease_worker_id}</span>}
+                  {task.last_worker_id !== null && <span className="min-w-0 truncate">{task.last_worker_id}</span>}
                   <LeaseLeft task={task} />
                   {task.error !== null && <span className="w-full truncate text-fail">{task.error.message}</span>}
                 </div>
@@ -125,10 +125,10 @@ export function TaskTable({ tasks, passing, selected, of, onOpen }: TaskTablePro
               </td>
               <td className={`${cell} text-muted tabular-nums ${wideOnly}`}>{attemptWords(task)}</td>
               <td className={`${cell} ${wideOnly}`}>
-                {task.lease_worker_id !== null && (
-                  <span className="flex min-w-0 items-baseline gap-2">
-                    <span className="min-w-0 flex-1 truncate" title={task.lease_worker_id}>
-                      {task.lease_worker_id}
+                {task.last_worker_id !== null && (
+                  <span className={`flex min-w-0 items-baseline gap-2 ${isHeld(task) ? '' : 'text-muted'}`}>
+                    <span className="min-w-0 flex-1 truncate" title={task.last_worker_id}>
+                      {task.last_worker_id}
                     </span>
                     <span className="shrink-0 text-meta">
                       <LeaseLeft task={task} />
