@@ -2,7 +2,8 @@
  * A task as a command: `payload.command`, a list of words or one line for a shell, in a folder of its own that is gone afterwards
  * (gaps.md A). Must not know the queue.
  */
-import { CommandPayload } from '../contracts/work-queue/task.ts';
+import type { ZodError } from 'zod';
+import { CommandPayload, longestSeconds } from '../contracts/work-queue/task.ts';
 import { type RunResult, runProcess } from '../kit/process/run-process.ts';
 import { TaskFailure } from './outcome.ts';
 import type { Sandbox } from './sandbox.ts';
@@ -12,15 +13,20 @@ import type { Job } from './worker.ts';
 const usualSeconds = 3600;
 /** Of each stream; what is more is dropped, and said so. */
 const outputCap = 64 * 1024;
-const shownOfError = 2_000;
+/** Characters of each stream in the reason of a failure. */
+const shownOfEach = 2_000;
+
+const wanted: Readonly<Record<string, string>> = {
+  command: 'a line for a shell, or a list of words',
+  timeout_seconds: `a number of seconds above 0, at most ${longestSeconds}`,
+  stdin: 'a text',
+};
 
 /** `tellLeft` hears a sentence about each folder that could not be removed. */
 export function commandRunner(sandbox: Sandbox, tellLeft: (why: string) => void): (job: Job) => Promise<unknown> {
   return async ({ task, lease, signal }) => {
     const payload = CommandPayload.safeParse(task.payload);
-    if (!payload.success) {
-      throw failure('bad_payload', 'The payload has no `command`: a line for a shell, or a list of words.');
-    }
+    if (!payload.success) throw failure('bad_payload', faultOf(payload.error));
     if (task.sandbox_image !== null) {
       throw failure('no_such_image', `This worker runs no images, so not ${task.sandbox_image} either.`);
     }
@@ -55,6 +61,12 @@ export function commandRunner(sandbox: Sandbox, tellLeft: (why: string) => void)
   };
 }
 
+/** The first thing that is wrong, by the field's name. */
+function faultOf({ issues }: ZodError): string {
+  const [field = 'command'] = issues[0]?.path.map(String) ?? [];
+  return `\`${field}\` of the payload is missing or wrong: it must be ${wanted[field] ?? wanted.command}.`;
+}
+
 /** To a program it would be over there, and what follows would be something else. */
 function endsEarly(text: string): boolean {
   return text.includes('\0');
@@ -62,16 +74,18 @@ function endsEarly(text: string): boolean {
 
 function resultOf(done: RunResult, durationMs: number, seconds: number): unknown {
   const { exitCode, exitSignal, stdout, stderr, truncated, ended } = done;
-  if (ended === 'deadline') throw failure('timeout', `It took longer than ${seconds} s.${tail(stderr)}`);
+  const words = lastWords(done.last);
+  if (ended === 'deadline') throw failure('timeout', `It took longer than ${seconds} s.${words}`);
   if (ended === 'aborted') throw failure('ended', 'It was ended.');
   if (exitCode === 0) return { exit_code: 0, stdout, stderr, truncated, duration_ms: durationMs };
-  if (exitCode === null) throw failure('killed', `It was killed by ${exitSignal}.${tail(stderr)}`);
-  throw failure(`exit_${exitCode}`, `It ended with ${exitCode}.${tail(stderr)}`);
+  if (exitCode === null) throw failure('killed', `It was killed by ${exitSignal}.${words}`);
+  throw failure(`exit_${exitCode}`, `It ended with ${exitCode}.${words}`);
 }
 
-function tail(stderr: string): string {
-  const text = stderr.trim();
-  return text === '' ? '' : ` Its last words: ${text.slice(-shownOfError)}`;
+/** Nothing else is kept of a task that failed, and many a program says what is wrong on its output. */
+function lastWords({ stdout, stderr }: RunResult['last']): string {
+  const [output, errors] = [stdout, stderr].map((text) => text.trim().slice(-shownOfEach));
+  return `${errors === '' ? '' : ` Its last words: ${errors}`}${output === '' ? '' : `\nIts last output: ${output}`}`;
 }
 
 function failure(code: string, message: string): TaskFailure {

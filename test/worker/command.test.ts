@@ -73,8 +73,20 @@ test.each(sandboxes)('$name: how a command failed is said', async ({ sandbox }) 
     code: 'exit_3',
     message: 'It ended with 3. Its last words: why',
   });
-  expect(await failed({ command: 'sleep 60', timeout_seconds: 0.3 })).toMatchObject({ code: 'timeout' });
-  expect(await failed({})).toMatchObject({ code: 'bad_payload' });
+  // The end is what tells, however much came before it.
+  const long = 'yes filler | head -n 30000; echo the reason; echo why >&2; exit 1';
+  const said = (await failed({ command: long })) as { message: string };
+  expect(said.message).toMatch(/^It ended with 1\. Its last words: why\nIts last output: [\s\S]*filler\nthe reason$/);
+  expect(said.message.length).toBeLessThan(5_000);
+  expect(await failed({ command: 'echo step 1; exec sleep 60', timeout_seconds: 2 })).toEqual({
+    code: 'timeout',
+    message: 'It took longer than 2 s.\nIts last output: step 1',
+  });
+  const wrong = (message: string) => ({ code: 'bad_payload', message: expect.stringContaining(message) });
+  expect(await failed({})).toEqual(wrong('`command` of the payload is missing or wrong'));
+  expect(await failed({ command: 'true', timeout_seconds: 'ten' })).toEqual(
+    wrong('`timeout_seconds` of the payload is missing or wrong: it must be a number of seconds'),
+  );
   expect(await failed({ command: [] })).toMatchObject({ code: 'bad_payload' });
   expect(await failed({ command: 'true' }, { sandbox_image: 'node:24' })).toMatchObject({ code: 'no_such_image' });
 });

@@ -89,15 +89,14 @@ export const QueueWorker = z
   .meta({ id: 'QueueWorker' });
 export type QueueWorker = z.infer<typeof QueueWorker>;
 
+/** A command may take a week. */
+export const longestSeconds = 7 * 24 * 3600;
+
 /** What `gantry worker` reads in a payload; other workers may read what they like. */
 export const CommandPayload = z.object({
   command: z
     .union([z.string().min(1), z.array(z.string()).min(1)])
     .meta({ description: 'A line for a shell, or a program with its arguments.' }),
-  timeout_seconds: z
-    .number()
-    .positive()
-    .max(7 * 24 * 3600)
-    .optional(),
+  timeout_seconds: z.number().positive().max(longestSeconds).optional(),
   stdin: z.string().optional(),
 });

@@ -31,6 +31,8 @@ export interface RunResult {
   readonly exitSignal: string | null;
   readonly stdout: string;
   readonly stderr: string;
+  /** The last of each stream, also where what was before it was dropped; at most 4 KiB. */
+  readonly last: { readonly stdout: string; readonly stderr: string };
   /** Some output was dropped. */
   readonly truncated: boolean;
   /** Why we ended it, or null when it ended by itself. */
@@ -38,6 +40,7 @@ export interface RunResult {
 }
 
 const defaultCap = 1024 * 1024;
+const lastBytes = 4096;
 /** Marks what a run started, so that what left its tree is found when it is ended. */
 const markName = 'GANTRY_PROCESS_RECORD';
 /** Pipes close with the last process that holds them. */
@@ -89,6 +92,7 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
     exitSignal: signal,
     stdout: stdout.text(),
     stderr: stderr.text(),
+    last: { stdout: stdout.last(), stderr: stderr.last() },
     truncated: stdout.truncated() || stderr.truncated(),
     ended,
   };
@@ -124,12 +128,14 @@ function feed(pipe: Writable | null, input: string | Uint8Array | undefined): vo
   pipe?.end(input ?? '');
 }
 
-/** Keeps the first `cap` bytes of a stream and reads on, so that the child never waits for us. */
+/** Keeps the first `cap` bytes of a stream, and its last ones, and reads on, so that the child never waits for us. */
 function collect(stream: NodeJS.ReadableStream | null, cap: number) {
   const chunks: Buffer[] = [];
   let kept = 0;
   let dropped = false;
+  let last = Buffer.alloc(0);
   stream?.on('data', (chunk: Buffer) => {
+    last = Buffer.concat([last, chunk.subarray(-lastBytes)]).subarray(-lastBytes);
     const part = chunk.subarray(0, cap - kept);
     dropped ||= part.length < chunk.length;
     kept += part.length;
@@ -142,6 +148,8 @@ function collect(stream: NodeJS.ReadableStream | null, cap: number) {
   return {
     end: () => closed,
     text: () => Buffer.concat(chunks).toString('utf8'),
+    // It may begin in the middle of a character.
+    last: () => last.toString('utf8').replace(/^\uFFFD+/, ''),
     truncated: () => dropped,
   };
 }

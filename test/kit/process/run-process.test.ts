@@ -30,6 +30,7 @@ test('output, input and exit code come back as they are', async () => {
     stdout: 'grüße\n',
     stderr: 'err',
     truncated: false,
+    last: { stdout: 'grüße\n', stderr: 'err' },
     ended: null,
   });
 });
