@@ -21,6 +21,9 @@ const triesPerLease = 30;
 /** A job ends before the store gives its task to somebody else: this part of a lease before its end. */
 const reserve = 1 / 30;
 
+/** Why a lease is lost about which the queue has said nothing. */
+export const noBeatInTime = 'No beat was accepted in time.';
+
 /** Returns the way to let go. */
 export function keepBeating(lease: { ttlMs: number; askedAt: number }, deps: BeatingDeps): () => void {
   let { ttlMs } = lease;
@@ -46,7 +49,7 @@ export function keepBeating(lease: { ttlMs: number; askedAt: number }, deps: Bea
 
   function watch(): void {
     cancelDeadline();
-    cancelDeadline = deps.after(deadline - deps.now(), () => lose('No beat was accepted in time.'));
+    cancelDeadline = deps.after(deadline - deps.now(), () => lose(noBeatInTime));
   }
 
   async function beat(): Promise<void> {

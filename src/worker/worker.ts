@@ -9,6 +9,7 @@ import { AppError } from '../contracts/common/errors.ts';
 import { workRoutes } from '../contracts/work-queue/routes.ts';
 import { type Lease, longestWaitSeconds, type Task, type TaskError } from '../contracts/work-queue/task.ts';
 import { sharedNow } from './beat-messages.ts';
+import { noBeatInTime } from './beating.ts';
 import { type Beats, startBeats } from './beats.ts';
 import { badResult, outcomeOf, taskErrorOf } from './outcome.ts';
 
@@ -27,8 +28,8 @@ export type WorkerEvent =
       readonly ms: number;
       readonly why?: string;
     }
-  /** Somebody else has it, or it was ended from outside. */
-  | { readonly kind: 'lost'; readonly task: Task; readonly ms: number; readonly why: string }
+  /** Somebody else has it, or will: the worker was ended before it. */
+  | { readonly kind: 'lost' | 'abandoned'; readonly task: Task; readonly ms: number; readonly why: string }
   | { readonly kind: 'trouble'; readonly why: string; readonly againMs: number }
   | { readonly kind: 'draining'; readonly held: number };
 
@@ -59,6 +60,8 @@ export interface WorkerCounts {
   readonly failed: number;
   readonly stopped: number;
   readonly lost: number;
+  /** Begun, and given up by {@link Worker.abort}. */
+  readonly abandoned: number;
 }
 
 export interface Worker {
@@ -88,7 +91,7 @@ export function startWorker(options: WorkerOptions): Worker {
     where: options.url,
   });
   const beats = options.beats ?? startBeats({ url: options.url, key: options.key, workerId });
-  const counts = { succeeded: 0, failed: 0, stopped: 0, lost: 0 };
+  const counts = { succeeded: 0, failed: 0, stopped: 0, lost: 0, abandoned: 0 };
   const jobs = new Set<Promise<void>>();
   const now = new AbortController();
   const resting = new AbortController();
@@ -223,8 +226,17 @@ export function startWorker(options: WorkerOptions): Worker {
     };
     try {
       // Ended because it had to: its lease runs out, and another worker begins anew.
-      if (now.signal.aborted) return;
-      if (lost !== null) throw new Lost(lost);
+      if (now.signal.aborted) {
+        counts.abandoned += 1;
+        tell({ kind: 'abandoned', task, ms: took(), why: 'Another worker begins anew when its lease is over.' });
+        return;
+      }
+      if (lost !== null) {
+        if (lost === noBeatInTime || !(await wasCancelled(task.id))) throw new Lost(lost);
+        counts.stopped += 1;
+        tell({ kind: 'stopped', task, ms: took(), why: 'It was ended at the queue.' });
+        return;
+      }
       const error = 'error' in outcome ? outcome.error : await ack(outcome.result);
       if (error === null) {
         counts.succeeded += 1;
@@ -241,6 +253,15 @@ export function startWorker(options: WorkerOptions): Worker {
     } finally {
       letGo();
     }
+  }
+
+  /** Whether somebody ended it, to whom it would be strange to hear that it was lost. */
+  async function wasCancelled(id: string): Promise<boolean> {
+    const asked = within(patienceMs.asking, (signal) => client.getTask({ params: { id } }, { signal }));
+    return asked.then(
+      ({ task }) => task.status === 'cancelled',
+      () => false,
+    );
   }
 
   /**

@@ -41,7 +41,7 @@ test('it ends each task with what became of it, and with an empty queue it ends 
     },
     { untilEmpty: true, concurrency: 2 },
   );
-  expect(await worker.ended).toEqual({ succeeded: 1, failed: 2, stopped: 0, lost: 0 });
+  expect(await worker.ended).toEqual({ succeeded: 1, failed: 2, stopped: 0, lost: 0, abandoned: 0 });
   const ended = await Promise.all(tasks.map(({ id }) => q.task(id)));
   expect(ended.map(({ status, result, error }) => ({ status, result, error }))).toEqual([
     { status: 'succeeded', result: { doubled: 2 }, error: null },
@@ -113,7 +113,7 @@ test('one that waits for a task and drains ends at once', async () => {
   expect(performance.now() - began).toBeLessThan(15_000);
 });
 
-test('a task that is stopped from outside ends its job, and nothing more is told', async () => {
+test('a task that is stopped from outside ends its job, is called stopped, and nothing more is told', async () => {
   const q = await start({ real: true, leaseMs: 6_000 });
   const { id } = await q.create();
   let aborted = false;
@@ -127,11 +127,23 @@ test('a task that is stopped from outside ends its job, and nothing more is told
   });
   await expect.poll(async () => (await q.task(id)).status).toBe('running');
   await q.post(`/${id}/stop`);
-  await expect.poll(kinds).toEqual(['began', 'lost']);
+  await expect.poll(kinds).toEqual(['began', 'stopped']);
   expect(aborted).toBe(true);
   expect(await q.task(id)).toMatchObject({ status: 'cancelled', error: null });
   worker.drain();
-  expect(await worker.ended).toEqual({ succeeded: 0, failed: 0, stopped: 0, lost: 1 });
+  expect(await worker.ended).toEqual({ succeeded: 0, failed: 0, stopped: 1, lost: 0, abandoned: 0 });
+});
+
+test('a worker that ends at once says what it gave up', async () => {
+  const q = await start({ real: true });
+  const { id } = await q.create();
+  const { worker, kinds } = begin(q, ({ signal }) => {
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('ended'))));
+  });
+  await expect.poll(async () => (await q.task(id)).status).toBe('running');
+  worker.abort();
+  expect(await worker.ended).toEqual({ succeeded: 0, failed: 0, stopped: 0, lost: 0, abandoned: 1 });
+  expect(kinds()).toEqual(['began', 'abandoned']);
 });
 
 test('a graceful stop reaches the job, and the worker ends the task', async () => {
