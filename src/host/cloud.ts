@@ -178,6 +178,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...dailyMigrations,
       ],
       clock,
+      tell: (sentence) => log.warn('database', { said: sentence }),
     });
     closing.add('database', () => store.close());
     await checkSharedSecrets(store, options);

@@ -6,7 +6,7 @@ import type { Clock } from '../clock/clock.ts';
 import { systemTimers, type Timers } from '../clock/timers.ts';
 import { createLocalWake } from '../wake/local-wake.ts';
 import { createConnections, settingsOf, whereOf } from './postgres-connections.ts';
-import { asAppError, away } from './postgres-errors.ts';
+import { asAppError, notReached } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
 import { createPostgresStore } from './postgres-store.ts';
 import { createPostgresWake } from './postgres-wake.ts';
@@ -24,10 +24,14 @@ export interface OpenPostgresOptions {
   readonly connections?: number;
   /** False: nobody is woken from another process, everybody looks by themselves. */
   readonly listen?: boolean;
+  /** Hears that the database went away, with where it is and why, and that it is back. */
+  readonly tell?: (sentence: string) => void;
   readonly onFault?: (error: unknown) => void;
 }
 
 const usualConnections = 10;
+/** Another would be taken for the strictest without a word. */
+const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
 /**
  * Fails with `usage` when the address cannot be read, `transport` when the database is away or does not let us in, `refused` when
@@ -39,7 +43,10 @@ export async function openPostgres(options: OpenPostgresOptions): Promise<Opened
   await migrate(options, where);
   const wake = options.listen === false ? null : createPostgresWake({ url, timers, id: randomUUID() });
   const waking = wake ?? createLocalWake(timers);
-  const connections = createConnections({ url, timers, most: options.connections ?? usualConnections });
+  const connections = createConnections({
+    ...{ url, timers, tell: options.tell },
+    most: options.connections ?? usualConnections,
+  });
   const onFault = options.onFault ?? throwLater;
   const store = createPostgresStore({ connections, timers, random, wake: waking, onFault });
   return {
@@ -55,8 +62,14 @@ export async function openPostgres(options: OpenPostgresOptions): Promise<Opened
 function checked(url: string): string {
   try {
     if (!/^postgres(ql)?:$/.test(new URL(url).protocol)) throw new Error('another protocol');
+    const mode = new URL(url).searchParams.get('sslmode');
+    if (mode !== null && !sslModes.includes(mode)) {
+      const fact = `DATABASE_URL has sslmode=${mode}.`;
+      throw new AppError('usage', fact, `Write one of ${sslModes.join(', ')}; verify-full is the safe one.`);
+    }
     return whereOf(url);
   } catch (error) {
+    if (error instanceof AppError) throw error;
     const { code, path } = error as NodeJS.ErrnoException;
     if (path !== undefined) {
       const fact = `DATABASE_URL names a file that cannot be read: ${path} (${code}).`;
@@ -77,7 +90,7 @@ async function migrate({ url, migrations, clock }: OpenPostgresOptions, where: s
   try {
     await client.connect();
   } catch (error) {
-    throw away(error, where);
+    throw notReached(error, where);
   }
   try {
     await migratePostgres(client, migrations, { where, now: clock.now() });

@@ -11,6 +11,8 @@ export interface OpenSharedStoreOptions {
   readonly file: string;
   readonly migrations: readonly Migration[];
   readonly clock: Clock;
+  /** Hears that a PostgreSQL went away, and that it is back. */
+  readonly tell?: (sentence: string) => void;
 }
 
 export async function openSharedStore(options: OpenSharedStoreOptions): Promise<OpenedSharedStore> {
@@ -21,5 +23,5 @@ export async function openSharedStore(options: OpenSharedStoreOptions): Promise<
   }
   // Loaded only where it is used: a start on a laptop pays nothing for it.
   const { openPostgres } = await import('./open-postgres.ts');
-  return openPostgres({ url: databaseUrl, migrations, clock });
+  return openPostgres({ url: databaseUrl, migrations, clock, tell: options.tell });
 }

@@ -5,7 +5,7 @@
 import pg from 'pg';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../clock/timers.ts';
-import { away, postgresCode, tooMany } from './postgres-errors.ts';
+import { away, awayBecause, database, postgresCode, tooMany } from './postgres-errors.ts';
 import { postgresTypes } from './postgres-sql.ts';
 
 export interface ConnectionsDeps {
@@ -13,15 +13,16 @@ export interface ConnectionsDeps {
   /** Most at the same time. */
   readonly most: number;
   readonly timers: Timers;
+  /** Hears each time that it went away, with where it is and why, and that it is back. */
+  readonly tell?: (sentence: string) => void;
   /** A new one is waited for this long; default 5 s. */
   readonly connectMs?: number;
 }
 
 export interface Connections {
-  /** What a person calls it: host, port and name, never a password. */
-  readonly where: string;
   /** Lends a connection for `work`; it is thrown away when `spoils` says so of what went wrong. */
   lend<T>(work: (client: pg.ClientBase) => Promise<T>, spoils: (error: unknown) => boolean): Promise<T>;
+  /** Why it is away, with where it is; null: it is not. */
   trouble(): string | null;
   /** Waits for what is lent. */
   close(): Promise<void>;
@@ -38,9 +39,12 @@ const lookMs = 500;
 /** One more than the database takes is not asked for again for so long. */
 const fullMs = 5_000;
 
+/** Modes that the client takes for `verify-full`, with a page of warnings to the terminal that it will not for ever. */
+const asStrict = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=[&#]|$)/;
+
 export function settingsOf(url: string): pg.ClientConfig {
   return {
-    connectionString: url,
+    connectionString: /[?&]uselibpqcompat=true/.test(url) ? url : url.replace(asStrict, '$1verify-full'),
     application_name: 'gantry',
     types: postgresTypes,
     keepAlive: true,
@@ -58,7 +62,7 @@ export function whereOf(url: string): string {
 }
 
 export function createConnections(deps: ConnectionsDeps): Connections {
-  const { url, most, timers, connectMs = usualConnectMs } = deps;
+  const { url, most, timers, tell = () => {}, connectMs = usualConnectMs } = deps;
   const where = whereOf(url);
   const pool = new pg.Pool({
     ...settingsOf(url),
@@ -72,6 +76,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   let free = most;
   const waiting: { readonly go: () => void; readonly fail: (error: AppError) => void }[] = [];
   let refused: AppError | null = null;
+  let trouble: string | null = null;
   let closed = false;
   /** How often somebody was answered over any connection. */
   let answered = 0;
@@ -96,8 +101,12 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   }
 
   function lost(error: unknown): AppError {
-    const reason = away(error, where);
-    if (refused === null) cancelLook = timers.after(lookMs, look);
+    const reason = away(error);
+    trouble = awayBecause(error, where);
+    if (refused === null) {
+      tell(trouble);
+      cancelLook = timers.after(lookMs, look);
+    }
     refused = reason;
     for (const one of waiting.splice(0)) one.fail(again(reason));
     return again(reason);
@@ -110,9 +119,12 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       .then((client) => {
         client.release();
         refused = null;
+        trouble = null;
+        tell(`${where} is back.`);
       })
       .catch((error: unknown) => {
-        refused = away(error, where);
+        refused = away(error);
+        trouble = awayBecause(error, where);
         if (!closed) cancelLook = timers.after(lookMs, look);
       });
   }
@@ -143,9 +155,8 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   }
 
   return {
-    where,
     async lend(work, spoils) {
-      if (closed) throw new AppError('transport', `${where} is closed.`, 'Start Gantry again.');
+      if (closed) throw new AppError('transport', `${database} is closed.`, 'Start Gantry again.');
       if (refused !== null) throw again(refused);
       await turn();
       const client = await connect();
@@ -162,7 +173,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
         next();
       }
     },
-    trouble: () => refused?.fact ?? null,
+    trouble: () => trouble,
     async close() {
       if (closed) return;
       closed = true;

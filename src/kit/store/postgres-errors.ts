@@ -47,8 +47,14 @@ const refusals: Readonly<Record<string, readonly [fact: string, action: string]>
   '55P03': ['is busy with the same rows', 'Try again.'],
 };
 
-/** What a caller gets: `transport` for what passes, the fault itself for what is wrong with the operation. */
-export function asAppError(error: unknown, where: string): unknown {
+/** What callers hear of: where it is, is no business of theirs. */
+export const database = 'The database';
+
+/**
+ * What a caller gets: `transport` for what passes, the fault itself for what is wrong with the operation. `where` names the database to
+ * whoever starts Gantry.
+ */
+export function asAppError(error: unknown, where: string = database): unknown {
   if (error instanceof AppError) return error;
   const known = refusals[postgresCode(error)];
   if (known !== undefined) return new AppError('transport', `${where} ${known[0]}.`, known[1], { cause: error });
@@ -61,13 +67,46 @@ export function asAppError(error: unknown, where: string): unknown {
   if (isInTheWay(error)) {
     return new AppError('transport', `${where} was too busy for this change.`, 'Try again.', { cause: error });
   }
-  return isLost(error) ? away(error, where) : error;
+  return isLost(error) ? away(error) : error;
 }
 
-/** It cannot be reached, or does not let us in. */
-export function away(error: unknown, where: string): AppError {
-  const why = error instanceof AggregateError ? (error.errors[0] as Error).message : (error as Error).message;
-  return new AppError('transport', `${where} cannot be reached (${why}).`, 'Start it: Gantry goes on by itself.', {
+/** It cannot be reached, or does not let us in: for callers, who can only wait. {@link awayBecause} says more. */
+export function away(error: unknown): AppError {
+  return new AppError('transport', `${database} cannot be reached.`, 'Try again: Gantry goes on once it is back.', {
     cause: error,
   });
+}
+
+/** For the log, and whoever starts Gantry. */
+export function awayBecause(error: unknown, where: string): string {
+  const why = error instanceof AggregateError ? (error.errors[0] as Error).message : (error as Error).message;
+  return `${where} cannot be reached (${why}).`;
+}
+
+/** At the start of the program, which ends with it: the action is for what is wrong. */
+export function notReached(error: unknown, where: string): AppError {
+  return new AppError('transport', awayBecause(error, where), actionFor(error), { cause: error });
+}
+
+/** By the code of PostgreSQL, of the system or of TLS; the first that fits. */
+const actions: readonly (readonly [RegExp, string])[] = [
+  [/^28/, 'Check the user and the password in DATABASE_URL, and whom pg_hba.conf lets in.'],
+  [/^3D000/, 'Create the database, or correct its name at the end of DATABASE_URL.'],
+  [/^57P03/, 'Wait until it has started, then start Gantry again.'],
+  [/^53300/, 'Raise its max_connections, or start fewer replicas.'],
+  [/^(ENOTFOUND|EAI_)/, 'Correct the name of the host in DATABASE_URL.'],
+  [/^ECONNREFUSED/, 'Start PostgreSQL there, or correct host and port in DATABASE_URL.'],
+  [/^ENOENT/, 'Start PostgreSQL there, or correct the folder of its socket in DATABASE_URL.'],
+  [
+    /CERT|ISSUER|SIGNATURE|^ERR_TLS/,
+    'Name the file of its authority with sslrootcert, and its host as in its certificate.',
+  ],
+  [/does not support SSL/, 'Turn TLS on there, or leave sslmode out of DATABASE_URL where nobody can listen.'],
+];
+
+function actionFor(error: unknown): string {
+  const one = (error instanceof AggregateError ? error.errors[0] : error) as { code?: unknown; message?: string };
+  const code = typeof one.code === 'string' ? one.code : (one.message ?? '');
+  const known = actions.find(([pattern]) => pattern.test(code));
+  return known?.[1] ?? 'Check host and port in DATABASE_URL, and what stands between, then start Gantry again.';
 }

@@ -7,7 +7,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../clock/timers.ts';
 import type { Wake } from '../wake/wake.ts';
 import type { Connections } from './postgres-connections.ts';
-import { asAppError, isInTheWay, isLost } from './postgres-errors.ts';
+import { asAppError, database, isInTheWay, isLost } from './postgres-errors.ts';
 import { type Answer, createStatementGroups, type Query } from './postgres-groups.ts';
 import { numbered } from './postgres-sql.ts';
 import type { Asked, Op, SharedReader, SharedStore, SharedTx, Sql, Statement, WriteOptions } from './shared-store.ts';
@@ -49,7 +49,6 @@ const keptTexts = 1000;
 
 export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
   const { connections, timers, random, wake } = deps;
-  const { where } = connections;
   const texts = new Map<string, Pick<Query, 'name' | 'text'>>();
   const groups = createStatementGroups({ connections, timers });
   const running = new Set<Promise<unknown>>();
@@ -130,7 +129,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
     try {
       await client.query('COMMIT');
     } catch (error) {
-      if (isLost(error)) throw unknownEnd(error, where);
+      if (isLost(error)) throw unknownEnd(error);
       throw error;
     }
     return value;
@@ -143,7 +142,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
     try {
       return await answer;
     } catch (error) {
-      throw isLost(error) ? unknownEnd(error, where) : error;
+      throw isLost(error) ? unknownEnd(error) : error;
     }
   }
 
@@ -163,8 +162,8 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
       } catch (error) {
         const inTheWay = isInTheWay(error) && waited < insistMs;
         if (isLost(error)) lost += 1;
-        else if (!inTheWay) throw asAppError(error, where);
-        if (lost > lostTries) throw asAppError(error, where);
+        else if (!inTheWay) throw asAppError(error);
+        if (lost > lostTries) throw asAppError(error);
         if (!inTheWay) continue;
         const pause = random() * Math.min(2 ** Math.min(tries, 8), longestPauseMs);
         waited += Math.max(1, pause);
@@ -175,7 +174,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
 
   /** What is under way when the store closes is waited for. */
   function track<T>(begin: () => Promise<T>): Promise<T> {
-    if (closed) return Promise.reject(new AppError('transport', `${where} is closed.`, 'Start Gantry again.'));
+    if (closed) return Promise.reject(new AppError('transport', `${database} is closed.`, 'Start Gantry again.'));
     const work = begin();
     running.add(work);
     const off = () => running.delete(work);
@@ -258,10 +257,10 @@ function endWith(steps: Iterator<Statement, unknown>, error: unknown): void {
   }
 }
 
-function unknownEnd(cause: unknown, where: string): AppError {
+function unknownEnd(cause: unknown): AppError {
   return new AppError(
     'transport',
-    `${where} went away at the end of a change: whether it was kept is not known.`,
+    `${database} went away at the end of a change: whether it was kept is not known.`,
     'Look whether it was, then try again.',
     { cause, unknownEnd: true },
   );

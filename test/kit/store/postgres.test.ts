@@ -84,39 +84,51 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     const no = async (bad: string) => {
       const error = await openPostgres({ url: bad, migrations, clock }).catch((fault: unknown) => fault as AppError);
       expect(JSON.stringify(error)).not.toContain('s3cret');
-      return [(error as AppError).code, (error as AppError).fact];
+      const { code, fact, action } = error as AppError;
+      return [code, fact, action];
     };
-    expect(await no('mysql://root:s3cret@localhost/x')).toEqual(['usage', expect.stringContaining('DATABASE_URL')]);
-    expect(await no('s3cret')).toEqual(['usage', expect.stringContaining('DATABASE_URL is no address')]);
-    expect(await no('postgres://u:s3cret@127.0.0.1:1/x?sslrootcert=/missing.pem')).toEqual([
-      'usage',
-      expect.stringContaining('/missing.pem (ENOENT)'),
-    ]);
-    expect(await no(url.replace('postgres:postgres@', 'postgres:s3cret@'))).toEqual([
+    const says = (...words: string[]) => words.map((word) => expect.stringContaining(word));
+    expect(await no('mysql://root:s3cret@localhost/x')).toEqual(['usage', ...says('DATABASE_URL', 'postgres://')]);
+    expect(await no('s3cret')).toEqual(['usage', ...says('DATABASE_URL is no address', 'postgres://')]);
+    const pem = '/missing.pem (ENOENT)';
+    const missing = 'postgres://u:s3cret@127.0.0.1:1/x?sslrootcert=/missing.pem';
+    expect(await no(missing)).toEqual(['usage', ...says(pem, 'sslrootcert')]);
+    const unknown = 'postgres://u:s3cret@127.0.0.1:1/x?sslmode=strict';
+    expect(await no(unknown)).toEqual(['usage', ...says('sslmode=strict', 'verify-full')]);
+    const wrongPassword = url.replace('postgres:postgres@', 'postgres:s3cret@');
+    expect(await no(wrongPassword)).toEqual(['transport', ...says('password', 'the password in DATABASE_URL')]);
+    expect(await no(url.replace(/\/t_\w+/, '/missing'))).toEqual([
       'transport',
-      expect.stringContaining('password'),
+      ...says('missing', 'Create the database'),
     ]);
-    expect(await no(url.replace(/\/t_\w+/, '/missing'))).toEqual(['transport', expect.stringContaining('missing')]);
-    expect(await no('postgres://u:s3cret@127.0.0.1:1/x')).toEqual([
+    const nobody = 'postgres://u:s3cret@127.0.0.1:1/x';
+    expect(await no(nobody)).toEqual(['transport', ...says('127.0.0.1:1', 'Start PostgreSQL there')]);
+    const way = await openWay(url);
+    expect(await no(`${way.url}&sslmode=require`)).toEqual([
       'transport',
-      expect.stringContaining('127.0.0.1:1'),
+      ...says('does not support SSL', 'Turn TLS on'),
     ]);
   });
 
   test('while the database is away everything is refused at once, and goes on by itself when it is back', async () => {
     const way = await openWay(await server.schema());
-    const store = await open(way.url);
+    const told: string[] = [];
+    const store = await open(way.url, { tell: (sentence) => told.push(sentence) });
     const other = await open(way.url);
     await add(store, 1);
     way.close();
+    // Where it is, is for the log alone.
     await expect(add(store, 2)).rejects.toMatchObject({
       code: 'transport',
-      fact: expect.stringContaining('cannot be reached'),
+      fact: 'The database cannot be reached.',
+      action: 'Try again: Gantry goes on once it is back.',
     });
-    expect(store.trouble()).toContain('cannot be reached');
+    expect(store.trouble()).toMatch(/^The database \w+ at 127\.0\.0\.1:\d+ cannot be reached \(/);
+    expect(told).toEqual([store.trouble()]);
     await expect(ids(store)).rejects.toMatchObject({ code: 'transport' });
     await way.reopen();
     await expect.poll(() => store.trouble()).toBeNull();
+    expect(told[1]).toMatch(/ is back\.$/);
     await add(store, 3);
     expect(await ids(store)).toEqual([1, 3]);
     // Wakes come over again as well.
