@@ -58,7 +58,7 @@ test('a bot that asks is announced wherever the person is, and counted in the ra
   await page.getByText('scribe@demo asks').waitFor();
   await page.getByRole('link', { name: '1 waiting: Inbox' }).waitFor();
   await page.getByRole('contentinfo').getByText('1 needs you').waitFor();
-  await expect.poll(() => page.title()).toBe('(1) Gantry');
+  await expect.poll(() => page.title()).toBe('(1) Settings · Gantry');
   await page.getByRole('button', { name: 'Answer' }).click();
   await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
 });

@@ -3,7 +3,7 @@
  * window's title.
  */
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { useLocation, useNavigate } from '@tanstack/react-router';
 import { Hand } from 'lucide-react';
 import { useEffect, useMemo, useRef } from 'react';
 import { toast } from 'sonner';
@@ -24,10 +24,13 @@ export function AnnounceNeeds() {
   const bots = useBots();
   const agents = complete ? bots : undefined;
   const waiting = useWaiting();
+  const page = useLocation({ select: ({ pathname }) => pageName(pathname) });
   const count = waiting.approvals + waiting.steps + waiting.bots;
   useEffect(() => {
-    document.title = count === 0 ? 'Gantry' : `(${count}) Gantry`;
-  }, [count]);
+    document.title = [...(count === 0 ? [] : [`(${count})`]), ...(page === null ? [] : [`${page} ·`]), 'Gantry'].join(
+      ' ',
+    );
+  }, [count, page]);
   useAnnounceApprovals(agents);
   const pending = usePendingApprovals();
   const asking = useMemo(() => new Set(pending.map((one) => one.agentId)), [pending]);
@@ -60,6 +63,12 @@ export function AnnounceNeeds() {
     }
   }, [agents, asking]);
   return null;
+}
+
+/** Of the first part of an address, which is what the rail calls the page; null: the home page. */
+function pageName(pathname: string): string | null {
+  const [, first = ''] = pathname.split('/');
+  return first === '' ? null : first.charAt(0).toUpperCase() + first.slice(1);
 }
 
 /** A toast for each question that comes while the page is open; it goes when the question is answered, from wherever. */

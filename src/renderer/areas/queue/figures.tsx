@@ -37,10 +37,11 @@ function Ages() {
           {data !== undefined && data.oldest_queued_at !== null && (
             <>
               oldest <Elapsed since={data.oldest_queued_at} />
+              {data.scheduled > 0 && ' · '}
             </>
           )}
           {data !== undefined && data.scheduled > 0 && (
-            <span className="tabular-nums"> · {data.scheduled.toLocaleString()} not yet due</span>
+            <span className="tabular-nums">{data.scheduled.toLocaleString()} not yet due</span>
           )}
         </p>
       </header>
@@ -83,7 +84,7 @@ function Workers({ onWorker }: { onWorker: (id: string) => void }) {
       </header>
       {data !== undefined && workers.length === 0 ? (
         <div className="flex min-h-[120px] flex-col items-start gap-1.5 px-3 py-2 text-muted">
-          <p>Nobody asks for tasks. Start a worker, on any computer:</p>
+          <p>Nobody asks for tasks. Start a worker, on any computer, in a clone of Gantry:</p>
           <Command text={commandLines(window.location.origin).work} />
         </div>
       ) : (

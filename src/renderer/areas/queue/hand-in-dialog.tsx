@@ -87,7 +87,7 @@ export function HandInDialog({
         <Field
           label="Attempts at most"
           problem={countProblem}
-          description="How often it is given to a worker before it counts as failed."
+          description="How often it begins anew when its worker falls silent. A command that fails is not tried again by itself."
         >
           {(ids) => (
             <input

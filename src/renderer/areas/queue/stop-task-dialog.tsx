@@ -29,10 +29,12 @@ export function StopTaskDialog({ task, onClose }: { task: Task; onClose: () => v
         <fieldset className="flex flex-col gap-2">
           <legend className="sr-only">How</legend>
           <Way checked={graceful} onChoose={() => setGraceful(true)} name="Ask its worker to stop">
-            {worker} is told with its next beat, and ends it itself. If it falls silent, the task ends with its lease.
+            {worker} is told with its next beat, within 20 seconds, and ends it itself. If it falls silent, the task
+            ends with its lease.
           </Way>
           <Way checked={!graceful} onChoose={() => setGraceful(false)} name="End it now">
-            It is cancelled at once. {worker} learns of it with its next beat; what it has done until then stays done.
+            It is cancelled at once. {worker} learns of it with its next beat, within 20 seconds, and ends its command;
+            what it has done until then stays done.
           </Way>
         </fieldset>
       ) : (

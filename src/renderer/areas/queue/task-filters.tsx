@@ -1,5 +1,6 @@
 /** Which tasks are shown: by status with how many there are, and by session, deployment and worker. All of it is in the address. */
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { type TaskStatus, taskStatuses } from '../../../contracts/work-queue/task.ts';
 import type { TasksSearch } from '../../app/router.tsx';
 import { useServices } from '../../app/services.tsx';
@@ -79,12 +80,14 @@ export function TextFilter({
   onChange: (value: string | undefined) => void;
 }) {
   const list = `queue-filter-${name}`;
+  const [typed, setTyped] = useState(false);
   const take = (text: string): void => {
+    setTyped(false);
     const next = text.trim() === '' ? undefined : text.trim();
     if (next !== value) onChange(next);
   };
   return (
-    <>
+    <span className="relative inline-flex max-sm:flex-1 max-sm:basis-24">
       <input
         key={value ?? ''}
         type="search"
@@ -99,13 +102,22 @@ export function TextFilter({
         onChange={(event) => {
           // Chosen from the list, or emptied by its cross: nobody types on.
           if (event.target.value === '' || event.target.value in options) take(event.target.value);
+          else setTyped(true);
         }}
         onBlur={(event) => take(event.target.value)}
         onKeyDown={(event) => {
           if (event.key === 'Enter') take(event.currentTarget.value);
         }}
-        className="h-7 w-32 min-w-0 rounded-control border border-line bg-window px-2 data-set:border-accent max-sm:flex-1 max-sm:basis-24 pointer-coarse:h-10"
+        className="h-7 w-32 min-w-0 rounded-control border border-line bg-window px-2 data-set:border-accent max-sm:flex-1 pointer-coarse:h-10"
       />
+      {typed && (
+        <span
+          aria-hidden="true"
+          className="pointer-events-none absolute inset-x-0 top-full z-40 mt-1 rounded-control border border-line bg-panel px-2 text-meta text-muted shadow-float"
+        >
+          Enter ↵ filters by the whole {name === 'worker' ? 'name' : 'id'}
+        </span>
+      )}
       {Object.keys(options).length > 0 && (
         <datalist id={list}>
           {Object.entries(options).map(([id, label]) => (
@@ -115,6 +127,6 @@ export function TextFilter({
           ))}
         </datalist>
       )}
-    </>
+    </span>
   );
 }

@@ -13,7 +13,13 @@ export function TaskStatus({ task }: { task: Task }) {
 /** How long it waits or is open; of what is over, how long ago it ended. */
 export function TaskAge({ task }: { task: Task }) {
   const now = useNow();
-  if (isOver(task)) return <Ago at={task.updated_at} />;
+  if (isOver(task)) {
+    return (
+      <>
+        ended <Ago at={task.updated_at} />
+      </>
+    );
+  }
   const since = task.status === 'queued' ? waitsSince(task) : Date.parse(task.created_at);
   const due = since - now;
   const at = new Date(since).toISOString();

@@ -30,7 +30,7 @@ export interface TaskTableProps {
 
 export function TaskTable({ tasks, passing, selected, of, onOpen }: TaskTableProps) {
   const [holding, setHolding] = useState(false);
-  const { rows, gone, fresh, release } = useHeldRows(tasks, holding && !passing);
+  const { rows, gone, fresh, release } = useHeldRows(tasks, holding && !passing, selected);
   const sessions = useNames('sessions', of === 'sessions' ? [] : rows.map((task) => task.session_id));
   const deployments = useNames('deployments', of === 'deployments' ? [] : rows.map((task) => task.deployment_id));
   return (
@@ -58,7 +58,7 @@ export function TaskTable({ tasks, passing, selected, of, onOpen }: TaskTablePro
             <th scope="col" className={`${head} @max-[719px]:pl-3`}>
               Task
             </th>
-            <th scope="col" className={`${head} w-24 ${wideOnly}`}>
+            <th scope="col" className={`${head} w-32 ${wideOnly}`}>
               Age
             </th>
             <th scope="col" className={`${head} w-20 ${wideOnly}`}>

@@ -19,10 +19,13 @@ export function keepPlaces(shown: readonly Task[], now: readonly Task[]): Task[]
 
 const nobody: ReadonlySet<string> = new Set();
 
-export function useHeldRows(tasks: readonly Task[], holding: boolean): HeldRows {
+/** `wanted` was asked for by name, as one that was just handed in: it waits behind nothing. */
+export function useHeldRows(tasks: readonly Task[], holding: boolean, wanted: string | null): HeldRows {
   const [held, setHeld] = useState<readonly Task[] | null>(null);
   if (holding && held === null) setHeld(tasks);
   if (!holding && held !== null) setHeld(null);
+  const has = (rows: readonly Task[]) => rows.some(({ id }) => id === wanted);
+  if (holding && held !== null && has(tasks) && !has(held)) setHeld(tasks);
   if (held === null) return { rows: tasks, gone: nobody, fresh: 0, release: () => {} };
   const rows = keepPlaces(held, tasks);
   const here = new Set(tasks.map((task) => task.id));
