@@ -191,7 +191,7 @@ First steps
   ${names.gantry} agents ls
   ${names.gantry} orchestration send <bot@team> "Hello"
 
-Every command takes --json; every one that changes something takes --dry-run.
+Every command takes --json; every one that changes something once takes --dry-run.
 Exit codes: 0 done, 1 refused, 2 not found, 3 no engine or broken way, 4 timeout, 5 needs a person, 64 usage, 70 internal.
 `;
 }
