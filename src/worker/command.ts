@@ -2,7 +2,6 @@
  * A task as a command: `payload.command`, a list of words or one line for a shell, in a folder of its own that is gone afterwards
  * (gaps.md A). Must not know the queue.
  */
-import type { ZodError } from 'zod';
 import { CommandPayload, longestSeconds } from '../contracts/work-queue/task.ts';
 import { type RunResult, runProcess } from '../kit/process/run-process.ts';
 import { TaskFailure } from './outcome.ts';
@@ -26,7 +25,7 @@ const wanted: Readonly<Record<string, string>> = {
 export function commandRunner(sandbox: Sandbox, tellLeft: (why: string) => void): (job: Job) => Promise<unknown> {
   return async ({ task, lease, signal }) => {
     const payload = CommandPayload.safeParse(task.payload);
-    if (!payload.success) throw failure('bad_payload', faultOf(payload.error));
+    if (!payload.success) throw failure('bad_payload', faultOf(payload.error.issues[0]?.path));
     if (task.sandbox_image !== null) {
       throw failure('no_such_image', `This worker runs no images, so not ${task.sandbox_image} either.`);
     }
@@ -62,8 +61,8 @@ export function commandRunner(sandbox: Sandbox, tellLeft: (why: string) => void)
 }
 
 /** The first thing that is wrong, by the field's name. */
-function faultOf({ issues }: ZodError): string {
-  const [field = 'command'] = issues[0]?.path.map(String) ?? [];
+function faultOf(path: readonly PropertyKey[] = []): string {
+  const [field = 'command'] = path.map(String);
   return `\`${field}\` of the payload is missing or wrong: it must be ${wanted[field] ?? wanted.command}.`;
 }
 
