@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   type Browser,
-  drawPlainly,
   focusedName,
+  go,
+  keepBusy,
   openBrowser,
   openPane,
   paneText,
@@ -29,9 +30,8 @@ beforeAll(async () => {
     join(folder, 'team.yaml'),
     `bots:\n${names.map((name) => `  - { bot: ${name}, harness: shell }\n`).join('')}`,
   );
-  first = await visit(browser, gantry.url);
-  await drawPlainly(first.context);
-  await first.page.goto(`${gantry.origin}/floor`);
+  first = await visit(browser, gantry.url, { plain: true });
+  await go(first.page, '/floor');
 });
 afterAll(async () => {
   await browser?.close();
@@ -71,8 +71,7 @@ test('four windows of the same browser work beside each other', async () => {
     await seeInPane(page, name, new RegExp(`^from-another-${name}`, 'm'));
   }
   const last = windows.at(-1)!;
-  await last.keyboard.type('sleep 1000');
-  await last.keyboard.press('Enter');
+  await keepBusy(last, 'four@many');
   for (const page of [first.page, ...windows]) {
     await page.locator('[data-bot="four@many"]', { hasText: 'Working' }).waitFor();
   }
@@ -83,8 +82,6 @@ test('four windows of the same browser work beside each other', async () => {
 
 test('a terminal drawn by the graphics card, or by what stands in for it, leaves no error', async () => {
   const seen = await visit(browser, `${gantry.origin}/floor`, { like: first.context });
-  await seen.page.evaluate(() => localStorage.removeItem('gantry.settings'));
-  await seen.page.reload();
   await typeInto(seen.page, 'six@many', 'echo drawn');
   await seen.page
     .locator('[data-pane-terminal] .xterm-screen canvas, [data-pane-terminal] .xterm-rows')
