@@ -53,7 +53,9 @@ test('the demo team goes up through the dialog, which shows the server’s plan 
 test('what is typed into a pane arrives whole and in order, however fast', async () => {
   const { page } = first;
   const line = 'echo "the quick brown fox jumps over 1234567890 lazy dogs" | tr a-z A-Z';
-  await typeInto(page, 'builder@demo', line);
+  await openPane(page, 'builder@demo');
+  await page.keyboard.type(line);
+  await page.keyboard.press('Enter');
   await seeInPane(page, 'builder', /THE QUICK BROWN FOX JUMPS OVER 1234567890 LAZY\s*DOGS/);
   await keepBusy(page, 'builder@demo');
   await page.keyboard.press('Control+c');

@@ -10,6 +10,7 @@ import {
   openBrowser,
   openPane,
   paneText,
+  paste,
   seeInPane,
   typeInto,
   type Visit,
@@ -119,12 +120,7 @@ test('while the pane host cannot be read, every bot keeps its state and its last
 test('pasted lines stay in the input line of a shell until Enter is pressed', async () => {
   const { page } = first;
   await openPane(page, 'two@many');
-  await page.evaluate(() => {
-    const data = new DataTransfer();
-    data.setData('text/plain', 'echo pasted-$((1+1))\necho pasted-$((2+2))\n');
-    const paste = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
-    document.activeElement?.dispatchEvent(paste);
-  });
+  await paste(page, 'echo pasted-$((1+1))\necho pasted-$((2+2))\n');
   await seeInPane(page, 'two', /echo pasted-\$\(\(2\+2\)\)/);
   expect(await paneText(page, 'two')).not.toMatch(/^pasted-2/m);
   await page.keyboard.press('Enter');

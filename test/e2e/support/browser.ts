@@ -85,10 +85,21 @@ export async function openPane(page: Page, bot: string): Promise<void> {
     .toSatisfy((name) => paneNames(bot).includes(name));
 }
 
+/** A line that is pasted and entered: what each key costs on its way to the screen is paid only where a test is about it. */
 export async function typeInto(page: Page, bot: string, line: string): Promise<void> {
   await openPane(page, bot);
-  await page.keyboard.type(line);
+  await paste(page, line);
   await page.keyboard.press('Enter');
+}
+
+/** Into what has the focus. */
+export async function paste(page: Page, text: string): Promise<void> {
+  await page.evaluate((pasted) => {
+    const data = new DataTransfer();
+    data.setData('text/plain', pasted);
+    const event = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
+    document.activeElement?.dispatchEvent(event);
+  }, text);
 }
 
 /**
