@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   type Browser,
-  drawPlainly,
   focusedName,
+  keepBusy,
   openBrowser,
   openPane,
   paneText,
@@ -20,8 +20,7 @@ let first: Visit;
 
 beforeAll(async () => {
   [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
-  first = await visit(browser, gantry.url);
-  await drawPlainly(first.context);
+  first = await visit(browser, gantry.url, { plain: true });
 });
 afterAll(async () => {
   await browser?.close();
@@ -38,7 +37,6 @@ test('the printed address lets the browser in once, and leaves no code in the ad
 
 test('the demo team goes up through the dialog, which shows the server’s plan first', async () => {
   const { page } = first;
-  await page.reload();
   await page.getByRole('button', { name: 'Start the demo team' }).click();
   const dialog = page.getByRole('dialog', { name: 'Start demo' });
   await expect.poll(() => dialog.locator('[data-plan="spawn"]').count()).toBe(3);
@@ -55,11 +53,11 @@ test('the demo team goes up through the dialog, which shows the server’s plan 
 test('what is typed into a pane arrives whole and in order, however fast', async () => {
   const { page } = first;
   const line = 'echo "the quick brown fox jumps over 1234567890 lazy dogs" | tr a-z A-Z';
-  await typeInto(page, 'builder@demo', line);
-  await seeInPane(page, 'builder', /THE QUICK BROWN FOX JUMPS OVER 1234567890 LAZY\s*DOGS/);
-  await page.keyboard.type('sleep 1000');
+  await openPane(page, 'builder@demo');
+  await page.keyboard.type(line);
   await page.keyboard.press('Enter');
-  await page.locator('[data-bot="builder@demo"]', { hasText: 'Working' }).waitFor();
+  await seeInPane(page, 'builder', /THE QUICK BROWN FOX JUMPS OVER 1234567890 LAZY\s*DOGS/);
+  await keepBusy(page, 'builder@demo');
   await page.keyboard.press('Control+c');
   await page.locator('[data-bot="builder@demo"]', { hasText: 'Idle' }).waitFor();
 });
@@ -118,8 +116,7 @@ test('a message is verified and the page names its witness', async () => {
 
 test('a message to a busy bot waits in its queue and says so, then arrives', async () => {
   const { page } = first;
-  await typeInto(page, 'tester@demo', 'sleep 1000');
-  await page.locator('[data-bot="tester@demo"]', { hasText: 'Working' }).waitFor();
+  await keepBusy(page, 'tester@demo');
   await page.keyboard.press('Control+Shift+L');
   await expect.poll(() => focusedName(page)).toBe('Message to tester@demo');
   await page.keyboard.type('echo after the nap');
@@ -135,8 +132,7 @@ test('a message to a busy bot waits in its queue and says so, then arrives', asy
 
 test('without "queue if busy" a busy bot refuses, with the reason and what to do', async () => {
   const { page, errors } = first;
-  await typeInto(page, 'tester@demo', 'sleep 1000');
-  await page.locator('[data-bot="tester@demo"]', { hasText: 'Working' }).waitFor();
+  await keepBusy(page, 'tester@demo');
   await page.keyboard.press('Control+Shift+L');
   await page.getByRole('checkbox', { name: 'Queue if busy' }).uncheck();
   await page.getByRole('textbox', { name: 'Message to tester@demo' }).fill('echo never');

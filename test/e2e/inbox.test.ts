@@ -2,9 +2,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { axe, type Browser, focusedName, openBrowser, type Page, type Visit, visit } from './support/browser.ts';
+import {
+  axe,
+  type Browser,
+  chord,
+  focusedName,
+  go,
+  openBrowser,
+  type Page,
+  type Visit,
+  visit,
+} from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
-import { looks, picture, tooWide } from './support/looks.ts';
+import { looked, narrow } from './support/looks.ts';
 
 let gantry: Gantry;
 let browser: Browser;
@@ -44,16 +54,14 @@ const screen = async (bot: string) => (await gantry.cli('agents', 'capture', bot
 
 test('an empty inbox says what will be here', async () => {
   const { page } = first;
-  await page.keyboard.press('g');
-  await page.keyboard.press('i');
+  await chord(page, 'g', 'i');
   await page.getByText('Nothing waits for you. When a bot asks').waitFor();
   expect(await axe(page)).toEqual([]);
 });
 
 test('a bot that asks is announced wherever the person is, and counted in the rail and the status bar', async () => {
   const { page } = first;
-  await page.keyboard.press('g');
-  await page.keyboard.press('s');
+  await chord(page, 'g', 's');
   await ask('scribe@demo', 'npm publish --tag latest');
   await page.getByText('scribe@demo asks').waitFor();
   await page.getByRole('link', { name: '1 waiting: Inbox' }).waitFor();
@@ -122,23 +130,21 @@ describe('with a gate and a bot that wait', () => {
     await waiting(first.page).getByRole('article').filter({ hasText: 'git push' }).waitFor();
   });
 
-  test.each(looks.filter((look) => !('short' in look)))('the inbox in $name', async (look) => {
-    const seen = await visit(browser, `${gantry.origin}/inbox`, { ...look, like: first.context });
-    const { page } = seen;
-    await card(page, /Publish/).waitFor();
-    await waiting(page).getByRole('article').filter({ hasText: 'git push' }).waitFor();
-    await page.getByRole('heading', { name: 'Earlier' }).waitFor();
-    expect(await axe(page)).toEqual([]);
-    expect(await tooWide(page)).toEqual([]);
-    await picture(page, `inbox-${look.name}`);
-    expect(seen.errors).toEqual([]);
-    await seen.close();
+  test('the inbox, wide and narrow', async () => {
+    await first.page.reload();
+    const small = await visit(browser, `${gantry.origin}/inbox`, { ...narrow, like: first.context });
+    for (const { page } of [first, small]) {
+      await card(page, /Publish/).waitFor();
+      await waiting(page).getByRole('article').filter({ hasText: 'git push' }).waitFor();
+      await page.getByRole('heading', { name: 'Earlier' }).waitFor();
+      await looked(page, 'inbox');
+    }
+    expect([...first.errors, ...small.errors]).toEqual([]);
+    await small.close();
   });
 
   test('arrow keys choose the card that a key answers', async () => {
     const { page } = first;
-    await page.reload();
-    await card(page, /Publish/).waitFor();
     expect(await waiting(page).locator('[aria-current]').getAttribute('data-approval')).toBe(
       await card(page, /Publish/).getAttribute('data-approval'),
     );
@@ -199,13 +205,13 @@ describe('with a gate and a bot that wait', () => {
       .waitFor();
     expect(second.errors.filter((text) => !/409|ERR_FAILED/.test(text))).toEqual([]);
     await second.close();
-    await page.goto(`${gantry.origin}/work`);
+    await go(page, '/work');
     await page.locator('[data-node="publish"][data-status="done"]').waitFor();
   });
 
   test('a question answered elsewhere folds by itself', async () => {
     const { page } = first;
-    await page.goto(`${gantry.origin}/inbox`);
+    await go(page, '/inbox');
     const question = waiting(page).getByRole('article').filter({ hasText: 'git push' });
     const id = await question.getAttribute('data-approval');
     const answered = await gantry.cli('workspace', 'reject', id ?? '', '--note', 'not on a Friday', '--json');

@@ -1,14 +1,6 @@
 /** The whole way without a mouse: start the demo, work in a pane, send, look things up. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  type Browser,
-  drawPlainly,
-  focusedName,
-  openBrowser,
-  seeInPane,
-  type Visit,
-  visit,
-} from './support/browser.ts';
+import { type Browser, chord, focusedName, openBrowser, seeInPane, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 
 let gantry: Gantry;
@@ -17,9 +9,7 @@ let first: Visit;
 
 beforeAll(async () => {
   [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
-  first = await visit(browser, gantry.url);
-  await drawPlainly(first.context);
-  await first.page.reload();
+  first = await visit(browser, gantry.url, { plain: true });
   await first.page.getByRole('button', { name: 'Start the demo team' }).waitFor();
 });
 afterAll(async () => {
@@ -84,18 +74,15 @@ test('arrows move in the list, letters go to places, ? shows every shortcut, and
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
   expect(await page.evaluate(() => document.activeElement?.getAttribute('data-bot'))).toBe('tester@demo');
-  await page.keyboard.press('g');
-  await page.keyboard.press('s');
+  await chord(page, 'g', 's');
   await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
-  await page.keyboard.press('g');
-  await page.keyboard.press('h');
+  await chord(page, 'g', 'h');
   await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
 });
 
 test('keys typed into a terminal reach the bot, not the page', async () => {
   const { page } = first;
-  await page.keyboard.press('g');
-  await page.keyboard.press('f');
+  await chord(page, 'g', 'f');
   await page.locator('[data-bot="scribe@demo"]').focus();
   await page.keyboard.press('Enter');
   await expect.poll(() => focusedName(page)).toBe('Terminal of scribe');

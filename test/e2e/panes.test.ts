@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   type Browser,
-  drawPlainly,
   focusedName,
+  go,
+  keepBusy,
   openBrowser,
   openPane,
   paneText,
+  paste,
   seeInPane,
   typeInto,
   type Visit,
@@ -29,9 +31,8 @@ beforeAll(async () => {
     join(folder, 'team.yaml'),
     `bots:\n${names.map((name) => `  - { bot: ${name}, harness: shell }\n`).join('')}`,
   );
-  first = await visit(browser, gantry.url);
-  await drawPlainly(first.context);
-  await first.page.goto(`${gantry.origin}/floor`);
+  first = await visit(browser, gantry.url, { plain: true });
+  await go(first.page, '/floor');
 });
 afterAll(async () => {
   await browser?.close();
@@ -71,8 +72,7 @@ test('four windows of the same browser work beside each other', async () => {
     await seeInPane(page, name, new RegExp(`^from-another-${name}`, 'm'));
   }
   const last = windows.at(-1)!;
-  await last.keyboard.type('sleep 1000');
-  await last.keyboard.press('Enter');
+  await keepBusy(last, 'four@many');
   for (const page of [first.page, ...windows]) {
     await page.locator('[data-bot="four@many"]', { hasText: 'Working' }).waitFor();
   }
@@ -83,8 +83,6 @@ test('four windows of the same browser work beside each other', async () => {
 
 test('a terminal drawn by the graphics card, or by what stands in for it, leaves no error', async () => {
   const seen = await visit(browser, `${gantry.origin}/floor`, { like: first.context });
-  await seen.page.evaluate(() => localStorage.removeItem('gantry.settings'));
-  await seen.page.reload();
   await typeInto(seen.page, 'six@many', 'echo drawn');
   await seen.page
     .locator('[data-pane-terminal] .xterm-screen canvas, [data-pane-terminal] .xterm-rows')
@@ -122,12 +120,7 @@ test('while the pane host cannot be read, every bot keeps its state and its last
 test('pasted lines stay in the input line of a shell until Enter is pressed', async () => {
   const { page } = first;
   await openPane(page, 'two@many');
-  await page.evaluate(() => {
-    const data = new DataTransfer();
-    data.setData('text/plain', 'echo pasted-$((1+1))\necho pasted-$((2+2))\n');
-    const paste = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
-    document.activeElement?.dispatchEvent(paste);
-  });
+  await paste(page, 'echo pasted-$((1+1))\necho pasted-$((2+2))\n');
   await seeInPane(page, 'two', /echo pasted-\$\(\(2\+2\)\)/);
   expect(await paneText(page, 'two')).not.toMatch(/^pasted-2/m);
   await page.keyboard.press('Enter');

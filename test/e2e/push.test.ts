@@ -6,7 +6,7 @@ import type { CDPSession, Worker } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pairUp, signIn } from '../host/paired-support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
-import { type Browser, drawPlainly, openBrowser, seeInPane, typeInto, type Visit, visit } from './support/browser.ts';
+import { type Browser, openBrowser, seeInPane, typeInto, type Visit, visit } from './support/browser.ts';
 import { type Reach, signInThrough, startReach } from './support/reach.ts';
 
 let reach: Reach;
@@ -25,9 +25,8 @@ afterAll(async () => {
 
 test('the page of a paired computer whose bots are at work', async () => {
   const desk = await reach.desk('notes');
-  ada = await visit(browser, `${reach.origin}/floor`);
+  ada = await visit(browser, `${reach.origin}/floor`, { plain: true });
   const { page, context } = ada;
-  await drawPlainly(context);
   await signInThrough(page, 'ada', reach.origin);
   await pairUp(desk, reach.people, await signIn(reach.people));
   await context.grantPermissions(['notifications'], { origin: reach.origin });

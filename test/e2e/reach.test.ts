@@ -7,17 +7,8 @@ import type { LocalPairing } from '../../src/contracts/link/local-pairing.ts';
 import { sections } from '../../src/renderer/areas/settings/sections.ts';
 import { type Desk, startDesk } from '../host/paired-support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
-import {
-  axe,
-  type Browser,
-  drawPlainly,
-  openBrowser,
-  seeInPane,
-  typeInto,
-  type Visit,
-  visit,
-} from './support/browser.ts';
-import { looks, picture, tooWide } from './support/looks.ts';
+import { axe, type Browser, go, openBrowser, seeInPane, typeInto, type Visit, visit } from './support/browser.ts';
+import { looked, narrow, picture, wide } from './support/looks.ts';
 import { type Reach, signInThrough, startReach } from './support/reach.ts';
 
 let reach: Reach;
@@ -38,8 +29,7 @@ afterAll(async () => {
 });
 
 test('a stranger at a cloud sees who signs people in, and comes back to the page they asked for', async () => {
-  ada = await visit(browser, `${reach.origin}/settings/computers`);
-  await drawPlainly(ada.context);
+  ada = await visit(browser, `${reach.origin}/settings/computers`, { plain: true });
   const { page } = ada;
   await page.getByRole('heading', { name: 'This browser is not signed in' }).waitFor();
   await page.getByText(reach.people.provider.issuer).waitFor();
@@ -142,7 +132,7 @@ test('one floor shows the bots of both computers; a team is started and typed in
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByRole('heading', { name: 'laptop', level: 2 }).waitFor();
   await page.getByText(laptop.gantry.workspace).waitFor();
-  await page.goto(`${reach.origin}/floor`);
+  await go(page, '/floor');
 });
 
 test('the dialog that starts a team offers the other computer, and the bot appears once, with where it runs', async () => {
@@ -177,7 +167,7 @@ test('a question names the computer it comes from and is answered here', async (
 
 test('what a bot writes to its person is among the notifications, counted until it is read', async () => {
   const { page } = ada;
-  await page.goto(`${reach.origin}/settings/notifications`);
+  await go(page, '/settings/notifications');
   await page.getByRole('switch', { name: 'A bot wrote to your inbox' }).click();
   await page.getByRole('button', { name: 'Reset A bot wrote to your inbox to its default' }).waitFor();
   await page.getByRole('link', { name: 'Floor' }).click();
@@ -195,9 +185,7 @@ test('what a bot writes to its person is among the notifications, counted until 
 
 test('the page of a paired computer shows its own bots and, through its home, those of the other one', async () => {
   const { url } = await tower.gantry.openUrl('/floor');
-  const own = await visit(browser, url);
-  await drawPlainly(own.context);
-  await own.page.reload();
+  const own = await visit(browser, url, { plain: true });
   const { page } = own;
   await page.getByRole('heading', { name: 'tower', level: 2 }).waitFor();
   await typeInto(page, 'web@notes', 'echo home-$((40+4))');
@@ -207,7 +195,7 @@ test('the page of a paired computer shows its own bots and, through its home, th
 
 test('an API key shows its text once, a second of its name may live beside it, a third may not, and revoking asks first', async () => {
   const { page } = ada;
-  await page.goto(`${reach.origin}/settings/keys`);
+  await go(page, '/settings/keys');
   const create = async (): Promise<void> => {
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByRole('textbox', { name: /^Name/ }).fill('ci');
@@ -236,7 +224,7 @@ test('an API key shows its text once, a second of its name may live beside it, a
 
 test('preferences are switched and go back to their defaults; a device is registered, tested and removed; what reaches is said', async () => {
   const { page } = ada;
-  await page.goto(`${reach.origin}/settings/notifications`);
+  await go(page, '/settings/notifications');
   const summary = page.locator('[data-reach]');
   await summary.getByText('Only open tabs reach you.').waitFor();
   await page.getByRole('button', { name: 'Reset all to default' }).click();
@@ -256,7 +244,7 @@ test('preferences are switched and go back to their defaults; a device is regist
   await page.getByRole('button', { name: 'Send a test to Phone' }).click();
   await page.getByText('Its push service took the test.').waitFor();
   expect(JSON.parse(device.received[0] ?? '')).toMatchObject({ type: 'test' });
-  await picture(page, 'notifications-dark');
+  await looked(page, 'notifications');
   device.expire();
   await page.getByRole('button', { name: 'Send a test to Phone' }).click();
   await summary.getByText('Only open tabs reach you.').waitFor();
@@ -264,7 +252,7 @@ test('preferences are switched and go back to their defaults; a device is regist
 
 test('spending is empty until something was spent, and a budget is checked before it is kept', async () => {
   const { page } = ada;
-  await page.goto(`${reach.origin}/settings/usage`);
+  await go(page, '/settings/usage');
   await page.getByText('Nothing was spent.').waitFor();
   await page.getByRole('textbox', { name: /^Budget/ }).fill('twenty');
   await page.getByText('An amount such as 20 or 12.50.').waitFor();
@@ -294,47 +282,37 @@ test('a computer that is away keeps its bots on the floor, greyed, with how long
 
 const headings: Readonly<Record<string, string>> = { '/floor': 'Floor', '/': 'Home', '/inbox': 'Inbox' };
 
-/** Every page once in dark, what has colours of its own in light, what is laid out anew where it is narrow. */
+/** Every page where it is wide, but the one that was looked at above; what is laid out anew where it is narrow. */
+const settings = sections.slice(1).map(({ path }) => path);
 const pages = {
-  dark: [
-    '/floor',
-    '/',
-    ...sections
-      .slice(1)
-      .map((section) => section.path)
-      .filter((path) => !path.endsWith('/notifications')),
-  ],
-  light: ['/floor', '/settings/computers', '/settings/notifications'],
-  '390': ['/floor', '/inbox', '/settings/computers', '/settings/notifications'],
+  wide: ['/floor', '/', ...settings.filter((path) => !path.endsWith('/notifications'))],
+  narrow: ['/floor', '/inbox', '/settings/computers', '/settings/notifications'],
 } as const;
+const withColours = ['/floor', '/settings/computers'];
 
-test.each(looks.filter((look) => look.name !== '390-light'))(
-  'in $name axe finds nothing and nothing is wider than the window',
-  async (look) => {
-    const seen = await visit(browser, `${reach.origin}/floor`, { ...look, like: ada.context });
-    const { page } = seen;
-    await page.locator('[data-bot="web@notes"]').waitFor();
-    for (const path of pages[look.name as keyof typeof pages]) {
-      // Within the page, as a click does: only what is looked at is loaded.
-      await page.evaluate((to) => history.pushState(null, '', to), path);
-      await page.getByRole('heading', { level: 1, name: headings[path] ?? 'Settings' }).waitFor();
-      await expect.poll(() => page.locator('[data-state="loading"]').count()).toBe(0);
-      expect(await tooWide(page), path).toEqual([]);
-      expect(await axe(page), path).toEqual([]);
-      const name = path in headings ? `${headings[path]?.toLowerCase()}-computers` : path.split('/').at(-1);
-      await picture(page, `${name}-${look.name}`);
-    }
-    expect(seen.errors).toEqual([]);
-    await seen.close();
-  },
-);
+test.each([wide, narrow])('in a $name window axe finds nothing and nothing is wider than it', async (size) => {
+  const isNarrow = size === narrow;
+  const seen = isNarrow ? await visit(browser, `${reach.origin}/floor`, { ...size, like: ada.context }) : ada;
+  const { page, errors } = seen;
+  const before = errors.length;
+  for (const path of pages[size.name]) {
+    await go(page, path);
+    await page.getByRole('heading', { level: 1, name: headings[path] ?? 'Settings' }).waitFor();
+    if (path === '/floor') await page.locator('[data-bot="web@notes"]').waitFor();
+    await expect.poll(() => page.locator('[data-state="loading"]').count()).toBe(0);
+    const name = path in headings ? `${headings[path]?.toLowerCase()}-computers` : (path.split('/').at(-1) ?? '');
+    await looked(page, name, { light: !isNarrow && withColours.includes(path) });
+  }
+  expect(errors.slice(before)).toEqual([]);
+  if (isNarrow) await seen.close();
+});
 
 test('another browser is signed out from here, and its open page says that its session has ended', async () => {
   const other = await visit(browser, `${reach.origin}/floor`);
   await signInThrough(other.page, 'ada', reach.origin);
   await other.page.locator('[data-bot="web@notes"]').waitFor();
   const { page } = ada;
-  await page.goto(`${reach.origin}/settings/sign-ins`);
+  await go(page, '/settings/sign-ins');
   await page.getByText('this browser').waitFor();
   await page.getByText('Paired computer').first().waitFor();
   await page
@@ -349,7 +327,7 @@ test('another browser is signed out from here, and its open page says that its s
 
 test('revoking a computer says what it ends, and its bots are gone from the floor at once', async () => {
   const { page } = ada;
-  await page.goto(`${reach.origin}/settings/computers`);
+  await go(page, '/settings/computers');
   await page.getByRole('button', { name: 'Revoke laptop' }).click();
   const dialog = page.getByRole('dialog', { name: 'Revoke laptop?' });
   await dialog.getByText('Its link ends now').waitFor();

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Browser, focusedName, openBrowser, type Visit, visit } from './support/browser.ts';
+import { type Browser, chord, focusedName, openBrowser, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 
 let gantry: Gantry;
@@ -34,8 +34,7 @@ test('without a team the first steps offer the demo, and show which files it wri
   await dialog.getByText(/\.gantry\/teams\/demo\/team\.yaml/).waitFor();
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  await page.keyboard.press('g');
-  await page.keyboard.press('f');
+  await chord(page, 'g', 'f');
   await page.getByText('Teams of this workspace will be here.').waitFor();
 });
 

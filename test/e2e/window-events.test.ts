@@ -1,6 +1,6 @@
 /** The app's window events and the links of notifications, obeyed by the real page (interface.md, "Window events of the app"). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Browser, drawPlainly, openBrowser, type Page, seeInPane, type Visit, visit } from './support/browser.ts';
+import { type Browser, openBrowser, type Page, seeInPane, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 
 interface Bot {
@@ -18,8 +18,7 @@ beforeAll(async () => {
   [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
   const up = await gantry.cli('teams', 'up', 'demo', '--json');
   if (up.code !== 0) throw new Error(up.out + up.err);
-  first = await visit(browser, gantry.url);
-  await drawPlainly(first.context);
+  first = await visit(browser, gantry.url, { plain: true });
   const answer = await first.page.request.get(`${gantry.origin}/api/factory/agents`);
   bots = ((await answer.json()) as { agents: Bot[] }).agents;
 });

@@ -3,9 +3,19 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { axe, type Browser, focusedName, openBrowser, type Page, type Visit, visit } from './support/browser.ts';
+import {
+  axe,
+  type Browser,
+  chord,
+  focusedName,
+  go,
+  openBrowser,
+  type Page,
+  type Visit,
+  visit,
+} from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
-import { looks, picture, tooWide } from './support/looks.ts';
+import { looked, narrow, wide } from './support/looks.ts';
 import { writeShipTemplate } from './support/ship-template.ts';
 
 let gantry: Gantry;
@@ -13,6 +23,8 @@ let browser: Browser;
 let first: Visit;
 let files: { picture: string; diff: string };
 let dagId: string;
+/** Where the step that waits for a person is shown. */
+let reviewAddress: string;
 
 beforeAll(async () => {
   [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
@@ -30,8 +42,7 @@ const card = (page: Page, step: string) => page.getByRole('main').locator(`[data
 
 test('without a campaign the page says what will be here, and starts a run by a key', async () => {
   const { page } = first;
-  await page.keyboard.press('g');
-  await page.keyboard.press('w');
+  await chord(page, 'g', 'w');
   await page.getByRole('heading', { name: 'Work', level: 1 }).waitFor();
   await page.getByText('What you set out to do will be here').waitFor();
   await page.keyboard.press('s');
@@ -163,8 +174,7 @@ test('the graph follows events too, and the window event opens a step from anywh
   );
   expect([done.code, done.err]).toEqual([0, '']);
   await page.locator('[data-node="review"][data-status="needs_you"]').waitFor();
-  await page.keyboard.press('g');
-  await page.keyboard.press('h');
+  await chord(page, 'g', 'h');
   await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
   const nodes = JSON.parse((await gantry.cli('workspace', 'nodes', '--json')).out) as {
     nodes: { nodeId: string; stepId: string }[];
@@ -182,86 +192,77 @@ test('the graph follows events too, and the window event opens a step from anywh
     .locator('[data-why]')
     .getByText(/accept/)
     .waitFor();
+  reviewAddress = page.url();
 });
 
-describe.each(looks.filter((look) => !('short' in look)))('in $name', (look) => {
+describe.each([wide, narrow])('in a $name window', (size) => {
+  const isNarrow = size === narrow;
   let seen: Visit;
   beforeAll(async () => {
-    seen = await visit(browser, `${gantry.origin}/`, { ...look, like: first.context });
+    seen = isNarrow ? await visit(browser, `${gantry.origin}/`, { ...size, like: first.context }) : first;
   });
   afterAll(async () => {
     expect(seen.errors).toEqual([]);
-    await seen.close();
+    if (isNarrow) await seen.close();
   });
 
-  /** Every page has one first heading, nothing that axe finds, and nothing wider than the window. */
-  async function looked(name: string): Promise<void> {
+  test('the board', async () => {
     const { page } = seen;
-    expect(await page.locator('h1').count()).toBe(1);
-    expect(await axe(page), name).toEqual([]);
-    expect(await tooWide(page), name).toEqual([]);
-    if (['board', 'dag', 'node'].includes(name)) await picture(page, `${name}-${look.name}`);
-  }
-  const open = (query: string) => seen.page.goto(`${gantry.origin}/work${query}`);
-
-  test('the board and its waves', async () => {
-    const { page } = seen;
-    await open('');
-    if (look.width < 640) {
+    await go(page, '/work');
+    if (isNarrow) {
       await page.locator('[data-campaign]').waitFor();
-      await looked('campaigns');
+      await looked(page, 'campaigns');
     }
     await page.locator('[data-campaign]').click();
     await page.locator('[data-node="publish"]').waitFor();
-    await looked('board');
+    await looked(page, 'board');
   });
 
   test('the graph with a step beside it', async () => {
     const { page } = seen;
     await page.getByRole('button', { name: 'Graph' }).click();
     await page.locator('.react-flow__node').first().waitFor();
-    if (look.width < 640) await looked('dag');
+    if (isNarrow) await looked(page, 'dag');
     await page.locator('.react-flow__node', { hasText: 'Look at the page' }).click();
     const step = page.getByRole('region', { name: 'Step', exact: true });
     await step.locator('[data-kind="image"] img').waitFor();
     await step.locator('[data-line="added"]').first().waitFor();
-    await looked(look.width < 640 ? 'node' : 'dag');
-    if (look.width < 640) return;
+    await looked(page, isNarrow ? 'node' : 'dag');
+    if (isNarrow) return;
     await page.getByRole('button', { name: 'Show it large' }).click();
     await step.locator('[data-line="added"]').first().waitFor();
-    await looked('node');
+    await looked(page, 'node');
+    await page.getByRole('button', { name: 'Show it beside the board' }).click();
   });
 
-  /** Not where only colours differ from another look. */
-  const full = look.name === 'light' ? undefined : test;
-
-  full?.('the waves, and the form that starts a run with its plan', async () => {
+  test('the waves, and the form that starts a run with its plan', async () => {
     const { page } = seen;
-    await open('?view=waves&start=ship');
+    await go(page, '/work?view=waves&start=ship');
     const dialog = page.getByRole('dialog', { name: 'Start a run' });
     await dialog.getByRole('textbox', { name: 'version' }).fill('0.5.0');
     await dialog.getByRole('combobox', { name: 'Campaign' }).selectOption({ label: 'Ship 0.4' });
     await page.keyboard.press('Control+Enter');
     await dialog.locator('[data-plan]').first().waitFor();
-    await looked('start');
+    await looked(page, 'start', { light: false });
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    if (look.width < 640) await page.locator('[data-campaign]').click();
+    if (isNarrow) await page.locator('[data-campaign]').click();
     else await page.getByText(/^Wave 1/).waitFor();
-    await looked('waves');
+    await looked(page, 'waves', { light: false });
   });
 
-  full?.('the ledger with a row', async () => {
+  test('the ledger with a row', async () => {
     const { page } = seen;
-    await page.goto(`${gantry.origin}/ledger`);
+    await go(page, '/ledger');
     await page.locator('[data-ledger]').nth(2).click();
     await page.getByRole('region', { name: 'Body' }).waitFor();
-    await looked('ledger');
+    await looked(page, 'ledger', { light: false });
   });
 });
 
 test('a verb of a step shows the server’s plan first; the run ends and the whole board is proven', async () => {
   const { page } = first;
+  await go(page, reviewAddress);
   const step = page.getByRole('region', { name: 'Step', exact: true });
   await step.getByRole('button', { name: 'Accept' }).click();
   await page
@@ -307,8 +308,7 @@ test('a board that cannot be read keeps its last state, dimmed, says why, and co
 
 test('the ledger shows what happened as it happens, by kind, and its verdict names the head', async () => {
   const { page } = first;
-  await page.keyboard.press('g');
-  await page.keyboard.press('l');
+  await chord(page, 'g', 'l');
   await page.getByRole('heading', { name: 'Ledger', level: 1 }).waitFor();
   await page.keyboard.press('/');
   await page.keyboard.type('proof.recorded');
@@ -347,7 +347,7 @@ test('what a bot changed on its branch is beside its pane, and is merged after i
   writeFileSync(join(team, 'team.yaml'), 'bots:\n  - bot: coder\n    harness: shell\n    worktree: true\n');
   const up = await gantry.cli('teams', 'up', 'code', '--json');
   expect([up.code, up.err]).toEqual([0, '']);
-  await page.goto(`${gantry.origin}/floor`);
+  await go(page, '/floor');
   await page.locator('[data-bot="coder@code"]', { hasText: 'Idle' }).waitFor();
   await gantry.cli(
     'agents',

@@ -1,5 +1,5 @@
 /** The keyboard → the action with that shortcut. Keys typed into a field or a terminal belong to it, save those with Ctrl. */
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import type { Action } from './actions.ts';
 
 /** How long a first letter (`g`) waits for its second, in ms. */
@@ -46,31 +46,47 @@ export function fieldOf(target: EventTarget | null): Field {
     : 'none';
 }
 
+export interface Place {
+  readonly field: Field;
+  readonly inDialog: boolean;
+  /** When the key was pressed, in ms of the window's clock. */
+  readonly at: number;
+}
+
+/**
+ * The presses of one window, in order → the action that each means. A first letter waits here and not with the actions: what can be done
+ * changes with every bot, also between `g` and `h`.
+ */
+export function createPressReader(): (press: Press, place: Place, actions: readonly Action[]) => Action | null {
+  let first: { key: string; at: number } | null = null;
+  return (press, { field, inDialog, at }, actions) => {
+    const written = writePress(press);
+    const pair = first !== null && at - first.at < sequenceWait ? `${first.key} ${written}` : null;
+    first = null;
+    // A dialog has the keyboard to itself, except for closing it.
+    if (inDialog && !written.startsWith('Ctrl ')) return null;
+    // The view that came last stands nearest: its action wins.
+    const action = actions.findLast(
+      (one) => one.keys !== undefined && (one.keys === pair || one.keys === written) && mayTake(one.keys, field),
+    );
+    if (action === undefined && field === 'none' && written === 'g') first = { key: 'g', at };
+    return action ?? null;
+  };
+}
+
 export function useShortcuts(actions: readonly Action[]): void {
+  const [read] = useState(createPressReader);
   useEffect(() => {
-    let first: { key: string; at: number } | null = null;
     function onKeyDown(event: KeyboardEvent): void {
       // A key held down is one press: it must not answer two questions.
       if (event.defaultPrevented || event.isComposing || event.repeat) return;
-      const field = fieldOf(event.target);
-      const written = writePress(event);
-      const pair = first !== null && event.timeStamp - first.at < sequenceWait ? `${first.key} ${written}` : null;
-      first = null;
-      // A dialog has the keyboard to itself, except for closing it.
       const inDialog = event.target instanceof Element && event.target.closest('[role="dialog"]') !== null;
-      if (inDialog && !written.startsWith('Ctrl ')) return;
-      // The view that came last stands nearest: its action wins.
-      const action = actions.findLast(
-        (one) => one.keys !== undefined && (one.keys === pair || one.keys === written) && mayTake(one.keys, field),
-      );
-      if (action !== undefined) {
-        event.preventDefault();
-        action.run();
-      } else if (field === 'none' && written === 'g') {
-        first = { key: 'g', at: event.timeStamp };
-      }
+      const action = read(event, { field: fieldOf(event.target), inDialog, at: event.timeStamp }, actions);
+      if (action === null) return;
+      event.preventDefault();
+      action.run();
     }
     window.addEventListener('keydown', onKeyDown);
     return () => window.removeEventListener('keydown', onKeyDown);
-  }, [actions]);
+  }, [read, actions]);
 }

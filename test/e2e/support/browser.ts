@@ -31,22 +31,25 @@ export interface Visit {
 export interface VisitOptions {
   readonly width?: number;
   readonly height?: number;
-  readonly scheme?: 'dark' | 'light';
-  /** A ring that turns is drawn sixty times a second without a graphics card: only where a test is about it. */
-  readonly motion?: boolean;
-  /** Cookies and settings of an earlier visit. */
+  /** Whose session it is: cookies of an earlier visit, and none of its settings. */
   readonly like?: BrowserContext;
+  /** Panes are drawn with plain elements, so that a test reads what a person sees. */
+  readonly plain?: boolean;
 }
 
-/** Opens an address; `like` carries the session of an earlier visit over. */
+/**
+ * Opens an address in a browser of its own, dark, and without motion: a ring that turns is drawn sixty times a second by the processor.
+ * It costs two seconds of one, a page in a browser that has been there before (`go`, `page.goto`) a tenth or a half.
+ */
 export async function visit(browser: Browser, url: string, options: VisitOptions = {}): Promise<Visit> {
   const context = await browser.newContext({
     viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
-    colorScheme: options.scheme ?? 'dark',
+    colorScheme: 'dark',
     hasTouch: options.width !== undefined && options.width < 640,
-    reducedMotion: options.motion === true ? 'no-preference' : 'reduce',
-    storageState: options.like === undefined ? undefined : await options.like.storageState(),
+    reducedMotion: 'reduce',
+    storageState: options.like === undefined ? undefined : { cookies: await options.like.cookies(), origins: [] },
   });
+  if (options.plain === true) await drawPlainly(context);
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
   const errors: string[] = [];
@@ -82,10 +85,36 @@ export async function openPane(page: Page, bot: string): Promise<void> {
     .toSatisfy((name) => paneNames(bot).includes(name));
 }
 
+/** A line that is pasted and entered: what each key costs on its way to the screen is paid only where a test is about it. */
 export async function typeInto(page: Page, bot: string, line: string): Promise<void> {
   await openPane(page, bot);
-  await page.keyboard.type(line);
+  await paste(page, line);
   await page.keyboard.press('Enter');
+}
+
+/** Into what has the focus. */
+export async function paste(page: Page, text: string): Promise<void> {
+  await page.evaluate((pasted) => {
+    const data = new DataTransfer();
+    data.setData('text/plain', pasted);
+    const event = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
+    document.activeElement?.dispatchEvent(event);
+  }, text);
+}
+
+/**
+ * Types a program into the pane that runs until Ctrl-C, and waits until it runs: a Ctrl-C that comes between Enter and its beginning stops
+ * nothing.
+ */
+export async function keepBusy(page: Page, bot: string): Promise<void> {
+  await typeInto(page, bot, "sh -c 'echo at-work; exec sleep 1000'");
+  await seeInPane(page, bot, /^at-work/m);
+  await page.locator(`[data-bot="${bot}"]`, { hasText: 'Working' }).waitFor();
+}
+
+/** Two letters one after the other as a hand presses them: a busy page has no say in the time between them. */
+export async function chord(page: Page, first: string, second: string): Promise<void> {
+  await Promise.all([page.keyboard.press(first), page.keyboard.press(second)]);
 }
 
 /** Within the page. */
@@ -94,8 +123,7 @@ function paneInFocus(): string | null {
   return terminal?.closest('section')?.getAttribute('aria-label') ?? null;
 }
 
-/** Panes drawn with plain elements, so that a test reads what a person sees. */
-export async function drawPlainly(context: BrowserContext): Promise<void> {
+async function drawPlainly(context: BrowserContext): Promise<void> {
   await context.addInitScript(() => {
     const stored = localStorage.getItem('gantry.settings');
     const settings = stored === null ? {} : (JSON.parse(stored) as Record<string, unknown>);
@@ -103,14 +131,23 @@ export async function drawPlainly(context: BrowserContext): Promise<void> {
   });
 }
 
+/** To another page of the app as a click goes there: nothing is loaded that the browser has. */
+export async function go(page: Page, path: string): Promise<void> {
+  await page.evaluate((to) => history.pushState(null, '', to), path);
+}
+
+/** `dark` or `light`, as the page shows it. */
+export function themeOf(page: Page): Promise<string | undefined> {
+  return page.evaluate(() => document.documentElement.dataset.theme);
+}
+
 /**
- * axe with all rules of WCAG 2.0–2.2 A and AA and its best practices; the answer names rule and element. In light, where every
- * page is what it is in dark but for its colours, only what colours decide.
+ * axe with all rules of WCAG 2.0–2.2 A and AA and its best practices, or only what colours decide; the answer names rule and element.
+ * In the page itself (`legacy`): else each look opens another one only to put its results together.
  */
-export async function axe(page: Page): Promise<string[]> {
-  const light = await page.evaluate(() => matchMedia('(prefers-color-scheme: light)').matches);
-  const builder = new AxeBuilder({ page });
-  const { violations } = await (light
+export async function axe(page: Page, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
+  const builder = new AxeBuilder({ page }).options({ resultTypes: ['violations'] }).setLegacyMode();
+  const { violations } = await (rules === 'colours'
     ? builder.withRules(['color-contrast', 'link-in-text-block'])
     : builder.withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'])
   ).analyze();

@@ -1,7 +1,8 @@
-/** The looks every page is seen in, and the pictures of the documentation, written only when GANTRY_PICTURES=1. */
+/** How every page is looked at, and the pictures of the documentation, written only when GANTRY_PICTURES=1. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from './browser.ts';
+import { expect } from 'vitest';
+import { axe, type Page, themeOf } from './browser.ts';
 import { root } from './renderer.ts';
 
 /** Those that the documentation shows; the others are for looking at. */
@@ -22,12 +23,35 @@ const shown = new Set([
 ]);
 const write = process.env.GANTRY_PICTURES === '1';
 
-export const looks = [
-  { name: 'dark', scheme: 'dark', width: 1440, height: 900 },
-  { name: 'light', scheme: 'light', width: 1440, height: 900 },
-  { name: '390', scheme: 'dark', width: 390, height: 844 },
-  { name: '390-light', scheme: 'light', width: 390, height: 844, short: true },
-] as const;
+/** What is narrow is laid out anew; what is light differs from what is dark in its colours only. */
+export const wide = { name: 'wide', width: 1440, height: 900 } as const;
+export const narrow = { name: 'narrow', width: 390, height: 844 } as const;
+
+/**
+ * What the page shows now, dark and light: one first heading, nothing wider than the window, nothing that axe finds. In light only what
+ * colours decide; in a narrow window nothing, unless a page has colours of its own there. Without `light`: its colours are on others, too.
+ */
+export async function looked(page: Page, name: string, options: { light?: boolean } = {}): Promise<void> {
+  const isNarrow = page.viewportSize()?.width === narrow.width;
+  expect(await page.locator('h1').count(), name).toBe(1);
+  expect(await tooWide(page), name).toEqual([]);
+  expect(await axe(page), name).toEqual([]);
+  await picture(page, `${name}-${isNarrow ? '390' : 'dark'}`);
+  if (!(options.light ?? !isNarrow)) return;
+  await light(page, async () => {
+    expect(await axe(page, 'colours'), `${name} in light`).toEqual([]);
+    await picture(page, `${name}-${isNarrow ? '390-light' : 'light'}`);
+  });
+}
+
+/** The page follows the computer to light, and back. */
+async function light(page: Page, work: () => Promise<void>): Promise<void> {
+  await page.emulateMedia({ colorScheme: 'light' });
+  await expect.poll(() => themeOf(page)).toBe('light');
+  await work();
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await expect.poll(() => themeOf(page)).toBe('dark');
+}
 
 /** A test run does not change the tree. */
 export async function picture(page: Page, name: string): Promise<void> {

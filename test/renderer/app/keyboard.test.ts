@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { mayTake, type Press, writePress } from '../../../src/renderer/app/shortcuts.ts';
+import type { Action } from '../../../src/renderer/app/actions.ts';
+import { createPressReader, mayTake, type Press, writePress } from '../../../src/renderer/app/shortcuts.ts';
 
 const press = (key: string, more: Partial<Press> = {}): Press => ({
   key,
@@ -28,4 +29,16 @@ test('letters typed into a field stay there, and a terminal keeps everything but
   expect(keys.filter((one) => mayTake(one, 'none'))).toEqual(keys);
   expect(keys.filter((one) => mayTake(one, 'text'))).toEqual(['Esc', 'Ctrl K', 'Ctrl Shift P']);
   expect(keys.filter((one) => mayTake(one, 'terminal'))).toEqual(['Ctrl Shift P']);
+});
+
+test('a first letter waits for its second while what can be done changes, and no longer than a person does', () => {
+  const goHome: Action = { id: 'go', title: 'Home', group: 'Go to', keys: 'g h', run: () => {} };
+  const start: Action = { id: 'start', title: 'Start demo', group: 'Teams', run: () => {} };
+  const read = createPressReader();
+  const at = (ms: number) => ({ field: 'none', inDialog: false, at: ms }) as const;
+  expect(read(press('g'), at(0), [goHome])).toBeNull();
+  expect(read(press('h'), at(100), [start, goHome])).toBe(goHome);
+  expect(read(press('h'), at(200), [goHome])).toBeNull();
+  expect(read(press('g'), at(300), [goHome])).toBeNull();
+  expect(read(press('h'), at(1600), [goHome])).toBeNull();
 });
