@@ -159,7 +159,7 @@ async function burst({ quick, log }: FigureOptions): Promise<Measured> {
 }
 
 async function delay({ quick }: FigureOptions): Promise<Measured> {
-  const rounds = quick ? 3 : 12;
+  const rounds = quick ? 2 : 12;
   const floor = await openFloor();
   try {
     const waits: number[] = [];
