@@ -101,6 +101,7 @@ test('typing arrives in order, held back while a request is under way and then j
   await expect.poll(() => inputs.length).toBe(1);
   for (const letter of 's --color') pty.write(letter);
   pty.write('\r');
+  // Time in which a second request would come, if it did not wait for the first.
   await new Promise((resolve) => setTimeout(resolve, 200));
   expect(inputs).toEqual([{ text: 'l' }]);
   release();

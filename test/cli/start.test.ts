@@ -204,6 +204,7 @@ test('Ctrl-C with a live bot leaves it running, and the next start shows it agai
   expect(await liveBots(places)).toBe(1);
   second.type('\x03');
   await second.until(/1 bot keeps running/);
+  // As a person presses again, and well within the 5 s.
   await new Promise((resolve) => setTimeout(resolve, 400));
   second.type('\x03');
   await second.until(/Stopping 1 bot/);

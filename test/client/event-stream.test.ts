@@ -64,6 +64,7 @@ function createHandTimers(): StreamTimers & { fire(ms: number): void; waiting():
   };
 }
 
+// What follows a change of the server happens in later turns of the loop.
 const settled = () => new Promise<void>((resolve) => setTimeout(resolve, 5));
 
 function start(options: { lastEvent?: string; lastEventId?: string; idsRepeat?: boolean } = {}) {

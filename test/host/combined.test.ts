@@ -107,6 +107,7 @@ test('closing ends streams with a last event and removes what names the servers,
   expect(first.liveBots()).toBe(3);
   const stream = first.call('GET', '/api/factory/events');
   const screen = first.call('GET', `/api/factory/agents/${agent!.id}/stream`);
+  // Until both streams are open: they answer only when they end.
   await new Promise((resolve) => setTimeout(resolve, 200));
   await first.close();
   expect((await stream).text).toMatch(/event: closing\ndata: \{"reason":"Gantry stops\."\}\n\n$/);

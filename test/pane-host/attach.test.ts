@@ -79,6 +79,7 @@ test('readers that attach at any offset during a flood get exactly the bytes fro
   await go(connection, p);
   const found: Recorder[] = [first];
   for (let count = 0; count < 20; count++) {
+    // Each joins at another moment of the output.
     await sleep(25);
     const end = first.next ?? 0;
     found.push(await open(Math.floor((end * count) / 20)));
@@ -148,6 +149,7 @@ test('a client that reads nothing slows no program and no other client, and gets
   say({ op: 'observe', seen: {} });
   say({ op: 'watch', pane: p });
   say({ op: 'attach', pane: p, stream: 1, from: 0 });
+  // Nothing is read from that connection, so nobody says when its requests have arrived.
   await sleep(200);
   await go(connection, p);
   await until('the program is through', async () => {

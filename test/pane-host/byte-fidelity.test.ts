@@ -62,6 +62,7 @@ test.each([
       rows: 24,
     };
     const pty = loadUnixPty()(options, sink);
+    // Before it prints: it waits 100 ms.
     await sleep(20);
     pty.pause();
     // A busy pane host goes on in one turn with the end of this wait and with what it planned for a second after the exit.

@@ -51,6 +51,7 @@ test('a program gets each answer exactly once, also when several clients watch',
   );
   await until('it has read', () => pane.capture(5).text.includes('0000007'));
   expect(pane.capture(5).text).toContain('033   [   ?   1   ;   2   c');
+  // A second answer would be on its way by now.
   await sleep(50);
   expect(pane.pty.unwritten).toBe(0);
 });
@@ -158,6 +159,7 @@ test('an emulator that breaks is replaced: the pane goes on, its text before and
   await until('it went on', () => pane.capture(5).text.includes('after'));
   expect(faults).toEqual(['its emulator was rebuilt: a fault in the parser']);
   expect(pane.capture(5).text).toBe('before after');
+  // What is answered twice would let the program go on by now.
   await sleep(200);
   expect(pane.capture(5).text).toBe('before after');
   expect(oscs.map(({ osc }) => osc.text)).toEqual(['one']);

@@ -77,6 +77,7 @@ test('a host that nobody uses ends by itself; one with a live pane stays', async
   const p = freshId();
   await engine.create({ ...spec(p, 'read -r line'), command: ['bash', '-c', 'read -r line'] });
   await engine.close();
+  // Three times as long as a host without use lives.
   await sleep(900);
   const again = await testEngine(home, { args: ['--idle-exit', '300'] });
   expect(again.get(p)).toMatchObject({ alive: true });
@@ -111,10 +112,12 @@ test('screens come at most every 33 ms while somebody watches, facts only to tho
   const p = freshId();
   const count = (ev: string): number => events.filter(({ event }) => event.ev === ev).length;
   await connection.request({ op: 'create', spec: spec(p, 'while :; do echo $RANDOM; done') });
+  // Time for events that nobody asked for.
   await sleep(200);
   expect(events).toEqual([]);
   const start = performance.now();
   await connection.request({ op: 'watch', pane: p });
+  // Half a second of output; how long it really was is measured.
   await sleep(500);
   await connection.request({ op: 'unwatch', pane: p });
   const most = (performance.now() - start) / 33 + 2;
@@ -122,6 +125,7 @@ test('screens come at most every 33 ms while somebody watches, facts only to tho
   expect(screens).toBeGreaterThan(1);
   expect(screens).toBeLessThanOrEqual(most);
   expect(count('facts')).toBe(0);
+  // Time for a screen that comes although nobody watches.
   await sleep(200);
   expect(count('screen')).toBe(screens);
 });

@@ -65,6 +65,7 @@ test('a process that only has the number of one that ended is left alone', async
   const pid = other.pid ?? 0;
   await until('it runs', () => startOf(pid));
   expect(await endTree({ pid, started: 'another time' }, '/no/such/pane')).toBe(0);
+  // A signal would have ended it by now.
   await sleep(50);
   expect(lives(pid)).toBe(true);
 });

@@ -63,14 +63,17 @@ test('a cut comes after the planned bytes, which are the first ones', async () =
 });
 
 test('all open connections can be cut at once', async () => {
-  const idle = createServer(() => {});
+  let connections = 0;
+  const idle = createServer(() => {
+    connections += 1;
+  });
   await new Promise<void>((resolve) => idle.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void idle.close());
   const target = { host: '127.0.0.1', port: (idle.address() as AddressInfo).port };
   const through = await startCutProxy({ target, cutAfter: () => null });
   onTestFinished(() => through.close());
   const closed = [fetchAll(through.port), fetchAll(through.port)];
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await expect.poll(() => connections).toBe(2);
   through.cutAll();
   expect((await Promise.all(closed)).map(({ error }) => error)).toEqual(['ECONNRESET', 'ECONNRESET']);
   expect(through.cuts()).toBe(2);

@@ -103,6 +103,7 @@ test('what is refused before the stream begins is an ordinary error', async () =
 test('a handler that fails later cuts the stream instead of ending it', async () => {
   const { port } = await start(async (_, sink) => {
     sink.open();
+    // Until its head has gone out; before that it would be an ordinary error.
     await new Promise((resolve) => setTimeout(resolve, 20));
     throw new Error('broken');
   });

@@ -124,6 +124,7 @@ test('readers that stand still hold up nobody and are not read ahead for without
   const before = process.memoryUsage().arrayBuffers;
   const stalled = await Promise.all(Array.from({ length: 40 }, () => caller.start('/flood')));
   for (let n = 0; n < 20; n += 1) expect((await caller.call('/a')).text).toBe('ok');
+  // Time in which a sender without bounds would go on reading.
   await delay(100);
   expect((await caller.call('/a')).text).toBe('ok');
   // A window of half a MiB each, and what sockets hold; both ends are in this process.
@@ -186,6 +187,7 @@ test('cut again and again under load every request settles, nothing is thrown, a
   for (let cut = 0; cut < 8; cut += 1) {
     const stream = caller.start('/stream').then(readAll);
     const flood = caller.start('/flood').then(readAll);
+    // At another moment of the load each time.
     await delay(20 + 8 * cut);
     computer.wire.cutAll();
     expect(['ECONNRESET', 'transport']).toContain(await outcome(stream));

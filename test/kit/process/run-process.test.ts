@@ -89,6 +89,7 @@ test('what a program leaves in the background ends with it', async () => {
 test('an aborted run ends its tree, and one aborted before never starts', async () => {
   const stop = new AbortController();
   const running = runProcess({ command: sh('sleep 600'), deadlineMs, signal: stop.signal });
+  // At some moment while it runs; another one proves the same.
   setTimeout(() => stop.abort(), 50);
   expect(await running).toMatchObject({ ended: 'aborted', exitSignal: 'SIGTERM' });
   await expect(runProcess({ command: ['/bin/true'], deadlineMs, signal: stop.signal })).rejects.toThrow();

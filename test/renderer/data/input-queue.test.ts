@@ -25,6 +25,7 @@ function heldSend() {
       const one = waiting.shift();
       if (error === undefined) one?.resolve();
       else one?.reject(error);
+      // What follows an answer happens in later turns of the loop.
       await new Promise((resolve) => setTimeout(resolve, 0));
     },
     open: () => waiting.length,

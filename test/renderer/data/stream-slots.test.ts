@@ -48,6 +48,7 @@ test('a slot that was let go can be taken again, and letting go twice frees one 
   const first = await slots.take(false, nothing);
   first?.release();
   first?.release();
+  // A lock is given back in a later turn of the loop.
   await new Promise((resolve) => setTimeout(resolve, 0));
   expect(held.size).toBe(0);
   expect(await slots.take(false, nothing)).not.toBeNull();

@@ -189,6 +189,7 @@ test('printed output cannot forge a prompt: only signals with the nonce of this 
     "printf '\\e]777;gantry;00;ready;9;0;x\\a\\e]777;gantry;;ready;9;0;x\\a'; sleep 0.4\n",
   );
   await bot.deliver(outgoing('sh forge.sh'));
+  // Half of the time that the forger runs: its words have been read.
   await new Promise((resolve) => setTimeout(resolve, 200));
   expect(bot.state().state).toBe('working');
   await reaches(bot, 'idle');

@@ -39,10 +39,11 @@ function submit() {
   ghost = false;
   if (mode === 'no-turn') return;
   working = true;
+  // Longer than the two seconds that a witness is waited for before the composer is believed.
   setTimeout(() => {
     working = false;
     draw();
-  }, 1500);
+  }, 6000);
 }
 
 process.stdin.setRawMode(true);

@@ -255,6 +255,7 @@ test.each(vendors)('%s: a stop ends the stream that is under way', async (vendor
   const seen = run(vendor, () => ({ kind: 'text', text: 'slow '.repeat(50), pieces: 50, pauseMs: 100 }), {
     signal: stop.signal,
   });
+  // While it answers: it takes five seconds.
   setTimeout(() => stop.abort(), 300);
   expect((await seen).end).toMatchObject({ how: 'stopped' });
   expect((await seen).answered).toEqual([]);

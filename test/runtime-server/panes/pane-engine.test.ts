@@ -147,6 +147,7 @@ test('viewers share one stream of screens; a slow one gets the newest when it is
   stop();
   await engine.write(p, '\n');
   await until('the viewers are told', () => gone.length > 0);
+  // Time in which one that has left would be told, too.
   await sleep(50);
   expect(gone).toEqual(Array(2).fill('its program ended with exit code 0'));
 });

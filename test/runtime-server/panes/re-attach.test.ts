@@ -98,6 +98,7 @@ test('a pane that ends and a sequence that is printed while no runtime looks are
   await first.write(ends, '\n');
   await first.write(goesOn, '\n');
   await first.close();
+  // Time for both to happen while nobody looks.
   await sleep(300);
   const oscs: PaneOsc[] = [];
   const second = await testEngine(home, { listener: { onOsc: (_id, osc) => void oscs.push(osc) } });
@@ -124,6 +125,7 @@ test('while the host does not answer the panes are shown unchanged, and nobody i
   expect(engine.engine()).toEqual({ running: false, error: expect.stringMatching(/^The pane host .+\.$/) });
   expect(engine.list()).toEqual(before);
   await expect(engine.write(p, 'x')).rejects.toMatchObject({ code: 'transport' });
+  // More than two heartbeats in which nothing answers.
   await sleep(400);
   process.kill(pid, 'SIGCONT');
   await until('it is back', () => engine.engine().running);

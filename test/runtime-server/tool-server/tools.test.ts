@@ -254,6 +254,7 @@ test('output is cut at its cap, a command that takes too long is ended, and a st
   expect(slow).toMatchObject({ structured: { timedOut: true }, text: expect.stringContaining('its time was over') });
   const stop = new AbortController();
   const running = call('shell.exec', { command: 'sleep', args: ['30'] }, { signal: stop.signal });
+  // While it runs: it takes thirty seconds.
   setTimeout(() => stop.abort(), 200);
   expect((await running).structured).toMatchObject({ timedOut: false, exitCode: null });
 });

@@ -217,6 +217,7 @@ test('the fate of a send that is told before its answer is not lost', async () =
   await world.until(dagId, () => world.sent.length === 1);
   const sent = world.sent[0] as Sent;
   world.delivered(delivery(sent, 'verified', 'd1'));
+  // The word of the witness is taken in before the answer to the send.
   await new Promise((resolve) => setTimeout(resolve, 20));
   answer(delivery(sent, 'queued', 'd1'));
   await world.until(dagId, (flow) => statuses(flow).a === 'working');
@@ -267,6 +268,7 @@ test('a bot that cannot be reached at all fails its node, a way that broke is tr
   const { dagId } = await other.run('t');
   const working = other.until(dagId, (flow) => statuses(flow).a === 'working');
   for (let turn = 0; turn < 4; turn += 1) {
+    // Time for a try to fail: the next one is planned only then.
     await new Promise((resolve) => setTimeout(resolve, 20));
     await clock.advance(5000);
   }
@@ -351,6 +353,7 @@ test('a dry run of a verb says what would happen and changes nothing', async () 
     dryRun: true,
     plan: { dagId, from: 'failed', to: 'ready', cause: 'retried', records: ['node.status', 'node.status'] },
   });
+  // Time in which a plan that were carried out would show.
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(await world.pages.flow(dagId)).toEqual(before);
   expect(await world.ledger.head()).toBe(head);

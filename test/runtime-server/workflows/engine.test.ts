@@ -188,6 +188,7 @@ test('a file that is too large, cut off, or not what was asked for leaves nothin
         controller.enqueue(
           new TextEncoder().encode('--XX\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\nhalf'),
         );
+        // When half of it has arrived.
         setTimeout(() => abort.abort(), 50);
       },
     }),

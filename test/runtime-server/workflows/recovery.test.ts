@@ -21,6 +21,7 @@ test('what worked when Gantry ended is shown as interrupted and not done again b
   const flow = await second.pages.flow(dagId);
   expect([flow.status, statuses(flow)]).toEqual(['needs_you', { a: 'needs_you', b: 'new', c: 'done' }]);
   expect(flow.nodes[0]).toMatchObject({ cause: 'interrupted', attempt: 1 });
+  // Time in which it would begin again by itself.
   await new Promise((resolve) => setTimeout(resolve, 100));
   const count = () => readFileSync(join(first.folder, 'workspace', 'count'), 'utf8');
   expect(count()).toBe('x\n');
@@ -74,6 +75,7 @@ test('what was assigned and perhaps not sent is sent with the same key; what was
   await second.crash();
   const third = await openWorld({ ...options, folder: first.folder });
   expect(await third.node(dagId, 'a')).toMatchObject({ status: 'needs_you', cause: 'interrupted' });
+  // Time in which it would be sent again.
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(keys).toHaveLength(2);
   // The bot went on in its pane: its word ends it.

@@ -242,6 +242,7 @@ test('a manual gate waits for a person; a timer and a command open by themselves
   writeFileSync(file(world, 'open'), '');
   const opened = world.until(dagId, (flow) => statuses(flow).command === 'done');
   for (let minute = 0; minute < 3; minute += 1) {
+    // Time for the command that is asked each minute: it runs in real time, the clock does not.
     await new Promise((resolve) => setTimeout(resolve, 100));
     await clock.advance(61_000);
   }
@@ -323,6 +324,7 @@ test('what cannot be started and what prints without end have failed, and say so
   const { dagId } = await world.run('t');
   const failed = world.until(dagId, (flow) => flow.nodes[0]?.status === 'failed');
   for (let tick = 0; tick < 20; tick += 1) {
+    // Time for what it prints: that comes in real time, the end of a program that does not listen by the clock.
     await new Promise((resolve) => setTimeout(resolve, 50));
     await clock.advance(1000);
   }
