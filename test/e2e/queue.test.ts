@@ -11,7 +11,7 @@ import {
   visit,
 } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
-import { looked, narrow, picture, tooWide, wide } from './support/looks.ts';
+import { looked, narrow, picture, wide } from './support/looks.ts';
 import { type Queue, queueOf } from './support/queue.ts';
 
 let gantry: Gantry;
