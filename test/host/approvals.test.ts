@@ -191,7 +191,7 @@ test('a computer cannot write over the approval of another, nor learn of it', as
     ...{ kind: 'tool_call', title: 'x', summary: 'rm -rf /', risk: 'low', source: 'gate', agentId: null },
     ...{ requestedAt: approval!.requestedAt, expiresAt: approval!.expiresAt, engineId: 'engine_1', ledgerId: '1' },
   };
-  const put = (id: string, now = Date.now(), report = body) => {
+  const put = (id: string, now: number, report = body) => {
     const path = `/api/v1/runtime/approvals/${id}`;
     const signer = { key, runtimeId, now: () => now };
     const headers = signedHeaders(signer, { method: 'PUT', path, body: JSON.stringify(report) });
@@ -202,9 +202,10 @@ test('a computer cannot write over the approval of another, nor learn of it', as
   const refused = await put(asked.id, Date.now() + 1000, broken);
   expect([refused.status, refused.json.error]).toEqual([400, 'bad_request']);
   // Said again with other words, it stays what it was.
-  expect((await put(asked.id)).json).toMatchObject({ summary: 'git push origin main' });
+  const now = Date.now();
+  expect((await put(asked.id, now)).json).toMatchObject({ summary: 'git push origin main' });
   // The same signature once more.
-  expect((await put(asked.id)).status).toBe(401);
+  expect((await put(asked.id, now)).status).toBe(401);
   moveToStranger(pair, asked.id);
   expect((await put(asked.id, Date.now() + 2000)).status).toBe(404);
   expect((await pair.callWeb('GET', '/api/factory/approvals')).json).toEqual({ approvals: [] });
