@@ -46,9 +46,9 @@ describe.each(engines)('on $name', (engine) => {
     expect((await q.send('GET', '')).tasks).toHaveLength(3);
   });
 
-  test.runIf(engine.name === 'postgres')(
-    'of fifty that lease at three replicas at once each gets a task of their own, or nothing',
-    async () => {
+  // A file of SQLite has one process.
+  if (engine.name === 'postgres')
+    test('of fifty that lease at three replicas at once each gets a task of their own, or nothing', async () => {
       const place = await engine.place();
       const shared = { ...engine, place: async (): Promise<Place> => place };
       const replicas = [await startQueue(shared), await startQueue(shared), await startQueue(shared)] as const;
@@ -65,6 +65,5 @@ describe.each(engines)('on $name', (engine) => {
         return replicas[(n + 1) % 3]!.post(`/${task.id}/ack`, holder);
       });
       expect(new Set((await Promise.all(ends)).map(({ status }) => status))).toEqual(new Set([200]));
-    },
-  );
+    });
 });
