@@ -48,8 +48,8 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    // Tests wait for programs more than they work: four at a time fill two cores.
-    maxWorkers: 4,
+    // Tests wait for programs more than they work: six at a time fill two cores.
+    maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -51,7 +51,7 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
   });
   if (options.plain === true) await drawPlainly(context);
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(30_000);
   const errors: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error') errors.push(`${message.text()} ${message.location().url}`.slice(0, 500));

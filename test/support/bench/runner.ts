@@ -73,15 +73,21 @@ export async function runFigures(kind: Kind, root: string, argv: readonly string
       return 0;
     }
     const bounds = readBounds(root);
+    const queue = select(all, options.names, kind);
     let missed = false;
-    for (const { figure } of select(all, options.names, kind)) {
-      const bound = bounds[figure.name];
-      if (bound === undefined) throw new Error(`bounds.json has no bound for ${figure.name}.`);
-      log(`${figure.name} (bound ${bound}) …`);
-      const line = await measure(figure, bound, { quick: options.quick, log });
-      process.stdout.write(`${JSON.stringify(line)}\n`);
-      missed ||= line.ok === false;
-    }
+    const run = async () => {
+      for (let found = queue.shift(); found !== undefined; found = queue.shift()) {
+        const { figure } = found;
+        const bound = bounds[figure.name];
+        if (bound === undefined) throw new Error(`bounds.json has no bound for ${figure.name}.`);
+        log(`${figure.name} (bound ${bound}) …`);
+        const line = await measure(figure, bound, { quick: options.quick, log });
+        process.stdout.write(`${JSON.stringify(line)}\n`);
+        missed ||= line.ok === false;
+      }
+    };
+    // What is measured has the machine to itself. A fault counts, and its programs mostly wait: short ones run two at a time.
+    await Promise.all(Array.from({ length: kind === 'faults' && options.quick ? 2 : 1 }, run));
     return missed ? 1 : 0;
   } catch (error) {
     log(error instanceof Error ? error.message : String(error));
