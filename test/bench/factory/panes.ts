@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { type BenchHost, colourFile, cpuSeconds, openHost, quantile, shellPane, sleep } from './panes-parts.ts';
 
-/** Fewer for a short look: the share of the host's own warming up is larger then. */
-const megabytesOf = (quick: boolean) => (quick ? 60 : 100);
+const megabytes = 100;
 
 export const figures: readonly Figure[] = [
   { name: 'factory.pane-colour', run: paneColour },
@@ -14,7 +13,6 @@ export const figures: readonly Figure[] = [
 
 async function paneColour({ quick, log }: FigureOptions): Promise<Measured> {
   const rounds = quick ? 1 : 5;
-  const megabytes = megabytesOf(quick);
   const file = colourFile(megabytes * 1_000_000);
   const at = `pane host socket, journal on, one watcher, ${megabytes} MB of coloured text, 80x24, 1000 lines`;
   const unit = '× tmux, MB per CPU s';
@@ -23,8 +21,8 @@ async function paneColour({ quick, log }: FigureOptions): Promise<Measured> {
   const own: number[] = [];
   const peer: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    own.push(await ownRound(file, megabytes));
-    peer.push(await tmuxRound(file, megabytes));
+    own.push(await ownRound(file));
+    peer.push(await tmuxRound(file));
     log(`round ${round + 1}: ${own.at(-1)?.toFixed(1)} against ${peer.at(-1)?.toFixed(1)} MB per CPU s`);
   }
   const ratios = own.map((value, round) => value / (peer[round] ?? Number.NaN));
@@ -39,7 +37,7 @@ async function paneColour({ quick, log }: FigureOptions): Promise<Measured> {
   };
 }
 
-async function ownRound(file: string, megabytes: number): Promise<number> {
+async function ownRound(file: string): Promise<number> {
   const host = await openHost();
   try {
     const { connection } = host;
@@ -70,7 +68,7 @@ async function ownRound(file: string, megabytes: number): Promise<number> {
 }
 
 /** The same program in a private tmux server with the same size and history; measured until its text can be captured. */
-async function tmuxRound(file: string, megabytes: number): Promise<number> {
+async function tmuxRound(file: string): Promise<number> {
   const name = `gantry-bench-${process.pid}`;
   const tmux = (...args: string[]): string => {
     const { status, stdout, stderr } = spawnSync('tmux', ['-L', name, '-f', '/dev/null', ...args], {
