@@ -1,7 +1,6 @@
 /** A session or a deployment: what it is, and the tasks that belong to it. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { ArrowLeft } from 'lucide-react';
 import { type ReactNode, useCallback } from 'react';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { useServices } from '../../app/services.tsx';
@@ -12,6 +11,7 @@ import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { TextView } from '../../ui/text-view.tsx';
+import { BackToQueue } from './back-to-queue.tsx';
 import { HandIn } from './queue-page.tsx';
 import { TaskBrowser } from './task-browser.tsx';
 
@@ -87,14 +87,7 @@ function LinkPage({ kind }: { kind: LinkKind }) {
 function LinkHeader({ kind, title, children }: { kind: LinkKind; title: string; children?: ReactNode }) {
   return (
     <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
-      <Link
-        to="/queue"
-        aria-label="Back to the queue"
-        title="Back to the queue"
-        className="inline-flex size-6 shrink-0 items-center justify-center rounded-control text-muted hover:bg-raised hover:text-ink pointer-coarse:size-10"
-      >
-        <ArrowLeft className="size-3.5" aria-hidden="true" />
-      </Link>
+      <BackToQueue />
       <Link to={listOf[kind]} className="shrink-0 rounded-control text-muted hover:text-ink hover:underline">
         {listName[kind]}
       </Link>
