@@ -1,0 +1,104 @@
+/**
+ * The names that MCP has on the wire, each written once: versions, headers, `_meta` keys, codes (modelcontextprotocol.io; interface.md
+ * B, gaps.md B). Must not know what is listed or called.
+ */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { callBodyLimit, NameStyle } from './tools.ts';
+
+export const modernVersion = '2026-07-28';
+/** Newest first. */
+export const legacyVersions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
+export const mcpVersions = [modernVersion, ...legacyVersions] as const;
+/** What `initialize` answers to a version that it does not know. */
+export const fallbackVersion = '2025-06-18';
+/** What a legacy request without the header speaks. */
+export const headerlessVersion = '2025-03-26';
+
+export const mcpHeaders = { version: 'mcp-protocol-version', method: 'mcp-method', name: 'mcp-name' } as const;
+
+export const mcpMeta = {
+  version: 'io.modelcontextprotocol/protocolVersion',
+  clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
+  clientInfo: 'io.modelcontextprotocol/clientInfo',
+  serverInfo: 'io.modelcontextprotocol/serverInfo',
+} as const;
+
+export const rpcCodes = {
+  parse: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internal: -32603,
+  /** Legacy era alone. */
+  resourceNotFound: -32002,
+  headerMismatch: -32020,
+  missingCapability: -32021,
+  unsupportedVersion: -32022,
+} as const;
+
+/** JSON-RPC decides what a body means, and answers in its own shape: the routes take and give bytes. */
+const rpc = {
+  area: 'tool-server',
+  errors: 'rpc',
+  method: 'POST',
+  kind: 'raw',
+  owner: { none: 'it names tools, prompts and resources, of which the caller sees its own computer’s alone' },
+  query: z.strictObject({ names: NameStyle.optional() }),
+  bodyLimit: callBodyLimit,
+  answers: { 200: z.unknown(), 202: z.undefined() },
+} as const;
+
+export const mcpServer = defineRoute({
+  ...rpc,
+  op: 'mcpServer',
+  summary: 'The tool server: one JSON-RPC request of MCP, plain JSON back, in every protocol version',
+  path: '/mcp/server',
+  auth: ['owner', 'user', 'key', 'link', 'bot'],
+  scope: 'bots:act',
+});
+
+export const internalMcpServer = defineRoute({
+  ...rpc,
+  op: 'internalMcpServer',
+  summary: 'The same for peer services, which name the person they act for',
+  path: '/internal/tools/mcp',
+  auth: ['internal'],
+  scope: null,
+});
+
+/** OAuth of attached servers: a person's browser comes back here, and providers read who asks (gaps.md B; RFC 6749, client-id metadata). */
+export const oauthCallback = defineRoute({
+  op: 'toolServerOauthCallback',
+  area: 'tool-server',
+  errors: 'plain',
+  summary:
+    'Where a provider sends the browser back after a sign-in for an attached server; a page that says how it went',
+  method: 'GET',
+  path: '/mcp/oauth/callback',
+  auth: ['public'],
+  scope: null,
+  owner: { none: 'the state, which nobody can guess, names the sign-in that a person began' },
+  kind: 'raw',
+  query: z.looseObject({
+    state: z.string().min(1).max(512),
+    code: z.string().max(4096).optional(),
+    iss: z.string().max(2048).optional(),
+    error: z.string().max(256).optional(),
+    error_description: z.string().max(2048).optional(),
+  }),
+  answers: { 200: z.unknown() },
+});
+
+export const oauthClientDocument = defineRoute({
+  op: 'toolServerOauthClient',
+  area: 'tool-server',
+  errors: 'plain',
+  summary: 'The client-id metadata document: who Gantry is to a provider',
+  method: 'GET',
+  path: '/mcp/oauth/client.json',
+  auth: ['public'],
+  scope: null,
+  owner: { none: 'everybody may know who asks' },
+  answers: { 200: z.looseObject({ client_id: z.string(), redirect_uris: z.array(z.string()) }) },
+});

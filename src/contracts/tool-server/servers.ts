@@ -1,0 +1,167 @@
+/** Tool servers of others, attached to a computer (gaps.md B "Attached servers"). Must not know how one is reached. */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+
+/** The families of native tools: no attached server may be called like one. */
+export const nativeFamilies = ['shell', 'file', 'system', 'http', 'time', 'document'] as const;
+
+const ServerName = z
+  .string()
+  .regex(/^[a-z0-9_-]{1,32}$/)
+  .refine((name) => !(nativeFamilies as readonly string[]).includes(name), 'is the name of a family of native tools');
+
+const Text = z.string().min(1).max(4096);
+const Pairs = z.record(z.string().min(1).max(256), z.string().max(16_384));
+
+export const StdioTransport = z.strictObject({
+  type: z.literal('stdio'),
+  command: Text,
+  args: z.array(z.string().max(16_384)).max(200).optional(),
+  env: Pairs.optional().meta({ description: 'Values are secrets: they are sealed, and read as "•••".' }),
+  cwd: Text.optional(),
+});
+
+export const OAuthSettings = z.strictObject({
+  clientId: Text.optional().meta({
+    description: 'Where the provider gave one; else a client-id metadata document or registration.',
+  }),
+  clientSecret: Text.optional(),
+  scopes: z.array(Text).max(50).optional(),
+});
+
+export const HttpTransport = z.strictObject({
+  type: z.literal('http'),
+  url: z.string().min(1).max(2048),
+  headers: Pairs.optional().meta({ description: 'Values are secrets: they are sealed, and read as "•••".' }),
+  oauth: OAuthSettings.optional(),
+});
+
+export const Transport = z.discriminatedUnion('type', [StdioTransport, HttpTransport]);
+export type Transport = z.infer<typeof Transport>;
+
+/** What stands in place of a secret; sent back unchanged it keeps the secret that there is. */
+export const hiddenSecret = '•••';
+
+export const serverStates = ['connected', 'connecting', 'error', 'disabled', 'needs_reauth'] as const;
+export type ServerState = (typeof serverStates)[number];
+
+/** Of one call to an attached server, milliseconds. */
+export const usualCallTimeoutMs = 60_000;
+const Timeout = z.number().int().min(1000).max(600_000);
+
+export const AttachedServer = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    transport: Transport,
+    enabled: z.boolean(),
+    timeoutMs: z.number().int(),
+    status: z.enum(serverStates),
+    error: z.string().nullable().meta({ description: 'What is wrong and what to do, in a sentence.' }),
+    authorizeUrl: z
+      .string()
+      .nullable()
+      .meta({ description: 'Where the person signs in while the status is needs_reauth and the server uses OAuth.' }),
+    toolCount: z.number().int(),
+    problems: z
+      .array(z.string())
+      .meta({ description: 'Tools that are left out, and why: names that cannot be used, collisions, schemas.' }),
+    pid: z.number().int().nullable().meta({ description: 'Of a stdio server that runs.' }),
+    lastListedAt: z.string().nullable(),
+    createdAt: z.string(),
+    updatedAt: z.string(),
+  })
+  .meta({ id: 'AttachedServer' });
+export type AttachedServer = z.infer<typeof AttachedServer>;
+
+export const AttachServer = z.strictObject({
+  name: ServerName,
+  transport: Transport,
+  enabled: z.boolean().optional(),
+  timeoutMs: Timeout.optional(),
+});
+export type AttachServer = z.infer<typeof AttachServer>;
+
+export const ChangeServer = AttachServer.partial();
+export type ChangeServer = z.infer<typeof ChangeServer>;
+
+/** A person alone: a server is a program that runs with the person's rights. */
+const shared = {
+  area: 'tool-server',
+  errors: 'plain',
+  auth: ['owner', 'user', 'link'],
+  scope: null,
+} as const;
+const one = {
+  ...shared,
+  owner: { none: 'servers belong to the computer, whose owner alone reaches these routes' },
+  params: z.strictObject({ id: z.string().min(1).max(200) }),
+} as const;
+
+export const listServers = defineRoute({
+  ...shared,
+  op: 'listAttachedServers',
+  summary: 'Attached tool servers with their health',
+  method: 'GET',
+  path: '/mcp/servers',
+  owner: 'collection',
+  answers: { 200: z.strictObject({ servers: z.array(AttachedServer) }) },
+});
+
+export const attachServer = defineRoute({
+  ...shared,
+  op: 'attachServer',
+  summary: 'Attaches a tool server; it is reached for at once, and the answer does not wait for it',
+  method: 'POST',
+  path: '/mcp/servers',
+  owner: 'collection',
+  idempotent: true,
+  body: AttachServer,
+  answers: { 201: AttachedServer },
+});
+
+export const readServer = defineRoute({
+  ...one,
+  op: 'readAttachedServer',
+  summary: 'One attached tool server',
+  method: 'GET',
+  path: '/mcp/servers/:id',
+  answers: { 200: AttachedServer },
+});
+
+export const changeServer = defineRoute({
+  ...one,
+  op: 'changeAttachedServer',
+  summary: 'Changes what is named; a changed transport reconnects',
+  method: 'PATCH',
+  path: '/mcp/servers/:id',
+  body: ChangeServer,
+  answers: { 200: AttachedServer },
+});
+
+export const detachServer = defineRoute({
+  ...one,
+  op: 'detachServer',
+  summary: 'Detaches a tool server and ends its process',
+  method: 'DELETE',
+  path: '/mcp/servers/:id',
+  answers: { 204: z.undefined() },
+});
+
+export const reconnectServer = defineRoute({
+  ...one,
+  op: 'reconnectServer',
+  summary: 'Ends the connection and makes it anew; with OAuth it also begins a new sign-in',
+  method: 'POST',
+  path: '/mcp/servers/:id/reconnect',
+  answers: { 200: AttachedServer },
+});
+
+export const serverRoutes = [
+  listServers,
+  attachServer,
+  readServer,
+  changeServer,
+  detachServer,
+  reconnectServer,
+] as const;
