@@ -1,0 +1,40 @@
+/**
+ * Tools that are not Gantry's own, as the registry sees them: a list to show and a way to call (gaps.md B "Attached servers").
+ * Must not know how a server is reached, and nothing of policy: whoever calls has asked it.
+ */
+
+import type { z } from 'zod';
+import type { ToolAnnotations, ToolResult } from '../../contracts/tool-server/tools.ts';
+
+export interface ForeignTool {
+  /** `<server>.<tool>` */
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  /** JSON Schema 2020-12, without `$schema`. */
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+  readonly outputSchema?: Readonly<Record<string, unknown>>;
+  /** As the server says them: shown to clients, believed by nobody who decides. */
+  readonly annotations?: z.infer<typeof ToolAnnotations>;
+  /** Name of the attached server. */
+  readonly server: string;
+}
+
+export interface ForeignTools {
+  /**
+   * The last good lists of all enabled servers, also of those that cannot be reached now; by name in byte order, the same array
+   * as long as `revision` is the same. Never waits.
+   */
+  list(): readonly ForeignTool[];
+  /** Grows with each change of the list. */
+  readonly revision: number;
+  /**
+   * Never throws: an unknown name, bad arguments, a server that is gone or too slow are results with `isError`, in words that name
+   * the server. Ends the call at the server when `signal` aborts. Never repeats what may have been done.
+   */
+  call(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    options: { readonly signal: AbortSignal },
+  ): Promise<ToolResult>;
+}
