@@ -1,0 +1,19 @@
+/**
+ * Which format reads which kind, and where it lies. Each is loaded with the first document of its kind, so that a conversion pays
+ * for its own libraries only. Must not know how a kind is found.
+ */
+import type { Family, Format, Kind } from '../format.ts';
+
+export interface FormatEntry {
+  readonly family: Family;
+  readonly load: () => Promise<Format>;
+}
+
+const data = (load: () => Promise<Format>): FormatEntry => ({ family: 'data', load });
+
+const text = data(async () => (await import('./data/text.ts')).textFormat);
+
+export const formats: Readonly<Partial<Record<Kind, FormatEntry>>> = {
+  text,
+  markdown: text,
+};
