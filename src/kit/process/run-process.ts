@@ -42,7 +42,7 @@ export interface RunResult {
 const defaultCap = 1024 * 1024;
 const lastBytes = 4096;
 /** Marks what a run started, so that what left its tree is found when it is ended. */
-const markName = 'GANTRY_PROCESS_RECORD';
+export const markName = 'GANTRY_PROCESS_RECORD';
 /** Pipes close with the last process that holds them. */
 const pipesMs = 2000;
 

@@ -1,0 +1,135 @@
+/**
+ * A child that is talked with for as long as we live, and that does not outlive us: its own process group, a plain environment,
+ * streams to and from it, the last lines that it complained with. First user: attached tool servers; second: none yet. Never a
+ * shell string: the shell below is given the program and its arguments as words, and becomes the program.
+ *
+ * Who ends it when we are killed: a watcher in the child's own group reads a pipe that we alone hold open. When that ends, the child
+ * has seen the end of its input as well, and has a moment to go; then the group is ended, and what left the group but kept the
+ * mark in its environment (Linux). Windows has no such watcher: there the end of its input has to do.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import type { Readable, Writable } from 'node:stream';
+import { AppError } from '../../contracts/common/errors.ts';
+import { endTree } from './process-tree.ts';
+import { markName, plainEnvironment } from './run-process.ts';
+
+export interface ServedProcessOptions {
+  readonly command: readonly [string, ...string[]];
+  readonly cwd?: string | undefined;
+  /** Beside the plain environment. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface ServedProcess {
+  readonly pid: number;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  /** Resolves once it has ended, by itself or not; what it started may still be ending. Never rejects. */
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+  /** The last of what it wrote to its stderr; at most 4 KiB. */
+  complaint(): string;
+  /** Ends it and all that it started: end of input, a moment, TERM, KILL. Resolves when nobody is left. Idempotent. */
+  end(): Promise<void>;
+}
+
+const lastBytes = 4096;
+/** For a program that ends by itself when its input does. */
+const politeMs = 300;
+
+/**
+ * `$1` is the mark's name, `$2` its value, the rest the program. The watcher ignores TERM, which it sends to its own group, and does
+ * not carry the mark itself: the shell sets it only for what it becomes.
+ */
+const watched = `
+mark="$1=$2"
+( trap '' TERM HUP INT
+  read -r word <&3; [ "$word" = done ] && exit
+  sleep 1; kill -TERM 0
+  sleep 1
+  left=$(grep -lszxF "$mark" /proc/[0-9]*/environ | cut -d/ -f3)
+  [ -z "$left" ] || kill -KILL $left
+  kill -KILL 0
+) </dev/null >/dev/null 2>&1 &
+export "$1=$2"
+shift 2
+exec 3<&-
+exec "$@"
+`;
+
+/** Fails with `usage` when nothing can be started at all; a program that is not there ends at once, with code 127. */
+export async function startServedProcess(options: ServedProcessOptions): Promise<ServedProcess> {
+  const id = randomUUID();
+  const child = await start(options, id);
+  const pid = child.pid as number;
+  let last = Buffer.alloc(0);
+  child.stderr?.on('data', (chunk: Buffer) => {
+    last = Buffer.concat([last, chunk.subarray(-lastBytes)]).subarray(-lastBytes);
+  });
+  // One that does not read its input, or ends, closes the pipe: that is its right.
+  for (const stream of child.stdio) stream?.on('error', () => {});
+  const leash = child.stdio[3] as Writable | undefined;
+
+  let gone = false;
+  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+    child.once('exit', (code, signal) => {
+      gone = true;
+      resolve({ code, signal });
+    });
+  });
+  let ending: Promise<void> | null = null;
+  async function finish() {
+    if (!gone) {
+      child.stdin?.end();
+      await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, politeMs).unref())]);
+    }
+    // The watcher ignores TERM: it goes by word.
+    leash?.end('done\n');
+    await endTree(pid, `${markName}=${id}`);
+    for (const stream of child.stdio) stream?.destroy();
+  }
+  const end = () => {
+    ending ??= finish();
+    return ending;
+  };
+  // What it left behind would live on.
+  void exited.then(end);
+  return {
+    pid,
+    stdin: child.stdin as Writable,
+    stdout: child.stdout as Readable,
+    exited,
+    // It may begin in the middle of a character.
+    complaint: () => last.toString('utf8').replace(/^\uFFFD+/, ''),
+    end,
+  };
+}
+
+function start(options: ServedProcessOptions, id: string): Promise<ChildProcess> {
+  const posix = process.platform !== 'win32';
+  const [program, ...argv] = posix
+    ? (['/bin/sh', '-c', watched, 'gantry', markName, id, ...options.command] as const)
+    : options.command;
+  const child = spawn(program, argv, {
+    cwd: options.cwd,
+    env: { ...plainEnvironment(), ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe', ...(posix ? ['pipe' as const] : [])],
+    detached: posix,
+    windowsHide: true,
+  });
+  return new Promise((resolve, reject) => {
+    child.once('spawn', () => resolve(child));
+    child.once('error', (cause) => {
+      const why = (cause as NodeJS.ErrnoException).code ?? cause.message;
+      const where = options.cwd === undefined ? '' : ` in ${options.cwd}`;
+      reject(
+        new AppError(
+          'usage',
+          `${options.command[0]} could not be started${where} (${why}).`,
+          'Check that the program is installed and that its folder exists.',
+          { cause },
+        ),
+      );
+    });
+  });
+}
