@@ -1,0 +1,69 @@
+/**
+ * Lists as they go over the wire: in byte order, with members in one order, serialised once a revision, era and spelling of names, and
+ * the same bytes after each start (interface.md B, rule 3; mcp.md 8, row 6). Must not know where items come from.
+ */
+import { mcpMeta } from '../../contracts/tool-server/mcp.ts';
+import type { NameStyle } from '../../contracts/tool-server/tools.ts';
+import { canonicalJson } from '../ledger/canonical.ts';
+import { byBytes, safeNames } from './names.ts';
+import { cached, listedTool } from './results.ts';
+import type { Era, JsonObject, ListedTool, Listing, ServerInfo } from './service.ts';
+
+/** Callers see few different lists; more than these are made anew. */
+const keptLists = 64;
+
+/** Keeps what is made of a revision; the longest unused goes first. */
+export function createKept<T>(): (key: string, make: () => T) => T {
+  const kept = new Map<string, T>();
+  return (key, make) => {
+    const found = kept.get(key);
+    if (found !== undefined) {
+      kept.delete(key);
+      kept.set(key, found);
+      return found;
+    }
+    const made = make();
+    kept.set(key, made);
+    if (kept.size > keptLists) kept.delete(kept.keys().next().value as string);
+    return made;
+  };
+}
+
+/** The serialised result of a list method: `{"tools":[…],…}` with what the era wants. */
+export function listResult(
+  member: string,
+  items: readonly JsonObject[],
+  by: string,
+  era: Era,
+  info: ServerInfo,
+): string {
+  const sorted = items.toSorted((a, b) => byBytes(String(a[by]), String(b[by])));
+  const modern =
+    era === 'modern' ? { resultType: 'complete', ...cached, _meta: { [mcpMeta.serverInfo]: info } } : undefined;
+  return canonicalJson({ ...modern, [member]: sorted });
+}
+
+/** How tools are found by either spelling, and listed in one. */
+export interface ToolIndex {
+  /** The dotted name behind what a caller wrote; undefined where there is no such tool. */
+  resolve(written: string): string | undefined;
+  json(era: Era, names: NameStyle): string;
+}
+
+export function createToolIndex({ items }: Listing<ListedTool>, info: ServerInfo): ToolIndex {
+  const dotted = new Set(items.map(({ name }) => name));
+  const safe = safeNames([...dotted]);
+  const behind = new Map([...safe].map(([name, spelled]) => [spelled, name]));
+  const kept = createKept<string>();
+  return {
+    resolve: (written) => (dotted.has(written) ? written : behind.get(written)),
+    json: (era, names) =>
+      kept(`${era} ${names}`, () => {
+        const shown = items.map((tool) => {
+          const listed = listedTool({ ...tool }, era);
+          return names === 'safe' ? { ...listed, name: safe.get(tool.name) } : listed;
+        });
+        return listResult('tools', shown, 'name', era, info);
+      }),
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * Byte order, and the names that every client may use: many hosts and models take `^[a-zA-Z0-9_-]{1,64}$` alone, and one other name
+ * costs them the whole list (mcp.md 8, row 1). Pure. Must not know tools.
+ */
+import { hash } from 'node:crypto';
+
+export const longestSafeName = 64;
+
+/** By the bytes of UTF-8: neither the locale's order nor that of UTF-16 (interface.md B, rule 3). */
+export function byBytes(a: string, b: string): number {
+  if (a === b) return 0;
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/** How a name is spelled safely where nothing else has that spelling. */
+export function safeSpelling(name: string): string {
+  return name.replace(/[^A-Za-z0-9_-]/g, '_');
+}
+
+/**
+ * The safe name of each name. Who is spelled so already keeps it; who would share one, or is too long, gets an end made of the name
+ * itself: the same in whatever order and company the names come, as long as the others sharing it stay.
+ */
+export function safeNames(names: readonly string[]): Map<string, string> {
+  const sharing = new Map<string, number>();
+  for (const name of names) {
+    const spelled = safeSpelling(name);
+    sharing.set(spelled, (sharing.get(spelled) ?? 0) + 1);
+  }
+  const taken = new Set(names.filter((name) => name === safeSpelling(name) && name.length <= longestSafeName));
+  const safe = new Map<string, string>();
+  for (const name of names.toSorted(byBytes)) {
+    const spelled = safeSpelling(name);
+    const fits = spelled.length <= longestSafeName;
+    if (fits && (name === spelled || sharing.get(spelled) === 1)) {
+      taken.add(spelled);
+      safe.set(name, spelled);
+    }
+  }
+  for (const name of names.toSorted(byBytes)) {
+    if (safe.has(name)) continue;
+    const unique = withEnd(name, taken);
+    taken.add(unique);
+    safe.set(name, unique);
+  }
+  return safe;
+}
+
+function withEnd(name: string, taken: ReadonlySet<string>): string {
+  const digest = hash('sha256', name, 'hex');
+  // Longer where somebody has made a name for this very end.
+  for (let digits = 8; ; digits += 8) {
+    const end = `_${digest.slice(0, digits)}`;
+    const made = safeSpelling(name).slice(0, longestSafeName - end.length) + end;
+    if (!taken.has(made) || digits >= 56) return made;
+  }
+}

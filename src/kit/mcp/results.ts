@@ -1,0 +1,45 @@
+/**
+ * What results look like in the version that is spoken: older clients refuse what their schema does not have. Pure. Must not know who
+ * asks or what is called.
+ */
+import { legacyVersions } from '../../contracts/tool-server/mcp.ts';
+import type { ContentBlock, ToolResult } from '../../contracts/tool-server/tools.ts';
+import { isObject } from './message.ts';
+import type { Era, JsonObject } from './service.ts';
+
+/** What results that may be kept carry in the modern era: each client keeps its own, and asks again each time (interface.md B, rule 5). */
+export const cached = { ttlMs: 0, cacheScope: 'private' } as const;
+
+type Version = (typeof legacyVersions)[number];
+const since = (version: Version) => legacyVersions.indexOf(version);
+/** Blocks that the first version did not have, and the version that brought each. */
+const broughtBy: Readonly<Record<string, Version>> = { audio: '2025-03-26', resource_link: '2025-06-18' };
+
+/** The result of a call for this version. */
+export function callResult(result: ToolResult, era: Era, version: string): JsonObject {
+  if (era === 'modern') return result;
+  const { structuredContent, ...rest } = result;
+  const content = rest.content.some((block) => isNewer(block, version))
+    ? rest.content.map((block) => (isNewer(block, version) ? asText(block) : block))
+    : rest.content;
+  // Objects alone before 2026-07-28; a text block says the same.
+  return isObject(structuredContent) ? { ...rest, content, structuredContent } : { ...rest, content };
+}
+
+/** A listed tool for this era: its output could be described as an object alone. */
+export function listedTool(tool: JsonObject, era: Era): JsonObject {
+  const { outputSchema, ...rest } = tool;
+  if (era === 'modern' || !isObject(outputSchema) || outputSchema.type === 'object') return tool;
+  return rest;
+}
+
+function isNewer(block: ContentBlock, version: string): boolean {
+  const brought = broughtBy[block.type];
+  return brought !== undefined && since(version as Version) > since(brought);
+}
+
+function asText(block: ContentBlock): ContentBlock {
+  const { uri, name, mimeType } = block;
+  const what = block.type === 'resource_link' ? `${name ?? 'resource'}: ${uri}` : `[${block.type} ${mimeType ?? ''}]`;
+  return { type: 'text', text: what };
+}
