@@ -89,6 +89,7 @@ export default defineConfig({
         cli: 'src/cli/main.ts',
         'pane-host': 'src/pane-host/main.ts',
         'worker-beats': 'src/worker/beats-thread.ts',
+        converter: 'src/converter/main.ts',
       },
       'out/server',
       'es',

@@ -22,8 +22,9 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   kit: { folders: ['contracts'] },
   client: { folders: ['contracts'], node: false },
   'pane-host': { folders: [] },
+  converter: { folders: [] },
   worker: { folders: ['contracts', 'kit', 'client'] },
-  'runtime-server': { folders: ['contracts', 'kit'], files: ['pane-host/protocol.ts'] },
+  'runtime-server': { folders: ['contracts', 'kit'], files: ['pane-host/protocol.ts', 'converter/protocol.ts'] },
   'cloud-api': { folders: ['contracts', 'kit'] },
   host: { folders: ['contracts', 'kit', 'runtime-server', 'cloud-api'] },
   cli: {
@@ -74,7 +75,7 @@ const ambient: readonly { readonly pattern: RegExp; readonly what: string; reado
   {
     pattern: /\bsetInterval\(/,
     what: 'setInterval',
-    allowed: ['kit/http/sse.ts', 'pane-host/', 'renderer/', 'cli/', 'main/'],
+    allowed: ['kit/http/sse.ts', 'pane-host/', 'converter/watch.ts', 'renderer/', 'cli/', 'main/'],
   },
 ];
 

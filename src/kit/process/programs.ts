@@ -5,12 +5,13 @@
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export type ProgramName = 'cli' | 'pane-host' | 'worker-beats';
+export type ProgramName = 'cli' | 'pane-host' | 'worker-beats' | 'converter';
 
 const sources: Record<ProgramName, string> = {
   cli: join('src', 'cli', 'main.ts'),
   'pane-host': join('src', 'pane-host', 'main.ts'),
   'worker-beats': join('src', 'worker', 'beats-thread.ts'),
+  converter: join('src', 'converter', 'main.ts'),
 };
 
 /** File of a program, seen from the module at `moduleUrl` (any module of Gantry, source or built). */

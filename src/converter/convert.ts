@@ -1,0 +1,170 @@
+/**
+ * One conversion: looks at the bytes, finds the format, calls it, and counts what documents inside documents may take together.
+ * Must not know processes or tools.
+ */
+import { decode } from './charset.ts';
+import {
+  type ConvertContext,
+  type Converted,
+  ConvertFault,
+  type Family,
+  type Kind,
+  type MetadataValue,
+} from './format.ts';
+import { formats } from './formats/index.ts';
+import { deepest, longestMarkdown, longestMetadata, mostInner, mostNotes, mostUnpacked } from './limits.ts';
+import { claimedKind, sniff } from './sniff.ts';
+
+export interface ConvertRequest {
+  readonly filename: string;
+  readonly mimeType: string;
+  /** Only documents of this family; null for all. */
+  readonly family: Family | null;
+  readonly deadlineMs: number;
+}
+
+export interface Conversion extends Converted {
+  readonly kind: Kind;
+  readonly family: Family;
+  readonly mimeType: string;
+  readonly charset: string | null;
+}
+
+/** Milliseconds that only grow. */
+export type Clock = () => number;
+
+interface Budget {
+  readonly until: number;
+  unpacked: number;
+  inner: number;
+}
+
+/** Throws {@link ConvertFault}; whatever else a format throws becomes `damaged`. */
+export async function convert(bytes: Uint8Array, request: ConvertRequest, now: Clock): Promise<Conversion> {
+  const budget: Budget = { until: now() + request.deadlineMs, unpacked: 0, inner: 0 };
+  return bounded(await convertAt(bytes, request, budget, 0, now));
+}
+
+async function convertAt(
+  bytes: Uint8Array,
+  request: Pick<ConvertRequest, 'filename' | 'mimeType' | 'family'>,
+  budget: Budget,
+  depth: number,
+  now: Clock,
+): Promise<Conversion> {
+  const sniffed = await sniff(bytes, request);
+  const { kind, mimeType, charset } = sniffed;
+  const entry = formats[kind];
+  if (entry === undefined)
+    throw new ConvertFault(
+      'unsupported',
+      `Documents of kind ${kind} are not converted.`,
+      'Save it as pdf, docx, html or text.',
+    );
+  if (request.family !== null && request.family !== entry.family) throw otherFamily(kind, entry.family, request.family);
+
+  const mustHaveTime = (): void => {
+    if (now() > budget.until) throw tooLong();
+  };
+  const context: ConvertContext = {
+    filename: request.filename,
+    mimeType: request.mimeType,
+    sniffed,
+    text: () => decode(bytes, charset ?? 'utf-8'),
+    mustHaveTime,
+    unpacked: (more) => {
+      budget.unpacked += more;
+      if (budget.unpacked > mostUnpacked) throw tooMuch(`it unpacks to more than ${mostUnpacked} bytes`);
+    },
+    async convertInner(document) {
+      mustHaveTime();
+      if (depth >= deepest) throw tooMuch(`it lies more than ${deepest} documents deep`);
+      budget.inner += 1;
+      if (budget.inner > mostInner) throw tooMuch(`more than ${mostInner} documents lie in this one`);
+      const inner = { filename: document.filename, mimeType: document.mimeType ?? '', family: null };
+      return convertAt(document.bytes, inner, budget, depth + 1, now);
+    },
+  };
+  const converted = await readBy(entry.load, bytes, context, kind);
+  const notes = [...converted.notes];
+  const claimed = claimedKind(request.filename);
+  const claimedFamily = claimed === null ? undefined : formats[claimed]?.family;
+  if (claimedFamily !== undefined && claimedFamily !== entry.family) {
+    notes.unshift(
+      `The name ${JSON.stringify(request.filename.slice(-100))} says ${claimed}, the content is ${kind}: it was read as ${kind}.`,
+    );
+  }
+  if (sniffed.guessed)
+    notes.push(
+      `The encoding is not said anywhere; ${charset} was guessed. Give mimeType with a charset to say another.`,
+    );
+  if (entry.family === 'data' && charset !== null && converted.markdown.includes('\uFFFD')) {
+    notes.push(`Some bytes are no characters in ${charset}; they stand as \uFFFD.`);
+  }
+  return { ...converted, notes, kind, family: entry.family, mimeType, charset };
+}
+
+async function readBy(
+  load: () => Promise<{ convert: (bytes: Uint8Array, context: ConvertContext) => Promise<Converted> }>,
+  bytes: Uint8Array,
+  context: ConvertContext,
+  kind: Kind,
+): Promise<Converted> {
+  const format = await load();
+  try {
+    return await format.convert(bytes, context);
+  } catch (cause) {
+    if (cause instanceof ConvertFault) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ConvertFault(
+      'damaged',
+      `This ${kind} could not be read: ${why.slice(0, 300).replace(/\.$/, '')}.`,
+      'It is cut, broken or unusual: get it again, or save it anew with its program.',
+      { cause },
+    );
+  }
+}
+
+/** What goes out is bounded, and says so where it was cut. */
+function bounded(conversion: Conversion): Conversion {
+  const notes = [...conversion.notes];
+  let { markdown } = conversion;
+  if (markdown.length > longestMarkdown) {
+    notes.unshift(`The Markdown was cut: ${longestMarkdown} of ${markdown.length} characters are here.`);
+    markdown = markdown.slice(0, longestMarkdown);
+  }
+  const metadata: Record<string, MetadataValue> = {};
+  let size = 0;
+  for (const [name, value] of Object.entries(conversion.metadata)) {
+    size += name.length + (JSON.stringify(value) ?? '').length;
+    if (size <= longestMetadata) metadata[name] = value;
+  }
+  if (size > longestMetadata) notes.push('Some metadata was too long and was left out.');
+  if (notes.length > mostNotes)
+    notes.splice(mostNotes - 1, notes.length, `${notes.length - mostNotes + 1} more notes were left out.`);
+  return { ...conversion, markdown, metadata, notes: notes.map((note) => note.slice(0, 1000)) };
+}
+
+function otherFamily(kind: Kind, right: Family, asked: Family): ConvertFault {
+  return new ConvertFault(
+    'wrong_family',
+    `The document is ${kind}, which is not of the family ${asked}.`,
+    `Call document.${right}, or document.convert for any.`,
+  );
+}
+
+function tooLong(): ConvertFault {
+  return new ConvertFault(
+    'timeout',
+    'The conversion took too long and was ended.',
+    'Give a smaller part of the document.',
+  );
+}
+
+function tooMuch(what: string): ConvertFault {
+  return new ConvertFault(
+    'too_large',
+    `The document was not converted: ${what}.`,
+    'Unpack it yourself and give the documents in it one by one.',
+  );
+}

@@ -1,0 +1,86 @@
+/**
+ * The conversion program: documents in on stdin, Markdown out on stdout, one after the other, until stdin ends. Started by the
+ * runtime with Node's permission model: it may read its own files and nothing else. What a document does to it ends with it.
+ */
+import { Console } from 'node:console';
+import { registerHooks } from 'node:module';
+import { Worker } from 'node:worker_threads';
+import { type Conversion, type ConvertRequest, convert } from './convert.ts';
+import { ConvertFault } from './format.ts';
+import { largestInput } from './limits.ts';
+import { type AnswerHead, createFrameReader, frame, type RequestHead } from './protocol.ts';
+import { watchSource } from './watch.ts';
+
+// Stdout carries answers alone: libraries that print their warnings print them elsewhere.
+globalThis.console = new Console(process.stderr, process.stderr);
+
+/** The permission model of this Node does not cover the network: its doors are taken away instead. No library needs one. */
+const closed = new Set([
+  'net',
+  'http',
+  'https',
+  'http2',
+  'dgram',
+  'tls',
+  'dns',
+  'dns/promises',
+  'child_process',
+  'cluster',
+  'inspector',
+]);
+for (const name of ['fetch', 'WebSocket', 'EventSource'] as const) Reflect.deleteProperty(globalThis, name);
+registerHooks({
+  resolve(specifier, context, next) {
+    if (closed.has(specifier.replace(/^node:/, '')))
+      throw new Error(`${specifier} is not there in the conversion program.`);
+    return next(specifier, context);
+  },
+});
+
+// A thread of its own: a document that keeps this one busy for ever must not outlive the runtime or fill the memory.
+new Worker(watchSource, { eval: true, workerData: { parent: process.ppid } }).unref();
+
+let busy = Promise.resolve();
+const take = createFrameReader<RequestHead>(largestInput, (head, body) => {
+  busy = busy.then(() => answer(head, body));
+});
+process.stdin.on('data', (chunk: Buffer) => take(chunk));
+process.stdin.on('end', () => process.exit(0));
+
+async function answer(head: RequestHead, body: Uint8Array): Promise<void> {
+  const request: ConvertRequest = { ...head, family: head.family as ConvertRequest['family'] };
+  const resident = () => process.memoryUsage.rss();
+  try {
+    const { markdown, ...document } = await convert(body, request, () => performance.now());
+    const bytes = Buffer.from(markdown);
+    await write(frame({ size: bytes.length, document: plain(document), resident: resident() }));
+    await write(bytes);
+  } catch (error) {
+    await write(frame({ size: 0, fault: faultOf(error), resident: resident() }));
+  }
+}
+
+function plain({
+  kind,
+  family,
+  mimeType,
+  charset,
+  metadata,
+  notes,
+}: Omit<Conversion, 'markdown'>): NonNullable<AnswerHead['document']> {
+  return { kind, family, mimeType, charset, metadata, notes };
+}
+
+function faultOf(error: unknown): NonNullable<AnswerHead['fault']> {
+  if (error instanceof ConvertFault) return { code: error.code, fact: error.fact, action: error.action };
+  const why = error instanceof Error ? error.message : String(error);
+  return {
+    code: 'damaged',
+    fact: `The document could not be read: ${why.slice(0, 300)}.`,
+    action: 'Get it again, or save it anew with its program.',
+  };
+}
+
+function write(bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => process.stdout.write(bytes, (error) => (error ? reject(error) : resolve())));
+}
