@@ -5,7 +5,6 @@
  */
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
 import { isIP } from 'node:net';
-import type { Agent } from 'undici';
 import { AppError } from '../../contracts/common/errors.ts';
 import { isPublic, parseRange } from './addresses.ts';
 
@@ -16,6 +15,8 @@ export interface EgressOptions {
    */
   readonly allow?: readonly string[];
   readonly lookup?: Lookup;
+  /** Answers and streams may be silent as long as they like: whoever asks has deadlines of its own. */
+  readonly patient?: true;
 }
 
 export type Lookup = (
@@ -47,6 +48,8 @@ export interface Egress {
   refusal(url: string): AppError | null;
   /** Throws `refused` for an address that is not public, `transport` when nothing answers. */
   request(request: EgressRequest): Promise<EgressAnswer>;
+  /** Like the platform's, streamed and without caps; redirects come as they are. First user: attached tool servers. */
+  readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
   close(): Promise<void>;
 }
 
@@ -75,10 +78,11 @@ export function createEgress(options: EgressOptions = {}): Egress {
   };
   /** Loaded with the first request: a start pays nothing for it. */
   async function load() {
-    const { Agent, buildConnector, request } = await import('undici');
+    const { Agent, buildConnector, fetch, request } = await import('undici');
     const guarded = buildConnector({ lookup: guardedLookup as never });
     const open = buildConnector({});
     const agent = new Agent({
+      ...(options.patient === true ? { headersTimeout: 0, bodyTimeout: 0 } : {}),
       connect: (asked, done) => {
         if (isAllowed(bare(asked.hostname), portOf(asked))) return open(asked, done);
         guarded(asked, (...outcome) => {
@@ -91,9 +95,9 @@ export function createEgress(options: EgressOptions = {}): Egress {
         });
       },
     });
-    return { agent, request };
+    return { agent, fetch, request };
   }
-  let client: Promise<{ agent: Agent; request: typeof import('undici').request }> | null = null;
+  let client: ReturnType<typeof load> | null = null;
 
   function refusal(url: string): AppError | null {
     if (!URL.canParse(url)) return refused(`${shorten(url)} is no address.`);
@@ -143,6 +147,22 @@ export function createEgress(options: EgressOptions = {}): Egress {
         const why = late.aborted ? `it did not answer within ${timeoutMs} ms` : (cause as Error).message;
         const host = new URL(url).host;
         throw new AppError('transport', `${host} could not be reached: ${why}.`, 'Try again later.', { cause });
+      }
+    },
+    async fetch(url, init = {}) {
+      const bad = refusal(String(url));
+      if (bad !== null) throw bad;
+      client ??= load();
+      const { agent, fetch: start } = await client;
+      try {
+        const answer = await start(url, { ...init, redirect: 'manual', dispatcher: agent } as Parameters<
+          typeof start
+        >[1]);
+        return answer as unknown as Response;
+      } catch (error) {
+        // The guard's own word lies within what fetch makes of it.
+        const cause = (error as Error).cause;
+        throw cause instanceof AppError ? cause : error;
       }
     },
     close: async () => (await client)?.agent.destroy(),

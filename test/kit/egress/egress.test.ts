@@ -155,3 +155,29 @@ test('an answer that is too long, too late or cut off fails in time', async () =
   const { body } = await egress.request({ ...get(`${base}/long`), largestAnswer: 5000 });
   expect(body).toHaveLength(5000);
 });
+
+describe('what is fetched', () => {
+  test('streams, and goes nowhere by itself', async () => {
+    const port = await serve((request, response) => {
+      if (request.url === '/away') return void response.writeHead(307, { location: '/' }).end();
+      response.write('first');
+      request.once('close', () => response.destroy());
+    });
+    const egress = open({ allow: [`127.0.0.1:${port}`], patient: true });
+    const answer = await egress.fetch(`http://127.0.0.1:${port}/`);
+    const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+    expect(Buffer.from((await reader.read()).value as Uint8Array).toString()).toBe('first');
+    await reader.cancel();
+    const away = await egress.fetch(`http://127.0.0.1:${port}/away`);
+    expect([away.status, away.headers.get('location')]).toEqual([307, '/']);
+  });
+
+  test('is refused like all else: as a literal, by its name, over http', async () => {
+    await expect(open().fetch('https://127.0.0.1/')).rejects.toMatchObject({ code: 'refused' });
+    await expect(open({ lookup: to('127.0.0.1') }).fetch('https://inside.example/')).rejects.toMatchObject({
+      code: 'refused',
+      fact: 'inside.example is not a public address.',
+    });
+    await expect(open().fetch('http://example.com/')).rejects.toMatchObject({ code: 'refused' });
+  });
+});
