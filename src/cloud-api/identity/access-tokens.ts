@@ -39,6 +39,7 @@ const toleranceS = 5;
 /** A verified token is trusted this long without looking again. */
 const trustedMs = 60_000;
 const mostTrusted = 10_000;
+const mostOfClient = 500;
 /** Not for tokens: administration has keys of its own. */
 const grantable: readonly string[] = scopes.filter((scope) => scope !== 'admin');
 
@@ -74,7 +75,14 @@ export function createAccessTokens(deps: AccessTokensDeps): Authenticator {
     }
     const endsAt = payload.exp! * 1000;
     const expiresAt = endsAt + toleranceS * 1000;
-    const principal: Principal = { kind: 'user', userId: user.id, scopes: scopesOf(payload), via: 'oidc', expiresAt };
+    const principal: Principal = {
+      kind: 'user',
+      userId: user.id,
+      scopes: scopesOf(payload),
+      via: 'oidc',
+      client: clientOf(payload),
+      expiresAt,
+    };
     return { principal, endsAt };
   }
 
@@ -101,6 +109,12 @@ export function createAccessTokens(deps: AccessTokensDeps): Authenticator {
       );
     },
   };
+}
+
+/** In visible ASCII and of bounded length, whatever the provider calls its clients (RFC 9068, 2.2). */
+function clientOf({ client_id: id, sub }: JWTPayload): string {
+  const name = encodeURIComponent(typeof id === 'string' ? id : `sub:${sub}`);
+  return `oidc:${name.length > mostOfClient ? digestOf(name) : name}`;
 }
 
 function scopesOf({ scope }: JWTPayload): ReadonlySet<Scope> {

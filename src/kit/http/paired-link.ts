@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { newToken, tokenHash, tokenMatches } from '../secrets/token-file.ts';
-import { bearerOf, everyScope, linkHeaders, localUserId, surfaceName } from './principals.ts';
+import { bearerOf, everyScope, linkHeaders, localUserId, passedClient, surfaceName } from './principals.ts';
 import type { Authenticator } from './types.ts';
 
 export interface LinkTokens {
@@ -49,7 +49,8 @@ export function createPairedLinkAuthenticator({ tokens, user }: PairedLinkDeps):
       if (named !== user()) {
         throw new AppError('refused', `The user ${named} has no computer here.`, 'Sign in as the one who paired it.');
       }
-      return { kind: 'link', userId: localUserId, scopes: everyScope, via: `link:${surface}` };
+      const via = `link:${surface}`;
+      return { kind: 'link', userId: localUserId, scopes: everyScope, via, ...passedClient(request) };
     },
   };
 }

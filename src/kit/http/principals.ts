@@ -48,9 +48,14 @@ export function createOwnerAuthenticator(token: string, userId: string = localUs
   };
 }
 
-/** Headers that only the link carries: for whom, and through which surface they came. */
-export const linkHeaders = { user: 'x-platform-user-id', surface: 'x-gantry-surface' } as const;
+/** Headers that only the link carries: for whom, through which surface they came, and which of their clients it is. */
+export const linkHeaders = {
+  user: 'x-platform-user-id',
+  surface: 'x-gantry-surface',
+  client: 'x-gantry-client',
+} as const;
 export const surfaceName = /^[a-z]{1,16}$/;
+const clientName = /^[\x21-\x7e]{1,600}$/;
 
 /**
  * The cloud API on the engine's socket, acting for a user whom it has authenticated. The token is made anew at each start.
@@ -67,7 +72,7 @@ export function createLinkAuthenticator(token: string): Authenticator {
       if (typeof user !== 'string' || typeof surface !== 'string' || !surfaceName.test(surface)) {
         throw new AppError('refused', 'The link names no user.', 'This is a fault of Gantry.', { status: 401 });
       }
-      return { kind: 'link', userId: user, scopes: everyScope, via: `link:${surface}` };
+      return { kind: 'link', userId: user, scopes: everyScope, via: `link:${surface}`, ...passedClient(request) };
     },
   };
 }
@@ -80,6 +85,23 @@ export function surfaceOf(principal: Principal): string {
   if (principal.via === 'cookie') return 'browser';
   if (principal.via === 'file-token') return 'cli';
   return principal.kind;
+}
+
+/**
+ * Which of a person's clients this is, where what was allowed to one is nothing to another: `cli`, `browser`, `key:<id>`,
+ * `oidc:<client id>`, `bot:<agent id>`. The same behind the link as before it.
+ */
+export function clientOf(principal: Principal): string {
+  if (principal.client !== undefined) return principal.client;
+  if (principal.keyId !== undefined) return `key:${principal.keyId}`;
+  if (principal.agentId !== undefined) return `bot:${principal.agentId}`;
+  return surfaceOf(principal);
+}
+
+/** What the cloud API says of the client on its link. */
+export function passedClient(request: IncomingMessage): Pick<Principal, 'client'> {
+  const client = request.headers[linkHeaders.client];
+  return typeof client === 'string' && clientName.test(client) ? { client } : {};
 }
 
 /** Whether this is the owner in person, directly or through the link: not a key, not a bot. */

@@ -20,6 +20,8 @@ export interface Principal {
   readonly scopes: ReadonlySet<Scope>;
   /** How it was proven, for audit: `file-token`, `cookie`, `bot-token`, `oidc`, `home:cli`, `link:browser`, `link:cli`, … See `surfaceOf`. */
   readonly via: string;
+  /** Which program acts for the person, where the credential says so: `oidc:<client id>`; behind the link, what it passes on. See `clientOf`. */
+  readonly client?: string;
   /** For `bot`: the agent it is. */
   readonly agentId?: string;
   /** For cookies and the credentials of paired computers: the sign-in. */
