@@ -8,6 +8,7 @@ import { deliverTrigger, postTrigger } from './factory/work-engine/trigger-event
 import { identityRoutes } from './identity/routes.ts';
 import { linkRoutes, localPairingRoutes } from './link/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
+import { toolServerCloudRoutes, toolServerRoutes } from './tool-server/routes.ts';
 import { usageRoutes } from './usage/routes.ts';
 import { workQueueRoutes } from './work-queue/routes.ts';
 
@@ -34,6 +35,8 @@ export const serverTables: readonly ServerTable[] = [
       ...workQueueRoutes,
       ...factoryRoutes,
       ...factoryPeerRoutes,
+      ...toolServerRoutes,
+      ...toolServerCloudRoutes,
       postTrigger,
     ],
   },

@@ -39,18 +39,7 @@ function table(
 }
 
 const toolServer = [
-  ...table('tool-server', 'rpc', 'both', [['POST', '/mcp/server', 'the tool server']]),
-  ...table('tool-server', 'rpc', 'cloud', [['POST', '/internal/tools/mcp', 'the internal tool server']]),
   ...table('tool-server', 'plain', 'cloud', [
-    ['GET', '/api/v1/tools', 'list tools'],
-    ['GET', '/api/v1/tools/:name', 'read a tool'],
-    ['POST', '/api/v1/tools/:name/call', 'call a tool'],
-    ['GET', '/mcp/servers', 'list attached servers'],
-    ['POST', '/mcp/servers', 'attach a server'],
-    ['GET', '/mcp/servers/:id', 'read an attached server'],
-    ['PATCH', '/mcp/servers/:id', 'change an attached server'],
-    ['DELETE', '/mcp/servers/:id', 'detach a server'],
-    ['POST', '/mcp/servers/:id/reconnect', 'reconnect an attached server'],
     ['GET', '/api/v1/mcp/approvals', 'list approved apps'],
     ['DELETE', '/api/v1/mcp/events/subscriptions/:id', 'end a subscription'],
     ['GET', '/api/v1/events/catalog', 'the event catalog'],

@@ -5,7 +5,7 @@
  */
 import { approvalMigrations, createApprovals } from '../cloud-api/approvals/index.ts';
 import { createEvents, eventMigrations } from '../cloud-api/events/index.ts';
-import { type ComputerLookup, createFactoryProxy } from '../cloud-api/factory/index.ts';
+import { createFactoryProxy } from '../cloud-api/factory/index.ts';
 import { createToPeers } from '../cloud-api/factory/to-peers.ts';
 import type { HomeDoor } from '../cloud-api/home/index.ts';
 import {
@@ -17,10 +17,12 @@ import {
 } from '../cloud-api/identity/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
 import type { Devices } from '../cloud-api/link/devices.ts';
+import { type ComputerLookup, createEngines } from '../cloud-api/link/engines.ts';
 import type { Link } from '../cloud-api/link/link.ts';
 import { linkMigrations } from '../cloud-api/link/migrations.ts';
 import { pipeMount } from '../cloud-api/link/replica-proof.ts';
 import { notificationMigrations } from '../cloud-api/notifications/index.ts';
+import { createToolServer } from '../cloud-api/tool-server/index.ts';
 import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
 import { createUsage, usageMigrations } from '../cloud-api/usage/index.ts';
 import {
@@ -58,7 +60,7 @@ import { composeNotifications } from './notifications.ts';
 import { packageVersion } from './places.ts';
 import { type PushSettings, usualPushSettings } from './push-settings.ts';
 import { checkSharedSecrets, sharedSecretsMigrations } from './shared-secrets.ts';
-import { createUpgradeListener, createWebListener, isPage } from './web-door.ts';
+import { createUpgradeListener, createWebListener, isPage, isWayBack } from './web-door.ts';
 
 /** One person, whose runtime lives in the same process and needs no pairing. */
 export interface EmbeddedMode {
@@ -261,13 +263,14 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       onFault: (fault) => log.warn('What is kept for 90 days could not be removed.', { fault: String(fault) }),
     });
     closing.add('removal of what is old', () => daily.close());
-    const proxy = createFactoryProxy({
+    const engines = createEngines({
       link,
       computers: local === null ? computers.computers : lookUpLocal(local.computer.id, computers.computers),
-      advice: local === null ? 'See that Gantry runs on that computer.' : `Start it with ${gantry} start.`,
-      approvals: approvals.service,
     });
-    closing.add('link', () => proxy.close());
+    closing.add('link', () => engines.close());
+    const advice = local === null ? 'See that Gantry runs on that computer.' : `Start it with ${gantry} start.`;
+    const proxy = createFactoryProxy({ engines, advice, approvals: approvals.service });
+    const tools = createToolServer({ engines, link, advice, origin, version: packageVersion(), log });
     const toPeers = createToPeers({ link, computers: computers.computers, tickets });
     closing.add('ways to other computers', () => toPeers.close());
     const areas: readonly Area[] = [
@@ -279,11 +282,14 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       usage,
       work,
       proxy,
+      tools,
       toPeers,
       triggers,
     ];
     const door: Door =
-      mode.kind === 'embedded' ? { kind: 'tcp', origins: 'own' } : { kind: 'public', origin, navigable: isPage };
+      mode.kind === 'embedded'
+        ? { kind: 'tcp', origins: 'own', navigable: isWayBack }
+        : { kind: 'public', origin, navigable: isPage };
     const serving: DispatcherOptions = {
       door,
       authenticators: [

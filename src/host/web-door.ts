@@ -10,6 +10,7 @@ import { createPages } from '../cloud-api/pages/index.ts';
 import { claimedShape } from '../contracts/common/areas.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import { login, loginCallback } from '../contracts/identity/routes.ts';
+import { oauthCallback } from '../contracts/tool-server/mcp.ts';
 import type { Dispatcher, HttpLog } from '../kit/http/dispatcher.ts';
 import type { Guard } from '../kit/http/guard.ts';
 import { endWith } from '../kit/http/server.ts';
@@ -47,9 +48,14 @@ export const hasPages = (folder: string | undefined): boolean => existsSync(join
 
 const builtPages = () => join(packageRoot(), 'out', 'renderer');
 
-/** What another site may lead a person to: pages, and the two ends of a sign-in. */
+/** What another site may lead a person to: pages, and the ends of a sign-in. */
 export function isPage(path: string): boolean {
-  return claimedShape(path) === null || path === login.path || path === loginCallback.path;
+  return claimedShape(path) === null || path === login.path || path === loginCallback.path || isWayBack(path);
+}
+
+/** Where the provider of an attached server sends a person back to, also on their own computer. */
+export function isWayBack(path: string): boolean {
+  return path === oauthCallback.path;
 }
 
 export interface UpgradeDeps {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, type RequestListener, request } from 'node:http';
 import { expect, test } from 'vitest';
 import { createFactoryProxy } from '../../src/cloud-api/factory/index.ts';
+import { createEngines } from '../../src/cloud-api/link/engines.ts';
 import * as contract from '../../src/contracts/factory/routes.ts';
 import { createDispatcher } from '../../src/kit/http/dispatcher.ts';
 import { createLinkTokens, createPairedLinkAuthenticator } from '../../src/kit/http/paired-link.ts';
@@ -22,7 +23,7 @@ async function startCloud() {
   const cloud = await startTestCloud();
   onEnd(() => cloud.close());
   const listeners = new Set<(event: { userId: string; id: string; data: unknown }) => void>();
-  const proxy = createFactoryProxy({
+  const engines = createEngines({
     link: cloud.dialIns,
     computers: {
       resolve: async (userId, named) =>
@@ -30,6 +31,10 @@ async function startCloud() {
           ({ id, cloudId, user }) => user === userId && (named === null || named === id || named === cloudId),
         )?.id ?? null,
     },
+  });
+  onEnd(async () => engines.close());
+  const proxy = createFactoryProxy({
+    engines,
     advice: 'See that it runs.',
     approvals: {
       onEvent(listener) {
@@ -39,7 +44,6 @@ async function startCloud() {
       ledgerIdOf: async () => null,
     },
   });
-  onEnd(async () => proxy.close());
   const web = await serve({
     routes: proxy.routes,
     authenticators: [
@@ -248,7 +252,14 @@ test('nothing that belongs to one connection or to us passes, in either directio
   };
   await web.call('GET', '/api/factory/agents', { token: 'ada', headers });
   const arrived = Object.keys(seen[0]!.headers).sort();
-  expect(arrived).toEqual(['authorization', 'connection', 'host', 'x-gantry-surface', 'x-platform-user-id']);
+  expect(arrived).toEqual([
+    'authorization',
+    'connection',
+    'host',
+    'x-gantry-client',
+    'x-gantry-surface',
+    'x-platform-user-id',
+  ]);
   expect(seen[0]!.headers['x-gantry-surface']).toBe('browser');
 
   const page = await web.call('GET', '/api/factory/agents?team=page', { token: 'ada' });

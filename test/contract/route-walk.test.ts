@@ -5,6 +5,7 @@ import { type Route, type Scope, scopes } from '../../src/contracts/common/route
 import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
 import { deliverTrigger } from '../../src/contracts/factory/work-engine/trigger-events.ts';
 import { type ServerTable, serverTables } from '../../src/contracts/servers.ts';
+import { toolServerRoutes } from '../../src/contracts/tool-server/routes.ts';
 import { unbuiltRoutes } from '../../src/contracts/unbuilt.ts';
 import type { BoundRoute } from '../../src/kit/http/types.ts';
 import { readTokenFile } from '../../src/kit/secrets/token-file.ts';
@@ -26,7 +27,7 @@ let doors: Doors;
 const stop = keepUntilEnd();
 beforeAll(async () => {
   const reached: string[] = [];
-  const routes = [...factoryRoutes, deliverTrigger].map(
+  const routes = [...factoryRoutes, deliverTrigger, ...toolServerRoutes].map(
     (route): BoundRoute => ({
       route,
       handler: () => {

@@ -7,9 +7,9 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
 import { factoryPeerRoutes, peerTeamUp } from '../../contracts/factory/peer-routes.ts';
 import { type BoundRoute, bindPassThrough, type Context } from '../../kit/http/types.ts';
+import { askUpstream, Unanswered } from '../link/ask.ts';
+import { deliver } from '../link/deliver.ts';
 import { createLinkAgent, type Link } from '../link/link.ts';
-import { askUpstream, Unanswered } from './ask.ts';
-import { deliver } from './deliver.ts';
 
 export interface ToPeersDeps {
   readonly link: Pick<Link, 'open'>;

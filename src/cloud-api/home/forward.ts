@@ -10,8 +10,8 @@ import { iso } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
 import type { Context } from '../../kit/http/types.ts';
-import { askUpstream, Unanswered } from '../factory/ask.ts';
-import { deliver } from '../factory/deliver.ts';
+import { askUpstream, Unanswered } from '../link/ask.ts';
+import { deliver } from '../link/deliver.ts';
 
 /** The cloud that this computer is paired with. */
 export interface PairedWith {

@@ -20,10 +20,12 @@ import {
 } from '../../contracts/identity/routes.ts';
 import { localPairingRoutes } from '../../contracts/link/local-pairing.ts';
 import { beginPairing, pollPairing } from '../../contracts/link/pairings.ts';
+import { oauthClientDocument } from '../../contracts/tool-server/mcp.ts';
+import { toolServerRoutes } from '../../contracts/tool-server/routes.ts';
 import { linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bindPassThrough, type Context } from '../../kit/http/types.ts';
-import { askUpstream } from '../factory/ask.ts';
-import { deliver } from '../factory/deliver.ts';
+import { askUpstream } from '../link/ask.ts';
+import { deliver } from '../link/deliver.ts';
 import { createLinkAgent, type Link } from '../link/link.ts';
 import { createForward, type ForwardDeps } from './forward.ts';
 
@@ -57,8 +59,10 @@ const staysHere: ReadonlySet<Route> = new Set<Route>([
   beginPairing,
   pollPairing,
   postTrigger,
+  oauthClientDocument,
 ]);
-const factory: ReadonlySet<Route> = new Set<Route>(factoryRoutes);
+/** Of this computer itself, unless another is named: its bots and its tools are here, and nobody between need read what they do. */
+const ofThisComputer: ReadonlySet<Route> = new Set<Route>([...factoryRoutes, ...toolServerRoutes]);
 const isBuilt = (route: Route) => !(501 in route.answers);
 
 export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
@@ -78,10 +82,10 @@ export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
     const forPerson = route.auth.includes('owner') || route.auth.includes('public');
     if (staysHere.has(route) || !forPerson || !isBuilt(route)) return entry;
     if (route === factoryEventStream) return bindPassThrough(route, (context) => passEvents(context, entry));
-    if (factory.has(route)) {
-      return bindPassThrough(route, (context) =>
-        isElsewhere(context.request) ? forward.pass(context) : serveHere(context, entry),
-      );
+    if (ofThisComputer.has(route)) {
+      const handler: BoundRoute['handler'] = (context) =>
+        isElsewhere(context.request) ? forward.pass(context) : serveHere(context, entry);
+      return { ...entry, handler };
     }
     if (route === listApprovals) return bindPassThrough(route, passApprovals);
     return bindPassThrough(route, (context) => forward.pass(context));

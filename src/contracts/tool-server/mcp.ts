@@ -44,7 +44,14 @@ const rpc = {
   method: 'POST',
   kind: 'raw',
   owner: { none: 'it names tools, prompts and resources, of which the caller sees its own computer’s alone' },
-  query: z.strictObject({ names: NameStyle.optional() }),
+  query: z.strictObject({
+    names: NameStyle.optional(),
+    computer: z
+      .string()
+      .max(200)
+      .optional()
+      .meta({ description: 'Through the cloud: which computer of the caller; default their default one.' }),
+  }),
   bodyLimit: callBodyLimit,
   answers: { 200: z.unknown(), 202: z.undefined() },
 } as const;

@@ -9,11 +9,11 @@ import { AppError } from '../../contracts/common/errors.ts';
 /**
  * `tcp`: Host must be a loopback literal with the listener's own port. `origins: 'own'` allows pages that this listener
  * serves; `'none'` refuses every Origin. `public`: Host and Origin must be those of the address that people use, which a
- * proxy in front passes on; other sites may lead a person to what `navigable` names, and to nothing else. `socket`: a Unix
+ * proxy in front passes on. Other sites may lead a person to what `navigable` names, and to nothing else. `socket`: a Unix
  * socket in a 0700 folder; no browser can be behind it, so any Origin is refused.
  */
 export type Door =
-  | { readonly kind: 'tcp'; readonly origins: 'own' | 'none' }
+  | { readonly kind: 'tcp'; readonly origins: 'own' | 'none'; readonly navigable?: (path: string) => boolean }
   | { readonly kind: 'public'; readonly origin: string; readonly navigable: (path: string) => boolean }
   | { readonly kind: 'socket' };
 
@@ -72,7 +72,7 @@ export function createGuard(door: Door): Guard {
         return refusal(`A page of ${shorten(origin)}`, 'Only pages that Gantry itself serves may call it.');
       }
       const site = headers['sec-fetch-site'];
-      if (site !== undefined && !sameSite.has(String(site)) && !(door.kind === 'public' && leadsTo(door, request))) {
+      if (site !== undefined && !sameSite.has(String(site)) && !leadsTo(door.navigable, request)) {
         return refusal(
           `A request from another site (${shorten(String(site))})`,
           'Open the address in a new tab instead.',
@@ -90,11 +90,15 @@ export function createGuard(door: Door): Guard {
 }
 
 /** A person followed a link: the browser shows the answer to them, and no page of the other site can read it. */
-function leadsTo(door: { navigable(path: string): boolean }, { method, headers, url = '' }: IncomingMessage): boolean {
+function leadsTo(
+  navigable: ((path: string) => boolean) | undefined,
+  { method, headers, url = '' }: IncomingMessage,
+): boolean {
+  if (navigable === undefined) return false;
   if (method !== 'GET' || headers['sec-fetch-mode'] !== 'navigate' || headers['sec-fetch-dest'] !== 'document') {
     return false;
   }
-  return door.navigable(url.split(/[?#]/, 1)[0]!);
+  return navigable(url.split(/[?#]/, 1)[0]!);
 }
 
 function wrongHost(what: string): AppError {

@@ -1,14 +1,20 @@
 /**
  * One request on its way to a server behind this one, unread, until its answer begins. Owns what travels on, how large a body may be,
  * that nobody is asked for a caller who has left, and what may be asked once more. First users: the factory proxy and the way to
- * peers; third: the home cloud. Must not know routes.
+ * peers; third: the home cloud; fourth: the tool server, which has read the body. Must not know routes.
  */
-import { type Agent, type IncomingMessage, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
+import {
+  type Agent,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+  request as startRequest,
+} from 'node:http';
 import { request as startSecureRequest } from 'node:https';
 import { AppError } from '../../contracts/common/errors.ts';
+import { mcpHeaders } from '../../contracts/tool-server/mcp.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { tooLarge } from '../../kit/http/body.ts';
-import type { RequestContext } from '../../kit/http/context.ts';
 
 /** Who is asked, and as whom. */
 export interface Upstream {
@@ -21,12 +27,19 @@ export interface Upstream {
   readonly headers: OutgoingHttpHeaders;
 }
 
+/** Whoever asks leaves when their response closes, or when this signal is aborted. */
+export type Asker =
+  | { readonly request: IncomingMessage; readonly response: ServerResponse }
+  | { readonly request: IncomingMessage; readonly signal: AbortSignal };
+
 export interface Asking {
-  readonly context: Pick<RequestContext, 'request' | 'response'>;
+  readonly context: Asker;
   /** Called for each try: by the next one a credential may be another. */
   readonly upstream: () => Upstream | Promise<Upstream>;
   /** Bytes. Absent: whoever is asked counts. */
   readonly bodyLimit?: number;
+  /** In place of the request's own body, which has been read. */
+  readonly body?: Buffer;
   /** Absent: for ever, or until the connection ends. Milliseconds; `answer` is asked once connected. */
   readonly patience?: { readonly timers: Timers; readonly connectMs: number; readonly answerMs: () => number };
   /**
@@ -34,6 +47,8 @@ export interface Asking {
    * was taken.
    */
   readonly again?: (unanswered: Unanswered) => Promise<boolean> | boolean;
+  /** Changes nothing, and so may be asked twice. Absent: a GET without a body is so. */
+  readonly reads?: boolean;
 }
 
 /** No answer began. */
@@ -58,42 +73,46 @@ const passedOn = [
   'transfer-encoding',
   'last-event-id',
   'idempotency-key',
+  ...Object.values(mcpHeaders),
 ] as const;
 
 /** The answer as it begins. Throws {@link Unanswered}, what the connection was refused with, or that the body is too large. */
 export async function askUpstream(asking: Asking): Promise<IncomingMessage> {
   const { context, bodyLimit = Number.POSITIVE_INFINITY, again = ({ wasIdle }) => wasIdle } = asking;
-  const { request, response } = context;
+  const { request } = context;
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > bodyLimit) throw tooLarge(bodyLimit);
   const hasBody = request.headers['transfer-encoding'] !== undefined || announced > 0;
   try {
     return await once(asking, hasBody, bodyLimit);
   } catch (thrown) {
-    const repeatable = thrown instanceof Unanswered && request.method === 'GET' && !hasBody && !response.destroyed;
+    const reads = asking.reads ?? (request.method === 'GET' && !hasBody);
+    const repeatable = thrown instanceof Unanswered && reads && !hasLeft(context);
     if (!repeatable || !(await again(thrown))) throw thrown;
     return await once(asking, hasBody, bodyLimit);
   }
 }
 
 async function once(
-  { context, upstream, patience }: Asking,
+  { context, upstream, patience, body }: Asking,
   hasBody: boolean,
   limit: number,
 ): Promise<IncomingMessage> {
-  const { request, response } = context;
+  const { request } = context;
   const { secure = false, headers: own, ...target } = await upstream();
   const headers: OutgoingHttpHeaders = {};
   for (const name of passedOn) {
     const value = request.headers[name];
     if (value !== undefined) headers[name] = String(value);
   }
+  if (body !== undefined) {
+    headers['content-length'] = body.length;
+    delete headers['transfer-encoding'];
+  }
   return new Promise((resolve, reject) => {
     const start = secure ? startSecureRequest : startRequest;
     const outgoing = start({ ...target, method: request.method, headers: { ...headers, ...own } });
-    const leave = () => outgoing.destroy();
-    if (response.destroyed) leave();
-    else response.once('close', leave);
+    const stopWatching = watch(context, () => outgoing.destroy());
     let cancel = () => {};
     if (patience !== undefined) {
       const late = () => outgoing.destroy(Object.assign(new Error('It does not answer.'), { code: 'ETIMEDOUT' }));
@@ -117,11 +136,11 @@ async function once(
       cancel();
       // Once an answer is under way, its own stream tells of the cut.
       if (answered) return;
-      response.off('close', leave);
+      stopWatching();
       reject(cause instanceof AppError ? cause : new Unanswered(cause, outgoing.reusedSocket));
     });
-    if (!hasBody) {
-      outgoing.end();
+    if (!hasBody || body !== undefined) {
+      outgoing.end(body);
       return;
     }
     let passed = 0;
@@ -132,4 +151,22 @@ async function once(
     // Not a pipeline: that would cut the caller off before it hears that nobody answers.
     request.pipe(outgoing);
   });
+}
+
+function hasLeft(asker: Asker): boolean {
+  return 'response' in asker ? asker.response.destroyed : asker.signal.aborted;
+}
+
+/** Calls `leave` once the asker has left, at once where they have. Returns the way to stop watching. */
+function watch(asker: Asker, leave: () => void): () => void {
+  if (hasLeft(asker)) {
+    leave();
+    return () => {};
+  }
+  if ('response' in asker) {
+    asker.response.once('close', leave);
+    return () => asker.response.off('close', leave);
+  }
+  asker.signal.addEventListener('abort', leave, { once: true });
+  return () => asker.signal.removeEventListener('abort', leave);
 }

@@ -1,0 +1,133 @@
+/**
+ * The engines of all computers as the areas of a cloud ask them for a person (gaps.md "Which computer"): which computer is meant,
+ * under which credential of the link, and once more where that harms nothing. First user: the factory proxy; second: the tool
+ * server. Must not know routes, nor what an area says of a computer that is away.
+ */
+import type { Agent, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { AppError } from '../../contracts/common/errors.ts';
+import { clientOf, linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
+import type { Principal } from '../../kit/http/types.ts';
+import { type Asker, askUpstream } from './ask.ts';
+import { createLinkAgent, type Link } from './link.ts';
+
+/** Which computer a call means: by its own id or the cloud's, null for the default one. null: unknown to this user, or none. */
+export interface ComputerLookup {
+  resolve(userId: string, named: string | null): Promise<string | null> | string | null;
+}
+
+export interface EnginesDeps {
+  readonly link: Pick<Link, 'open' | 'credential' | 'state' | 'untilLinked'>;
+  readonly computers: ComputerLookup;
+}
+
+export interface EngineTarget {
+  readonly computerId: string;
+  /** As the engine gets it: the query without the computer. */
+  readonly path: string;
+}
+
+export interface EngineQuestion extends EngineTarget {
+  readonly context: Asker & { readonly principal: Principal; readonly signal: AbortSignal };
+  /** Bytes of its body; absent: the engine counts. */
+  readonly limit?: number;
+  /** What the engine gets in place of the request's own body, which has been read. */
+  readonly body?: Buffer;
+  /** Besides what always travels on. */
+  readonly headers?: OutgoingHttpHeaders;
+  /** Changes nothing, and so may be asked twice; absent: a GET is so. */
+  readonly reads?: boolean;
+}
+
+export interface Engines {
+  /** Throws `not_found` for a computer that this caller does not have, 401 for nobody in particular. */
+  targetOf(context: { readonly request: IncomingMessage; readonly principal: Principal }): Promise<EngineTarget>;
+  /**
+   * The answer as it begins. Throws `transport`, with since when, while the computer is away, and {@link Unanswered} when the
+   * connection ended before it answered.
+   */
+  ask(question: EngineQuestion): Promise<IncomingMessage>;
+  close(): void;
+}
+
+export const computerHeader = 'x-gantry-computer';
+/** A read that was cut off waits so long for the computer to come back before it is asked once more. */
+const comeBackMs = 5_000;
+
+export function createEngines({ link, computers }: EnginesDeps): Engines {
+  const agents = new Map<string, Agent>();
+
+  function agentOf(computerId: string): Agent {
+    const agent = agents.get(computerId) ?? createLinkAgent(link, computerId);
+    agents.set(computerId, agent);
+    return agent;
+  }
+
+  return {
+    async targetOf({ request, principal }) {
+      const { path, named } = split(request);
+      const found = computers.resolve(principal.userId, named);
+      const computerId = found instanceof Promise ? await found : found;
+      if (computerId === null) throw unknown(principal.kind === 'public', named);
+      return { computerId, path };
+    },
+    ask({ context, computerId, path, limit, body, headers: more, reads }) {
+      const { principal } = context;
+      let credential: string | null = null;
+      return askUpstream({
+        context,
+        ...(limit === undefined ? {} : { bodyLimit: limit }),
+        ...(body === undefined ? {} : { body }),
+        ...(reads === undefined ? {} : { reads }),
+        async upstream() {
+          credential = await link.credential(computerId);
+          const headers: OutgoingHttpHeaders = { host: 'engine', ...more };
+          if (principal.kind !== 'public') {
+            headers.authorization = `Bearer ${credential ?? ''}`;
+            headers[linkHeaders.user] = principal.userId;
+            headers[linkHeaders.surface] = surfaceOf(principal);
+            headers[linkHeaders.client] = clientOf(principal);
+          }
+          return { agent: agentOf(computerId), path, headers };
+        },
+        // The engine closed an idle connection just as it was taken, or the link is another one by now.
+        async again({ wasIdle }) {
+          const { linked } = await link.state(computerId);
+          const same = linked && (await link.credential(computerId)) === credential;
+          return same ? wasIdle : link.untilLinked(computerId, comeBackMs, context.signal);
+        },
+      });
+    },
+    close() {
+      for (const agent of agents.values()) agent.destroy();
+    },
+  };
+}
+
+function split(request: IncomingMessage): { path: string; named: string | null } {
+  const url = request.url ?? '/';
+  const header = request.headers[computerHeader];
+  const mark = url.indexOf('?');
+  if (mark === -1 || !url.includes('computer=', mark)) {
+    return { path: url, named: typeof header === 'string' ? header : null };
+  }
+  const query = new URLSearchParams(url.slice(mark + 1));
+  const named = query.get('computer') ?? (typeof header === 'string' ? header : null);
+  query.delete('computer');
+  const rest = query.size === 0 ? '' : `?${query}`;
+  return { path: url.slice(0, mark) + rest, named };
+}
+
+function unknown(isPublic: boolean, named: string | null): AppError {
+  if (isPublic) {
+    return new AppError('refused', 'No computer is asked without a credential.', 'Sign in first.', {
+      status: 401,
+      wireCode: 'unauthorized',
+    });
+  }
+  if (named === null) return new AppError('not_found', 'No computer is paired yet.', 'Pair one in the settings.');
+  return new AppError(
+    'not_found',
+    `There is no computer ${JSON.stringify(named)}.`,
+    'Leave it out for the default one.',
+  );
+}

@@ -1,0 +1,48 @@
+/**
+ * The cloud's half of the tool server (interface.md B; gaps.md B, "Which computer"): the protocol is spoken here, tools, prompts and
+ * resources are asked of the caller's computer. Has no table, and must not know a single tool.
+ */
+
+import { AppError } from '../../contracts/common/errors.ts';
+import { internalMcpServer, mcpServer } from '../../contracts/tool-server/mcp.ts';
+import { linkHeaders } from '../../kit/http/principals.ts';
+import { type BoundRoute, bind, type RawHandler } from '../../kit/http/types.ts';
+import { createMcpEndpoint } from '../../kit/mcp/endpoint.ts';
+import type { Engines } from '../link/engines.ts';
+import type { Link } from '../link/link.ts';
+import { createLastLists } from './last-lists.ts';
+import { createOAuthDoor } from './oauth-door.ts';
+import { createPassingService } from './passing-service.ts';
+import { createToolProxy } from './tool-proxy.ts';
+
+export interface ToolServerDeps {
+  readonly engines: Engines;
+  readonly link: Pick<Link, 'state'>;
+  /** What to do when a computer does not answer. */
+  readonly advice: string;
+  /** Of this cloud, without a slash at the end. */
+  readonly origin: string;
+  readonly version: string;
+  readonly log: { error(message: string, fields?: Record<string, unknown>): void };
+}
+
+export function createToolServer(deps: ToolServerDeps): { readonly routes: readonly BoundRoute[] } {
+  const service = createPassingService({ ...deps, lists: createLastLists() });
+  const endpoint = createMcpEndpoint({ service, log: deps.log });
+  const forSomebody: RawHandler<typeof internalMcpServer> = (context) => {
+    if (context.principal.userId === '') {
+      throw new AppError('usage', `The header ${linkHeaders.user} is missing.`, 'Name the person to act for.', {
+        wireCode: 'bad_request',
+      });
+    }
+    return endpoint(context);
+  };
+  return {
+    routes: [
+      bind(mcpServer, endpoint),
+      bind(internalMcpServer, forSomebody),
+      ...createToolProxy(deps).routes,
+      ...createOAuthDoor(deps).routes,
+    ],
+  };
+}

@@ -1,0 +1,45 @@
+/**
+ * What computers listed last, for when they are away (gaps.md "Which computer"). In memory alone: a cloud that has just begun asks the
+ * computers. Must not know who may see a list.
+ */
+
+/** Bytes of all lists together: those that were read longest ago go first. */
+const mostBytes = 32 * 1024 * 1024;
+/** Of one list. A computer with more tools than that is asked itself. */
+const mostOfOne = 4 * 1024 * 1024;
+
+export interface LastLists {
+  /** `result` of the answer, serialised. */
+  keep(place: readonly string[], result: string): void;
+  find(place: readonly string[]): string | null;
+}
+
+export function createLastLists(): LastLists {
+  // Longest ago first.
+  const kept = new Map<string, string>();
+  let bytes = 0;
+
+  function forget(place: string): void {
+    bytes -= (kept.get(place)?.length ?? 0) * 2;
+    kept.delete(place);
+  }
+
+  return {
+    keep(parts, result) {
+      const place = JSON.stringify(parts);
+      forget(place);
+      if (result.length * 2 > mostOfOne) return;
+      kept.set(place, result);
+      bytes += result.length * 2;
+      while (bytes > mostBytes) forget(kept.keys().next().value!);
+    },
+    find(parts) {
+      const place = JSON.stringify(parts);
+      const result = kept.get(place);
+      if (result === undefined) return null;
+      kept.delete(place);
+      kept.set(place, result);
+      return result;
+    },
+  };
+}

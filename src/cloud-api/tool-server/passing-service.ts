@@ -1,0 +1,133 @@
+/**
+ * The server of MCP whose tools, prompts and resources are those of the caller's computer: requests travel on as they came, answers
+ * come back as they are. Owns what is said while the computer is away. Must not know a single tool.
+ */
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../../contracts/common/errors.ts';
+import { mcpServer, rpcCodes } from '../../contracts/tool-server/mcp.ts';
+import { iso } from '../../kit/clock/clock.ts';
+import type { McpRequest, McpService, RpcAnswer } from '../../kit/mcp/service.ts';
+import { Unanswered } from '../link/ask.ts';
+import type { Engines } from '../link/engines.ts';
+import type { Link } from '../link/link.ts';
+import type { LastLists } from './last-lists.ts';
+
+export interface PassingServiceDeps {
+  readonly engines: Pick<Engines, 'targetOf' | 'ask'>;
+  readonly link: Pick<Link, 'state'>;
+  readonly lists: LastLists;
+  /** What to do when a computer does not answer. */
+  readonly advice: string;
+  readonly version: string;
+}
+
+/** Longer answers are cut off: a computer must not fill the memory of a cloud of many. Bytes. */
+const longestAnswer = 64 * 1024 * 1024;
+const theirs = /^(?:tools|prompts|resources|completion)\//;
+/** May be asked twice, as nothing happens by them. */
+const changesNothing = (method: string) => method !== 'tools/call';
+const isList = (method: string) => method.endsWith('/list');
+
+export function createPassingService({ engines, link, lists, advice, version }: PassingServiceDeps): McpService {
+  /** Where this list of this caller is kept; a page after the first is part of none. */
+  function placeOf({ principal, method, era, names, params }: McpRequest, computerId: string): string[] | null {
+    if (!isList(method) || params.cursor !== undefined) return null;
+    return [principal.userId, computerId, method, era, names];
+  }
+
+  async function pass(request: McpRequest, computerId: string): Promise<RpcAnswer> {
+    const answer = await engines.ask({
+      context: { request: request.request, principal: request.principal, signal: request.signal },
+      computerId,
+      path: request.names === 'safe' ? `${mcpServer.path}?names=safe` : mcpServer.path,
+      body: request.raw,
+      reads: changesNothing(request.method),
+    });
+    const { statusCode: status = 502 } = answer;
+    const text = await read(answer);
+    // The link's own credential was refused, or its word: nothing that the caller could mend.
+    if (status === 401 || status === 403 || status === 421) throw unreadable(status);
+    const place = status === 200 ? placeOf(request, computerId) : null;
+    if (place !== null) keep(place, text);
+    return { text, status };
+  }
+
+  function keep(place: readonly string[], text: Buffer): void {
+    const { result } = JSON.parse(text.toString()) as { result?: unknown };
+    if (result !== undefined) lists.keep(place, JSON.stringify(result));
+  }
+
+  async function whileAway(request: McpRequest, computerId: string, fault: AppError): Promise<RpcAnswer> {
+    const place = placeOf(request, computerId);
+    const last = place === null ? null : lists.find(place);
+    if (last !== null) return { json: last };
+    const { linked, since } = await link.state(computerId);
+    const sinceWhen = linked || since === 0 ? null : iso(since);
+    const data = { error: 'computer_unavailable', since: sinceWhen };
+    const said = `${fault.fact} ${fault.action}`;
+    if (request.method === 'tools/call') {
+      return { result: { content: [{ type: 'text', text: said }], structuredContent: data, isError: true } };
+    }
+    const message = isList(request.method) ? `${said} It has listed nothing since this cloud began.` : said;
+    return { error: { code: rpcCodes.internal, message, data } };
+  }
+
+  return {
+    info: { name: 'gantry', title: 'Gantry', version },
+    capabilities: () => ({ tools: {}, prompts: {}, resources: {} }),
+    async handle(request) {
+      if (!theirs.test(request.method)) return null;
+      let computerId: string;
+      try {
+        ({ computerId } = await engines.targetOf(request));
+      } catch (thrown) {
+        if (!(thrown instanceof AppError) || thrown.code !== 'not_found') throw thrown;
+        const data = { error: thrown.options.wireCode ?? thrown.code };
+        return { error: { code: rpcCodes.invalidParams, message: wordsOf(thrown), data, status: thrown.status } };
+      }
+      try {
+        return await pass(request, computerId);
+      } catch (thrown) {
+        const fault = thrown instanceof Unanswered ? cutOff(request.method, thrown) : thrown;
+        if (!(fault instanceof AppError) || fault.code !== 'transport') throw fault;
+        return whileAway(request, computerId, fault);
+      }
+    },
+  };
+
+  function cutOff(method: string, { cause }: Unanswered): AppError {
+    const why = cause.code ?? cause.message;
+    return method === 'tools/call'
+      ? new AppError(
+          'transport',
+          `The connection to the computer ended before it answered (${why}): whether the tool ran is not known.`,
+          'Look at what it would have changed before you call it again.',
+          { cause },
+        )
+      : new AppError('transport', `The computer does not answer (${why}).`, advice, { cause });
+  }
+
+  function unreadable(status: number): AppError {
+    return new AppError('transport', `The computer refused the word of this cloud (HTTP ${status}).`, advice);
+  }
+}
+
+const wordsOf = ({ fact, action }: AppError) => `${fact} ${action}`;
+
+function read(answer: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    answer.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > longestAnswer) {
+        const fact = `The computer answered more than ${longestAnswer} bytes.`;
+        answer.destroy(new AppError('refused', fact, 'Ask for less at once.', { wireCode: 'too_large' }));
+      } else chunks.push(chunk);
+    });
+    answer.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    answer.once('error', (cause: NodeJS.ErrnoException) => {
+      reject(cause instanceof AppError ? cause : new Unanswered(cause, false));
+    });
+  });
+}

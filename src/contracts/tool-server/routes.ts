@@ -1,0 +1,9 @@
+/** The routes of the tool server by the server that has them. Must not know what they do. */
+import { internalMcpServer, mcpServer, oauthCallback, oauthClientDocument } from './mcp.ts';
+import { serverRoutes } from './servers.ts';
+import { toolRoutes } from './tools.ts';
+
+/** Of the computer itself; the cloud passes each of them on, but speaks the protocol of {@link mcpServer} itself. */
+export const toolServerRoutes = [mcpServer, ...toolRoutes, ...serverRoutes, oauthCallback] as const;
+/** Of the cloud alone. */
+export const toolServerCloudRoutes = [internalMcpServer, oauthClientDocument] as const;

@@ -1,0 +1,169 @@
+/** A cloud whose users sign in by their names, and computers with tools that are reached over a real link. */
+import { createEngines } from '../../../src/cloud-api/link/engines.ts';
+import { createToolServer } from '../../../src/cloud-api/tool-server/index.ts';
+import { mcpMeta, mcpServer, modernVersion } from '../../../src/contracts/tool-server/mcp.ts';
+import { toolServerRoutes } from '../../../src/contracts/tool-server/routes.ts';
+import { createDispatcher } from '../../../src/kit/http/dispatcher.ts';
+import { createLinkTokens, createPairedLinkAuthenticator } from '../../../src/kit/http/paired-link.ts';
+import { clientOf, everyScope, surfaceOf } from '../../../src/kit/http/principals.ts';
+import { type BoundRoute, bind, type Principal } from '../../../src/kit/http/types.ts';
+import { createMcpService } from '../../../src/kit/mcp/create-service.ts';
+import { createMcpEndpoint } from '../../../src/kit/mcp/endpoint.ts';
+import type { McpRequest, ToolProvider } from '../../../src/kit/mcp/service.ts';
+import { countingIds, onEnd, type Reply, serve } from '../../kit/http/support.ts';
+import { quiet, startTestCloud, startTestComputer, type TestCloud } from '../../support/link.ts';
+
+export const computers = [
+  { id: 'computer_a', cloudId: 'cc_a', user: 'ada' },
+  { id: 'computer_b', cloudId: 'cc_b', user: 'ada' },
+  { id: 'computer_c', cloudId: 'cc_c', user: 'bob' },
+] as const;
+
+export const origin = 'https://gantry.example';
+
+/** By name of the bearer. */
+const people: Readonly<Record<string, Principal>> = Object.fromEntries(
+  ['ada', 'bob', 'eve'].flatMap((userId) => {
+    const principal = { kind: 'user', userId, scopes: everyScope, via: 'cookie' } as const;
+    return [
+      [userId, principal],
+      [`${userId}-key`, { ...principal, kind: 'key', via: 'key', keyId: 'key_1' }],
+      [`${userId}-oidc`, { ...principal, via: 'oidc', client: 'oidc:https%3A%2F%2Fclient.example' }],
+      [`for-${userId}`, { ...principal, kind: 'internal', via: 'internal' }],
+    ];
+  }),
+);
+
+export async function startToolCloud() {
+  const cloud = await startTestCloud();
+  onEnd(() => cloud.close());
+  const engines = createEngines({
+    link: cloud.dialIns,
+    computers: {
+      resolve: async (userId, named) =>
+        computers.find(
+          ({ id, cloudId, user }) => user === userId && (named === null || named === id || named === cloudId),
+        )?.id ?? null,
+    },
+  });
+  onEnd(async () => engines.close());
+  const tools = createToolServer({
+    engines,
+    link: cloud.dialIns,
+    advice: 'See that it runs.',
+    origin,
+    version: '1.0.0',
+    log: { error() {} },
+  });
+  const web = await serve({
+    routes: tools.routes,
+    authenticators: [
+      {
+        name: 'by name',
+        authenticate({ headers }) {
+          const name = headers.authorization?.slice('Bearer '.length) ?? '';
+          if (name === 'for-nobody') return { ...people['for-ada']!, userId: '' };
+          return people[name] ?? null;
+        },
+      },
+    ],
+  });
+  /** One request of MCP; modern unless another version is named, null: none at all. */
+  const rpc = (method: string, params: object = {}, options: RpcOptions = {}): Promise<Reply> => {
+    const {
+      token = 'ada',
+      search = '',
+      path = mcpServer.path,
+      version = modernVersion,
+      headers = {},
+      id = 1,
+    } = options;
+    const modern = version === modernVersion;
+    const meta = { _meta: { [mcpMeta.version]: version, [mcpMeta.clientCapabilities]: {} } };
+    return web.call('POST', `${path}${search}`, {
+      token,
+      body: { jsonrpc: '2.0', id, method, params: modern ? { ...params, ...meta } : params },
+      headers: { ...(version === null ? {} : { 'mcp-protocol-version': version }), ...headers },
+    });
+  };
+  return { cloud, web, rpc };
+}
+
+export interface RpcOptions {
+  readonly token?: string | null;
+  readonly search?: string;
+  readonly path?: string;
+  readonly version?: string | null;
+  readonly headers?: Record<string, string>;
+  readonly id?: string | number;
+}
+
+export interface Seen {
+  readonly computer: string;
+  readonly client: string;
+  readonly surface: string;
+  readonly url: string;
+  readonly body: string;
+  readonly headers: McpRequest['request']['headers'];
+}
+
+export interface ToolComputerOptions {
+  readonly seen?: Seen[];
+  readonly tools?: readonly string[];
+  readonly call?: ToolProvider['call'];
+  readonly routes?: readonly BoundRoute[];
+}
+
+/** A computer whose tools repeat what they are given, behind the real protocol, dispatcher and link. */
+export async function startToolComputer(cloud: TestCloud, at: number, options: ToolComputerOptions = {}) {
+  const { seen = [], tools = ['echo.text'], routes = [] } = options;
+  const { id, user } = computers[at]!;
+  const note = (request: McpRequest) =>
+    seen.push({
+      computer: id,
+      client: clientOf(request.principal),
+      surface: surfaceOf(request.principal),
+      url: request.request.url ?? '',
+      body: request.raw.toString(),
+      headers: request.request.headers,
+    });
+  const service = createMcpService({
+    info: { name: 'engine', version: '1.0.0' },
+    tools: {
+      list() {
+        const items = tools.map((name) => ({ name, inputSchema: { type: 'object' } }));
+        return { items, revision: tools.join() };
+      },
+      call(name, args, request) {
+        note(request);
+        const text = JSON.stringify({ name, args });
+        return options.call?.(name, args, request) ?? { content: [{ type: 'text', text }], isError: false };
+      },
+    },
+  });
+  const tokens = createLinkTokens();
+  const endpoint = createMcpEndpoint({ service, log: { error() {} } });
+  const given = new Set(routes.map(({ route }) => route.op));
+  const dispatcher = createDispatcher({
+    door: { kind: 'socket' },
+    authenticators: [createPairedLinkAuthenticator({ tokens, user: () => user })],
+    routes: [...(given.has(mcpServer.op) ? [] : [bind(mcpServer, endpoint)]), ...routes],
+    owners: {},
+    ids: countingIds(),
+    log: { ...quiet, error: () => {} },
+    answers: 'throw',
+    shape: 'factory',
+  });
+  const computer = await startTestComputer(cloud, {
+    id,
+    linkToken: tokens.next,
+    random: () => 0.1,
+    engine: (incoming, response) => void dispatcher.handle(incoming, response),
+  });
+  onEnd(() => computer.close());
+  await computer.linked();
+  return computer;
+}
+
+/** Of the one answer of each route that says by itself that it was reached. */
+export const restRoutes = toolServerRoutes.filter(({ op }) => op !== mcpServer.op);
