@@ -1,0 +1,219 @@
+/**
+ * Documents to Markdown, as the rest of the runtime asks for it: a few processes at once, at most one kept warm for the next
+ * document, each killed at its deadline or when nobody waits any more. What ends a process is told as what is wrong with the document.
+ */
+
+import { AppError } from '../../../contracts/common/errors.ts';
+import { defaultDeadlineMs, type Family, heapMegabytes, keptBelow, largestInput } from '../../../converter/protocol.ts';
+import {
+  type Answer,
+  type ConverterProcess,
+  type DocumentSource,
+  ProcessDied,
+  startConverterProcess,
+} from './converter-process.ts';
+
+export interface ConvertAsk {
+  readonly filename: string;
+  readonly mimeType: string;
+  /** Only documents of this family; null for all. */
+  readonly family: Family | null;
+  readonly deadlineMs?: number;
+}
+
+export interface ConvertedDocument {
+  readonly markdown: string;
+  readonly kind: string;
+  readonly family: string;
+  readonly mimeType: string;
+  readonly charset: string | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly notes: readonly string[];
+}
+
+export interface Converter {
+  /**
+   * Throws `usage` for what cannot be converted (what is wrong with it, what to do), `timeout` at the deadline, `refused` when too
+   * many wait. Ends with the signal's reason when that comes first.
+   */
+  convert(source: DocumentSource, ask: ConvertAsk, signal: AbortSignal): Promise<ConvertedDocument>;
+  /** Processes that live, the kept one included. */
+  processes(): readonly (number | undefined)[];
+  close(): Promise<void>;
+}
+
+export interface ConverterDeps {
+  /** Program and file of the converter. */
+  readonly command: readonly [string, ...string[]];
+  readonly after: (ms: number, effect: () => void) => () => void;
+  readonly start?: (command: readonly [string, ...string[]]) => ConverterProcess;
+}
+
+/** At once: conversions use the processor, and panes and bots need it too. */
+const mostAtOnce = 2;
+const mostWaiting = 32;
+/** The kept process goes after this. Milliseconds. */
+const idleMs = 60_000;
+/** The program ends a conversion with better words by itself; this long it has for that. Milliseconds. */
+const graceMs = 1000;
+
+export function createConverter(deps: ConverterDeps): Converter {
+  const start = deps.start ?? startConverterProcess;
+  const live = new Set<ConverterProcess>();
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  let kept: { process: ConverterProcess; forget: () => void } | null = null;
+  let closed = false;
+
+  function take(): ConverterProcess {
+    const warm = kept;
+    kept = null;
+    warm?.forget();
+    if (warm?.process.alive()) return warm.process;
+    const fresh = start(deps.command);
+    live.add(fresh);
+    void fresh.ended.then(() => live.delete(fresh));
+    return fresh;
+  }
+
+  function giveBack(process: ConverterProcess, resident: number | null): void {
+    // One that failed, or has grown, is not trusted with the next document.
+    if (closed || resident === null || resident > keptBelow || kept !== null || !process.alive()) {
+      process.kill();
+      return;
+    }
+    const forget = deps.after(idleMs, () => {
+      if (kept?.process === process) kept = null;
+      process.kill();
+    });
+    kept = { process, forget };
+  }
+
+  async function slot(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (running < mostAtOnce) {
+      running += 1;
+      return;
+    }
+    if (waiting.length >= mostWaiting) {
+      throw new AppError(
+        'refused',
+        `${mostWaiting} documents already wait to be converted.`,
+        'Try again in a moment.',
+        { status: 429 },
+      );
+    }
+    await new Promise<void>((resolve, reject) => {
+      // The place of the one that ends is handed on: `running` stays as it is.
+      const enter = (): void => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = (): void => {
+        waiting.splice(waiting.indexOf(enter), 1);
+        reject(signal.reason);
+      };
+      waiting.push(enter);
+      signal.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  function leaveSlot(): void {
+    const next = waiting.shift();
+    if (next === undefined) running -= 1;
+    else next();
+  }
+
+  async function run(source: DocumentSource, ask: ConvertAsk, signal: AbortSignal): Promise<ConvertedDocument> {
+    const deadlineMs = ask.deadlineMs ?? defaultDeadlineMs;
+    const process = take();
+    let late = false;
+    const cancel = deps.after(deadlineMs + graceMs, () => {
+      late = true;
+      process.kill();
+    });
+    const abort = (): void => process.kill();
+    signal.addEventListener('abort', abort, { once: true });
+    let resident: number | null = null;
+    try {
+      const head = {
+        filename: ask.filename,
+        mimeType: ask.mimeType,
+        family: ask.family,
+        deadlineMs,
+        size: source.size,
+      };
+      const answer = await process.convert(head, source);
+      resident = answer.head.resident;
+      return documentOf(answer);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (late) throw tooLate(deadlineMs);
+      throw error instanceof ProcessDied ? ofDeath(error) : error;
+    } finally {
+      cancel();
+      signal.removeEventListener('abort', abort);
+      giveBack(process, resident);
+    }
+  }
+
+  return {
+    async convert(source, ask, signal) {
+      if (closed) throw new AppError('refused', 'Gantry is shutting down.', 'Try again when it runs.');
+      if (source.size > largestInput) {
+        throw new AppError(
+          'usage',
+          `The document has ${source.size} bytes; at most ${largestInput} are converted.`,
+          'Give a part of it.',
+        );
+      }
+      await slot(signal);
+      try {
+        return await run(source, ask, signal);
+      } finally {
+        leaveSlot();
+      }
+    },
+    processes: () => [...live].map(({ pid }) => pid),
+    async close() {
+      closed = true;
+      kept?.forget();
+      kept = null;
+      for (const process of live) process.kill();
+      await Promise.all([...live].map(({ ended }) => ended));
+    },
+  };
+}
+
+function documentOf({ head, markdown }: Answer): ConvertedDocument {
+  if (head.fault !== undefined) {
+    const { code, fact, action } = head.fault;
+    throw new AppError(code === 'timeout' ? 'timeout' : 'usage', fact, action);
+  }
+  if (head.document === undefined)
+    throw new AppError('internal', 'The conversion program answered nothing.', 'Report it.');
+  return { ...head.document, markdown };
+}
+
+function tooLate(deadlineMs: number): AppError {
+  return new AppError(
+    'timeout',
+    `The conversion took longer than ${Math.round(deadlineMs / 1000)} s and was ended.`,
+    'Give a smaller part of the document.',
+  );
+}
+
+function ofDeath({ how }: ProcessDied): AppError {
+  if (how === 'memory') {
+    return new AppError(
+      'usage',
+      `The document needs more memory than a conversion may take (${heapMegabytes} MB).`,
+      'Give a smaller part of it, or save it in a simpler format.',
+    );
+  }
+  return new AppError(
+    'usage',
+    'The document made the conversion program end.',
+    'It is broken or unusual: save it anew with its program, or in another format.',
+  );
+}
