@@ -24,8 +24,10 @@ export interface OidcProviderOptions {
   readonly port?: number;
   /** How everybody calls it, where that is not where it listens. */
   readonly issuer?: string;
-  /** Clouds that people come from and go back to. */
+  /** Clouds that people come from and go back to, and other resources that tokens are for. */
   readonly origins: readonly string[];
+  /** Clients register themselves or are known by a document of theirs, and always get a refresh token. */
+  readonly openToClients?: true;
 }
 
 export async function startOidcProvider(options: OidcProviderOptions): Promise<OidcProvider> {
@@ -56,12 +58,21 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
           },
         ],
         jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'rsa', alg: 'RS256', use: 'sig' }] },
+        ...(options.openToClients === true
+          ? { issueRefreshToken: () => true, rotateRefreshToken: true, scopes: ['openid', ...resourceScopes] }
+          : {}),
         features: {
+          ...(options.openToClients === true
+            ? {
+                registration: { enabled: true },
+                clientIdMetadataDocument: { enabled: true, ack: clientDocumentDraft },
+              }
+            : {}),
           resourceIndicators: {
             enabled: true,
             getResourceServerInfo(_context, resource) {
               if (!options.origins.some((origin) => resource.startsWith(origin))) throw new errors.InvalidTarget();
-              const scope = 'agents:read bots:act compute computers work admin';
+              const scope = resourceScopes.join(' ');
               return { scope, audience: resource, accessTokenFormat: 'jwt', accessTokenTTL: 600 };
             },
           },
@@ -98,6 +109,10 @@ function quietly<T>(make: () => T): T {
     Object.assign(console, { warn, info });
   }
 }
+
+const resourceScopes = ['agents:read', 'bots:act', 'compute', 'computers', 'work', 'admin'];
+/** The draft of client-id metadata documents that the provider has to be told it follows. */
+const clientDocumentDraft = 'draft-02';
 
 /** Another program of the person: gets tokens by itself, as a client of MCP does. */
 const toolClient = { id: 'tool', redirect: 'http://127.0.0.1:9/callback' };

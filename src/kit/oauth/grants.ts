@@ -1,0 +1,89 @@
+/**
+ * What a sign-in at somebody else's server leaves: registrations, tokens, and the sign-in that is under way. One sealed row a target.
+ * Owns `oauth_grant`. Must not know how a sign-in goes.
+ */
+import type {
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from '@modelcontextprotocol/client';
+import type { Sealer } from '../secrets/sealer.ts';
+import type { Migration, Store } from '../store/store.ts';
+
+export const oauthMigrations: readonly Migration[] = [
+  {
+    area: 'oauth',
+    number: 1,
+    name: 'grants of other servers',
+    sql: `
+CREATE TABLE oauth_grant (
+  target TEXT PRIMARY KEY,
+  sealed TEXT NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+`,
+  },
+];
+
+export interface Grant {
+  /** By issuer. `redirect`: where the registration says that browsers come back; another one needs another registration. */
+  readonly clients: Readonly<
+    Record<string, { readonly client: StoredOAuthClientInformation; readonly redirect: string }>
+  >;
+  readonly tokens: {
+    readonly set: StoredOAuthTokens;
+    /** Milliseconds since the epoch. */
+    readonly savedAt: number;
+  } | null;
+  readonly pending: PendingSignIn | null;
+}
+
+export interface PendingSignIn {
+  /** The part of the state that nobody can guess. */
+  readonly secret: string;
+  readonly verifier: string;
+  readonly redirect: string;
+  readonly authorizeUrl: string;
+  readonly discovery: OAuthDiscoveryState | null;
+  readonly startedAt: number;
+}
+
+export interface Grants {
+  /** Empty where there is none, and where it was sealed under another master key: the person signs in again. */
+  read(target: string): Promise<Grant>;
+  write(target: string, grant: Grant): Promise<void>;
+  remove(target: string): Promise<void>;
+}
+
+export interface GrantsDeps {
+  readonly store: Store;
+  readonly sealer: Sealer;
+  readonly clock: { now(): number };
+}
+
+export const noGrant: Grant = { clients: {}, tokens: null, pending: null };
+
+export function createGrants({ store, sealer, clock }: GrantsDeps): Grants {
+  const place = (target: string) => `oauth_grant|sealed|${target}`;
+  return {
+    async read(target) {
+      const sql = 'SELECT sealed FROM oauth_grant WHERE target = ?';
+      const row = await store.read((tx) => tx.get<{ sealed: string }>(sql, target));
+      if (row === undefined) return noGrant;
+      try {
+        return JSON.parse(sealer.open(place(target), row.sealed)) as Grant;
+      } catch {
+        return noGrant;
+      }
+    },
+    async write(target, grant) {
+      const sealed = sealer.seal(place(target), JSON.stringify(grant));
+      const sql = `INSERT INTO oauth_grant (target, sealed, updated_at) VALUES (?, ?, ?)
+        ON CONFLICT (target) DO UPDATE SET sealed = excluded.sealed, updated_at = excluded.updated_at`;
+      await store.write((tx) => tx.run(sql, target, sealed, clock.now()));
+    },
+    async remove(target) {
+      await store.write((tx) => tx.run('DELETE FROM oauth_grant WHERE target = ?', target));
+    },
+  };
+}

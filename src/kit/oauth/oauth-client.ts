@@ -1,0 +1,336 @@
+/**
+ * Signs a person in at servers of others and keeps their tokens fresh (RFC 9728, 8414, 7636, 9207, 8707, 7591; client-id metadata
+ * documents). The protocol is the official SDK's; here stands what it leaves open: one sign-in at a time for each target, tokens
+ * sealed, a guarded way out, codes that come back from a browser. First user: attached tool servers; second: connectors (part 7).
+ * Must not know what a target is.
+ */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { AuthOptions, OAuthClientProvider, StoredOAuthTokens } from '@modelcontextprotocol/client';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Egress } from '../egress/egress.ts';
+import type { Grant, Grants, PendingSignIn } from './grants.ts';
+
+/** A server of somebody else that wants to know who asks. */
+export interface OAuthTarget {
+  /** Without dots. */
+  readonly id: string;
+  readonly name: string;
+  /** The resource itself. */
+  readonly url: string;
+  readonly oauth: {
+    readonly clientId?: string | undefined;
+    readonly clientSecret?: string | undefined;
+    readonly scopes?: readonly string[] | undefined;
+  } | null;
+}
+
+export type SignIn =
+  | { readonly is: 'token' }
+  | { readonly is: 'sign_in'; readonly authorizeUrl: string }
+  | { readonly is: 'none'; readonly why: string };
+
+export interface OAuthClient {
+  /** The access token to send, refreshed shortly before it ends; null: none is known. */
+  tokenFor(target: OAuthTarget): Promise<string | null>;
+  /** The target refused what was sent (401), or wants more (403). Never throws. */
+  challenge(
+    target: OAuthTarget,
+    said: { readonly status: number; readonly wwwAuthenticate: string | null; readonly token: string | null },
+  ): Promise<SignIn>;
+  /**
+   * What a provider sent the browser back with. `find` gives the target of an id. Answers the target's name; throws `refused` when
+   * nobody began this sign-in, when it is over, or when the provider said no.
+   */
+  finish(
+    answer: SignInAnswer,
+    find: (id: string) => OAuthTarget | null | Promise<OAuthTarget | null>,
+  ): Promise<{ readonly id: string; readonly name: string }>;
+  /** Tokens, registrations and sign-ins of a target that is gone, or another one now. */
+  forget(id: string): Promise<void>;
+  /** Told when a sign-in gave a token. Answers the way to listen no more. */
+  onSignedIn(listener: (id: string) => void): () => void;
+}
+
+export interface SignInAnswer {
+  readonly state: string;
+  readonly code?: string | undefined;
+  readonly iss?: string | undefined;
+  readonly error?: string | undefined;
+  readonly error_description?: string | undefined;
+}
+
+export interface OAuthClientDeps {
+  readonly grants: Grants;
+  /** The way out to this target and the provider that it names. */
+  readonly egress: (target: OAuthTarget) => Pick<Egress, 'request'>;
+  readonly clock: { now(): number };
+  /** Where the person's browser finds Gantry: `https://gantry.example`, `http://127.0.0.1:3010`. */
+  readonly origin: () => string;
+  /** First part of each state, so that the browser's answer finds the way to this computer. Without dots. */
+  readonly computerId: string;
+  readonly version: string;
+}
+
+/** Of one question to a provider, milliseconds. */
+const answerMs = 10_000;
+/** Metadata and tokens are small. Bytes. */
+const largestAnswer = 256 * 1024;
+/** A person signs in within this time, milliseconds. */
+const signInMs = 10 * 60_000;
+/** A token is renewed so long before its end: clocks differ. Milliseconds. */
+const earlyMs = 60_000;
+
+export const callbackPath = '/mcp/oauth/callback';
+export const clientDocumentPath = '/mcp/oauth/client.json';
+
+/** Who Gantry is to a provider (client-id metadata document; RFC 7591). */
+export function clientMetadataOf(origin: string) {
+  return {
+    client_name: 'Gantry',
+    client_uri: origin,
+    redirect_uris: [`${origin}${callbackPath}`],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  };
+}
+
+export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
+  const { grants, clock, computerId } = deps;
+  const listeners = new Set<(id: string) => void>();
+  /** One thing at a time for each target: a refresh token that is used twice ends the whole grant. */
+  const turns = new Map<string, Promise<unknown>>();
+
+  function inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const before = turns.get(id) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    const done = mine.catch(() => {});
+    turns.set(id, done);
+    void done.then(() => {
+      if (turns.get(id) === done) turns.delete(id);
+    });
+    return mine;
+  }
+
+  /** One run of the SDK's flow. What it changes is kept at its end, in one write. */
+  async function run(target: OAuthTarget, start: Grant, options: Omit<AuthOptions, 'serverUrl' | 'fetchFn'>) {
+    let grant = start;
+    const change = (part: Partial<Grant>) => {
+      grant = { ...grant, ...part };
+    };
+    const redirect = grant.pending?.redirect ?? `${deps.origin()}${callbackPath}`;
+    const origin = redirect.slice(0, -callbackPath.length);
+    const metadata = clientMetadataOf(origin);
+    const secret = grant.pending?.secret ?? randomBytes(24).toString('base64url');
+    let verifier = grant.pending?.verifier ?? '';
+    let discovery = grant.pending?.discovery ?? null;
+    let authorizeUrl: string | null = null;
+    const given = target.oauth?.clientId;
+    const registered = (issuer: string | undefined) => {
+      const found = issuer === undefined ? undefined : grant.clients[issuer];
+      return found?.redirect === redirect ? found.client : undefined;
+    };
+    const provider: OAuthClientProvider = {
+      redirectUrl: redirect,
+      // A provider fetches it: only where the internet reaches us.
+      ...(origin.startsWith('https:') ? { clientMetadataUrl: `${origin}${clientDocumentPath}` } : {}),
+      clientMetadata:
+        target.oauth?.clientSecret === undefined
+          ? metadata
+          : { ...metadata, token_endpoint_auth_method: 'client_secret_basic' },
+      state: () => `${computerId}.${target.id}.${secret}`,
+      clientInformation: (about) =>
+        given === undefined
+          ? registered(about?.issuer)
+          : {
+              client_id: given,
+              ...(target.oauth?.clientSecret === undefined ? {} : { client_secret: target.oauth.clientSecret }),
+            },
+      saveClientInformation(client, about) {
+        if (about !== undefined) change({ clients: { ...grant.clients, [about.issuer]: { client, redirect } } });
+      },
+      tokens: () => grant.tokens?.set,
+      saveTokens: (set) => change({ tokens: { set: keepRefresh(set, grant.tokens?.set), savedAt: clock.now() } }),
+      redirectToAuthorization(url) {
+        authorizeUrl = url.href;
+      },
+      saveCodeVerifier(text) {
+        verifier = text;
+      },
+      codeVerifier: () => verifier,
+      saveDiscoveryState(state) {
+        discovery = state;
+      },
+      discoveryState: () => discovery ?? undefined,
+      invalidateCredentials(scope) {
+        if (scope === 'all' || scope === 'client') change({ clients: {} });
+        if (scope === 'all' || scope === 'tokens') change({ tokens: null });
+        if (scope === 'all' || scope === 'discovery') discovery = null;
+      },
+    };
+    const { auth } = await import('@modelcontextprotocol/client');
+    const scopes = target.oauth?.scopes;
+    try {
+      const scope = scopes === undefined || scopes.length === 0 ? undefined : scopes.join(' ');
+      const outcome = await auth(provider, {
+        ...options,
+        ...(scope === undefined ? {} : { scope }),
+        serverUrl: target.url,
+        fetchFn: fetchThrough(deps.egress(target)),
+      });
+      if (outcome === 'AUTHORIZED') change({ pending: null });
+      else if (authorizeUrl !== null)
+        change({ pending: { secret, verifier, redirect, authorizeUrl, discovery, startedAt: clock.now() } });
+      return { outcome, authorizeUrl };
+    } finally {
+      if (grant !== start) await grants.write(target.id, grant);
+    }
+  }
+
+  const fresh = (pending: PendingSignIn | null) => pending !== null && clock.now() - pending.startedAt < signInMs;
+
+  async function challenged(
+    target: OAuthTarget,
+    said: { readonly status: number; readonly wwwAuthenticate: string | null; readonly token: string | null },
+  ): Promise<SignIn> {
+    const grant = await grants.read(target.id);
+    const known = grant.tokens?.set.access_token ?? null;
+    if (known !== null && known !== said.token) return { is: 'token' };
+    const origin = `${deps.origin()}${callbackPath}`;
+    if (grant.pending !== null && fresh(grant.pending) && grant.pending.redirect === origin) {
+      return { is: 'sign_in', authorizeUrl: grant.pending.authorizeUrl };
+    }
+    const { extractWWWAuthenticateParams } = await import('@modelcontextprotocol/client');
+    const headers = new Headers();
+    if (said.wwwAuthenticate !== null) headers.set('www-authenticate', said.wwwAuthenticate);
+    const asked = extractWWWAuthenticateParams(new Response(null, { status: said.status, headers }));
+    // A token that was refused just after it was made: renewing it once more would go round in circles.
+    const justMade = grant.tokens !== null && clock.now() - grant.tokens.savedAt < earlyMs / 2;
+    const { outcome, authorizeUrl } = await run(
+      target,
+      { ...grant, pending: null },
+      {
+        ...(asked.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: asked.resourceMetadataUrl }),
+        ...(asked.scope === undefined ? {} : { scope: asked.scope }),
+        forceReauthorization: said.status === 403 || justMade,
+      },
+    );
+    if (outcome === 'AUTHORIZED') return { is: 'token' };
+    return authorizeUrl === null
+      ? { is: 'none', why: `${target.name} names nowhere to sign in.` }
+      : { is: 'sign_in', authorizeUrl };
+  }
+
+  async function finished(target: OAuthTarget, secret: string, answer: SignInAnswer): Promise<void> {
+    const grant = await grants.read(target.id);
+    const { pending } = grant;
+    if (pending === null || !fresh(pending) || !isSame(pending.secret, secret)) throw nobodyBegan();
+    if (answer.code === undefined) {
+      await grants.write(target.id, { ...grant, pending: null });
+      const words = [answer.error, answer.error_description].filter((part) => part !== undefined).join(': ');
+      const said = words === '' ? 'nothing' : JSON.stringify(plain(words));
+      throw refused(`${target.name} did not sign you in: its provider said ${said}.`, 'Begin the sign-in again.');
+    }
+    // A code is good once, whatever becomes of it.
+    await grants.write(target.id, { ...grant, pending: null });
+    const options = { authorizationCode: answer.code, ...(answer.iss === undefined ? {} : { iss: answer.iss }) };
+    await run(target, grant, options).catch((cause) => {
+      throw refused(`${target.name} did not sign you in: ${plain(wordsOf(cause))}`, 'Begin the sign-in again.', cause);
+    });
+  }
+
+  return {
+    tokenFor: (target) =>
+      inTurn(target.id, async () => {
+        const grant = await grants.read(target.id);
+        if (grant.tokens === null) return null;
+        const { set, savedAt } = grant.tokens;
+        const endsAt = set.expires_in === undefined ? null : savedAt + set.expires_in * 1000;
+        if (endsAt === null || clock.now() < endsAt - earlyMs || set.refresh_token === undefined) {
+          return set.access_token;
+        }
+        try {
+          const { outcome } = await run(target, { ...grant, pending: null }, {});
+          if (outcome === 'AUTHORIZED') return (await grants.read(target.id)).tokens?.set.access_token ?? null;
+        } catch {
+          // The provider is away: what there is may still do; if not, the target says so.
+        }
+        return set.access_token;
+      }),
+    challenge: (target, said) =>
+      inTurn(target.id, () => challenged(target, said)).catch((error) => ({
+        is: 'none',
+        why: `Nobody can sign in at ${target.name}: ${plain(wordsOf(error))}`,
+      })),
+    async finish(answer, find) {
+      const [computer, id, secret] = answer.state.split('.');
+      const target = computer === computerId && id !== undefined ? await find(id) : null;
+      if (target === null || secret === undefined) throw nobodyBegan();
+      await inTurn(target.id, () => finished(target, secret, answer));
+      for (const listener of listeners) listener(target.id);
+      return { id: target.id, name: target.name };
+    },
+    forget: (id) => inTurn(id, () => grants.remove(id)),
+    onSignedIn(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** A renewed set may leave the refresh token out: the former one holds (RFC 6749 6). */
+function keepRefresh(set: StoredOAuthTokens, before: StoredOAuthTokens | undefined): StoredOAuthTokens {
+  const former = before?.refresh_token;
+  return set.refresh_token === undefined && former !== undefined ? { ...set, refresh_token: former } : set;
+}
+
+/** The guarded client in the shape that the SDK asks with. */
+function fetchThrough(egress: Pick<Egress, 'request'>) {
+  return async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
+    const { body } = init;
+    const {
+      status,
+      headers,
+      body: bytes,
+    } = await egress.request({
+      method: init.method ?? 'GET',
+      url: String(url),
+      headers: Object.fromEntries(new Headers(init.headers)),
+      ...(body === undefined || body === null ? {} : { body: String(body) }),
+      timeoutMs: answerMs,
+      largestAnswer,
+      ...(init.signal ? { signal: init.signal } : {}),
+    });
+    const pairs = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    );
+    const empty = status === 204 || status === 304 || bytes.length === 0;
+    return new Response(empty ? null : new Uint8Array(bytes), { status, headers: pairs });
+  };
+}
+
+function isSame(a: string, b: string): boolean {
+  const [one, other] = [Buffer.from(a), Buffer.from(b)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+/** What others wrote, as one line. */
+function plain(text: string): string {
+  return text.replace(/[\p{C}\s]+/gu, ' ').slice(0, 300);
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof AppError) return `${error.fact} ${error.action}`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+function refused(fact: string, action: string, cause?: unknown): AppError {
+  return new AppError('refused', fact, action, {
+    wireCode: 'sign_in_refused',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+function nobodyBegan(): AppError {
+  return refused('Nobody here began this sign-in, or it took too long.', 'Begin it again from the Tools page.');
+}
