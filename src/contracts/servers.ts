@@ -44,7 +44,7 @@ export const serverTables: readonly ServerTable[] = [
     name: 'engine',
     url: 'http://127.0.0.1:3011',
     description: 'Factory engine, also on the Unix socket run/engine.sock in the data folder.',
-    routes: [...factoryRoutes, ...heldApprovalRoutes, ...localPairingRoutes, deliverTrigger],
+    routes: [...factoryRoutes, ...heldApprovalRoutes, ...localPairingRoutes, ...toolServerRoutes, deliverTrigger],
   },
   {
     name: 'peer',

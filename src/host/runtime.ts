@@ -43,6 +43,7 @@ import { type EngineServer, openEngineDoors, stopReason } from './engine-server.
 import { createHomeLink, type HomeLink } from './home-link.ts';
 import { createPeerHome } from './peer-home.ts';
 import { createPeerServer, type PeerServer } from './peer-server.ts';
+import { packageVersion } from './places.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
 
 export interface RuntimeOptions {
@@ -217,6 +218,14 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     env,
     home: homedir(),
   });
+  const toolServer = createToolServer({
+    policy,
+    approvals: approvals.desk,
+    clock,
+    timers: systemTimers,
+    env,
+    freshName: () => ids.next('tmp'),
+  });
   const factory = createFactory({
     store,
     ledger,
@@ -258,8 +267,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
         random: Math.random,
         spent: (tx, spend) => outbox.spent(tx, spend),
       }),
-      tools: (more) =>
-        createToolServer({ policy, approvals: approvals.desk, env, freshName: () => ids.next('tmp'), more }),
+      tools: (more) => toolServer.registry(more),
     },
     peerHome: createPeerHome(homeLink.home),
     random: Math.random,
@@ -271,6 +279,16 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     ],
   });
   closing.add('factory', () => factory.close());
+
+  const toolRoutes = toolServer.routes({
+    ...factory.toolBots,
+    ownerId: localUserId,
+    workspace: workspace.path,
+    store,
+    ledger,
+    info: { name: 'gantry', title: 'Gantry', version: packageVersion() },
+    log,
+  });
 
   const linkToken = newToken();
   let serving: EngineServer | null = null;
@@ -298,7 +316,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       await outbox.start();
       await factory.start();
       serving = doors.serve({
-        routes: [...factory.routes, ...approvals.routes, ...homeLink.routes],
+        routes: [...factory.routes, ...approvals.routes, ...homeLink.routes, ...toolRoutes],
         owners: factory.owners,
         authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator, homeLink.device],
         linkAuthenticator: createLinkAuthenticator(linkToken),

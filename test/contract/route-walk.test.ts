@@ -222,6 +222,10 @@ test('a bot can call these operations and no others', async () => {
     'closeTicket',
     'listAgentRuns',
     'getAgentRun',
+    'mcpServer',
+    'listTools',
+    'readTool',
+    'callTool',
   ]);
 });
 

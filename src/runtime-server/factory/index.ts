@@ -11,6 +11,7 @@ import type { TeamFile } from '../../contracts/factory/team-file.ts';
 import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
 import { gateRoutes } from '../approvals/gate.ts';
 import { askedOfAgent } from '../approvals/holds.ts';
+import type { ToolBot } from '../tool-server/index.ts';
 import { type BotEvents, createBotEvents, nameOf, titleOf } from './bot-events.ts';
 import { createBotHomes } from './bot-homes.ts';
 import { createDeliverer } from './deliverer.ts';
@@ -40,6 +41,7 @@ import { createTeamFolder } from './team-file/folder.ts';
 import { createTeamService } from './team-service.ts';
 import { createThreadService } from './thread-service.ts';
 import { createTokenEnds } from './token-ends.ts';
+import { toolBotOf } from './tool-bot.ts';
 import { whyRoutes } from './why/index.ts';
 import { createWorkEngine } from './work-engine/index.ts';
 import { workEngineMigrations } from './work-engine/migrations.ts';
@@ -72,6 +74,12 @@ const engineSender = { caller: 'engine', surface: 'engine', name: 'Gantry', agen
 /** Deliveries that a node's page shows, newest first. */
 const deliveriesOfPage = 200;
 
+export interface ToolBots {
+  isBot(agentId: string): boolean;
+  /** Null for what is none. `not_found` when a secret of its variables is gone. */
+  bot(agentId: string): Promise<ToolBot | null>;
+}
+
 export interface Factory {
   readonly routes: readonly BoundRoute[];
   /** For whoever comes with a peer ticket, and for nobody else. */
@@ -83,6 +91,8 @@ export interface Factory {
   liveBots(): number;
   /** What its person calls a bot; null for one that there is not. */
   nameOf(agentId: string): string | null;
+  /** Bots of this workspace as the tool server's callers; what another computer brought is none. */
+  readonly toolBots: ToolBots;
   /** Ends every live bot's process tree. */
   stopAll(): Promise<void>;
   /** Lets go of everything; bots run on. */
@@ -308,6 +318,13 @@ export function createFactory(deps: FactoryDeps): Factory {
       await lanes.start();
       await workflows.start();
       await hosted.tellInterrupted();
+    },
+    toolBots: {
+      isBot: (agentId) => registry.find(agentId) !== null,
+      async bot(agentId) {
+        const member = registry.find(agentId);
+        return member === null ? null : toolBotOf(member, deps.workspace, (env) => workEngine.secrets.open(env));
+      },
     },
     liveBots: () => livePanes().length,
     async stopAll() {

@@ -27,12 +27,17 @@ export function decide({ rules, broken }: Rules, given: PolicyAction, mode: Poli
   const isGuarded = folder !== undefined;
   const planOnly = mode === 'PLAN_ONLY' && kind !== 'observe';
   if (broken !== null && !planOnly) {
+    if (action.privateHost === true) return { verdict: 'deny', rule: closedHost(action.host) };
     return kind === 'observe' ? byDefault(action, kind, null) : { verdict: 'ask', rule: broken };
   }
-  const rule = rules.find((one) => one.matches(action) && !(isGuarded && one.then === 'allow' && !one.namesGuarded));
+  const isPrivate = action.privateHost === true;
+  const opens = (one: PolicyRule) =>
+    !(isGuarded && one.then === 'allow' && !one.namesGuarded) && !(isPrivate && !one.namesHost);
+  const rule = rules.find((one) => one.matches(action) && (one.then === 'deny' || opens(one)));
   if (rule?.then === 'deny') return { verdict: 'deny', rule: rule.name };
   if (planOnly) return { verdict: 'deny', rule: 'mode PLAN_ONLY: it may look, not act' };
   if (rule !== undefined) return { verdict: rule.then, rule: rule.name };
+  if (isPrivate) return { verdict: 'deny', rule: closedHost(action.host) };
   if (isGuarded) return { verdict: 'ask', rule: `default: changes in ${folder} ask` };
   return byDefault(action, kind, mode);
 }
@@ -53,6 +58,10 @@ function byDefault(action: PolicyAction, kind: ActionClass, mode: PolicyMode | n
   if (kind === 'risky') return ask('default: what cannot be taken back asks');
   if (action.bot === null && mode === null) return allow('default: a person may act');
   return ask('default: acting asks');
+}
+
+function closedHost(host = 'this'): string {
+  return `default: ${host} is no public address; a rule of .gantry/policy.yaml that names this host can open it`;
 }
 
 function isOutside(path: string): boolean {

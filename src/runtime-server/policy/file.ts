@@ -36,6 +36,8 @@ export interface PolicyRule {
   readonly name: string;
   /** Its path names `.gantry` or `.git`: a rule about everything does not open those. */
   readonly namesGuarded: boolean;
+  /** It is about certain hosts: a rule about everything does not open private addresses. */
+  readonly namesHost: boolean;
 }
 
 export type ReadPolicy =
@@ -118,6 +120,7 @@ function toRule({ when, then: verdict, reason }: z.infer<typeof Rule>, line: num
     then: verdict,
     name: `${policyFile} line ${line}${named}`,
     namesGuarded: /(?:^|\/)\.(?:git|gantry)(?:\/|$)/.test(when.path ?? ''),
+    namesHost: when.host !== undefined && !/^[*?]+$/.test(when.host),
     matches(action) {
       const name = nameOf(action);
       const [family = name, ...rest] = name.split('.');
@@ -125,12 +128,19 @@ function toRule({ when, then: verdict, reason }: z.infer<typeof Rule>, line: num
       if (member != null && !member.test(rest.join('.'))) return false;
       if (bot != null && !isBot(bot, action.bot)) return false;
       if (path !== null && (action.path === undefined || !path.test(action.path.replace(/^\.\//, '')))) return false;
-      if (host != null && !host.test(action.host?.toLowerCase() ?? '\n')) return false;
+      if (host != null && !isHost(host, action.host)) return false;
       if (command == null) return true;
       const line = action.command?.trim();
       return line !== undefined && command.test(line) && !(plainOnly && isCompound(line));
     },
   };
+}
+
+/** By its name, and with its port where that is not the usual one: `localhost` is about all ports, `localhost:5173` about one. */
+function isHost(glob: RegExp, host: string | undefined): boolean {
+  if (host === undefined) return false;
+  const whole = host.toLowerCase();
+  return glob.test(whole) || glob.test(whole.replace(/:\d+$/, ''));
 }
 
 /** By address or by slug. A rule about bots is never about a person. */

@@ -17,7 +17,11 @@ export interface PolicyAction {
   /** Relative to the workspace where it lies in it, else absolute. */
   readonly path?: string;
   readonly host?: string;
+  /** The host is no public address: only a rule that names it opens it. */
+  readonly privateHost?: true;
   readonly command?: string;
+  /** A tool of an attached server, whatever that is called: it acts. */
+  readonly attached?: true;
 }
 
 export interface PolicyVerdict {

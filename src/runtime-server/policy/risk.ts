@@ -41,6 +41,7 @@ export function nameOf({ tool, member }: PolicyAction): string {
 }
 
 export function classOf(action: PolicyAction): ActionClass {
+  if (action.attached === true) return 'act';
   const name = nameOf(action);
   return classes[name] ?? families[name.split('.')[0]!] ?? 'act';
 }

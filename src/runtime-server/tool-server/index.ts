@@ -1,19 +1,79 @@
-/** The tool server's half on this computer: the registry and the native families. Listing and calling over MCP joins later. */
+/**
+ * The tool server's half on this computer: one registry of native tools, tools of other areas and those of attached servers, and its
+ * doors: MCP, REST, bots in Gantry's own loop. Composes the parts; must not know who the bots are.
+ */
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { BoundRoute } from '../../kit/http/types.ts';
+import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { ServerInfo } from '../../kit/mcp/service.ts';
+import type { Store } from '../../kit/store/store.ts';
+import type { ApprovalDesk } from '../approvals/desk.ts';
+import type { Policy } from '../policy/policy.ts';
+import { createAsker } from './ask.ts';
+import { type CallersDeps, createToolCallers } from './callers.ts';
 import { createFileTools } from './file-tools.ts';
-import { createToolRegistry, type ToolRegistry, type ToolRegistryDeps } from './registry.ts';
+import type { ForeignTools } from './foreign-tools.ts';
+import { createToolMcp } from './mcp-service.ts';
+import { createToolRegistry, type ToolRegistry } from './registry.ts';
+import { toolServerRoutes } from './routes.ts';
 import { createShellTool } from './shell-tool.ts';
+import { createTimeTool } from './time-tool.ts';
 import type { Tool } from './tool.ts';
+import { createWireCalls } from './wire-calls.ts';
 
-export type { ToolInfo, ToolOutcome, ToolRegistry } from './registry.ts';
+export type { ToolInfo } from '../../contracts/tool-server/tools.ts';
+export type { ToolBot } from './callers.ts';
+export type { ToolOutcome, ToolRegistry } from './registry.ts';
+export { toolCalled } from './told.ts';
 export { defineTool, type Tool, type ToolCaller, type ToolPlan } from './tool.ts';
 
-export interface ToolServerDeps extends Omit<ToolRegistryDeps, 'tools'> {
+export interface ToolServerDeps {
+  readonly policy: Pick<Policy, 'decide'>;
+  readonly approvals: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
+  readonly clock: Clock;
+  readonly timers: Timers;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly freshName: () => string;
-  /** Tools of other areas. */
-  readonly more: readonly Tool[];
+  /** Tools of other areas, for every caller. */
+  readonly tools?: readonly Tool[];
+  /** Of attached servers. */
+  readonly foreign?: ForeignTools;
 }
 
-export function createToolServer(deps: ToolServerDeps): ToolRegistry {
-  return createToolRegistry({ ...deps, tools: [...createFileTools(deps), createShellTool(deps), ...deps.more] });
+export interface ToolDoorsDeps extends CallersDeps {
+  readonly store: Pick<Store, 'write'>;
+  readonly ledger: Pick<Ledger, 'append'>;
+  readonly info: ServerInfo;
+  readonly log: { error(message: string, fields?: Record<string, unknown>): void };
+}
+
+export interface ToolServer {
+  /** The tools, and these for callers of one area. */
+  registry(more?: readonly Tool[]): ToolRegistry;
+  /** MCP and REST. */
+  routes(deps: ToolDoorsDeps): readonly BoundRoute[];
+}
+
+/** A computer that no server is attached to. */
+const nothingAttached: ForeignTools = {
+  list: () => [],
+  revision: 0,
+  call: async (name) => ({ content: [{ type: 'text', text: `There is no tool "${name}".` }], isError: true }),
+};
+
+export function createToolServer(deps: ToolServerDeps): ToolServer {
+  const { ask } = createAsker(deps);
+  const foreign = deps.foreign ?? nothingAttached;
+  const tools = [...createFileTools(deps), createShellTool(deps), createTimeTool(deps), ...(deps.tools ?? [])];
+  const registry = (more: readonly Tool[] = []) =>
+    createToolRegistry({ tools, foreign, policy: deps.policy, ask }, more);
+  return {
+    registry,
+    routes(doors) {
+      const callers = createToolCallers(doors);
+      const calls = createWireCalls({ ...doors, registry: registry(), callers });
+      return toolServerRoutes({ calls, service: createToolMcp({ calls, info: doors.info }), log: doors.log });
+    },
+  };
 }

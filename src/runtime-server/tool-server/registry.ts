@@ -1,39 +1,39 @@
 /**
- * The tools there are, and the one way to call one: check the input, plan, ask the policy, ask a person where it says so, act once,
- * tell. Shaped for every caller to come (MCP, REST): `list` gives JSON Schema, `call` a result that is text and data.
- * Must not know who the bots are or which wire a call came over.
+ * The tools there are, and the one way to call one: check the input, plan, ask the policy, ask a person where it says so, act once.
+ * The same for every caller: MCP, REST, bots in Gantry's own loop. Must not know who the bots are or which wire a call came over.
  */
 import { createHash } from 'node:crypto';
 import { isAbsolute, relative, sep } from 'node:path';
-import { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
+import type { ContentBlock, ToolInfo, ToolResult } from '../../contracts/tool-server/tools.ts';
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
-import type { ApprovalAnswer, ApprovalDesk } from '../approvals/desk.ts';
-import type { Policy } from '../policy/policy.ts';
-import type { Tool, ToolCaller, ToolPlan } from './tool.ts';
-
-export interface ToolInfo {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly inputSchema: Readonly<Record<string, unknown>>;
-  readonly outputSchema: Readonly<Record<string, unknown>>;
-  readonly readOnly: boolean;
-}
+import type { Policy, PolicyVerdict } from '../policy/policy.ts';
+import type { Answered, CallQuestion, Waiting } from './ask.ts';
+import { type Callable, type CallableResult, cut, foreignTool, ownTool } from './callable.ts';
+import type { ForeignTools } from './foreign-tools.ts';
+import type { OtherHost, Tool, ToolCaller, ToolPlan } from './tool.ts';
 
 export interface ToolOutcome {
   readonly isError: boolean;
+  /** As a model reads it; cut. */
   readonly text: string;
+  /** As clients get it. */
+  readonly content: readonly ContentBlock[];
+  /** Undefined where there is none. */
   readonly structured: unknown;
   /** What the policy said, by which rule; null where it was not asked: the call was not well made. */
-  readonly verdict: { readonly verdict: 'allow' | 'ask' | 'deny'; readonly rule: string } | null;
+  readonly verdict: PolicyVerdict | null;
   readonly approvalId: string | null;
+  /** A person is asked and has not answered yet. */
+  readonly open: boolean;
   /** What was planned, in a few words; null where there was no plan. */
   readonly title: string | null;
   /** Hash of exactly this action. */
   readonly actionHash: string | null;
   /** It was begun: something may have been done. */
   readonly acted: boolean;
+  /** It only looked, unasked. */
+  readonly looked: boolean;
 }
 
 export interface CallWatch {
@@ -42,162 +42,168 @@ export interface CallWatch {
 }
 
 export interface ToolRegistry {
-  list(caller: { readonly onNode: boolean }): readonly ToolInfo[];
+  /** By name in byte order; the same array as long as {@link ToolRegistry.revision} is the same. `onNode`: with tools of a step. */
+  list(asked?: { readonly onNode?: boolean }): readonly ToolInfo[];
+  /** Another one as soon as the list is another one. */
+  readonly revision: number;
+  find(name: string): ToolInfo | null;
   call(name: string, input: unknown, caller: ToolCaller, watch?: CallWatch): Promise<ToolOutcome>;
 }
 
 export interface ToolRegistryDeps {
   readonly tools: readonly Tool[];
+  readonly foreign: ForeignTools;
   readonly policy: Pick<Policy, 'decide'>;
-  readonly approvals: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
+  readonly ask: (question: CallQuestion, caller: Waiting) => Promise<Answered>;
 }
 
-/** How long a person has for an answer. Milliseconds. */
-const answerWithinMs = 24 * 3600 * 1000;
-/** A result beyond this is cut: a model reads all of it, again with each step. Characters. */
+/** A result beyond this is cut for a model: it reads all of it, again with each step. Characters. */
 const longestText = 60_000;
 
-export function createToolRegistry(deps: ToolRegistryDeps): ToolRegistry {
-  const byName = new Map(deps.tools.map((tool) => [tool.name, tool]));
-  const infos = deps.tools
-    .map((tool): ToolInfo & { forNodes: boolean } => ({
-      name: tool.name,
-      title: tool.title,
-      description: tool.description,
-      inputSchema: schemaOf(tool.input),
-      outputSchema: schemaOf(tool.output),
-      readOnly: tool.readOnly,
-      forNodes: tool.forNodes === true,
-    }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+/** `more`: tools of one area's callers alone; their names go before those of attached servers. */
+export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[] = []): ToolRegistry {
+  const { foreign } = deps;
+  const special = new Map(more.map((tool) => [tool.name, ownTool(tool)]));
+  const own = new Map(deps.tools.map((tool) => [tool.name, ownTool(tool)]));
+  let known = { revision: -1, foreign: new Map<string, Callable>(), all: [] as ToolInfo[], offNode: [] as ToolInfo[] };
 
-  const nothing = { structured: null, verdict: null, approvalId: null, title: null, actionHash: null, acted: false };
+  function now(): typeof known {
+    if (known.revision === foreign.revision) return known;
+    const { revision } = foreign;
+    const attached = new Map(foreign.list().map((tool) => [tool.name, foreignTool(tool, foreign)]));
+    const all = [...special.values(), ...own.values()];
+    const taken = new Set(all.map(({ info }) => info.name));
+    for (const one of attached.values()) if (!taken.has(one.info.name)) all.push(one);
+    all.sort((a, b) => Buffer.compare(Buffer.from(a.info.name), Buffer.from(b.info.name)));
+    const offNode = all.filter((one) => !one.forNodes).map((one) => one.info);
+    known = { revision, foreign: attached, all: all.map((one) => one.info), offNode };
+    return known;
+  }
+
+  /** A name with a dot is an attached server's first (interface.md B, rule 2). */
+  function find(name: string, onNode: boolean): Callable | null {
+    const found = special.get(name) ?? (name.includes('.') ? now().foreign.get(name) : undefined) ?? own.get(name);
+    return found === undefined || (found.forNodes && !onNode) ? null : found;
+  }
+
+  const nothing = {
+    structured: undefined,
+    verdict: null,
+    approvalId: null,
+    open: false,
+    title: null,
+    actionHash: null,
+    acted: false,
+    looked: false,
+  };
   const failed = (text: string, rest: Partial<ToolOutcome> = {}): ToolOutcome => ({
     ...nothing,
     isError: true,
     text,
+    content: [{ type: 'text', text }],
     ...rest,
   });
 
   async function call(name: string, input: unknown, caller: ToolCaller, watch: CallWatch): Promise<ToolOutcome> {
-    const tool = byName.get(name);
-    if (tool === undefined || (tool.forNodes === true && caller.nodeId === undefined)) {
-      return failed(`There is no tool "${name.slice(0, 100)}". Tools: ${[...byName.keys()].join(', ')}.`);
+    const tool = find(name, caller.nodeId !== undefined);
+    if (tool === null) {
+      const names = [...special.keys(), ...own.keys()].join(', ');
+      return failed(`There is no tool "${name.slice(0, 100)}". Tools: ${names}, and those of attached servers.`);
     }
-    const parsed = tool.input.safeParse(input ?? {});
-    if (!parsed.success) return failed(`${name} does not take this: ${issues(parsed.error)}`);
-    let plan: ToolPlan<unknown>;
+    const read = tool.read(input);
+    if (!read.ok) return failed(`${name} does not take this: ${read.why}`);
+    let plan: ToolPlan<CallableResult>;
     try {
-      plan = await tool.plan(parsed.data, caller);
+      plan = await tool.plan(read.input, caller);
     } catch (error) {
       return failed(wordsOf(error));
     }
-    const actionHash = hashOf({
-      agent: caller.agentId,
-      root: caller.root,
-      tool: name,
-      input: parsed.data,
-      summary: plan.summary,
-    });
-    const verdict = decide(tool, plan, caller);
+    const verdict = decide(deps.policy, tool, plan, caller);
+    const asked = { client: caller.client, root: caller.root, tool: name, input: read.input };
+    const actionHash = hashOf({ ...asked, summary: plan.summary });
     const told = { verdict, title: plan.title, actionHash };
     if (verdict.verdict === 'deny') return failed(`Not allowed: ${verdict.rule}. It was not done.`, told);
     let approvalId: string | null = null;
     if (verdict.verdict === 'ask') {
-      let refusal: string | null;
-      try {
-        const asked = await askPerson(plan, actionHash, caller, watch);
-        approvalId = asked.id;
-        refusal = refusalOf(asked.answer);
-      } catch (error) {
-        // Too long to be read, too many questions: the bot is told, and can ask for less.
-        if (!(error instanceof AppError)) throw error;
-        refusal = `${wordsOf(error)} It was not done.`;
-      }
-      if (refusal !== null) return failed(refusal, { ...told, approvalId });
+      const key = `tool:${hashOf(asked)}`;
+      const { signal, patienceMs } = caller;
+      const asking = (id: string | null) => watch.asking?.(id === null ? null : { id, title: plan.title });
+      const answered = await deps.ask(questionOf(plan, caller, key, actionHash), { signal, patienceMs, asking });
+      approvalId = answered.id;
+      if (answered.how === 'open') return stillOpen(answered.id, told);
+      if (answered.how === 'refused') return failed(answered.why, { ...told, approvalId });
     }
     if (caller.signal.aborted) return failed('It was stopped before this was run.', { ...told, approvalId });
+    const looked = tool.readOnly && verdict.verdict === 'allow';
+    const done = { ...told, approvalId, open: false, acted: true, looked };
     try {
-      const output = await plan.run(caller.signal);
-      const text = tool.say?.(output) ?? JSON.stringify(output);
-      return { ...nothing, ...told, approvalId, isError: false, text: cut(text), structured: output, acted: true };
+      const may = (host: OtherHost) => decide(deps.policy, tool, { ...plan, ...host }, caller);
+      const result = await plan.run(caller.signal, may);
+      return { structured: undefined, ...result, text: cut(result.text, longestText), ...done };
     } catch (error) {
-      return failed(wordsOf(error), { ...told, approvalId, acted: true });
+      return failed(wordsOf(error), done);
     }
   }
 
-  function decide(tool: Tool, plan: ToolPlan<unknown>, caller: ToolCaller) {
-    if (tool.report === true) return { verdict: 'allow' as const, rule: 'a bot may report on its own work' };
-    // Files that change what Gantry or git do are edits that no mode accepts unseen.
-    const mode = plan.guarded === true && caller.mode === 'ACCEPT_EDITS' ? 'REQUIRE_APPROVAL' : caller.mode;
-    const [family, member] = tool.name.split('.');
-    const action = {
-      tool: family ?? tool.name,
-      ...(member === undefined ? {} : { member }),
-      bot: caller.address,
-      ...(plan.path === undefined ? {} : { path: nameOf(caller, plan.path) }),
-      ...(plan.command === undefined ? {} : { command: plan.command }),
-    };
-    const bare = deps.policy.decide(action, mode);
-    if (plan.commandAsRun === undefined || bare.verdict !== 'allow') return bare;
-    // `git status` with LD_PRELOAD is another command than the one that a rule lets run.
-    return deps.policy.decide({ ...action, command: plan.commandAsRun }, mode);
-  }
-
-  async function askPerson(
-    plan: ToolPlan<unknown>,
-    actionHash: string,
-    caller: ToolCaller,
-    watch: CallWatch,
-  ): Promise<{ id: string; answer: ApprovalAnswer | 'stopped' }> {
-    const asked = await deps.approvals.ask(
-      {
-        source: 'executor',
-        kind: 'tool_call',
-        title: `${caller.address}: ${plan.title}`.slice(0, 200),
-        summary: plan.summary,
-        risk: plan.risk,
-        agentId: caller.agentId,
-        ...(caller.dagId === undefined ? {} : { dagId: caller.dagId }),
-        ...(caller.nodeId === undefined ? {} : { nodeId: caller.nodeId }),
-        ...(caller.runId === undefined ? {} : { runId: caller.runId }),
-        actionHash,
-        expiresInMs: answerWithinMs,
-      },
-      { signal: caller.signal },
-    );
-    watch.asking?.({ id: asked.id, title: plan.title });
-    let stop = () => {};
-    const stopped = new Promise<'stopped'>((resolve) => {
-      stop = () => resolve('stopped');
-      if (caller.signal.aborted) stop();
-      caller.signal.addEventListener('abort', stop, { once: true });
-    });
-    const answer = await Promise.race([asked.answer, stopped]);
-    caller.signal.removeEventListener('abort', stop);
-    watch.asking?.(null);
-    if (answer === 'stopped') await deps.approvals.withdraw(asked.id, 'engine');
-    return { id: asked.id, answer };
+  function stillOpen(id: string, told: Partial<ToolOutcome>): ToolOutcome {
+    const text = `This needs a person's yes, and nobody has answered yet (approval ${id}). It was not done. Make the same call again to wait on; within ten minutes of a yes it runs once.`;
+    const structured = { error: 'approval_required', approvalId: id, retryable: true };
+    return failed(text, { ...told, approvalId: id, open: true, structured });
   }
 
   return {
-    list: ({ onNode }) => infos.filter((info) => onNode || !info.forNodes).map(({ forNodes: _, ...info }) => info),
+    list: ({ onNode = false } = {}) => (onNode ? now().all : now().offNode),
+    get revision() {
+      return now().revision;
+    },
+    find: (name) => find(name, false)?.info ?? null,
     call: (name, input, caller, watch = {}) => call(name, input, caller, watch),
   };
 }
 
-function refusalOf(answer: ApprovalAnswer | 'stopped'): string | null {
-  if (answer === 'stopped') return 'It was stopped while a person was asked. It was not done.';
-  switch (answer.kind) {
-    case 'approve':
-      return null;
-    case 'reject':
-      return `The person said no${answer.note === null ? '.' : `: ${answer.note.replace(/(?<![.!?])$/, '.')}`} It was not done; do not try it again in another way.`;
-    case 'expired':
-      return 'Nobody answered in time whether this may be done. It was not done.';
-    case 'withdrawn':
-      return `The question was withdrawn (${answer.surface}). It was not done.`;
-  }
+/** As clients get it. */
+export function toResult({ content, structured, isError }: ToolOutcome): ToolResult {
+  return { content: [...content], ...(structured === undefined ? {} : { structuredContent: structured }), isError };
+}
+
+function decide(
+  policy: Pick<Policy, 'decide'>,
+  tool: Callable,
+  plan: ToolPlan<unknown>,
+  caller: ToolCaller,
+): PolicyVerdict {
+  if (tool.report) return { verdict: 'allow', rule: 'a bot may report on its own work' };
+  // Files that change what Gantry or git do are edits that no mode accepts unseen.
+  const mode = plan.guarded === true && caller.mode === 'ACCEPT_EDITS' ? 'REQUIRE_APPROVAL' : caller.mode;
+  const action = {
+    ...tool.action,
+    bot: caller.bot?.address ?? null,
+    ...(plan.path === undefined ? {} : { path: nameOf(caller, plan.path) }),
+    ...(plan.command === undefined ? {} : { command: plan.command }),
+    ...(plan.host === undefined ? {} : { host: plan.host }),
+    ...(plan.privateHost === true ? { privateHost: true as const } : {}),
+  };
+  const bare = policy.decide(action, mode);
+  if (plan.commandAsRun === undefined || bare.verdict !== 'allow') return bare;
+  // `git status` with LD_PRELOAD is another command than the one that a rule lets run.
+  return policy.decide({ ...action, command: plan.commandAsRun }, mode);
+}
+
+function questionOf(plan: ToolPlan<unknown>, caller: ToolCaller, key: string, actionHash: string): CallQuestion {
+  const who = caller.bot?.address ?? `A program of yours (${caller.surface})`;
+  return {
+    key,
+    source: 'executor',
+    kind: 'tool_call',
+    title: `${who}: ${plan.title}`.slice(0, 200),
+    summary: plan.summary,
+    risk: plan.risk,
+    agentId: caller.bot?.agentId ?? null,
+    ...(caller.dagId === undefined ? {} : { dagId: caller.dagId }),
+    ...(caller.nodeId === undefined ? {} : { nodeId: caller.nodeId }),
+    ...(caller.runId === undefined ? {} : { runId: caller.runId }),
+    actionHash,
+  };
 }
 
 function wordsOf(error: unknown): string {
@@ -205,23 +211,7 @@ function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function issues(error: z.ZodError): string {
-  return error.issues
-    .slice(0, 5)
-    .map((issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`)
-    .join('; ');
-}
-
-function schemaOf(schema: z.ZodType): Record<string, unknown> {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema);
-  return rest;
-}
-
 const hashOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex');
-const cut = (text: string): string =>
-  text.length <= longestText
-    ? text
-    : `${text.slice(0, longestText)}\n[cut: ${text.length - longestText} characters more]`;
 
 /** As rules name it: relative to the workspace where it lies in it, else to the caller's own root (a worktree has the same paths). */
 function nameOf({ workspace, root }: ToolCaller, path: string): string {

@@ -1,23 +1,37 @@
 /**
  * What a tool is, and who calls it. A tool says what it would do before it does it: policy and person decide about exactly that.
- * Shaped so that the tool server of MCP lists and calls the same tools. Must not know any tool.
+ * The same for MCP, REST and bots in Gantry's own loop. Must not know any tool.
  */
 import type { z } from 'zod';
 import type { ApprovalRisk } from '../../contracts/approvals/approval.ts';
-import type { PolicyMode } from '../policy/policy.ts';
+import type { ContentBlock, ToolAnnotations } from '../../contracts/tool-server/tools.ts';
+import type { PolicyMode, PolicyVerdict } from '../policy/policy.ts';
 
-/** Whoever calls: a bot, with the folder it may work in. */
+/** Whoever calls: a bot, or a program of the person's, with the folder it may work in. */
 export interface ToolCaller {
-  readonly agentId: string;
-  readonly address: string;
-  readonly mode: PolicyMode;
+  /** Null: a program of the person's. */
+  readonly bot: { readonly agentId: string; readonly address: string } | null;
+  /** Which client: what a person allows to one is nothing to another. */
+  readonly client: string;
+  /** For the ledger: user or agent, and through which door. */
+  readonly actor: string;
+  readonly surface: string;
+  /** Null for a person: who may act, and is asked before what cannot be taken back. */
+  readonly mode: PolicyMode | null;
   /** The allowed root. */
   readonly root: string;
   /** Paths in rules are relative to it. */
   readonly workspace: string;
   /** Variables that its commands see beside the plain ones. No secrets of Gantry's. */
   readonly env: Readonly<Record<string, string>>;
+  /** Names in `env` whose values come from the vault: commands see them, nobody is shown them. */
+  readonly secrets?: ReadonlySet<string> | undefined;
   readonly signal: AbortSignal;
+  /**
+   * How long it waits for a person, milliseconds; then the question stays, and the same call finds its answer. Null: until there is
+   * one, and a call that is stopped takes its question back.
+   */
+  readonly patienceMs: number | null;
   readonly runId?: string | undefined;
   readonly dagId?: string | undefined;
   readonly nodeId?: string | undefined;
@@ -25,9 +39,12 @@ export interface ToolCaller {
 
 /** What a call would do. */
 export interface ToolPlan<Out> {
-  /** For the policy: absolute path, command. */
+  /** For the policy: absolute path, command, host (with its port unless that is the scheme's own). */
   readonly path?: string;
   readonly command?: string;
+  readonly host?: string;
+  /** The host is no public address: only a rule that names it opens it. */
+  readonly privateHost?: boolean;
   /** With the variables that the caller sets before it, where there are any: this must be allowed as well. */
   readonly commandAsRun?: string;
   /** Something in it is never covered by a mode that accepts edits. */
@@ -37,9 +54,11 @@ export interface ToolPlan<Out> {
   readonly title: string;
   /** The exact command or diff, whole. */
   readonly summary: string;
-  /** Does exactly what the plan says, or fails. */
-  run(signal: AbortSignal): Promise<Out>;
+  /** Does exactly what the plan says, or fails. `may`: what the policy says to this same call at another host. */
+  run(signal: AbortSignal, may: (host: OtherHost) => PolicyVerdict): Promise<Out>;
 }
+
+export type OtherHost = Pick<ToolPlan<unknown>, 'host' | 'privateHost'>;
 
 export interface Tool<In extends z.ZodObject = z.ZodObject, Out extends z.ZodType = z.ZodType> {
   /** `file.read` */
@@ -50,6 +69,8 @@ export interface Tool<In extends z.ZodObject = z.ZodObject, Out extends z.ZodTyp
   readonly output: Out;
   /** Changes nothing anywhere. */
   readonly readOnly: boolean;
+  /** Hints beside `title` and `readOnlyHint`. */
+  readonly annotations?: z.infer<typeof ToolAnnotations>;
   /** Says something to Gantry about the caller's own work, whose verbs have their own rules: no policy is asked. */
   readonly report?: boolean;
   /** Only for callers that work on a node of a run. */
@@ -57,6 +78,8 @@ export interface Tool<In extends z.ZodObject = z.ZodObject, Out extends z.ZodTyp
   plan(input: z.infer<In>, caller: ToolCaller): Promise<ToolPlan<z.infer<Out>>> | ToolPlan<z.infer<Out>>;
   /** The result as a model reads it; default: JSON. */
   say?(output: z.infer<Out>): string;
+  /** Beside the words: images and the like. */
+  blocks?(output: z.infer<Out>): readonly ContentBlock[];
 }
 
 /** Keeps the types of one tool together; in a list they are all alike. */

@@ -41,7 +41,7 @@ import { createModels, type ModelSettings } from '../../../src/runtime-server/mo
 import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
-import { createToolServer } from '../../../src/runtime-server/tool-server/index.ts';
+import { createToolServer, type ToolServerDeps } from '../../../src/runtime-server/tool-server/index.ts';
 import { compileCache } from '../../support/compile-cache.ts';
 
 export const ownerToken = 'owner-token-of-tests-0123456789abcdef';
@@ -113,6 +113,10 @@ export interface EngineOptions {
   readonly peerHome?: PeerHome;
   /** How git is run for what other computers bring. */
   readonly runGit?: (options: RunOptions) => Promise<RunResult>;
+  /** For how long a call waits for a person; by default those of the engine. */
+  readonly toolTimers?: Timers;
+  /** What stands behind the tools, in place of what does. */
+  readonly tools?: Partial<ToolServerDeps>;
   /** Beside PATH, HOME and LANG. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -169,6 +173,15 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
         return { status: 200, body: { refused: [] } };
       },
     });
+    const toolServer = createToolServer({
+      policy,
+      approvals: desk,
+      clock,
+      timers: options.toolTimers ?? timers,
+      env,
+      freshName: () => ids.next('tmp'),
+      ...options.tools,
+    });
     const factory = createFactory({
       events: outbox,
       desk,
@@ -181,7 +194,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
           timers: options.modelTimers ?? timers,
           random: () => 0,
         }),
-        tools: (more) => createToolServer({ policy, approvals: desk, env, freshName: () => ids.next('tmp'), more }),
+        tools: (more) => toolServer.registry(more),
       },
       store,
       ledger,
@@ -220,7 +233,18 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     const dispatcher = createDispatcher({
       door: { kind: 'tcp', origins: 'none' },
       authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator],
-      routes: factory.routes,
+      routes: [
+        ...factory.routes,
+        ...toolServer.routes({
+          ...factory.toolBots,
+          ownerId: localUserId,
+          workspace,
+          store,
+          ledger,
+          info: { name: 'gantry', version: '0.0.0' },
+          log,
+        }),
+      ],
       owners: factory.owners,
       ids,
       log,

@@ -80,6 +80,7 @@ test.each(models)(
       'file_write',
       'shell_exec',
       'thread_reply',
+      'time_now',
     ]);
     expect(JSON.stringify(request?.headers)).toContain(secretKey);
   },

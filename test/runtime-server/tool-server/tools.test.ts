@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { AppError } from '../../../src/contracts/common/errors.ts';
+import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import type { ApprovalAnswer, ApprovalAsk } from '../../../src/runtime-server/approvals/desk.ts';
 import type { PolicyAction, PolicyMode, Verdict } from '../../../src/runtime-server/policy/policy.ts';
 import { createToolServer, type ToolCaller, type ToolRegistry } from '../../../src/runtime-server/tool-server/index.ts';
@@ -48,12 +50,16 @@ beforeEach(() => {
       withdraw: async () => {},
     },
     env: { PATH: process.env.PATH, HOME: root, SECRET_KEY: 'sk-1' },
+    clock: systemClock,
+    timers: systemTimers,
     freshName: () => `tmp${names++}`,
-    more: [],
-  });
+  }).registry();
   caller = {
-    agentId: 'agent_1',
-    address: 'dev@crew',
+    bot: { agentId: 'agent_1', address: 'dev@crew' },
+    client: 'bot:agent_1',
+    actor: 'agent_1',
+    surface: 'hosted',
+    patienceMs: null,
     mode: 'REQUIRE_APPROVAL',
     root,
     workspace: root,
@@ -67,13 +73,14 @@ const put = (path: string, content: string | Uint8Array) => writeFileSync(join(r
 
 test('tools are listed by name with JSON Schema in and out, and with what only reads', () => {
   const list = registry.list({ onNode: false });
-  expect(list.map((tool) => [tool.name, tool.readOnly])).toEqual([
+  expect(list.map((tool) => [tool.name, tool.annotations?.readOnlyHint])).toEqual([
     ['file.exists', true],
     ['file.list', true],
     ['file.read', true],
     ['file.remove', false],
     ['file.write', false],
     ['shell.exec', false],
+    ['time.now', true],
   ]);
   for (const tool of list) {
     expect(tool.inputSchema).toMatchObject({ type: 'object', additionalProperties: false });

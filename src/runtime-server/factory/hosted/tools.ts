@@ -33,6 +33,10 @@ export interface ReportToolsDeps {
 
 export function createReportTools(deps: ReportToolsDeps): Tool[] {
   const report = { report: true, readOnly: false, forNodes: true } as const;
+  const botOf = ({ bot }: ToolCaller) => {
+    if (bot !== null) return bot;
+    throw new AppError('usage', 'Only a bot reports on its own work.', 'Use the routes of the factory.');
+  };
   const nodeOf = (caller: ToolCaller) => {
     if (caller.dagId !== undefined && caller.nodeId !== undefined)
       return { dagId: caller.dagId, nodeId: caller.nodeId };
@@ -50,7 +54,7 @@ export function createReportTools(deps: ReportToolsDeps): Tool[] {
       output: Done,
       plan: ({ text }, caller) =>
         plan('Note progress', async () => {
-          await deps.nodes.progress(nodeOf(caller), caller.address, text);
+          await deps.nodes.progress(nodeOf(caller), botOf(caller).address, text);
           return ok;
         }),
     }),
@@ -69,7 +73,7 @@ export function createReportTools(deps: ReportToolsDeps): Tool[] {
             const content = createReadStream('', { fd: file.fd, autoClose: false, start: 0 });
             const name = basename(path);
             const mime = mimes[name.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'application/octet-stream';
-            return await deps.nodes.prove(nodeOf(caller), caller.address, { line, name, mime, content });
+            return await deps.nodes.prove(nodeOf(caller), botOf(caller).address, { line, name, mime, content });
           } finally {
             await file.close();
           }
@@ -84,7 +88,7 @@ export function createReportTools(deps: ReportToolsDeps): Tool[] {
       output: Done,
       plan: (given, caller) =>
         plan('Say that it is done', async () => {
-          await deps.nodes.done(nodeOf(caller), caller.address, {
+          await deps.nodes.done(nodeOf(caller), botOf(caller).address, {
             ...(given.output !== undefined && { output: given.output }),
             ...(given.note !== undefined && { note: given.note }),
           });
@@ -100,7 +104,7 @@ export function createReportTools(deps: ReportToolsDeps): Tool[] {
       output: Done,
       plan: ({ reason }, caller) =>
         plan('Give it up', async () => {
-          await deps.nodes.fail(nodeOf(caller), caller.address, reason);
+          await deps.nodes.fail(nodeOf(caller), botOf(caller).address, reason);
           return ok;
         }),
     }),
@@ -114,7 +118,7 @@ export function createReportTools(deps: ReportToolsDeps): Tool[] {
       output: Done,
       plan: ({ threadId, text }, caller) =>
         plan('Write into a thread', async () => {
-          await deps.reply(caller, threadId, text, `tool:${deps.freshKey()}`);
+          await deps.reply(botOf(caller), threadId, text, `tool:${deps.freshKey()}`);
           return ok;
         }),
     }),

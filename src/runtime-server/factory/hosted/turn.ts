@@ -7,8 +7,8 @@ import type { HostedMode } from '../../../contracts/factory/team-file.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { Target } from '../../models/endpoints.ts';
 import type { TurnEnd, TurnHooks, TurnLimits, Used } from '../../models/loop.ts';
-import type { FaultKind, ToolCall, ToolResult, Usage } from '../../models/model.ts';
-import type { ToolCaller, ToolOutcome } from '../../tool-server/index.ts';
+import type { FaultKind, ToolCall, ToolOffer, ToolResult, Usage } from '../../models/model.ts';
+import { type ToolCaller, type ToolInfo, type ToolOutcome, toolCalled } from '../../tool-server/index.ts';
 import { messagesOf } from './conversation.ts';
 import type { HostedDeps, NodeRef } from './deps.ts';
 import { systemFor } from './instructions.ts';
@@ -135,36 +135,29 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
     addLine(tx, record.agentId, record.id, clock.now(), { kind: 'result', result });
     const outcome = lastTool;
     lastTool = null;
-    if (outcome === null || outcome.actionHash === null) return;
-    // What was done, not its words: the ledger cannot forget.
+    const told = outcome === null ? null : toolCalled(result.name, outcome);
+    if (told === null) return;
     deps.ledger.append(tx, {
-      type: 'tool.called',
+      type: told.type,
       actor: record.agentId,
       surface: 'hosted',
       subject: `agent:${record.agentId}`,
-      body: {
-        v: 1,
-        runId: record.id,
-        tool: result.name,
-        actionHash: outcome.actionHash,
-        verdict: outcome.verdict?.verdict ?? null,
-        rule: outcome.verdict?.rule ?? null,
-        approvalId: outcome.approvalId,
-        acted: outcome.acted,
-        isError: outcome.isError,
-      },
+      body: { ...told.body, runId: record.id },
     });
   };
 
   const callTool = async (call: ToolCall, signal: AbortSignal, folder: string): Promise<ToolResult> => {
     const caller: ToolCaller = {
-      agentId: record.agentId,
-      address: spec.address,
+      bot: { agentId: record.agentId, address: spec.address },
+      client: `bot:${record.agentId}`,
+      actor: record.agentId,
+      surface: 'hosted',
       mode: order.mode,
       root: folder,
       workspace: deps.workspace,
       env,
       signal,
+      patienceMs: null,
       runId: record.id,
       dagId: node?.dagId,
       nodeId: node?.nodeId,
@@ -194,7 +187,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
       {
         system: systemFor({ ...spec, folder }, order.mode, node !== null),
         messages,
-        tools: deps.tools.list({ onNode: node !== null }),
+        tools: offersOf(deps.tools.list({ onNode: node !== null })),
         maxOutputTokens: deps.models.maxOutputTokens,
         limits: order.limits,
         used,
@@ -347,6 +340,18 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
       abort.abort();
     },
   };
+}
+
+/** What a model is offered: some take no more tools than these and no longer names, and refuse the whole request for one. */
+const mostOffered = 128;
+const offerable = /^[A-Za-z0-9_.-]{1,64}$/;
+
+function offersOf(tools: readonly ToolInfo[]): ToolOffer[] {
+  const own = tools.filter((tool) => tool.server === null);
+  const attached = tools.filter((tool) => tool.server !== null && offerable.test(tool.name));
+  return [...own, ...attached]
+    .slice(0, mostOffered)
+    .map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema }));
 }
 
 function answerOf(how: string, text: string, reason: string | null): string {

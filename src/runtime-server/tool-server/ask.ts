@@ -1,0 +1,151 @@
+/**
+ * Asks a person about one call (gaps.md B: waits up to 50 s; the same call within ten minutes of the approval runs once). The desk keeps
+ * question and answer; here one approval lets one call run, however many same ones wait for it. Must not know tools or policy.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { ApprovalAnswer, ApprovalAsk, ApprovalDesk } from '../approvals/desk.ts';
+
+export interface CallQuestion extends Omit<ApprovalAsk, 'expiresInMs' | 'dedupeKey'> {
+  /** The same for the same call: client, tool, arguments. */
+  readonly key: string;
+}
+
+export interface Waiting {
+  readonly signal: AbortSignal;
+  /** As `ToolCaller.patienceMs`. */
+  readonly patienceMs: number | null;
+  /** A person is asked this, or no more (null). */
+  asking(id: string | null): void;
+}
+
+export type Answered =
+  | { readonly how: 'approved'; readonly id: string }
+  | { readonly how: 'refused'; readonly id: string | null; readonly why: string }
+  /** Nobody has answered yet; the question stays. */
+  | { readonly how: 'open'; readonly id: string };
+
+export interface AskerDeps {
+  readonly approvals: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
+  readonly timers: Timers;
+}
+
+/** For a caller that waits until there is an answer. */
+const answerWithinMs = 24 * 3600 * 1000;
+/** For one that comes back: as long as the gate "may I?". What is asked much later is asked anew. */
+const openForMs = 60 * 60 * 1000;
+/** An answer that is being written when the patience ends is waited for: it could not be taken a second time. */
+const writtenWithinMs = 5000;
+
+export function createAsker({ approvals, timers }: AskerDeps) {
+  /** Same calls that wait for one approval at this moment. */
+  const waiting = new Map<string, { calls: number; used: boolean }>();
+
+  async function ask({ key, ...question }: CallQuestion, caller: Waiting): Promise<Answered> {
+    try {
+      return caller.patienceMs === null
+        ? await untilAnswered(question, caller)
+        : await forAWhile({ key, ...question }, caller, caller.patienceMs);
+    } catch (error) {
+      // Too long to be read, too many questions: the caller is told, and can ask for less.
+      if (!(error instanceof AppError)) throw error;
+      return { how: 'refused', id: null, why: `${error.fact} ${error.action} It was not done.` };
+    }
+  }
+
+  async function untilAnswered(question: Omit<CallQuestion, 'key'>, caller: Waiting): Promise<Answered> {
+    const asked = await approvals.ask({ ...question, expiresInMs: answerWithinMs }, { signal: caller.signal });
+    caller.asking(asked.id);
+    const stop = stopping(caller.signal, null);
+    const answer = await Promise.race([asked.answer, stop.over]);
+    stop.cancel();
+    caller.asking(null);
+    if (answer !== 'over') return judge(asked.id, answer);
+    await approvals.withdraw(asked.id, 'engine');
+    return { how: 'refused', id: asked.id, why: 'It was stopped while a person was asked. It was not done.' };
+  }
+
+  async function forAWhile({ key, ...question }: CallQuestion, caller: Waiting, ms: number): Promise<Answered> {
+    const stop = stopping(caller.signal, ms);
+    try {
+      for (;;) {
+        const leave = new AbortController();
+        let written = false;
+        const asked = await approvals.ask(
+          { ...question, expiresInMs: openForMs, dedupeKey: key },
+          {
+            signal: leave.signal,
+            apply: () => {
+              written = true;
+            },
+          },
+        );
+        const turn = join(asked.id);
+        caller.asking(asked.id);
+        let answer = await Promise.race([asked.answer, stop.over]);
+        if (answer === 'over' && written) answer = await Promise.race([asked.answer, later(writtenWithinMs)]);
+        // From here on nobody listens: an answer is kept for the next time this is called.
+        leave.abort();
+        caller.asking(null);
+        const mine = turn.leave(answer !== 'over' && answer.kind === 'approve');
+        if (answer === 'over') return { how: 'open', id: asked.id };
+        // Another call of the same words runs on this approval. This one is asked about anew.
+        if (answer.kind === 'approve' && !mine) continue;
+        return judge(asked.id, answer);
+      }
+    } finally {
+      stop.cancel();
+    }
+  }
+
+  /** `leave(true)` answers whether the approval is this call's to use. */
+  function join(id: string): { leave(use: boolean): boolean } {
+    const entry = waiting.get(id) ?? { calls: 0, used: false };
+    entry.calls += 1;
+    waiting.set(id, entry);
+    return {
+      leave(use) {
+        entry.calls -= 1;
+        if (entry.calls === 0) waiting.delete(id);
+        const mine = use && !entry.used;
+        entry.used ||= use;
+        return mine;
+      },
+    };
+  }
+
+  function stopping(signal: AbortSignal, ms: number | null): { over: Promise<'over'>; cancel: () => void } {
+    let cancel = () => {};
+    const over = new Promise<'over'>((resolve) => {
+      const end = () => resolve('over');
+      const cancelTimer = ms === null ? () => {} : timers.after(ms, end);
+      if (signal.aborted) end();
+      signal.addEventListener('abort', end, { once: true });
+      cancel = () => {
+        cancelTimer();
+        signal.removeEventListener('abort', end);
+      };
+    });
+    return { over, cancel };
+  }
+
+  const later = (ms: number): Promise<'over'> => new Promise((resolve) => void timers.after(ms, () => resolve('over')));
+
+  return { ask };
+}
+
+function judge(id: string, answer: ApprovalAnswer): Answered {
+  const refused = (why: string): Answered => ({ how: 'refused', id, why });
+  switch (answer.kind) {
+    case 'approve':
+      return { how: 'approved', id };
+    case 'reject': {
+      const note = answer.note === null ? '.' : `: ${answer.note.replace(/(?<![.!?])$/, '.')}`;
+      return refused(`The person said no${note} It was not done; do not try it again in another way.`);
+    }
+    case 'expired':
+      return refused('Nobody answered in time whether this may be done. It was not done.');
+    case 'withdrawn':
+      return refused(`The question was withdrawn (${answer.surface}). It was not done.`);
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * One way to list, plan and call a tool, whoever brings it: Gantry's own, described in zod once, or one of an attached server, whose
+ * schema is its own business. Must not know policy or approvals.
+ */
+import { z } from 'zod';
+import type { ContentBlock, ToolInfo, ToolResult } from '../../contracts/tool-server/tools.ts';
+import type { ForeignTool, ForeignTools } from './foreign-tools.ts';
+import type { Tool, ToolCaller, ToolPlan } from './tool.ts';
+
+/** What came of a call that was made. */
+export interface CallableResult {
+  readonly isError: boolean;
+  readonly content: readonly ContentBlock[];
+  /** As a model of ours reads it. */
+  readonly text: string;
+  /** Absent where the tool gives none. */
+  readonly structured?: unknown;
+}
+
+export interface Callable {
+  readonly info: ToolInfo;
+  /** Family and member, as rules name it. */
+  readonly action: { readonly tool: string; readonly member?: string; readonly attached?: true };
+  readonly report: boolean;
+  readonly forNodes: boolean;
+  readonly readOnly: boolean;
+  /** The arguments as the tool takes them, or why it does not. */
+  read(input: unknown): { readonly ok: true; readonly input: object } | { readonly ok: false; readonly why: string };
+  plan(input: object, caller: ToolCaller): Promise<ToolPlan<CallableResult>>;
+}
+
+/** Text of a result beyond this is cut: it is sent beside the data it was made from. Characters. */
+const longestText = 1_000_000;
+
+export function ownTool(tool: Tool): Callable {
+  const [family = tool.name, member] = tool.name.split('.');
+  return {
+    info: {
+      name: tool.name,
+      title: tool.title,
+      description: tool.description,
+      inputSchema: schemaOf(tool.input, 'input'),
+      outputSchema: schemaOf(tool.output, 'output'),
+      annotations: { title: tool.title, readOnlyHint: tool.readOnly, ...tool.annotations },
+      server: null,
+    },
+    action: { tool: family, ...(member === undefined ? {} : { member }) },
+    report: tool.report === true,
+    forNodes: tool.forNodes === true,
+    readOnly: tool.readOnly,
+    read(input) {
+      const parsed = tool.input.safeParse(input ?? {});
+      return parsed.success ? { ok: true, input: parsed.data } : { ok: false, why: issues(parsed.error) };
+    },
+    async plan(input, caller) {
+      const plan = await tool.plan(input as never, caller);
+      return {
+        ...plan,
+        async run(signal, may) {
+          const output = await plan.run(signal, may);
+          const text = tool.say?.(output) ?? JSON.stringify(output);
+          const content = [{ type: 'text', text: cut(text, longestText) }, ...(tool.blocks?.(output) ?? [])];
+          return { isError: false, content, text, structured: output };
+        },
+      };
+    },
+  };
+}
+
+/** What a server says of its tool is shown and not believed: it acts, whatever its hints. */
+export function foreignTool(tool: ForeignTool, tools: ForeignTools): Callable {
+  const { name, server } = tool;
+  const member = name.slice(server.length + 1);
+  return {
+    info: tool as ToolInfo,
+    action: { tool: server, member, attached: true },
+    report: false,
+    forNodes: false,
+    readOnly: false,
+    read: (input) =>
+      typeof input === 'object' && input !== null && !Array.isArray(input)
+        ? { ok: true, input }
+        : input === undefined
+          ? { ok: true, input: {} }
+          : { ok: false, why: 'arguments must be an object' },
+    plan: async (input) => ({
+      risk: 'medium',
+      title: `Call ${name}`,
+      summary: `${name} of the attached server ${server}\n${JSON.stringify(input, null, 2)}`,
+      async run(signal) {
+        const result = await tools.call(name, input as Readonly<Record<string, unknown>>, { signal });
+        const structured = result.structuredContent;
+        const given = structured === undefined ? {} : { structured };
+        return { isError: result.isError, content: result.content, text: wordsOf(result), ...given };
+      },
+    }),
+  };
+}
+
+/** Blocks as a model of ours reads them: it is given text alone. */
+function wordsOf({ content, structuredContent }: ToolResult): string {
+  const words = content.map((block) => {
+    if (typeof block.text === 'string') return block.text;
+    const resource = block.resource as { readonly text?: unknown; readonly uri?: unknown } | undefined;
+    if (typeof resource?.text === 'string') return resource.text;
+    return `[${block.type}${typeof block.mimeType === 'string' ? ` ${block.mimeType}` : ''}]`;
+  });
+  if (words.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
+  return words.join('\n');
+}
+
+export function cut(text: string, longest: number): string {
+  if (text.length <= longest) return text;
+  return `${text.slice(0, longest)}\n[cut: ${text.length - longest} characters more]`;
+}
+
+function issues(error: z.ZodError): string {
+  return error.issues
+    .slice(0, 5)
+    .map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`)
+    .join('; ');
+}
+
+/** JSON Schema 2020-12; its `$schema` is left out, which some clients refuse. */
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io });
+  return rest;
+}

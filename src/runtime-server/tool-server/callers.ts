@@ -1,0 +1,91 @@
+/**
+ * Who calls over MCP and REST, as tools see it: a bot by its token, with its own folder and variables, or a program of the person's,
+ * with the workspace (gaps.md B; security.md 4 row 1). A bot never has more than its owner. Must not know tools.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import { longestApprovalWait } from '../../contracts/tool-server/tools.ts';
+import { clientOf, surfaceOf } from '../../kit/http/principals.ts';
+import type { Principal } from '../../kit/http/types.ts';
+import type { ToolCaller } from './tool.ts';
+
+/** A bot of this computer's workspace. */
+export type ToolBot = NonNullable<ToolCaller['bot']> & Pick<ToolCaller, 'mode' | 'root' | 'env' | 'secrets'>;
+
+export interface CallersDeps {
+  readonly ownerId: string;
+  readonly workspace: string;
+  /** False for what is no bot of this workspace, such as one that another computer brought. */
+  readonly isBot: (agentId: string) => boolean;
+  /** Null as well. */
+  readonly bot: (agentId: string) => Promise<ToolBot | null>;
+}
+
+export interface ToolCallers {
+  /** Throws `refused` for whoever has no tools here. */
+  admit(principal: Principal): void;
+  /** The same, with what its calls need. */
+  of(principal: Principal, signal: AbortSignal): Promise<ToolCaller> | ToolCaller;
+}
+
+const patienceMs = longestApprovalWait * 1000;
+
+function notHere(): AppError {
+  return new AppError(
+    'refused',
+    'The tools of this computer are for bots of its own workspace, and this bot is none.',
+    'Ask on the computer that it comes from, or start its team again.',
+  );
+}
+
+export function createToolCallers({ ownerId, workspace, isBot, bot }: CallersDeps): ToolCallers {
+  async function botOf(agentId: string): Promise<ToolBot> {
+    const found = await bot(agentId);
+    if (found === null) throw notHere();
+    return found;
+  }
+
+  function personOf(principal: Principal, signal: AbortSignal): ToolCaller {
+    return {
+      bot: null,
+      client: `${principal.userId}/${clientOf(principal)}`,
+      actor: principal.userId,
+      surface: surfaceOf(principal),
+      mode: null,
+      root: workspace,
+      workspace,
+      env: {},
+      signal,
+      patienceMs,
+    };
+  }
+
+  /** One computer, one owner: whoever else a cloud lets through has nothing here. */
+  function mustOwn({ userId }: Principal): void {
+    if (userId === ownerId) return;
+    throw new AppError('refused', 'This computer belongs to somebody else.', 'Use a computer of yours.');
+  }
+
+  return {
+    admit(principal) {
+      mustOwn(principal);
+      if (principal.agentId !== undefined && !isBot(principal.agentId)) throw notHere();
+    },
+    of(principal, signal) {
+      mustOwn(principal);
+      if (principal.agentId === undefined) return personOf(principal, signal);
+      return botOf(principal.agentId).then(({ agentId, address, mode, root, env, secrets }) => ({
+        bot: { agentId, address },
+        client: `bot:${agentId}`,
+        actor: agentId,
+        surface: surfaceOf(principal),
+        mode,
+        root,
+        workspace,
+        env,
+        secrets,
+        signal,
+        patienceMs,
+      }));
+    },
+  };
+}

@@ -1,0 +1,28 @@
+/** The tool server as MCP sees it: the registry's tools, and what else there is to read. Must not know the protocol. */
+
+import { createMcpService } from '../../kit/mcp/create-service.ts';
+import type { ListedTool, McpService, ServerInfo } from '../../kit/mcp/service.ts';
+import { toResult } from './registry.ts';
+import type { WireCalls } from './wire-calls.ts';
+
+export interface ToolMcpDeps {
+  readonly calls: WireCalls;
+  readonly info: ServerInfo;
+}
+
+const instructions =
+  'Tools of this computer and of the tool servers attached to it. A call that needs a person waits for them up to 50 seconds; if it then says approval_required, make the same call again later: it runs once after their yes.';
+
+export function createToolMcp({ calls, info }: ToolMcpDeps): McpService {
+  return createMcpService({
+    info,
+    instructions,
+    tools: {
+      list() {
+        const { tools, revision } = calls.list();
+        return { items: tools as readonly ListedTool[], revision };
+      },
+      call: async (name, args, { principal, signal }) => toResult(await calls.call(name, args, principal, signal)),
+    },
+  });
+}

@@ -1,0 +1,67 @@
+/** `time.now` (gaps.md B): models do not know what time it is. */
+import { z } from 'zod';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import { defineTool, type Tool } from './tool.ts';
+
+export function createTimeTool({ clock }: { readonly clock: Pick<Clock, 'now'> }): Tool {
+  return defineTool({
+    name: 'time.now',
+    title: 'Tell the time',
+    description: 'Says what time it is, in UTC and in a time zone: by default the one of this computer.',
+    input: z.strictObject({
+      timezone: z.string().min(1).max(100).optional().meta({ description: 'As IANA names it: Europe/Vienna, UTC.' }),
+    }),
+    output: z.strictObject({
+      utc: z.string().meta({ description: 'RFC 3339.' }),
+      unixMs: z.number(),
+      timezone: z.string(),
+      local: z.string().meta({ description: 'RFC 3339 with the offset of the time zone.' }),
+      weekday: z.string(),
+    }),
+    readOnly: true,
+    annotations: { openWorldHint: false },
+    plan: ({ timezone }) => {
+      const parts = partsFor(timezone);
+      return {
+        risk: 'low',
+        title: 'Tell the time',
+        summary: `The time in ${parts.resolvedOptions().timeZone}`,
+        run: async () => {
+          const now = clock.now();
+          const found = Object.fromEntries(parts.formatToParts(now).map(({ type, value }) => [type, value]));
+          const offset = found.timeZoneName?.replace('GMT', '') || 'Z';
+          return {
+            utc: iso(now),
+            unixMs: now,
+            timezone: parts.resolvedOptions().timeZone,
+            local: `${found.year}-${found.month}-${found.day}T${found.hour}:${found.minute}:${found.second}.${found.fractionalSecond}${offset}`,
+            weekday: found.weekday ?? '',
+          };
+        },
+      };
+    },
+    say: ({ local, weekday, timezone, utc }) => `${local} (${weekday}, ${timezone}); UTC ${utc}`,
+  });
+}
+
+function partsFor(timezone: string | undefined): Intl.DateTimeFormat {
+  try {
+    return new Intl.DateTimeFormat('en-US', {
+      ...(timezone === undefined ? {} : { timeZone: timezone }),
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+      fractionalSecondDigits: 3,
+      hourCycle: 'h23',
+      weekday: 'long',
+      timeZoneName: 'longOffset',
+    });
+  } catch (cause) {
+    const fact = `There is no time zone ${JSON.stringify(timezone?.slice(0, 100))}.`;
+    throw new AppError('usage', fact, 'Name one as IANA does: Europe/Vienna, America/New_York, UTC.', { cause });
+  }
+}
