@@ -13,7 +13,12 @@ const data = (load: () => Promise<Format>): FormatEntry => ({ family: 'data', lo
 
 const text = data(async () => (await import('./data/text.ts')).textFormat);
 
+const office = (load: () => Promise<Format>): FormatEntry => ({ family: 'office', load });
+const html = (load: () => Promise<Format>): FormatEntry => ({ family: 'html', load });
+
 export const formats: Readonly<Partial<Record<Kind, FormatEntry>>> = {
   text,
   markdown: text,
+  docx: office(async () => (await import('./office/docx.ts')).docxFormat),
+  html: html(async () => (await import('./html/html.ts')).htmlFormat),
 };

@@ -1,0 +1,58 @@
+/**
+ * Owns how foreign text is written into Markdown so that it stays text: what would be read as emphasis, a link, a
+ * heading or a tag is escaped, and only what would be. Must not know any document format.
+ */
+
+/** `\` stands before punctuation (there it would vanish); elsewhere, as in `C:\Users`, it is text as it is. */
+const backslash = /\\(?=[!-/:-@[-`{-~])/g;
+/** `*`, except between two spaces, where it cannot open or close anything. */
+const star = /(?<!(?:^|\s))\*|\*(?!\s|$)/g;
+/** `_` at the edge of a word; inside one (`snake_case`) it is text in CommonMark. */
+const underscore = /(?<![\p{L}\p{N}])_(?!\s|$)|(?<!\s|^)_(?![\p{L}\p{N}])/gu;
+/** What begins a tag, a comment or an autolink. `a < b` is none of them. */
+const tag = /<(?=[a-zA-Z/!?])/g;
+/** A character reference that a reader of Markdown would replace. */
+const reference = /&(?=#?[a-zA-Z0-9]+;)/g;
+const lineStart = /^(\s{0,3})(#{1,6}(?=\s|$)|[-+](?=\s|$)|>|=+(?=\s*$)|-{2,}(?=\s*$)|~{3,})/gm;
+const numbered = /^(\s{0,3}\d{1,9})([.)])(?=\s|$)/gm;
+
+/** Text as Markdown that shows exactly that text. Line breaks stay. */
+export function escapeText(text: string): string {
+  return text
+    .replace(backslash, '\\\\')
+    .replace(/[`[\]]/g, '\\$&')
+    .replace(star, '\\*')
+    .replace(underscore, '\\_')
+    .replace(/~~/g, '\\~\\~')
+    .replace(tag, '\\<')
+    .replace(reference, '\\&')
+    .replace(lineStart, '$1\\$2')
+    .replace(numbered, '$1\\$2');
+}
+
+/** Text of one line: white space and line breaks become single spaces. */
+export function escapeLine(text: string): string {
+  return escapeText(text.replace(/\s+/g, ' ').trim());
+}
+
+/** Text between HTML tags, for documents that go through HTML. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char] ?? char);
+}
+
+/** A run of code in backticks, with a fence longer than any inside it. */
+export function inlineCode(text: string): string {
+  const line = text.replace(/\r?\n|\r/g, ' ');
+  if (line === '') return '';
+  const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map((match) => match[0].length));
+  const fence = '`'.repeat(longest + 1);
+  const pad = line.startsWith('`') || line.endsWith('`') ? ' ' : '';
+  return `${fence}${pad}${line}${pad}${fence}`;
+}
+
+/** A fenced block; the fence is longer than any inside the text. */
+export function codeBlock(text: string, language = ''): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map((match) => match[0].length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${language.replace(/[^\w+#.-]/g, '')}\n${text.replace(/\n+$/, '')}\n${fence}`;
+}

@@ -1,0 +1,71 @@
+/**
+ * Owns which addresses of a document may stand in Markdown and how: nothing a click would run, no embedded data.
+ * Nothing is ever fetched. Must not know any document format.
+ */
+
+const followed = new Set(['http', 'https', 'mailto', 'tel', 'sms', 'ftp', 'ftps', 'urn', 'cid', 'mid']);
+
+/**
+ * The address as it may be written, or null where it would run code (`javascript:`), hold data or name a local file.
+ * `base` makes relative ones absolute.
+ */
+export function safeAddress(address: string, base?: string): string | null {
+  // Browsers ignore control characters and white space inside a scheme, so a check must too.
+  const plain = address.replace(/[\u0000-\u0020\u007f-\u00a0\u200b-\u200f\u2028\u2029]+/g, (run, at: number) =>
+    at === 0 || at + run.length === address.length || !run.includes(' ') ? '' : ' ',
+  );
+  if (plain === '') return null;
+  const scheme = /^([a-zA-Z][a-zA-Z0-9+.-]*):/.exec(plain.replace(/ /g, ''))?.[1]?.toLowerCase();
+  if (scheme !== undefined && !followed.has(scheme)) return null;
+  if (scheme === undefined && base !== undefined && !plain.startsWith('#')) {
+    try {
+      return new URL(plain, base).href;
+    } catch {
+      return plain;
+    }
+  }
+  return plain;
+}
+
+function destination(address: string): string {
+  if (/[\s<>]/.test(address) || unbalanced(address)) {
+    return `<${address.replace(/[<>\n\r]/g, (char) => encodeURIComponent(char)).replace(/\\/g, '%5C')}>`;
+  }
+  return address;
+}
+
+function unbalanced(address: string): boolean {
+  let depth = 0;
+  for (const char of address) {
+    if (char === '(') depth += 1;
+    else if (char === ')') depth -= 1;
+    if (depth < 0) return true;
+  }
+  return depth !== 0;
+}
+
+function titlePart(title: string | undefined): string {
+  const text = (title ?? '').replace(/\s+/g, ' ').trim();
+  return text === '' ? '' : ` "${text.replace(/["\\]/g, '\\$&')}"`;
+}
+
+/** A link. `label` is Markdown already; where the address may not stand the label alone is left. */
+export function link(label: string, address: string, options: { base?: string; title?: string } = {}): string {
+  const safe = safeAddress(address, options.base);
+  const text = label.replace(/\s*\n\s*/g, ' ').trim();
+  if (safe === null || text === '') return text;
+  return `[${text}](${destination(safe)}${titlePart(options.title)})`;
+}
+
+/** An image by its address or, where it is embedded, a short placeholder that tells its kind. `alt` is plain text. */
+export function image(alt: string, address: string, options: { base?: string; title?: string } = {}): string {
+  const label = alt
+    .replace(/\s+/g, ' ')
+    .trim()
+    .replace(/[\\[\]]/g, '\\$&');
+  const embedded = /^\s*data:([\w.+/-]*)/i.exec(address);
+  if (embedded !== null) return `![${label}](data:${embedded[1] || 'image'};base64...)`;
+  const safe = safeAddress(address, options.base);
+  if (safe === null) return label;
+  return `![${label}](${destination(safe)}${titlePart(options.title)})`;
+}

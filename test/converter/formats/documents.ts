@@ -1,0 +1,43 @@
+/** Documents made in tests, and the whole conversion of them as the program does it. */
+import { strToU8, zipSync } from 'fflate';
+import { type Conversion, type ConvertRequest, convert } from '../../../src/converter/convert.ts';
+
+export function converted(bytes: Uint8Array | string, request: Partial<ConvertRequest> = {}): Promise<Conversion> {
+  const content = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes;
+  const whole = { filename: '', mimeType: '', family: null, deadlineMs: 60_000, ...request };
+  return convert(content, whole, () => performance.now());
+}
+
+export function zipOf(files: Record<string, string | Uint8Array>): Uint8Array {
+  return zipSync(
+    Object.fromEntries(
+      Object.entries(files).map(([name, content]) => [name, typeof content === 'string' ? strToU8(content) : content]),
+    ),
+  );
+}
+
+export const xmlHead = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
+const relationshipsSpace = 'http://schemas.openxmlformats.org/package/2006/relationships';
+const officeSpace = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+
+/** `[id, type, target, external?]` each. */
+export function relationships(...all: readonly (readonly [string, string, string, boolean?])[]): string {
+  const each = all.map(
+    ([id, type, target, external]) =>
+      `<Relationship Id="${id}" Type="${officeSpace}/${type}" Target="${target}"${external === true ? ' TargetMode="External"' : ''}/>`,
+  );
+  return `${xmlHead}<Relationships xmlns="${relationshipsSpace}">${each.join('')}</Relationships>`;
+}
+
+export const spaces =
+  'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" ' +
+  'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" ' +
+  'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" ' +
+  'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" ' +
+  'xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" ' +
+  'xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing" ' +
+  'xmlns:pic="http://schemas.openxmlformats.org/drawingml/2006/picture" ' +
+  `xmlns:r="${officeSpace}"`;
+
+export const coreProperties = (title: string, author: string) =>
+  `${xmlHead}<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/"><dc:title>${title}</dc:title><dc:creator>${author}</dc:creator><dcterms:created>2024-05-06T07:08:09Z</dcterms:created></cp:coreProperties>`;
