@@ -19,6 +19,7 @@ import { createQueueEvents } from './data/queue-events.ts';
 import { createSentTexts } from './data/sent-texts.ts';
 import { createSettingsStore } from './data/settings.ts';
 import { createStreamSlots, eventSlots, screenSlots } from './data/stream-slots.ts';
+import { createToolCalls } from './data/tool-calls.ts';
 import { NowProvider } from './ui/now.tsx';
 
 const queryClient = new QueryClient({
@@ -43,6 +44,7 @@ const services: Services = {
   ...connections.on(null),
   connections,
   queueEvents: createQueueEvents(followed),
+  toolCalls: createToolCalls(),
   lastKnown: createLastKnown(localStorage),
   browserPush: createBrowserPush(connections.on(null).api, {
     secure: window.isSecureContext,

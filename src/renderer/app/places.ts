@@ -1,8 +1,18 @@
 /** The places of the rail. A place comes here with the part that builds it; none is shown before. */
-import { House, Inbox, Layers, LayoutGrid, ListChecks, type LucideIcon, ScrollText, Settings } from 'lucide-react';
+import {
+  House,
+  Inbox,
+  Layers,
+  LayoutGrid,
+  ListChecks,
+  type LucideIcon,
+  ScrollText,
+  Settings,
+  Wrench,
+} from 'lucide-react';
 
 export interface Place {
-  readonly path: '/' | '/floor' | '/work' | '/inbox' | '/ledger' | '/queue' | '/settings';
+  readonly path: '/' | '/floor' | '/work' | '/inbox' | '/tools' | '/ledger' | '/queue' | '/settings';
   readonly name: string;
   readonly icon: LucideIcon;
   /** After `g`. */
@@ -17,6 +27,7 @@ export const places: readonly Place[] = [
   { path: '/floor', name: 'Floor', icon: LayoutGrid, letter: 'f', foot: false },
   { path: '/work', name: 'Work', icon: ListChecks, letter: 'w', foot: false },
   { path: '/inbox', name: 'Inbox', icon: Inbox, letter: 'i', foot: false },
+  { path: '/tools', name: 'Tools', icon: Wrench, letter: 't', foot: false, wideOnly: true },
   { path: '/ledger', name: 'Ledger', icon: ScrollText, letter: 'l', foot: false, wideOnly: true },
   { path: '/queue', name: 'Queue', icon: Layers, letter: 'q', foot: false, wideOnly: true },
   { path: '/settings', name: 'Settings', icon: Settings, letter: 's', foot: true, wideOnly: true },

@@ -52,6 +52,9 @@ export const tasksSearch = z.object({
   task: text,
 });
 export type TasksSearch = z.infer<typeof tasksSearch>;
+/** A server whose tools are shown (an attached one by its name), a tool that is open, and what the list is narrowed to. */
+export const toolsSearch = z.object({ server: text, tool: text, filter: text });
+export type ToolsSearch = z.infer<typeof toolsSearch>;
 /** The code that a computer shows. */
 export const pairSearch = z.object({ code: text });
 export const floorSearch = z.object({ filter: text, bot: text, dialog: text });
@@ -78,6 +81,12 @@ const inboxRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/inbox',
   component: lazyRouteComponent(() => import('../areas/inbox/inbox-page.tsx'), 'InboxPage'),
+});
+const toolsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/tools',
+  component: lazyRouteComponent(() => import('../areas/tools/tools-page.tsx'), 'ToolsPage'),
+  validateSearch: toolsSearch,
 });
 const ledgerRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -189,6 +198,7 @@ export function createAppRouter() {
       floorRoute,
       workRoute,
       inboxRoute,
+      toolsRoute,
       ledgerRoute,
       ...queueRoutes,
       pairRoute,

@@ -12,12 +12,14 @@ import type { QueueEvents } from '../data/queue-events.ts';
 import type { SentTexts } from '../data/sent-texts.ts';
 import type { Settings, SettingsStore } from '../data/settings.ts';
 import type { StreamSlots } from '../data/stream-slots.ts';
+import type { ToolCalls } from '../data/tool-calls.ts';
 import type { ActionStore } from './actions.ts';
 import type { PaneRequests } from './pane-requests.ts';
 
 export interface Services extends Connection {
   readonly connections: Connections;
   readonly queueEvents: QueueEvents;
+  readonly toolCalls: ToolCalls;
   readonly lastKnown: LastKnown;
   readonly browserPush: BrowserPush;
   readonly settings: SettingsStore;

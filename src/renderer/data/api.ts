@@ -13,10 +13,12 @@ import { listComputers, revokeComputer, updateComputer } from '../../contracts/l
 import { localPairingRoutes } from '../../contracts/link/local-pairing.ts';
 import { approvePairing, denyPairing, readPairing } from '../../contracts/link/pairings.ts';
 import { notificationRoutes } from '../../contracts/notifications/routes.ts';
+import { serverRoutes } from '../../contracts/tool-server/servers.ts';
+import { toolRoutes } from '../../contracts/tool-server/tools.ts';
 import { getBudget, getUsage, setBudget } from '../../contracts/usage/routes.ts';
 import { workRoutes } from '../../contracts/work-queue/routes.ts';
 
-/** An address of the factory, at the computer that is meant; null: the one that answers when none is named. */
+/** An address of the factory or its tools, at the computer that is meant; null: the one that answers when none is named. */
 export function onComputer(url: string, computer: string | null): string {
   if (computer === null) return url;
   return `${url}${url.includes('?') ? '&' : '?'}computer=${encodeURIComponent(computer)}`;
@@ -53,14 +55,17 @@ export function createApi() {
     return csrf;
   }
   const person = { where: 'Gantry', ifGone, csrf: readCsrf };
-  const factoryOf = (computer: string | null) =>
-    createClient(factoryRoutes, {
-      ...person,
-      fetch: (input, init) => fetch(onComputer(input, computer), init),
-    });
+  const on = (computer: string | null) => ({
+    ...person,
+    fetch: (input: string, init?: RequestInit) => fetch(onComputer(input, computer), init),
+  });
+  const factoryOf = (computer: string | null) => createClient(factoryRoutes, on(computer));
+  const toolsOf = (computer: string | null) => createClient([...toolRoutes, ...serverRoutes], on(computer));
   return {
     factory: factoryOf(null),
     factoryOf,
+    tools: toolsOf(null),
+    toolsOf,
     /** What a computer serves to the person's other computers: bots that those started there. */
     peerOf: (computer: string) => createClient(peerRoutesOf(computer), person),
     approvals: createClient([listApprovals, resolveApproval], person),

@@ -58,6 +58,8 @@ export function keysOf(computer: string | null) {
     diffs: on('diff'),
     diff: (agentId: string) => on('diff', agentId),
     lastEvent: on('last-event'),
+    toolServers: on('tool-servers'),
+    tools: on('tools'),
     ledgers: on('ledger'),
     ledger: (filter: LedgerFilter) => on('ledger', filter),
   };

@@ -1,11 +1,12 @@
 /**
- * What the page reads, by key. Nothing here polls: the event stream (events.ts) patches or voids these keys.
+ * What the page reads, by key. Nothing written here polls: the event stream (events.ts) patches or voids these keys.
  * Must not know how anything is shown.
  */
 import { queryOptions } from '@tanstack/react-query';
 import type { Api } from './api.ts';
 import type { Keys } from './keys.ts';
 import { personQueriesOf } from './person-queries.ts';
+import { toolQueriesOf } from './tool-queries.ts';
 
 /** Approvals kept: all that wait, and what was answered last. */
 export const approvalPage = 100;
@@ -17,6 +18,7 @@ export function queriesOf(api: Api, keys: Keys) {
   const { approvals, factory } = api;
   return {
     ...personQueriesOf(api),
+    ...toolQueriesOf(api, keys),
     workspace: queryOptions({
       queryKey: keys.workspace,
       queryFn: ({ signal }) => factory.getWorkspace({}, { signal }),

@@ -1,6 +1,16 @@
 /** Fields made from a schema: the params of a template, the inputs of a tool. Says below a field what is wrong with it. */
-import { type ReactNode, useId } from 'react';
-import type { FieldSchema, FieldTexts, FormSchema } from './schema-fields.ts';
+import { Plus, X } from 'lucide-react';
+import { type ReactNode, useId, useRef } from 'react';
+import { Button, IconButton } from './button.tsx';
+import {
+  type FieldSchema,
+  type FieldTexts,
+  type FormSchema,
+  jsonProblem,
+  pathTo,
+  rowsOf,
+  withRow,
+} from './schema-fields.ts';
 
 const control =
   'w-full rounded-control border border-line bg-window px-2 aria-[invalid=true]:border-fail disabled:opacity-60';
@@ -50,53 +60,157 @@ export function Field({
   );
 }
 
-export function SchemaFields({
-  schema,
-  texts,
-  problems,
-  onChange,
-}: {
-  schema: FormSchema;
-  texts: FieldTexts;
-  /** By field; shown only once they are given, so that nobody is told off before typing. */
-  problems: Readonly<Record<string, string>>;
-  onChange: (name: string, text: string) => void;
-}) {
-  return Object.entries(schema.properties).map(([name, field]) =>
-    field.type === 'boolean' ? (
-      <label key={name} className="inline-flex items-center gap-1.5">
+interface FieldsProps {
+  readonly texts: FieldTexts;
+  /** By path of the field; shown only once they are given, so that nobody is told off before typing. */
+  readonly problems: Readonly<Record<string, string>>;
+  /** `path` is the field's name, or within objects and lists its path. */
+  readonly onChange: (path: string, text: string) => void;
+}
+
+export function SchemaFields({ schema, parent = '', ...form }: FieldsProps & { schema: FormSchema; parent?: string }) {
+  return Object.entries(schema.properties).map(([name, field]) => (
+    <SchemaField
+      key={name}
+      {...form}
+      field={field}
+      label={field.title ?? name}
+      path={pathTo(parent, name)}
+      required={schema.required?.includes(name) === true}
+    />
+  ));
+}
+
+interface FieldProps extends FieldsProps {
+  readonly field: FieldSchema;
+  readonly label: string;
+  readonly path: string;
+  readonly required: boolean;
+}
+
+function SchemaField(props: FieldProps) {
+  const { field, label, path, required, texts, problems, onChange } = props;
+  const text = texts[path] ?? '';
+  if (field.type === 'object') {
+    return (
+      <Group label={label} required={required} description={field.description}>
+        <SchemaFields
+          schema={{ properties: field.properties ?? {}, required: field.required }}
+          parent={path}
+          texts={texts}
+          problems={problems}
+          onChange={onChange}
+        />
+      </Group>
+    );
+  }
+  if (field.type === 'array' && field.items !== undefined) return <ListField {...props} items={field.items} />;
+  if (field.type === 'boolean') {
+    return (
+      <label className="inline-flex flex-wrap items-center gap-x-1.5 pointer-coarse:min-h-10">
         <input
           type="checkbox"
-          checked={texts[name] === 'true'}
-          onChange={(event) => onChange(name, event.target.checked ? 'true' : '')}
+          checked={text === 'true'}
+          onChange={(event) => onChange(path, event.target.checked ? 'true' : '')}
           className="size-3.5 accent-accent"
         />
-        {field.title ?? name}
+        {label}
         {field.description !== undefined && <span className="text-meta text-muted">{field.description}</span>}
       </label>
-    ) : (
-      <Field
-        key={name}
-        label={field.title ?? name}
-        required={schema.required?.includes(name)}
-        description={field.description}
-        problem={problems[name]}
-      >
-        {(ids) => <Control name={name} field={field} text={texts[name] ?? ''} onChange={onChange} ids={ids} />}
-      </Field>
-    ),
+    );
+  }
+  // What is no JSON is said while it is typed: where it breaks is hard to find afterwards.
+  const live = field.type === 'json' && text.trim() !== '' ? (jsonProblem(text) ?? undefined) : undefined;
+  return (
+    <Field label={label} required={required} description={field.description} problem={live ?? problems[path]}>
+      {(ids) => <Control name={path} field={field} required={required} text={text} onChange={onChange} ids={ids} />}
+    </Field>
+  );
+}
+
+function Group({
+  label,
+  required,
+  description,
+  children,
+}: {
+  label: string;
+  required: boolean;
+  description: string | undefined;
+  children: ReactNode;
+}) {
+  return (
+    <fieldset className="min-w-0">
+      <legend className="font-medium">
+        {label}
+        {required && <span className="ml-1 font-normal text-faint">needed</span>}
+      </legend>
+      {description !== undefined && <p className="text-meta break-words text-muted">{description}</p>}
+      <div className="mt-1 flex min-w-0 flex-col gap-3 border-l border-line-strong pl-3">{children}</div>
+    </fieldset>
+  );
+}
+
+/** A row for each item, and a way to add and to take away. */
+function ListField({ field, items, label, path, required, ...form }: FieldProps & { items: FieldSchema }) {
+  const box = useRef<HTMLDivElement>(null);
+  const rows = rowsOf(form.texts, path);
+  /** After the row is there, or gone. */
+  const focus = (selector: string) =>
+    requestAnimationFrame(() => [...(box.current?.querySelectorAll<HTMLElement>(selector) ?? [])].at(-1)?.focus());
+  return (
+    <Group label={label} required={required} description={field.description}>
+      <div ref={box} className="flex flex-col items-start gap-2">
+        {rows.map((row, index) => (
+          <div key={row} data-item="true" className="flex w-full min-w-0 items-end gap-1.5">
+            <div className="min-w-0 flex-1">
+              <SchemaField
+                {...form}
+                field={items}
+                label={`${items.title ?? label} ${index + 1}`}
+                path={pathTo(path, row)}
+                required
+              />
+            </div>
+            <IconButton
+              label={`Remove ${items.title ?? label} ${index + 1}`}
+              className="mb-0.5 pointer-coarse:mb-0"
+              onClick={() => {
+                form.onChange(path, rows.filter((one) => one !== row).join(' '));
+                focus('[data-add]');
+              }}
+            >
+              <X aria-hidden="true" />
+            </IconButton>
+          </div>
+        ))}
+        <Button
+          data-add="true"
+          aria-label={`Add to ${label}`}
+          onClick={() => {
+            form.onChange(path, withRow(rows));
+            focus('[data-item] :is(input, textarea, select)');
+          }}
+        >
+          <Plus className="size-3.5" aria-hidden="true" />
+          Add
+        </Button>
+      </div>
+    </Group>
   );
 }
 
 function Control({
   name,
   field,
+  required,
   text,
   onChange,
   ids,
 }: {
   name: string;
   field: FieldSchema;
+  required: boolean;
   text: string;
   onChange: (name: string, text: string) => void;
   ids: { id: string; className: string };
@@ -108,9 +222,11 @@ function Control({
     onChange: (event: { target: { value: string } }) => onChange(name, event.target.value),
   };
   if (field.enum !== undefined) {
+    const open = !required || text === '';
     return (
       <select {...common} className={`${ids.className} h-7 pointer-coarse:h-10`}>
-        {!field.enum.includes(text) && <option value={text}>{text}</option>}
+        {open && <option value="">{required ? '' : 'not set'}</option>}
+        {text !== '' && !field.enum.includes(text) && <option value={text}>{text}</option>}
         {field.enum.map((one) => (
           <option key={one} value={one}>
             {one}
@@ -119,13 +235,15 @@ function Control({
       </select>
     );
   }
-  if (field.multiline === true) {
+  if (field.multiline === true || field.type === 'json') {
+    const json = field.type === 'json';
     return (
       <textarea
         {...common}
-        rows={3}
+        rows={json ? 3 : 1}
+        spellCheck={false}
         placeholder={field.placeholder}
-        className={`${ids.className} resize-y py-1.5 leading-5`}
+        className={`${ids.className} ${json ? 'font-mono text-code' : 'pointer-coarse:py-2.5'} field-sizing-content max-h-80 resize-y py-[3px] leading-5`}
       />
     );
   }

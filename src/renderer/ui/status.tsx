@@ -22,6 +22,8 @@ import {
   LogOut,
   type LucideIcon,
   OctagonPause,
+  Package,
+  Plug,
   PowerOff,
   Radio,
   RefreshCw,
@@ -33,6 +35,7 @@ import type { AgentState } from '../../contracts/factory/agent.ts';
 import type { DeliveryState } from '../../contracts/factory/delivery.ts';
 import type { NodeStatus } from '../../contracts/factory/node.ts';
 import type { RunStatus } from '../../contracts/factory/workflow.ts';
+import type { ServerState } from '../../contracts/tool-server/servers.ts';
 import type { QueueWorker, Task } from '../../contracts/work-queue/task.ts';
 
 export type Tone = 'faint' | 'muted' | 'accent' | 'need' | 'fail' | 'proven';
@@ -133,6 +136,16 @@ export function workerStatus({ draining, holding, polling }: QueueWorker): Statu
   if (polling) return { word: 'Polling', icon: Radio, tone: 'muted' };
   return { word: 'Silent', icon: PowerOff, tone: 'faint' };
 }
+
+/** A tool server: attached by the person, or Gantry's own. */
+export const serverStatus: Readonly<Record<ServerState | 'own', StatusLook>> = {
+  own: { word: 'Built in', icon: Package, tone: 'muted' },
+  connected: { word: 'Connected', icon: Plug, tone: 'muted' },
+  connecting: { word: 'Connecting', icon: Loader, tone: 'muted' },
+  needs_reauth: { word: 'Needs sign-in', icon: Hand, tone: 'need' },
+  error: { word: 'Error', icon: CircleX, tone: 'fail' },
+  disabled: { word: 'Disabled', icon: PowerOff, tone: 'faint' },
+};
 
 /** What something was when it was seen last: nothing turns and nothing calls for anybody. */
 export function lastKnown(look: StatusLook): StatusLook {

@@ -1,0 +1,78 @@
+/** The arguments of a tool: fields made from its schema, or the same as JSON. */
+
+import type { ToolDraft } from '../../data/tool-calls.ts';
+import { type FormSchema, jsonProblem } from '../../ui/schema-fields.ts';
+import { Field, SchemaFields } from '../../ui/schema-form.tsx';
+import { asFields, asJson } from './arguments.ts';
+import { Ways } from './ways.tsx';
+
+export function ArgumentsForm({
+  schema,
+  draft,
+  problems,
+  onChange,
+}: {
+  /** Null: no form can be made, only JSON can be typed. */
+  schema: FormSchema | null;
+  draft: ToolDraft;
+  problems: Readonly<Record<string, string>>;
+  onChange: (draft: ToolDraft) => void;
+}) {
+  const { json } = draft;
+  const fields = schema === null || json === null ? null : asFields(schema, draft);
+  const none = schema !== null && json === null && Object.keys(schema.properties).length === 0;
+  const live = json !== null && json.trim() !== '' ? (jsonProblem(json) ?? undefined) : undefined;
+  return (
+    <section aria-labelledby="arguments" className="flex min-w-0 flex-col gap-3">
+      <div className="flex min-h-6 items-center gap-2">
+        <h3 id="arguments" className="flex-1 font-semibold">
+          Arguments
+        </h3>
+        {schema !== null && (
+          <Ways
+            label="How to type them"
+            value={json === null ? 'fields' : 'json'}
+            ways={[
+              { key: 'fields', word: 'Form', disabled: json !== null && fields === null },
+              { key: 'json', word: 'JSON' },
+            ]}
+            onChange={(way) => {
+              const next = way === 'json' ? asJson(schema, draft) : fields;
+              if (next !== null) onChange(next);
+            }}
+          />
+        )}
+      </div>
+      <div data-fields="true" className="flex min-w-0 flex-col gap-3">
+        {none && <p className="text-muted">It takes no arguments.</p>}
+        {schema !== null && json === null ? (
+          <SchemaFields
+            schema={schema}
+            texts={draft.texts}
+            problems={problems}
+            onChange={(path, text) => onChange({ ...draft, texts: { ...draft.texts, [path]: text } })}
+          />
+        ) : (
+          <Field
+            label="Arguments as JSON"
+            problem={live ?? problems['']}
+            description={
+              schema !== null && fields === null ? 'Has something in it that the form has no field for.' : undefined
+            }
+          >
+            {(ids) => (
+              <textarea
+                {...ids}
+                value={json ?? ''}
+                rows={8}
+                spellCheck={false}
+                onChange={(event) => onChange({ ...draft, json: event.target.value })}
+                className={`${ids.className} field-sizing-content max-h-[50dvh] min-h-36 resize-y py-1.5 font-mono text-code`}
+              />
+            )}
+          </Field>
+        )}
+      </div>
+    </section>
+  );
+}

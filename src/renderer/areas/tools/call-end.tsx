@@ -1,0 +1,129 @@
+/** What the last call of a tool came to, or how long it runs; and the question that it waits for, where it can be answered at once. */
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Hand } from 'lucide-react';
+import { type ReactNode, useMemo, useRef } from 'react';
+import type { Approval } from '../../../contracts/approvals/approval.ts';
+import { approvalGoodFor, longestApprovalWait, type ToolInfo } from '../../../contracts/tool-server/tools.ts';
+import { type Action, useAddActions } from '../../app/actions.ts';
+import { useServices } from '../../app/services.tsx';
+import { useAnswerApproval } from '../../app/use-answer-approval.ts';
+import type { ToolCall } from '../../data/tool-calls.ts';
+import { ApprovalCard } from '../../ui/approval-card.tsx';
+import { isPending } from '../../ui/approval-words.ts';
+import { Elapsed, useNow } from '../../ui/now.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { ToolResultView } from './tool-result.tsx';
+import { tookWords } from './tool-words.ts';
+
+/** A clock of the server's may stand a little behind this one's, ms. */
+const clocksDiffer = 5_000;
+
+export function CallEnd({ tool, call }: { tool: ToolInfo; call: ToolCall | null }) {
+  const asked = useQuestion(call);
+  return (
+    <section
+      aria-labelledby="call-end"
+      aria-busy={call?.state === 'running'}
+      className="flex min-w-0 flex-col gap-3 border-line p-3 max-sm:border-t @max-[859px]:border-t @min-[860px]:border-l"
+    >
+      <div className="flex min-h-6 items-center gap-3">
+        <h3 id="call-end" className="font-semibold">
+          Result
+        </h3>
+        <span role="status" className="ml-auto text-meta text-muted tabular-nums">
+          <Took call={call} waits={asked !== null && call?.state === 'running'} />
+        </span>
+      </div>
+      {call === null && <p className="text-muted">What the tool answers will be here.</p>}
+      {call?.state === 'waits' && <Waits asked={asked} />}
+      {asked !== null && <Question approval={asked} />}
+      {call?.state === 'cancelled' && <p className="text-muted">You cancelled it. What it had done by then is done.</p>}
+      {call?.state === 'failed' && <Problem error={call.error} />}
+      {call?.state === 'done' && <ToolResultView tool={tool} result={call.result} />}
+    </section>
+  );
+}
+
+function Took({ call, waits }: { call: ToolCall | null; waits: boolean }): ReactNode {
+  if (call === null || call.state === 'waits') return null;
+  if (call.state === 'running') {
+    return (
+      <>
+        {waits ? 'Waits for you' : 'Running'} · <Elapsed since={call.startedAt} />
+      </>
+    );
+  }
+  return <>took {tookWords(call.tookMs)}</>;
+}
+
+function Waits({ asked }: { asked: Approval | null }) {
+  const now = useNow();
+  const inbox = (
+    <Link to="/inbox" className="rounded-control text-accent underline">
+      inbox
+    </Link>
+  );
+  const approved = asked?.decision === 'approve';
+  const open = asked === null || isPending(asked, now);
+  return (
+    <p data-waits="true" className="flex gap-2 rounded-control border border-line bg-panel p-3">
+      <Hand className={`mt-0.5 size-4 shrink-0 ${approved || !open ? 'text-muted' : 'text-need'}`} aria-hidden="true" />
+      <span className="min-w-0">
+        {approved ? (
+          <>It is approved. Call it again within {approvalGoodFor} minutes: it runs once.</>
+        ) : open ? (
+          <>
+            It needs your yes, and nobody answered for {longestApprovalWait} seconds. Answer here or in the {inbox},
+            then call it again: it runs once.
+          </>
+        ) : (
+          <>It was not done: nobody said yes. Call it again to be asked again.</>
+        )}
+      </span>
+    </p>
+  );
+}
+
+/** The question that this call asks: by its id, or while it runs the first one without a bot that came after it began. */
+function useQuestion(call: ToolCall | null): Approval | null {
+  const { queries } = useServices();
+  const approvals = useQuery(queries.approvals).data?.approvals;
+  const now = useNow();
+  if (approvals === undefined || call === null) return null;
+  if (call.state === 'waits') return approvals.find((one) => one.id === call.approvalId) ?? null;
+  if (call.state !== 'running') return null;
+  const since = Date.parse(call.startedAt) - clocksDiffer;
+  const asked = approvals.filter(
+    (one) =>
+      one.agentId === null && one.source === 'gate' && isPending(one, now) && Date.parse(one.requestedAt) >= since,
+  );
+  return asked.at(-1) ?? null;
+}
+
+function Question({ approval }: { approval: Approval }) {
+  const { queries } = useServices();
+  const me = useQuery(queries.session).data?.user;
+  const answer = useAnswerApproval();
+  const box = useRef<HTMLDivElement>(null);
+  const actions = useMemo<readonly Action[]>(() => {
+    const press = (decision: string) => (): void =>
+      box.current?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
+    return [
+      { id: 'approve', title: 'Approve the call', group: 'Tools', keys: 'a', run: press('approve') },
+      { id: 'reject', title: 'Reject the call', group: 'Tools', keys: 'r', run: press('reject') },
+    ];
+  }, []);
+  useAddActions(actions);
+  return (
+    <div ref={box}>
+      <ApprovalCard
+        approval={approval}
+        who="Your call from this page"
+        me={me}
+        selected
+        onAnswer={(decision, note) => answer(approval, decision, note)}
+      />
+    </div>
+  );
+}

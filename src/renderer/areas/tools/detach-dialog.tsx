@@ -1,0 +1,53 @@
+/** Asks before a server goes, and says what goes with it. */
+import { useQueryClient } from '@tanstack/react-query';
+import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
+import { useServices } from '../../app/services.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { countWords } from './tool-words.ts';
+
+export function DetachDialog({
+  server,
+  onClose,
+  onGone,
+}: {
+  server: AttachedServer;
+  onClose: () => void;
+  onGone: () => void;
+}) {
+  const { api, keys } = useServices();
+  const client = useQueryClient();
+  const { transport } = server;
+  const secrets =
+    transport.type === 'stdio'
+      ? Object.keys(transport.env ?? {}).length > 0
+      : Object.keys(transport.headers ?? {}).length > 0 || transport.oauth !== undefined;
+  return (
+    <ConfirmDialog
+      title={`Detach ${server.name}?`}
+      description="It cannot be taken back; it can be attached again."
+      label="Detach"
+      onClose={onClose}
+      act={async () => {
+        await api.tools.detachServer({ params: { id: server.id } });
+        void client.cancelQueries({ queryKey: keys.toolServers });
+        client.setQueryData<readonly AttachedServer[]>(keys.toolServers, (old) =>
+          old?.filter((one) => one.id !== server.id),
+        );
+        void client.invalidateQueries({ queryKey: keys.toolServers });
+        onGone();
+      }}
+    >
+      <ul className="list-disc pl-5">
+        <li>
+          {server.toolCount === 0
+            ? 'No tool goes: it has none now.'
+            : `${countWords(server.toolCount)} called ${server.name}.… ${server.toolCount === 1 ? 'goes' : 'go'} from every client and bot.`}
+        </li>
+        <li>Calls of it that run now are ended.</li>
+        {server.pid !== null && <li>Its program (process {server.pid}) is ended.</li>}
+        {secrets && <li>Its secrets are deleted from this computer.</li>}
+        {transport.type === 'http' && transport.oauth !== undefined && <li>Its sign-in is forgotten.</li>}
+      </ul>
+    </ConfirmDialog>
+  );
+}

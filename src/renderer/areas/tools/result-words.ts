@@ -1,0 +1,33 @@
+/** Texts of results as they are read best. Pure. */
+
+/** Characters of one value; what is longer is data that nobody reads. */
+const longestValue = 20_000;
+/** Above that a text is shown as it came: reading it as JSON would take long. */
+const mostJson = 2_000_000;
+
+/** An object or a list in JSON, with a line a value; null: the text is something else. */
+export function prettyJson(text: string): string | null {
+  if (text.length > mostJson || !/^\s*[[{]/.test(text)) return null;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return null;
+  }
+}
+
+/** A result as JSON; pictures and files in it are named by their size. */
+export function resultAsJson(value: unknown): string {
+  const short = (_name: string, one: unknown): unknown =>
+    typeof one === 'string' && one.length > longestValue
+      ? `${one.slice(0, 200)}… (${one.length} characters in all)`
+      : one;
+  return JSON.stringify(value, short, 2) ?? 'undefined';
+}
+
+/** Headings, lists, tables, quotes, fences: what nobody writes by chance. One sign alone may be chance. */
+export function looksLikeMarkdown(text: string): boolean {
+  const start = text.slice(0, 20_000);
+  if (/^(#{1,6} \S|```)/m.test(start) || /^\|?[ :|-]*---[ :|-]*\|/m.test(start)) return true;
+  const signs = [/^\s*[-*] \S/m, /^\s*\d+\. \S/m, /\[[^\]\n]+\]\([^)\n]+\)/, /\*\*[^*\n]+\*\*/, /^> /m];
+  return signs.filter((sign) => sign.test(start)).length >= 2;
+}

@@ -1,0 +1,167 @@
+/** What is typed to attach or change a server, what is wrong with it, and what is sent. Pure; must not know how it looks. */
+import {
+  type AttachedServer,
+  AttachServer,
+  type ChangeServer,
+  nativeFamilies,
+  type Transport,
+  usualCallTimeoutMs,
+} from '../../../contracts/tool-server/servers.ts';
+
+/** A variable or a header: its value is a secret. */
+export interface Pair {
+  readonly key: number;
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface ServerDraft {
+  readonly name: string;
+  readonly type: Transport['type'];
+  readonly command: string;
+  /** One a line. */
+  readonly args: string;
+  readonly cwd: string;
+  readonly env: readonly Pair[];
+  readonly url: string;
+  readonly headers: readonly Pair[];
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** With spaces between. */
+  readonly scopes: string;
+  /** Of one call, seconds. */
+  readonly timeout: string;
+}
+
+const empty: ServerDraft = {
+  name: '',
+  type: 'stdio',
+  command: '',
+  args: '',
+  cwd: '',
+  env: [],
+  url: '',
+  headers: [],
+  clientId: '',
+  clientSecret: '',
+  scopes: '',
+  timeout: String(usualCallTimeoutMs / 1000),
+};
+
+const pairsOf = (record: Readonly<Record<string, string>> | undefined): Pair[] =>
+  Object.entries(record ?? {}).map(([name, value], key) => ({ key, name, value }));
+
+export function draftOf(server: AttachedServer | null): ServerDraft {
+  if (server === null) return empty;
+  const { transport } = server;
+  const base = { ...empty, name: server.name, type: transport.type, timeout: String(server.timeoutMs / 1000) };
+  if (transport.type === 'stdio') {
+    return {
+      ...base,
+      command: transport.command,
+      args: (transport.args ?? []).join('\n'),
+      cwd: transport.cwd ?? '',
+      env: pairsOf(transport.env),
+    };
+  }
+  return {
+    ...base,
+    url: transport.url,
+    headers: pairsOf(transport.headers),
+    clientId: transport.oauth?.clientId ?? '',
+    clientSecret: transport.oauth?.clientSecret ?? '',
+    scopes: (transport.oauth?.scopes ?? []).join(' '),
+  };
+}
+
+/** Rows without a name are no rows yet. */
+function recordOf(pairs: readonly Pair[]): Record<string, string> | undefined {
+  const named = pairs.filter(({ name }) => name.trim() !== '');
+  return named.length === 0 ? undefined : Object.fromEntries(named.map(({ name, value }) => [name.trim(), value]));
+}
+
+const given = <K extends string, T>(name: K, value: T | undefined): { [key in K]?: T } =>
+  value === undefined || value === '' ? {} : ({ [name]: value } as { [key in K]: T });
+
+function transportOf(draft: ServerDraft): Transport {
+  if (draft.type === 'stdio') {
+    const args = draft.args.split('\n').filter((line) => line.trim() !== '');
+    return {
+      type: 'stdio',
+      command: draft.command.trim(),
+      ...(args.length === 0 ? {} : { args }),
+      ...given('env', recordOf(draft.env)),
+      ...given('cwd', draft.cwd.trim()),
+    };
+  }
+  const scopes = draft.scopes.split(/[\s,]+/).filter((one) => one !== '');
+  const oauth = {
+    ...given('clientId', draft.clientId.trim()),
+    ...given('clientSecret', draft.clientSecret),
+    ...(scopes.length === 0 ? {} : { scopes }),
+  };
+  return {
+    type: 'http',
+    url: draft.url.trim(),
+    ...given('headers', recordOf(draft.headers)),
+    ...(Object.keys(oauth).length === 0 ? {} : { oauth }),
+  };
+}
+
+export function bodyOf(draft: ServerDraft): AttachServer {
+  const timeoutMs = Math.round(Number(draft.timeout) * 1000);
+  return {
+    name: draft.name.trim(),
+    transport: transportOf(draft),
+    ...(timeoutMs === usualCallTimeoutMs || draft.timeout.trim() === '' ? {} : { timeoutMs }),
+  };
+}
+
+/** Only what differs from what the server is now: a transport that is named again connects anew. */
+export function changeOf(draft: ServerDraft, server: AttachedServer): ChangeServer {
+  const { name, transport, timeoutMs = usualCallTimeoutMs } = bodyOf(draft);
+  const before = bodyOf(draftOf(server));
+  return {
+    ...(name === before.name ? {} : { name }),
+    ...(JSON.stringify(transport) === JSON.stringify(before.transport) ? {} : { transport }),
+    ...(timeoutMs === server.timeoutMs ? {} : { timeoutMs }),
+  };
+}
+
+export type DraftProblems = Partial<Record<keyof ServerDraft, string>>;
+
+/** What the contract has to say, in words, below the field that it is about. */
+export function problemsOf(draft: ServerDraft): DraftProblems {
+  const problems: DraftProblems = {};
+  const name = draft.name.trim();
+  if (name === '') problems.name = 'Is needed.';
+  else if ((nativeFamilies as readonly string[]).includes(name)) {
+    problems.name = `"${name}" is a family of Gantry’s own tools. Give it another name.`;
+  } else if (!/^[a-z0-9_-]{1,32}$/.test(name)) {
+    problems.name = 'Up to 32 small letters, digits, "-" and "_": it begins the name of each of its tools.';
+  }
+  const pairs = draft.type === 'stdio' ? 'env' : 'headers';
+  if (draft.type === 'stdio' && draft.command.trim() === '') problems.command = 'Is needed.';
+  if (draft.type === 'http') {
+    const url = draft.url.trim();
+    if (url === '') problems.url = 'Is needed.';
+    else if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+      problems.url = 'Must be an address that begins with https:// or http://.';
+    }
+  }
+  const names = draft[pairs].map((pair) => pair.name.trim()).filter((one) => one !== '');
+  const twice = names.find((one, index) => names.indexOf(one) !== index);
+  if (twice !== undefined) problems[pairs] = `${twice} is there twice.`;
+  else if (draft[pairs].some((pair) => pair.name.trim() === '' && pair.value !== '')) {
+    problems[pairs] = 'A value has no name.';
+  }
+  const seconds = Number(draft.timeout);
+  if (draft.timeout.trim() !== '' && !(seconds >= 1 && seconds <= 600)) problems.timeout = 'From 1 to 600 seconds.';
+  if (Object.keys(problems).length > 0) return problems;
+  // Whatever else the contract forbids: lengths and counts.
+  for (const { path, message } of AttachServer.safeParse(bodyOf(draft)).error?.issues ?? []) {
+    const field = String(path[1] === 'oauth' ? path[2] : path[0] === 'transport' ? path[1] : path[0]);
+    problems[(field === 'timeoutMs' ? 'timeout' : field in empty ? field : 'name') as keyof ServerDraft] ??= message;
+  }
+  return problems;
+}

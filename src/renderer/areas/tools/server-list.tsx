@@ -1,0 +1,105 @@
+/** The servers that tools come from: Gantry's own, then the attached ones with their health and the one thing to do about it. */
+import { type ReactNode, useState } from 'react';
+import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
+import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
+import { groupOf } from '../../data/tool-queries.ts';
+import { moveByArrows } from '../../ui/arrow-rows.ts';
+import { Button } from '../../ui/button.tsx';
+import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { ServerHealth, ServerRemedy } from './server-health.tsx';
+import { groupsOf, type ToolGroup } from './tool-words.ts';
+
+const rowHeight = 48;
+
+export function ServerList({
+  source,
+  tools,
+  selected,
+  onOpen,
+  onAttach,
+}: {
+  source: ListSource<readonly AttachedServer[]>;
+  tools: readonly ToolInfo[] | undefined;
+  selected: string | null;
+  onOpen: (key: string) => void;
+  onAttach: () => void;
+}) {
+  const [failure, setFailure] = useState<unknown>(null);
+  const row = (group: ToolGroup) => (
+    <ServerRow
+      key={group.key}
+      group={group}
+      count={tools?.filter((tool) => groupOf(tool) === group.key).length}
+      selected={group.key === selected}
+      onOpen={() => onOpen(group.key)}
+      onFailure={setFailure}
+    />
+  );
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside
+    <div onKeyDown={moveByArrows}>
+      <ul className="py-1">{groupsOf([]).map(row)}</ul>
+      <h2 className="border-t border-line px-3 pt-2 text-meta text-muted">Attached</h2>
+      {failure !== null && <Problem error={failure} />}
+      <ListStates
+        source={source}
+        skeleton={<SkeletonRows count={2} height={rowHeight} />}
+        isEmpty={(servers) => servers.length === 0}
+        empty={
+          <Empty action={<Button onClick={onAttach}>Attach a server</Button>}>
+            Tool servers of others that you attach, such as one for GitHub or for your database, will be here.
+          </Empty>
+        }
+      >
+        {(servers) => (
+          <ul className="py-1">
+            {groupsOf(servers)
+              .filter((one) => one.server !== null)
+              .map(row)}
+          </ul>
+        )}
+      </ListStates>
+    </div>
+  );
+}
+
+function ServerRow({
+  group,
+  count,
+  selected,
+  onOpen,
+  onFailure,
+}: {
+  group: ToolGroup;
+  count: number | undefined;
+  selected: boolean;
+  onOpen: () => void;
+  onFailure: (error: unknown) => void;
+}): ReactNode {
+  return (
+    <li
+      className={`relative flex items-center gap-2 pr-3 hover:bg-raised ${selected ? 'bg-selected hover:bg-selected' : ''}`}
+      style={{ minHeight: rowHeight }}
+    >
+      <button
+        type="button"
+        data-row="true"
+        data-server={group.key}
+        aria-current={selected ? 'true' : undefined}
+        onClick={onOpen}
+        className="flex min-w-0 flex-1 flex-col items-start py-1 pl-3 text-left after:absolute after:inset-0 focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
+      >
+        <span className="w-full truncate font-medium" title={group.about}>
+          {group.name}
+        </span>
+        <ServerHealth server={group.server} count={count} brief />
+      </button>
+      {group.server !== null && (
+        <span className="relative z-10">
+          <ServerRemedy server={group.server} onFailure={onFailure} />
+        </span>
+      )}
+    </li>
+  );
+}

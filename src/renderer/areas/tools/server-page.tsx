@@ -1,0 +1,193 @@
+/** One server: how it is and what is wrong, how it is reached, what was left out of its list, its tools; and what a person does about it. */
+import { ArrowLeft, CircleX, Pencil, RefreshCw, Unplug } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
+import { useServices } from '../../app/services.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { Fact } from '../../ui/fact.tsx';
+import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Ago } from '../../ui/now.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Switch } from '../../ui/switch.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { DetachDialog } from './detach-dialog.tsx';
+import { ServerDialog } from './server-dialog.tsx';
+import { ServerHealth, ServerRemedy, usePutServer, useReconnect } from './server-health.tsx';
+import { countWords, type ToolGroup, whereOf } from './tool-words.ts';
+
+export function ServerPage({
+  name,
+  group,
+  source,
+  narrow,
+  onBack,
+  onGone,
+  onRenamed,
+  tools,
+}: {
+  /** As the address has it. */
+  name: string;
+  /** Null: not known, or not known yet. */
+  group: ToolGroup | null;
+  source: ListSource<readonly AttachedServer[]>;
+  narrow: boolean;
+  onBack: () => void;
+  onGone: () => void;
+  onRenamed: (name: string) => void;
+  tools: ReactNode;
+}) {
+  const Title = narrow ? 'h1' : 'h2';
+  return (
+    <>
+      <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
+        <IconButton label="Back to all tools" shortcut="Esc" onClick={onBack}>
+          <ArrowLeft aria-hidden="true" />
+        </IconButton>
+        <Title className="min-w-0 flex-1 truncate text-title font-semibold">{group?.name ?? name}</Title>
+      </header>
+      {group === null ? (
+        <ListStates
+          source={source}
+          skeleton={<SkeletonRows count={6} />}
+          isEmpty={() => true}
+          empty={<NoServer name={name} onBack={onBack} />}
+        >
+          {() => null}
+        </ListStates>
+      ) : (
+        <>
+          {group.server === null ? (
+            <p className="shrink-0 border-b border-line p-3 text-muted">{group.about}</p>
+          ) : (
+            <Attached server={group.server} onGone={onGone} onRenamed={onRenamed} />
+          )}
+          {tools}
+        </>
+      )}
+    </>
+  );
+}
+
+function NoServer({ name, onBack }: { name: string; onBack: () => void }) {
+  return (
+    <Empty action={<Button onClick={onBack}>Show all tools</Button>}>
+      No server is called {name} here. It may have been detached or renamed.
+    </Empty>
+  );
+}
+
+function Attached({
+  server,
+  onGone,
+  onRenamed,
+}: {
+  server: AttachedServer;
+  onGone: () => void;
+  onRenamed: (name: string) => void;
+}) {
+  const { api } = useServices();
+  const put = usePutServer();
+  const [open, setOpen] = useState<'change' | 'detach' | null>(null);
+  const [failure, setFailure] = useState<unknown>(null);
+  const reconnect = useReconnect(server, setFailure);
+  const enable = useAct(async () => {
+    setFailure(null);
+    put(await api.tools.changeAttachedServer({ params: { id: server.id }, body: { enabled: !server.enabled } }));
+  });
+  const { transport } = server;
+  const names = Object.keys((transport.type === 'stdio' ? transport.env : transport.headers) ?? {});
+  const trouble = failure ?? enable.failure;
+  return (
+    <section aria-label={`Server ${server.name}`} className="flex shrink-0 flex-col gap-3 border-b border-line p-3">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <ServerHealth server={server} />
+        <div className="flex flex-wrap items-center gap-2 sm:ml-auto">
+          <ServerRemedy server={server} onFailure={setFailure} primary />
+          {server.enabled && server.status !== 'error' && server.status !== 'needs_reauth' && (
+            <Button kind="quiet" disabled={server.status === 'connecting'} onClick={reconnect}>
+              <RefreshCw className="size-3.5" aria-hidden="true" />
+              Reconnect
+            </Button>
+          )}
+          <Button kind="quiet" onClick={() => setOpen('change')}>
+            <Pencil className="size-3.5" aria-hidden="true" />
+            Change
+          </Button>
+          <Button kind="danger" onClick={() => setOpen('detach')}>
+            <Unplug className="size-3.5" aria-hidden="true" />
+            Detach
+          </Button>
+          <span className="inline-flex items-center gap-2 pl-1">
+            <span aria-hidden="true" className="text-muted">
+              Enabled
+            </span>
+            <Switch label="Enabled" on={server.enabled} disabled={enable.busy} onChange={() => enable.run()} />
+          </span>
+        </div>
+      </div>
+      {trouble !== null && <Problem error={trouble} />}
+      {server.error !== null && (
+        <p data-server-error="true" className="flex gap-2 rounded-control border border-line bg-panel p-2">
+          <CircleX className="mt-0.5 size-4 shrink-0 text-fail" aria-hidden="true" />
+          <span className="min-w-0 break-words whitespace-pre-line">{server.error}</span>
+        </p>
+      )}
+      <dl className="flex max-w-[760px] flex-col gap-1">
+        <Fact name={transport.type === 'stdio' ? 'Program' : 'Address'}>
+          <span className="font-mono text-code wrap-anywhere">{whereOf(transport)}</span>
+        </Fact>
+        {names.length > 0 && (
+          <Fact name={transport.type === 'stdio' ? 'Variables' : 'Headers'}>
+            <span className="font-mono text-code wrap-anywhere">{names.join(', ')}</span>{' '}
+            <span className="text-faint">values hidden</span>
+          </Fact>
+        )}
+        {transport.type === 'stdio' && transport.cwd !== undefined && (
+          <Fact name="Folder">
+            <span className="font-mono text-code wrap-anywhere">{transport.cwd}</span>
+          </Fact>
+        )}
+        {server.pid !== null && (
+          <Fact name="Process">
+            <span className="tabular-nums">{server.pid}</span>
+          </Fact>
+        )}
+        <Fact name="A call has">
+          <span className="tabular-nums">{server.timeoutMs / 1000} s</span>
+        </Fact>
+        <Fact name="Attached">
+          <Ago at={server.createdAt} />
+        </Fact>
+      </dl>
+      {server.problems.length > 0 && <LeftOut problems={server.problems} />}
+      {open === 'change' && (
+        <ServerDialog
+          server={server}
+          onClose={() => setOpen(null)}
+          onDone={(changed) => {
+            setOpen(null);
+            if (changed.name !== server.name) onRenamed(changed.name);
+          }}
+        />
+      )}
+      {open === 'detach' && <DetachDialog server={server} onClose={() => setOpen(null)} onGone={onGone} />}
+    </section>
+  );
+}
+
+function LeftOut({ problems }: { problems: readonly string[] }) {
+  return (
+    <details open={problems.length <= 5 || undefined}>
+      <summary className="w-fit rounded-control font-medium pointer-coarse:py-2">
+        {countWords(problems.length)} left out
+      </summary>
+      <ul className="mt-1 max-h-60 list-disc overflow-y-auto pl-5 text-muted">
+        {problems.map((problem) => (
+          <li key={problem} className="wrap-anywhere">
+            {problem}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

@@ -1,0 +1,185 @@
+/** One tool: what it is called and does, a form for its arguments, and what its last call came to. */
+import { ArrowLeft } from 'lucide-react';
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
+import { type Action, useAddActions } from '../../app/actions.ts';
+import { useServices } from '../../app/services.tsx';
+import type { ToolDraft } from '../../data/tool-calls.ts';
+import { safeName } from '../../data/tool-queries.ts';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { Command } from '../../ui/copy.tsx';
+import { formSchemaOf } from '../../ui/form-schema.ts';
+import { Kbd } from '../../ui/kbd.tsx';
+import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { firstTexts } from '../../ui/schema-fields.ts';
+import { argumentsOf } from './arguments.ts';
+import { ArgumentsForm } from './arguments-form.tsx';
+import { CallEnd } from './call-end.tsx';
+import { Hints } from './hints.tsx';
+import { type ToolGroup, titleOf } from './tool-words.ts';
+
+export function ToolPage({
+  name,
+  tool,
+  source,
+  group,
+  narrow,
+  onBack,
+  onServer,
+}: {
+  /** As the address has it. */
+  name: string;
+  /** Undefined: not known, or not known yet. */
+  tool: ToolInfo | undefined;
+  source: ListSource<readonly ToolInfo[]>;
+  group: ToolGroup | null;
+  narrow: boolean;
+  onBack: () => void;
+  onServer: (key: string) => void;
+}) {
+  const Title = narrow ? 'h1' : 'h2';
+  return (
+    <>
+      <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
+        <IconButton label="Back to the tools" shortcut="Esc" onClick={onBack}>
+          <ArrowLeft aria-hidden="true" />
+        </IconButton>
+        {group !== null && (
+          <>
+            <button
+              type="button"
+              onClick={() => onServer(group.key)}
+              className="max-w-40 shrink-0 truncate rounded-control text-muted hover:text-ink hover:underline"
+            >
+              {group.name}
+            </button>
+            <span aria-hidden="true" className="text-faint">
+              /
+            </span>
+          </>
+        )}
+        <Title className="min-w-0 flex-1 truncate font-mono text-code font-semibold" title={name}>
+          {name}
+        </Title>
+      </header>
+      <ListStates
+        source={source}
+        skeleton={<SkeletonRows count={8} />}
+        isEmpty={() => tool === undefined}
+        empty={
+          <Empty action={<Button onClick={onBack}>Back to the tools</Button>}>
+            No tool is called {name} here now. Its server may be disabled, detached, or offer it no more.
+          </Empty>
+        }
+      >
+        {() => tool !== undefined && <Body tool={tool} />}
+      </ListStates>
+    </>
+  );
+}
+
+function Body({ tool }: { tool: ToolInfo }) {
+  const { api, computer, toolCalls } = useServices();
+  const key = `${computer ?? ''} ${tool.name}`;
+  const schema = useMemo(() => formSchemaOf(tool.inputSchema), [tool.inputSchema]);
+  const [draft, setDraft] = useState<ToolDraft>(
+    () =>
+      toolCalls.draftOf(key) ?? {
+        texts: schema === null ? {} : firstTexts(schema),
+        json: schema === null ? '{}' : null,
+      },
+  );
+  const [tried, setTried] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  const call = useSyncExternalStore(toolCalls.subscribe, () => toolCalls.callOf(key));
+  const running = call?.state === 'running';
+  const { problems, values } = argumentsOf(schema, draft);
+
+  useEffect(() => toolCalls.keepDraft(key, draft), [toolCalls, key, draft]);
+  useEffect(() => {
+    // Where there is no keyboard, a field in focus would open the one on the screen.
+    if (matchMedia('(pointer: coarse)').matches) return;
+    form.current?.querySelector<HTMLElement>('[data-fields] :is(input, textarea, select), [data-call]')?.focus();
+  }, []);
+
+  const run = useCallback(() => {
+    setTried(true);
+    if (values === null) {
+      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+      return;
+    }
+    toolCalls.start(key, (signal) =>
+      api.tools.callTool({ params: { name: tool.name }, body: { arguments: values } }, { signal }),
+    );
+  }, [api, key, tool.name, toolCalls, values]);
+
+  const actions = useMemo<readonly Action[]>(
+    () => [
+      running
+        ? { id: 'cancel-call', title: 'Cancel the call', group: 'Tools', run: () => toolCalls.cancel(key) }
+        : { id: 'call-tool', title: `Call ${tool.name}`, group: 'Tools', keys: 'Ctrl Enter', run },
+    ],
+    [key, run, running, tool.name, toolCalls],
+  );
+  useAddActions(actions);
+
+  const title = titleOf(tool);
+  return (
+    <div className="@container flex min-w-0 flex-1 flex-col">
+      <section aria-label="About this tool" className="flex shrink-0 flex-col gap-2 border-b border-line p-3">
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+          {title !== undefined && title !== tool.name && <span className="font-semibold">{title}</span>}
+          <Hints tool={tool} />
+        </div>
+        {tool.description !== undefined && (
+          <p className="max-h-40 max-w-[760px] overflow-y-auto break-words whitespace-pre-line text-muted">
+            {tool.description}
+          </p>
+        )}
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-meta text-muted">
+          <span className="inline-flex min-w-0 max-w-full items-center gap-1.5">
+            Name <Command text={tool.name} />
+          </span>
+          {safeName(tool.name) !== tool.name && (
+            <span className="inline-flex min-w-0 max-w-full items-center gap-1.5">
+              Without dots <Command text={safeName(tool.name)} />
+            </span>
+          )}
+        </div>
+      </section>
+      <div className="grid min-w-0 flex-1 content-start @min-[860px]:grid-cols-2 @min-[860px]:content-stretch">
+        <form
+          ref={form}
+          className="flex min-w-0 flex-col gap-3 p-3"
+          onSubmit={(event) => {
+            event.preventDefault();
+            run();
+          }}
+          onKeyDown={(event) => {
+            // Enter in a field must not call by accident.
+            if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey && event.target instanceof HTMLInputElement) {
+              event.preventDefault();
+            }
+          }}
+        >
+          <ArgumentsForm schema={schema} draft={draft} problems={tried ? problems : {}} onChange={setDraft} />
+          <div className="flex flex-wrap items-center gap-2">
+            {running ? (
+              <Button data-call="true" onClick={() => toolCalls.cancel(key)}>
+                Cancel
+              </Button>
+            ) : (
+              <Button kind="primary" type="submit" data-call="true" aria-keyshortcuts="Control+Enter">
+                {call === null ? 'Call' : 'Call again'}
+                <span className="max-sm:hidden">
+                  <Kbd keys="Ctrl Enter" />
+                </span>
+              </Button>
+            )}
+          </div>
+        </form>
+        <CallEnd tool={tool} call={call} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,165 @@
+/** Tools: the servers that they come from with their health, what each can do, and a way to try every one. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { type Action, useAddActions } from '../../app/actions.ts';
+import type { ToolsSearch } from '../../app/router.tsx';
+import { useServices } from '../../app/services.tsx';
+import { useNarrow } from '../../app/use-narrow.ts';
+import { groupOf, toolsMark } from '../../data/tool-queries.ts';
+import { Button } from '../../ui/button.tsx';
+import { ConnectClient } from './connect-client.tsx';
+import { ServerDialog } from './server-dialog.tsx';
+import { ServerList } from './server-list.tsx';
+import { ServerPage } from './server-page.tsx';
+import { ToolList } from './tool-list.tsx';
+import { ToolPage } from './tool-page.tsx';
+import { groupsOf } from './tool-words.ts';
+
+export function ToolsPage() {
+  const { computer, keys, queries } = useServices();
+  const search = useSearch({ from: '/tools' });
+  const navigate = useNavigate();
+  const narrow = useNarrow();
+  const client = useQueryClient();
+  const page = useRef<HTMLDivElement>(null);
+  const [attaching, setAttaching] = useState(false);
+  const servers = useQuery(queries.toolServers);
+  const tools = useQuery(queries.tools);
+
+  // The long list is read again when a server's part of it may have changed, not each time the servers are looked at.
+  const mark = servers.data === undefined ? null : toolsMark(servers.data);
+  const marked = useRef(mark);
+  useEffect(() => {
+    if (marked.current !== null && mark !== null && marked.current !== mark) {
+      void client.invalidateQueries({ queryKey: keys.tools });
+    }
+    marked.current = mark;
+  }, [client, keys, mark]);
+
+  const go = useCallback(
+    (change: Partial<ToolsSearch>, replace = false) =>
+      void navigate({ to: '/tools', search: (old) => ({ ...old, ...change }), replace }),
+    [navigate],
+  );
+  const { server, tool } = search;
+  /** One step out, with the focus where it was. */
+  const back = useCallback(() => {
+    const selector = tool === undefined ? `[data-server="${server}"]` : `[data-tool="${CSS.escape(tool)}"]`;
+    go(tool === undefined ? { server: undefined, filter: undefined } : { tool: undefined });
+    requestAnimationFrame(() => page.current?.querySelector<HTMLElement>(selector)?.focus());
+  }, [go, server, tool]);
+  const attach = useCallback(() => setAttaching(true), []);
+
+  const actions = useMemo<readonly Action[]>(
+    () => [
+      { id: 'attach-server', title: 'Attach a tool server', group: 'Tools', keys: 'n', run: attach },
+      {
+        id: 'filter',
+        title: 'Filter tools',
+        group: 'View',
+        keys: '/',
+        run: () => page.current?.querySelector<HTMLElement>('[data-filter]')?.focus(),
+      },
+      {
+        id: 'back',
+        title: 'Back to the list',
+        group: 'View',
+        keys: 'Esc',
+        hidden: true,
+        run: () => {
+          if (tool !== undefined || server !== undefined) back();
+          else page.current?.querySelector<HTMLElement>('[data-row]')?.focus();
+        },
+      },
+    ],
+    [attach, back, server, tool],
+  );
+  useAddActions(actions);
+
+  const groups = groupsOf(servers.data ?? []);
+  const group = groups.find((one) => one.key === server) ?? null;
+  const openTool = (name: string) => go({ tool: name });
+  const shown = (key: string | null) => ({
+    source: tools,
+    group: key,
+    filter: search.filter ?? '',
+    onFilter: (filter: string) => go({ filter: filter === '' ? undefined : filter }, true),
+    onOpen: openTool,
+  });
+  const list = (
+    <ServerList
+      source={servers}
+      tools={tools.data}
+      selected={server ?? null}
+      onOpen={(key) => go({ server: key, tool: undefined, filter: undefined })}
+      onAttach={attach}
+    />
+  );
+  const chosen = tools.data?.find((one) => one.name === tool);
+  const main =
+    tool !== undefined ? (
+      <ToolPage
+        key={`${computer} ${tool}`}
+        name={tool}
+        tool={chosen}
+        source={tools}
+        group={groups.find((one) => chosen !== undefined && one.key === groupOf(chosen)) ?? null}
+        narrow={narrow}
+        onBack={back}
+        onServer={(key) => go({ server: key, tool: undefined, filter: undefined })}
+      />
+    ) : server !== undefined ? (
+      <ServerPage
+        key={server}
+        name={server}
+        group={group}
+        source={servers}
+        narrow={narrow}
+        onBack={back}
+        onGone={() => go({ server: undefined })}
+        onRenamed={(name) => go({ server: name }, true)}
+        tools={<ToolList {...shown(server)} />}
+      />
+    ) : null;
+  const header = (
+    <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
+      <h1 className="min-w-0 flex-1 truncate text-title font-semibold">Tools</h1>
+      <Button kind={tool === undefined ? 'primary' : 'plain'} onClick={attach} aria-keyshortcuts="n">
+        <Plus className="size-3.5" aria-hidden="true" />
+        Attach<span className="max-sm:sr-only @max-[240px]:sr-only"> a server</span>
+      </Button>
+    </header>
+  );
+  return (
+    <div ref={page} className="flex min-w-0 flex-1">
+      {!narrow && (
+        <nav aria-label="Tool servers" className="flex w-72 shrink-0 flex-col border-r border-line bg-panel">
+          {header}
+          <div className="min-h-0 flex-1 overflow-y-auto">{list}</div>
+        </nav>
+      )}
+      <main className="flex min-h-0 min-w-0 flex-1 flex-col overflow-y-auto" data-scroll="true">
+        {main ?? (
+          <>
+            {narrow && header}
+            {narrow && <nav aria-label="Tool servers">{list}</nav>}
+            <ConnectClient />
+            <ToolList {...shown(null)} />
+          </>
+        )}
+      </main>
+      {attaching && (
+        <ServerDialog
+          server={null}
+          onClose={() => setAttaching(false)}
+          onDone={(made) => {
+            setAttaching(false);
+            go({ server: made.name, tool: undefined, filter: undefined });
+          }}
+        />
+      )}
+    </div>
+  );
+}
