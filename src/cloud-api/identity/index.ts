@@ -9,9 +9,9 @@ import { protectedResource, protectedResourceOf } from '../../contracts/identity
 import * as contract from '../../contracts/identity/routes.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
+import { pageHeaders } from '../../kit/http/plain-page.ts';
 import { type Authenticator, type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
-import { pageHeaders } from '../pages/plain-page.ts';
 import { createAdminRoutes, toApiKey } from './admin.ts';
 import { createChanges } from './changes.ts';
 import { createInternalAuthenticator } from './internal.ts';

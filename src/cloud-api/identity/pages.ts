@@ -1,5 +1,5 @@
 /** The pages that identity shows: what did not work, and how to get on. */
-import { plainPage } from '../pages/plain-page.ts';
+import { plainPage } from '../../kit/http/plain-page.ts';
 
 export function spentCodePage(openCommand: string): string {
   return plainPage('This address no longer works', [

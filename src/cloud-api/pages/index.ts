@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import express, { type RequestHandler, type Response } from 'express';
-import { pageHeaders, plainPage } from './plain-page.ts';
+import { pageHeaders, plainPage } from '../../kit/http/plain-page.ts';
 
 /** desktop.md 6.1.5: everything from here, styles may be inline (xterm and React set them), images may be data. */
 export const contentSecurityPolicy = [

@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
-import { oauthCallback, oauthClientDocument } from '../../contracts/tool-server/mcp.ts';
+import { oauthCallback, oauthClientDocument, oauthClientMetadata } from '../../contracts/tool-server/mcp.ts';
 import { type BoundRoute, bind, bindPassThrough, type Context } from '../../kit/http/types.ts';
 import type { Engines } from '../link/engines.ts';
 import type { Link } from '../link/link.ts';
@@ -23,15 +23,7 @@ const stateForm = /^([A-Za-z0-9_-]{1,200})\.[\x21-\x7e]+$/;
 export function createOAuthDoor({ engines, link, advice, origin }: OAuthDoorDeps): {
   readonly routes: readonly BoundRoute[];
 } {
-  const document = {
-    client_id: `${origin}${oauthClientDocument.path}`,
-    client_name: 'Gantry',
-    client_uri: origin,
-    redirect_uris: [`${origin}${oauthCallback.path}`],
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'none',
-  };
+  const document = { client_id: `${origin}${oauthClientDocument.path}`, ...oauthClientMetadata(origin) };
 
   async function comeBack(context: Context<Route>): Promise<void> {
     const { url: path = '/' } = context.request;

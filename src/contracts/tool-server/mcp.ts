@@ -109,3 +109,15 @@ export const oauthClientDocument = defineRoute({
   owner: { none: 'everybody may know who asks' },
   answers: { 200: z.looseObject({ client_id: z.string(), redirect_uris: z.array(z.string()) }) },
 });
+
+/** Who Gantry is to a provider: in its document, and where it registers (RFC 7591). */
+export function oauthClientMetadata(origin: string) {
+  return {
+    client_name: 'Gantry',
+    client_uri: origin,
+    redirect_uris: [`${origin}${oauthCallback.path}`],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  };
+}

@@ -7,6 +7,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AuthOptions, OAuthClientProvider, StoredOAuthTokens } from '@modelcontextprotocol/client';
 import { AppError } from '../../contracts/common/errors.ts';
+import { oauthCallback, oauthClientDocument, oauthClientMetadata } from '../../contracts/tool-server/mcp.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { Grant, Grants, PendingSignIn } from './grants.ts';
 
@@ -80,21 +81,6 @@ const signInMs = 10 * 60_000;
 /** A token is renewed so long before its end: clocks differ. Milliseconds. */
 const earlyMs = 60_000;
 
-export const callbackPath = '/mcp/oauth/callback';
-export const clientDocumentPath = '/mcp/oauth/client.json';
-
-/** Who Gantry is to a provider (client-id metadata document; RFC 7591). */
-export function clientMetadataOf(origin: string) {
-  return {
-    client_name: 'Gantry',
-    client_uri: origin,
-    redirect_uris: [`${origin}${callbackPath}`],
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'none',
-  };
-}
-
 export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
   const { grants, clock, computerId } = deps;
   const listeners = new Set<(id: string) => void>();
@@ -118,9 +104,9 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
     const change = (part: Partial<Grant>) => {
       grant = { ...grant, ...part };
     };
-    const redirect = grant.pending?.redirect ?? `${deps.origin()}${callbackPath}`;
-    const origin = redirect.slice(0, -callbackPath.length);
-    const metadata = clientMetadataOf(origin);
+    const redirect = grant.pending?.redirect ?? `${deps.origin()}${oauthCallback.path}`;
+    const origin = redirect.slice(0, -oauthCallback.path.length);
+    const metadata = oauthClientMetadata(origin);
     const secret = grant.pending?.secret ?? randomBytes(24).toString('base64url');
     let verifier = grant.pending?.verifier ?? '';
     let discovery = grant.pending?.discovery ?? null;
@@ -133,7 +119,7 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
     const provider: OAuthClientProvider = {
       redirectUrl: redirect,
       // A provider fetches it: only where the internet reaches us.
-      ...(origin.startsWith('https:') ? { clientMetadataUrl: `${origin}${clientDocumentPath}` } : {}),
+      ...(origin.startsWith('https:') ? { clientMetadataUrl: `${origin}${oauthClientDocument.path}` } : {}),
       clientMetadata:
         target.oauth?.clientSecret === undefined
           ? metadata
@@ -196,7 +182,7 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
     const grant = await grants.read(target.id);
     const known = grant.tokens?.set.access_token ?? null;
     if (known !== null && known !== said.token) return { is: 'token' };
-    const origin = `${deps.origin()}${callbackPath}`;
+    const origin = `${deps.origin()}${oauthCallback.path}`;
     if (grant.pending !== null && fresh(grant.pending) && grant.pending.redirect === origin) {
       return { is: 'sign_in', authorizeUrl: grant.pending.authorizeUrl };
     }

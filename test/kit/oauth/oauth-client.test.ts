@@ -3,9 +3,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { oauthCallback } from '../../../src/contracts/tool-server/mcp.ts';
 import { createEgress } from '../../../src/kit/egress/egress.ts';
 import { createGrants, oauthMigrations } from '../../../src/kit/oauth/grants.ts';
-import { callbackPath, createOAuthClient, type OAuthTarget } from '../../../src/kit/oauth/oauth-client.ts';
+import { createOAuthClient, type OAuthTarget } from '../../../src/kit/oauth/oauth-client.ts';
 import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import { createPerson, type OidcProvider, startOidcProvider } from '../../support/oidc-provider.ts';
@@ -72,7 +73,7 @@ async function open(options: { origin?: string; file?: string; key?: string } = 
 async function cameBack(one: Awaited<ReturnType<typeof open>>, name = 'ann'): Promise<string> {
   const answer = await one.refused();
   if (answer.is !== 'sign_in') throw new Error(JSON.stringify(answer));
-  return createPerson(name).follow(answer.authorizeUrl, `${home}${callbackPath}`);
+  return createPerson(name).follow(answer.authorizeUrl, `${home}${oauthCallback.path}`);
 }
 
 const requestsOf = async (path: string, work: () => Promise<unknown>): Promise<number> => {
