@@ -21,4 +21,5 @@ export const formats: Readonly<Partial<Record<Kind, FormatEntry>>> = {
   markdown: text,
   docx: office(async () => (await import('./office/docx.ts')).docxFormat),
   html: html(async () => (await import('./html/html.ts')).htmlFormat),
+  pptx: office(async () => (await import('./office/pptx.ts')).pptxFormat),
 };

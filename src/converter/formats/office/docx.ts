@@ -162,6 +162,6 @@ function losses(source: string, office: OfficePackage, unreadable: number): stri
   }
   if (/<\w+:del[\s>]/.test(source))
     notes.push('Text that tracked changes delete is left out; what they insert is given.');
-  if (unreadable > 0) notes.push(`${unreadable} equations could not be read and are left out.`);
+  if (unreadable > 0) notes.push(`Equations that could not be read and are left out: ${unreadable}.`);
   return notes;
 }
