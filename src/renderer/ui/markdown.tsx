@@ -5,7 +5,21 @@
 import { lazy, Suspense } from 'react';
 import type { Components } from 'react-markdown';
 
-const ReactMarkdown = lazy(() => import('react-markdown'));
+/** With tables, task lists and footnotes as GitHub writes them: what documents become. */
+const WithTables = lazy(async () => {
+  const [{ default: ReactMarkdown }, { default: gfm }] = await Promise.all([
+    import('react-markdown'),
+    import('remark-gfm'),
+  ]);
+  const plugins = [gfm];
+  return {
+    default: ({ children }: { children: string }) => (
+      <ReactMarkdown components={components} disallowedElements={disallowed} remarkPlugins={plugins}>
+        {children}
+      </ReactMarkdown>
+    ),
+  };
+});
 
 const components: Components = {
   // The page has a first and a second heading above; those of a text stand below them.
@@ -30,15 +44,22 @@ const components: Components = {
   blockquote: ({ children }) => (
     <blockquote className="my-1.5 border-l-2 border-line-strong pl-3 text-muted">{children}</blockquote>
   ),
+  table: ({ children }) => (
+    <div className="my-1.5 max-w-full overflow-x-auto">
+      <table className="border-collapse">{children}</table>
+    </div>
+  ),
+  th: ({ children }) => <th className="border border-line bg-raised px-2 py-0.5 text-left font-medium">{children}</th>,
+  td: ({ children }) => <td className="border border-line px-2 py-0.5 align-top">{children}</td>,
+  // A box of a task list is read, not ticked.
+  input: ({ checked }) => <span>{checked === true ? '☑' : '☐'}</span>,
 };
 const disallowed = ['img', 'hr'];
 
 export function Markdown({ text }: { text: string }) {
   return (
     <Suspense fallback={<p className="break-words whitespace-pre-wrap">{text}</p>}>
-      <ReactMarkdown components={components} disallowedElements={disallowed}>
-        {text}
-      </ReactMarkdown>
+      <WithTables>{text}</WithTables>
     </Suspense>
   );
 }
