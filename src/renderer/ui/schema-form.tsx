@@ -42,7 +42,7 @@ export function Field({
     <div className="flex min-w-0 flex-col gap-1">
       <label htmlFor={id} className="font-medium">
         {label}
-        {required && <span className="ml-1 font-normal text-faint">needed</span>}
+        {required && <span className="font-normal text-faint"> needed</span>}
       </label>
       {children({
         id,
@@ -143,7 +143,7 @@ function Group({
     <fieldset className="min-w-0">
       <legend className="font-medium">
         {label}
-        {required && <span className="ml-1 font-normal text-faint">needed</span>}
+        {required && <span className="font-normal text-faint"> needed</span>}
       </legend>
       {description !== undefined && <p className="text-meta break-words text-muted">{description}</p>}
       <div className="mt-1 flex min-w-0 flex-col gap-3 border-l border-line-strong pl-3">{children}</div>
@@ -169,7 +169,8 @@ function ListField({ field, items, label, path, required, ...form }: FieldProps 
                 field={items}
                 label={`${items.title ?? label} ${index + 1}`}
                 path={pathTo(path, row)}
-                required
+                // Said of every row it would be noise; an empty one is told all the same.
+                required={false}
               />
             </div>
             <IconButton

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Hand } from 'lucide-react';
-import { type ReactNode, useMemo, useRef } from 'react';
+import { type ReactNode, useEffect, useMemo, useRef } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import { approvalGoodFor, longestApprovalWait, type ToolInfo } from '../../../contracts/tool-server/tools.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
@@ -21,11 +21,20 @@ const clocksDiffer = 5_000;
 
 export function CallEnd({ tool, call }: { tool: ToolInfo; call: ToolCall | null }) {
   const asked = useQuestion(call);
+  const box = useRef<HTMLElement>(null);
+  const state = call?.state;
+  const before = useRef(state);
+  useEffect(() => {
+    // Below a form it may be out of sight.
+    if (state !== undefined && state !== before.current) box.current?.scrollIntoView({ block: 'nearest' });
+    before.current = state;
+  }, [state]);
   return (
     <section
       aria-labelledby="call-end"
       aria-busy={call?.state === 'running'}
-      className="flex min-w-0 flex-col gap-3 border-line p-3 max-sm:border-t @max-[859px]:border-t @min-[860px]:border-l"
+      ref={box}
+      className="flex min-w-0 flex-col gap-3 border-line p-3 @max-[859px]:border-t @min-[860px]:sticky @min-[860px]:top-0 @min-[860px]:self-start"
     >
       <div className="flex min-h-6 items-center gap-3">
         <h3 id="call-end" className="font-semibold">

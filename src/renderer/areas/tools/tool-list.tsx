@@ -16,11 +16,13 @@ export interface ToolListProps {
   /** Key of a server; null: all. */
   readonly group: string | null;
   readonly filter: string;
+  /** Said where there is none. */
+  readonly none: string;
   readonly onFilter: (text: string) => void;
   readonly onOpen: (name: string) => void;
 }
 
-export function ToolList({ source, group, filter, onFilter, onOpen }: ToolListProps) {
+export function ToolList({ source, group, filter, none, onFilter, onOpen }: ToolListProps) {
   const all = useMemo(() => filterTools(source.data ?? [], { group, text: '' }), [source.data, group]);
   const shown = useMemo(() => filterTools(all, { group: null, text: filter }), [all, filter]);
   return (
@@ -61,7 +63,7 @@ export function ToolList({ source, group, filter, onFilter, onOpen }: ToolListPr
             </div>
           ) : (
             <p data-state="empty" className="p-3 text-muted">
-              {group === null ? 'No tool can be called here.' : 'Its tools will be here as soon as it has listed them.'}
+              {none}
             </p>
           )
         }

@@ -16,7 +16,7 @@ import { argumentsOf } from './arguments.ts';
 import { ArgumentsForm } from './arguments-form.tsx';
 import { CallEnd } from './call-end.tsx';
 import { Hints } from './hints.tsx';
-import { type ToolGroup, titleOf } from './tool-words.ts';
+import { hintsOf, type ToolGroup, titleOf } from './tool-words.ts';
 
 export function ToolPage({
   name,
@@ -124,13 +124,16 @@ function Body({ tool }: { tool: ToolInfo }) {
   useAddActions(actions);
 
   const title = titleOf(tool);
+  const shownTitle = title === undefined || title === tool.name ? null : title;
   return (
     <div className="@container flex min-w-0 flex-1 flex-col">
       <section aria-label="About this tool" className="flex shrink-0 flex-col gap-2 border-b border-line p-3">
-        <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-          {title !== undefined && title !== tool.name && <span className="font-semibold">{title}</span>}
-          <Hints tool={tool} />
-        </div>
+        {(shownTitle !== null || hintsOf(tool).length > 0) && (
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            {shownTitle !== null && <span className="font-semibold">{shownTitle}</span>}
+            <Hints tool={tool} />
+          </div>
+        )}
         {tool.description !== undefined && (
           <p className="max-h-40 max-w-[760px] overflow-y-auto break-words whitespace-pre-line text-muted">
             {tool.description}
@@ -147,10 +150,10 @@ function Body({ tool }: { tool: ToolInfo }) {
           )}
         </div>
       </section>
-      <div className="grid min-w-0 flex-1 content-start @min-[860px]:grid-cols-2 @min-[860px]:content-stretch">
+      <div className="grid min-w-0 flex-1 content-start @min-[860px]:grid-cols-2">
         <form
           ref={form}
-          className="flex min-w-0 flex-col gap-3 p-3"
+          className="flex min-w-0 flex-col gap-3 border-line p-3 @min-[860px]:border-r"
           onSubmit={(event) => {
             event.preventDefault();
             run();

@@ -18,6 +18,7 @@ type View = 'content' | 'structured' | 'json';
 export function ToolResultView({ tool, result }: { tool: ToolInfo; result: ToolResult }) {
   const [view, setView] = useState<View>('content');
   const structured = result.structuredContent !== undefined;
+  const several = result.content.length > 1;
   const views: readonly Way<View>[] = [
     { key: 'content', word: 'Content' },
     ...(structured ? [{ key: 'structured', word: 'Structured' } as const] : []),
@@ -46,7 +47,7 @@ export function ToolResultView({ tool, result }: { tool: ToolInfo; result: ToolR
       ) : (
         result.content.map((block, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: blocks without identity that never change places
-          <Block key={index} block={block} tool={tool} />
+          <Block key={index} block={block} tool={tool} label={several ? `Part ${index + 1}` : 'Text'} />
         ))
       )}
     </div>
@@ -60,24 +61,30 @@ function AsJson({ value, label }: { value: unknown; label: string }) {
 
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-function Block({ block, tool }: { block: ContentBlock; tool: ToolInfo }): ReactNode {
+function Block({ block, tool, label }: { block: ContentBlock; tool: ToolInfo; label: string }): ReactNode {
   const type = textIn(block.mimeType) || 'application/octet-stream';
   switch (block.type) {
     case 'text':
-      return <Text text={textIn(block.text)} markdown={tool.name.startsWith('document.') ? 'surely' : 'perhaps'} />;
+      return (
+        <Text
+          label={label}
+          text={textIn(block.text)}
+          markdown={tool.name.startsWith('document.') ? 'surely' : 'perhaps'}
+        />
+      );
     case 'image':
     case 'audio':
       return <Data data={textIn(block.data)} type={type} name={tool.name} />;
     case 'resource_link':
       return <LinkTo uri={textIn(block.uri)} name={textIn(block.title) || textIn(block.name)} />;
     case 'resource':
-      return <Resource resource={block.resource} />;
+      return <Resource resource={block.resource} label={label} />;
     default:
-      return <AsJson value={block} label={`Content of the kind ${block.type}`} />;
+      return <AsJson value={block} label={`${label}, of the kind ${block.type}`} />;
   }
 }
 
-function Resource({ resource }: { resource: unknown }) {
+function Resource({ resource, label }: { resource: unknown; label: string }) {
   const { uri, mimeType, text, blob } = (resource ?? {}) as Readonly<Record<string, unknown>>;
   const type = textIn(mimeType);
   return (
@@ -86,7 +93,7 @@ function Resource({ resource }: { resource: unknown }) {
         {textIn(uri)} {type !== '' && `(${type})`}
       </p>
       {typeof text === 'string' ? (
-        <Text text={text} markdown={type === 'text/markdown' ? 'surely' : 'no'} />
+        <Text label={label} text={text} markdown={type === 'text/markdown' ? 'surely' : 'no'} />
       ) : (
         <Data
           data={textIn(blob)}
@@ -98,7 +105,7 @@ function Resource({ resource }: { resource: unknown }) {
   );
 }
 
-function Text({ text, markdown }: { text: string; markdown: 'surely' | 'perhaps' | 'no' }) {
+function Text({ text, label, markdown }: { text: string; label: string; markdown: 'surely' | 'perhaps' | 'no' }) {
   const json = useMemo(() => prettyJson(text), [text]);
   const can =
     json === null &&
@@ -120,7 +127,7 @@ function Text({ text, markdown }: { text: string; markdown: 'surely' | 'perhaps'
       )}
       {shown ? (
         <section
-          aria-label="Text"
+          aria-label={label}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
           tabIndex={0}
           className="max-h-[70dvh] min-w-0 overflow-auto rounded-control border border-line bg-panel px-3 py-2"
@@ -128,7 +135,7 @@ function Text({ text, markdown }: { text: string; markdown: 'surely' | 'perhaps'
           <Markdown text={text} />
         </section>
       ) : (
-        <TextView text={json ?? text} label="Text" maxLines={28} wrap />
+        <TextView text={json ?? text} label={label} maxLines={28} wrap />
       )}
     </div>
   );

@@ -47,6 +47,18 @@ export function whereOf(transport: Transport): string {
 
 export const countWords = (count: number): string => `${count} ${count === 1 ? 'tool' : 'tools'}`;
 
+/** Why a server has no tools. */
+export function noneWords(group: ToolGroup | null): string {
+  switch (group?.server?.status) {
+    case 'disabled':
+      return 'It is disabled: nobody is offered its tools.';
+    case 'connected':
+      return 'It has no tools.';
+    default:
+      return 'Its tools will be here as soon as it has listed them.';
+  }
+}
+
 export interface ToolFilter {
   /** Key of a group; null: of all. */
   readonly group: string | null;

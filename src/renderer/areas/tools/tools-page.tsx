@@ -15,7 +15,7 @@ import { ServerList } from './server-list.tsx';
 import { ServerPage } from './server-page.tsx';
 import { ToolList } from './tool-list.tsx';
 import { ToolPage } from './tool-page.tsx';
-import { groupsOf } from './tool-words.ts';
+import { groupsOf, noneWords } from './tool-words.ts';
 
 export function ToolsPage() {
   const { computer, keys, queries } = useServices();
@@ -88,16 +88,16 @@ export function ToolsPage() {
     onFilter: (filter: string) => go({ filter: filter === '' ? undefined : filter }, true),
     onOpen: openTool,
   });
+  const chosen = tools.data?.find((one) => one.name === tool);
   const list = (
     <ServerList
       source={servers}
       tools={tools.data}
-      selected={server ?? null}
+      selected={(chosen === undefined ? server : groupOf(chosen)) ?? null}
       onOpen={(key) => go({ server: key, tool: undefined, filter: undefined })}
       onAttach={attach}
     />
   );
-  const chosen = tools.data?.find((one) => one.name === tool);
   const main =
     tool !== undefined ? (
       <ToolPage
@@ -120,7 +120,7 @@ export function ToolsPage() {
         onBack={back}
         onGone={() => go({ server: undefined })}
         onRenamed={(name) => go({ server: name }, true)}
-        tools={<ToolList {...shown(server)} />}
+        tools={<ToolList {...shown(server)} none={noneWords(group)} />}
       />
     ) : null;
   const header = (
@@ -128,7 +128,7 @@ export function ToolsPage() {
       <h1 className="min-w-0 flex-1 truncate text-title font-semibold">Tools</h1>
       <Button kind={tool === undefined ? 'primary' : 'plain'} onClick={attach} aria-keyshortcuts="n">
         <Plus className="size-3.5" aria-hidden="true" />
-        Attach<span className="max-sm:sr-only @max-[240px]:sr-only"> a server</span>
+        Attach a server
       </Button>
     </header>
   );
@@ -146,7 +146,7 @@ export function ToolsPage() {
             {narrow && header}
             {narrow && <nav aria-label="Tool servers">{list}</nav>}
             <ConnectClient />
-            <ToolList {...shown(null)} />
+            <ToolList {...shown(null)} none="No tool can be called here." />
           </>
         )}
       </main>
