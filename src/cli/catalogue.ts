@@ -4,6 +4,7 @@
  */
 import { admin } from './admin/catalogue.ts';
 import type { Option, Part, Verb } from './command.ts';
+import { tools } from './tools/catalogue.ts';
 import { ledgerExport, ledgerQuery, ledgerVerify, mail, peers, runs, steer, vault } from './work-engine/catalogue.ts';
 import { worker } from './worker/catalogue.ts';
 import { workflows, workspace } from './workflows/catalogue.ts';
@@ -259,18 +260,6 @@ const gate: Part = {
       mutation: true,
       load: () => import('./approvals/gate.ts').then((m) => m.check),
     },
-  ],
-};
-
-const tools: Part = {
-  name: 'tools',
-  about: 'Tools and tool servers',
-  verbs: [
-    unbuilt('ls', 'List tools'),
-    unbuilt('call', 'Call a tool'),
-    unbuilt('connect', 'Connect a tool server'),
-    unbuilt('approve', 'Let an app in'),
-    unbuilt('servers', 'List tool servers'),
   ],
 };
 

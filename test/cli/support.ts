@@ -7,6 +7,8 @@ import { runCli } from '../../src/cli/program.ts';
 import type { Route } from '../../src/contracts/common/route.ts';
 import type { Agent } from '../../src/contracts/factory/agent.ts';
 import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
+import { serverRoutes } from '../../src/contracts/tool-server/servers.ts';
+import { toolRoutes } from '../../src/contracts/tool-server/tools.ts';
 import { createClosing } from '../../src/host/closing.ts';
 import { openEngineDoors } from '../../src/host/engine-server.ts';
 import { type Places, placesIn } from '../../src/host/places.ts';
@@ -102,7 +104,7 @@ export async function startEngine(
   onEnd(() => closing.close());
   const doors = await openEngineDoors(places, 0, closing);
   doors.serve({
-    routes: factoryRoutes.map(bindOne),
+    routes: [...factoryRoutes, ...toolRoutes, ...serverRoutes].map(bindOne),
     owners: ownersOf(factoryRoutes, true),
     authenticators: [createOwnerAuthenticator(token), botAuthenticator(given.botToken)],
     linkAuthenticator: createLinkAuthenticator(newToken()),

@@ -1,0 +1,63 @@
+/** The verbs of `gantry tools`, with the words of their help. */
+import type { Part } from '../command.ts';
+
+export const tools: Part = {
+  name: 'tools',
+  about: 'Tools: what there is, calling one, attached servers, MCP clients',
+  verbs: [
+    {
+      name: 'ls',
+      about: 'List tools: Gantry’s own, of documents, and of attached servers',
+      options: [{ flags: '--server <name>', about: 'only those of this attached server' }],
+      load: () => import('./tools.ts').then((m) => m.list),
+    },
+    {
+      name: 'show',
+      args: '<tool>',
+      about: 'Show one tool with what it takes',
+      load: () => import('./tools.ts').then((m) => m.show),
+    },
+    {
+      name: 'call',
+      args: '<tool> [values...]',
+      about: 'Call a tool and print its result',
+      more: 'Values are name=value: gantry tools call file.read path=notes.md limit=100\nor one JSON object: gantry tools call file.read --args \'{"path":"notes.md"}\'; with --args - it is read from stdin.\nA call that needs you waits 50 seconds and then ends with exit code 5: answer it in the inbox, and call it again.',
+      options: [{ flags: '--args <json>', about: 'the arguments as one JSON object, or - for stdin' }],
+      load: () => import('./tools.ts').then((m) => m.call),
+    },
+    {
+      name: 'servers',
+      args: '[action] [name] [command...]',
+      about: 'ls, attach <name>, detach <name>, reconnect <name>, enable <name>, disable <name>',
+      more: 'A program:   gantry tools servers attach files -- npx -y @modelcontextprotocol/server-filesystem .\nAn address:  gantry tools servers attach issues --url https://mcp.example/mcp --header "Authorization: Bearer …"\nValues of --env and --header are secrets: they are kept sealed and never shown again.',
+      options: [
+        { flags: '--url <url>', about: 'with attach: a server that speaks HTTP' },
+        { flags: '--header <header...>', about: 'with --url: "Name: value"' },
+        { flags: '--env <variable...>', about: 'with a program: NAME=value, or NAME to take it from here' },
+        { flags: '--cwd <folder>', about: 'with a program: where it runs' },
+        { flags: '--timeout <seconds>', about: 'with attach: of one call, 1 to 600 (default 60)' },
+      ],
+      load: () => import('./servers.ts').then((m) => m.servers),
+    },
+    {
+      name: 'connect',
+      args: '[client]',
+      about: 'Print the configuration by which an MCP client uses these tools',
+      more: 'Without a client it lists those that are known. For clients that speak HTTP it makes an API key that may call tools and\nnothing else; clients that only start programs get a command, which reads your own token when it runs.',
+      options: [
+        { flags: '--stdio', about: 'a command in place of an address and a key' },
+        { flags: '--key-name <name>', about: 'what the key is called (default: the client’s name)' },
+        { flags: '--days <n>', about: 'how long the key lives (default: until revoked)' },
+      ],
+      mutation: true,
+      load: () => import('./connect.ts').then((m) => m.connect),
+    },
+    {
+      name: 'stdio',
+      about: 'Be an MCP server on stdin and stdout, for clients that only start programs',
+      options: [{ flags: '--dotted', about: 'name tools as Gantry does: shell.exec in place of shell_exec' }],
+      load: () => import('./stdio.ts').then((m) => m.stdio),
+    },
+    { name: 'approve', about: 'Let an app in' },
+  ],
+};

@@ -1,0 +1,109 @@
+/**
+ * `gantry tools connect`: the configuration by which an MCP client uses the tools of this computer, and a key made for it. The owner's
+ * token never stands in one: who reads it could do everything.
+ */
+import { join } from 'node:path';
+import { createClient } from '../../client/client.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import { createKey } from '../../contracts/identity/keys.ts';
+import { readLocalPairing } from '../../contracts/link/local-pairing.ts';
+import { mcpServer } from '../../contracts/tool-server/mcp.ts';
+import { dataFolder, packageRoot } from '../../host/places.ts';
+import { type Action, type Context, flag, type Input, integer, optionalText } from '../command.ts';
+import { webAddress } from '../running.ts';
+import { table } from '../table.ts';
+import { type McpClient, mcpClients, type Reach, textOf } from './mcp-clients.ts';
+
+/** What the server is called in a client's file. */
+const serverName = 'gantry';
+const longestLifeDays = 3650;
+const placeholder = '<a new API key>';
+
+export const connect: Action = async (context, input) => {
+  const { gantry } = context.names;
+  const named = optionalText(input, 'client');
+  if (named === undefined) {
+    const clients = mcpClients.map(({ name, title, files }) => ({ name, title, files }));
+    context.output.result({ clients }, () => {
+      const rows = clients.map(({ name, title, files }) => [name, title, files[0] ?? '']);
+      return `${table(['client', 'is', 'file'], rows, context.output.width)}\nPrint a configuration: ${gantry} tools connect <client>`;
+    });
+    return undefined;
+  }
+  const client = mcpClients.find(({ name }) => name === named);
+  if (client === undefined) {
+    const known = mcpClients.map(({ name }) => name).join(', ');
+    throw new AppError('not_found', `No client ${JSON.stringify(named)} is known.`, `Known: ${known}.`);
+  }
+  const byCommand = client.onlyStdio === true || flag(input, 'stdio');
+  const made = byCommand ? { reach: command(context), key: null } : await address(context, input, client);
+  const config = client.config(serverName, made.reach);
+  const text = textOf(client, config);
+  const { name, title, files, format } = client;
+  context.output.result({ client: name, files, format, config, text, key: made.key }, () =>
+    [text, '', ...guide(context, client, made.key?.name ?? null, title, files)].join('\n'),
+  );
+  return undefined;
+};
+
+function guide(
+  { names }: Context,
+  client: McpClient,
+  key: string | null,
+  title: string,
+  files: readonly string[],
+): string[] {
+  return [
+    `Add this to ${files.join('\n         or ')}`,
+    client.after,
+    ...(key === null
+      ? [`${title} then acts as you: what asks, asks you.`]
+      : [
+          `The key ${JSON.stringify(key)} may call tools, nothing else. Whoever reads it may, too; end it in the settings.`,
+        ]),
+    `See what is asked: ${names.gantry} workspace approvals`,
+  ];
+}
+
+/** The program itself, wherever the client starts it from. */
+function command({ env }: Context): Reach {
+  return {
+    kind: 'stdio',
+    command: process.execPath,
+    args: [join(packageRoot(), 'scripts', 'gantry.mjs'), 'tools', 'stdio'],
+    env: { GANTRY_HOME: dataFolder(env) },
+  };
+}
+
+interface Made {
+  readonly reach: Reach;
+  readonly key: { readonly id: string | null; readonly name: string } | null;
+}
+
+async function address(context: Context, input: Input, client: McpClient): Promise<Made> {
+  const { baseUrl, fetch, where, token, as } = await context.connect();
+  if (as === 'bot') {
+    throw new AppError('refused', 'A bot makes no keys.', 'Ask your person: it takes their sign-in.');
+  }
+  const web = webAddress(context.env, context.names);
+  const { state, cloudUrl, computerId } = await createClient([readLocalPairing], {
+    ...{ baseUrl, fetch, where, token },
+  }).readLocalPairing();
+  const ends = { days: integer(input, 'days', 1, longestLifeDays) };
+  const body = {
+    name: optionalText(input, 'keyName') ?? client.title,
+    scopes: ['bots:act' as const],
+    ...(ends.days === undefined ? {} : { expiresInDays: ends.days }),
+  };
+  // A paired computer's keys are made and known at its home.
+  const home = state === 'paired' && cloudUrl !== undefined ? cloudUrl : web;
+  const search = new URLSearchParams({ names: 'safe' });
+  if (home !== web && computerId !== undefined) search.set('computer', computerId);
+  const url = `${home}${mcpServer.path}?${search}`;
+  if (flag(input, 'dryRun')) {
+    return { reach: { kind: 'http', url, key: placeholder }, key: { id: null, name: body.name } };
+  }
+  const keys = createClient([createKey], { baseUrl: web, token, ifGone: `Start it with: ${context.names.start}` });
+  const { key, secret } = await keys.createKey({ body });
+  return { reach: { kind: 'http', url, key: secret }, key: { id: key.id, name: key.name } };
+}

@@ -1,0 +1,125 @@
+/** `gantry tools servers`: attached tool servers of this computer. */
+import { resolve } from 'node:path';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type AttachedServer, AttachServer } from '../../contracts/tool-server/servers.ts';
+import { type Action, type Context, type Input, integer, optionalText, text, words } from '../command.ts';
+import { table } from '../table.ts';
+import { count, oneLine, spoken } from '../words.ts';
+import { connectTools, type ToolsClient } from './client.ts';
+
+const actions = ['ls', 'attach', 'detach', 'reconnect', 'enable', 'disable'] as const;
+const longestTimeoutS = 600;
+
+export const servers: Action = async (context, input) => {
+  const given = optionalText(input, 'action') ?? 'ls';
+  const action = actions.find((name) => name === given);
+  if (action === undefined) {
+    throw new AppError('usage', `There is no action ${JSON.stringify(given)}.`, `Use: ${actions.join(', ')}.`);
+  }
+  const client = await connectTools(context);
+  if (action === 'ls') return list(context, client);
+  if (action === 'attach') {
+    const server = await client.attachServer({ body: wanted(context, input) });
+    context.output.result(
+      server,
+      () => `Attached ${server.name}.\nSee how it is: ${context.names.gantry} tools servers`,
+    );
+    return undefined;
+  }
+  const { id, name } = await find(context, client, text(input, 'name'));
+  if (action === 'detach') {
+    await client.detachServer({ params: { id } });
+    context.output.result({ id, name, detached: true }, () => `Detached ${name}.`);
+    return undefined;
+  }
+  const server =
+    action === 'reconnect'
+      ? await client.reconnectServer({ params: { id } })
+      : await client.changeAttachedServer({ params: { id }, body: { enabled: action === 'enable' } });
+  context.output.result(server, () => `${server.name}: ${stateOf(server)}.`);
+  return undefined;
+};
+
+async function list(context: Context, client: ToolsClient): Promise<undefined> {
+  const answer = await client.listAttachedServers();
+  context.output.result(answer, () => {
+    if (answer.servers.length === 0) {
+      return `No server is attached.\nAttach one: ${context.names.gantry} tools servers attach <name> -- <command>`;
+    }
+    const rows = answer.servers.map((server) => [
+      server.name,
+      stateOf(server),
+      server.toolCount === 0 ? '-' : count(server.toolCount, 'tool'),
+      oneLine(whereOf(server), 80),
+      oneLine([server.error, server.authorizeUrl, ...server.problems].filter((part) => part !== null).join(' '), 300),
+    ]);
+    return table(['server', 'state', 'tools', 'runs', 'problem'], rows, context.output.width);
+  });
+  return undefined;
+}
+
+const stateOf = ({ status }: AttachedServer) => (status === 'needs_reauth' ? 'needs a sign-in' : spoken(status));
+
+function whereOf({ transport }: AttachedServer): string {
+  return transport.type === 'http' ? transport.url : [transport.command, ...(transport.args ?? [])].join(' ');
+}
+
+async function find(context: Context, client: ToolsClient, named: string): Promise<AttachedServer> {
+  const { servers: all } = await client.listAttachedServers();
+  const found = all.find(({ id, name }) => id === named || name === named);
+  if (found !== undefined) return found;
+  const fact = `No server ${JSON.stringify(named)} is attached.`;
+  throw new AppError('not_found', fact, `See which are: ${context.names.gantry} tools servers`);
+}
+
+/** Checked here already, so that what is wrong is said with the words of the command. */
+function wanted(context: Context, input: Input): AttachServer {
+  const timeout = integer(input, 'timeout', 1, longestTimeoutS);
+  const body = {
+    name: text(input, 'name'),
+    transport: transportOf(context, input),
+    ...(timeout === undefined ? {} : { timeoutMs: timeout * 1000 }),
+  };
+  const checked = AttachServer.safeParse(body);
+  if (checked.success) return checked.data;
+  const [issue] = checked.error.issues;
+  const fact = `${issue?.path.join('.')}: ${issue?.message}.`;
+  throw new AppError('usage', fact, 'Names have 1 to 32 of a-z, 0-9, _ and -, and are no family of native tools.');
+}
+
+function transportOf({ env, cwd }: Context, input: Input): AttachServer['transport'] {
+  const url = optionalText(input, 'url');
+  const [command, ...args] = words(input, 'command');
+  if ((url === undefined) === (command === undefined)) {
+    const fact =
+      url === undefined ? 'Neither a program nor an address is given.' : 'A program and an address are given.';
+    throw new AppError('usage', fact, 'Give a command after --, or --url <url>.');
+  }
+  if (url !== undefined) {
+    const headers = Object.fromEntries(words(input, 'header').map(headerOf));
+    return { type: 'http', url, ...(Object.keys(headers).length === 0 ? {} : { headers }) };
+  }
+  const variables = Object.fromEntries(words(input, 'env').map((given) => variableOf(given, env)));
+  const folder = optionalText(input, 'cwd');
+  return {
+    type: 'stdio',
+    command: command!,
+    ...(args.length === 0 ? {} : { args }),
+    ...(Object.keys(variables).length === 0 ? {} : { env: variables }),
+    ...(folder === undefined ? {} : { cwd: resolve(cwd, folder) }),
+  };
+}
+
+function headerOf(given: string): [string, string] {
+  const at = given.indexOf(':');
+  if (at > 0) return [given.slice(0, at).trim(), given.slice(at + 1).trim()];
+  throw new AppError('usage', `--header ${JSON.stringify(given)} has no colon.`, 'Give "Name: value".');
+}
+
+function variableOf(given: string, env: Context['env']): [string, string] {
+  const at = given.indexOf('=');
+  if (at > 0) return [given.slice(0, at), given.slice(at + 1)];
+  const value = env[given];
+  if (value !== undefined) return [given, value];
+  throw new AppError('usage', `The variable ${given} is not set here.`, 'Give NAME=value, or set it first.');
+}

@@ -1,0 +1,199 @@
+import { expect, test } from 'vitest';
+import { AppError } from '../../../src/contracts/common/errors.ts';
+import type { AttachedServer } from '../../../src/contracts/tool-server/servers.ts';
+import type { ToolInfo } from '../../../src/contracts/tool-server/tools.ts';
+import { run, type Seen, startEngine } from '../support.ts';
+
+const tools: ToolInfo[] = [
+  {
+    name: 'file.read',
+    description: 'Reads a file.',
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' }, limit: { type: 'integer' }, tags: { type: 'array' } },
+    },
+    annotations: { readOnlyHint: true },
+    server: null,
+  },
+  { name: 'issues.list', inputSchema: { type: 'object' }, server: 'issues' },
+];
+
+const attached: AttachedServer = {
+  id: 'server_1',
+  name: 'issues',
+  transport: { type: 'http', url: 'https://mcp.example/mcp' },
+  enabled: true,
+  timeoutMs: 60_000,
+  status: 'needs_reauth',
+  error: 'It asks for a sign-in.',
+  authorizeUrl: 'https://as.example/authorize',
+  toolCount: 2,
+  problems: [],
+  pid: null,
+  lastListedAt: null,
+  createdAt: '2026-01-02T03:00:00.000Z',
+  updatedAt: '2026-01-02T03:00:00.000Z',
+};
+
+const ok = (text: string) => ({ content: [{ type: 'text', text }], isError: false });
+type Answers = NonNullable<Parameters<typeof startEngine>[0]>['answers'];
+async function start(answers: Answers = {}) {
+  const engine = await startEngine({
+    answers: {
+      listTools: () => ({ tools }),
+      readTool: ({ params }) => tools.find(({ name }) => name === params.name),
+      listAttachedServers: () => ({ servers: [attached] }),
+      ...answers,
+    },
+  });
+  const called = (op: string): Seen | undefined => engine.seen.findLast((seen) => seen.op === op);
+  return { called, tools: (...argv: string[]) => run(engine.env, ['tools', ...argv]), env: engine.env };
+}
+
+test('tools are listed, all or those of one server', async () => {
+  const { tools: gantry } = await start();
+  expect((await gantry('ls')).out).toMatch(/file\.read\s+-\s+Reads a file\./);
+  const one = (await gantry('ls', '--server', 'issues', '--json')).json() as { tools: ToolInfo[] };
+  expect(one.tools.map(({ name }) => name)).toEqual(['issues.list']);
+  expect((await gantry('show', 'file.read')).out).toMatch(/only reads[\s\S]*"path"/);
+});
+
+test('arguments are given as JSON, as name=value after the tool’s schema, or from stdin', async () => {
+  const { tools: gantry, called, env } = await start({ callTool: () => ok('done') });
+  const given = () => (called('callTool')!.body as { arguments: unknown }).arguments;
+  expect((await gantry('call', 'file.read', 'path=12', 'limit=3', 'tags=a', 'tags=b', 'note={"x":1}')).out).toBe(
+    'done\n',
+  );
+  expect(given()).toEqual({ path: '12', limit: 3, tags: ['a', 'b'], note: { x: 1 } });
+  await gantry('call', 'file.read', '--args', '{"path":"a=b"}');
+  expect(given()).toEqual({ path: 'a=b' });
+  await run(env, ['tools', 'call', 'file.read', '--args', '-'], '{"path":"from stdin"}');
+  expect(given()).toEqual({ path: 'from stdin' });
+  await gantry('call', 'file.read');
+  expect(given()).toEqual({});
+  for (const wrong of [['path'], ['=x'], ['--args', '[1]'], ['--args', '{'], ['path=a', '--args', '{}']]) {
+    const ran = await gantry('call', 'file.read', ...wrong);
+    expect([wrong, ran.code]).toEqual([wrong, 64]);
+  }
+});
+
+test('each end of a call has its exit code', async () => {
+  let answer: () => unknown = () => ok('');
+  const { tools: gantry } = await start({ callTool: () => answer() });
+  const ends: [() => unknown, number, RegExp][] = [
+    [() => ok('fine'), 0, /^fine\n$/],
+    [() => ({ ...ok('The file is not there.'), isError: true }), 1, /not there/],
+    [
+      () => {
+        throw new AppError('not_found', 'There is no tool "x".', 'List them.');
+      },
+      2,
+      /no tool/,
+    ],
+    [
+      () => {
+        throw new AppError('transport', 'It is away.', '', { wireCode: 'computer_unavailable' });
+      },
+      3,
+      /away/,
+    ],
+    [
+      () => {
+        throw new AppError('timeout', 'It took too long.', '');
+      },
+      4,
+      /too long/,
+    ],
+    [
+      () => {
+        const extra = { approvalId: 'approval_1' };
+        const options = { status: 409, wireCode: 'approval_required', extra } as const;
+        throw new AppError('refused', 'A person must allow shell.exec.', 'Ask.', options);
+      },
+      5,
+      /workspace approve approval_1/,
+    ],
+  ];
+  for (const [next, code, said] of ends) {
+    answer = next;
+    const ran = await gantry('call', 'file.read');
+    expect([ran.code, ran.out + ran.err]).toEqual([code, expect.stringMatching(said)]);
+    const json = await gantry('call', 'file.read', '--json');
+    expect([json.code, Object.keys(json.json()).length > 0]).toEqual([code, true]);
+  }
+});
+
+test('what a tool answers cannot act on the terminal, and what is no text is named', async () => {
+  const image = { type: 'image', mimeType: 'image/png', data: Buffer.alloc(300).toString('base64') };
+  const { tools: gantry } = await start({
+    callTool: () => ({ content: [...ok('\x1b[2Jwiped').content, image], isError: false }),
+  });
+  const { out } = await gantry('call', 'file.read');
+  expect(out).not.toContain('\x1b');
+  expect(out).toContain('[image image/png, 300 bytes]');
+});
+
+test('servers are attached as programs or addresses, their secrets from the environment where one wants', async () => {
+  const { tools: gantry, called, env } = await start({ attachServer: () => attached });
+  const body = () => called('attachServer')?.body;
+  await run({ ...env, API_KEY: 'from here' }, [
+    ...['tools', 'servers', 'attach', 'files', '--env', 'API_KEY', 'MODE=fast', '--timeout', '5'],
+    ...['--', 'npx', '-y', 'server', '--root', '.'],
+  ]);
+  expect(body()).toEqual({
+    name: 'files',
+    transport: {
+      type: 'stdio',
+      command: 'npx',
+      args: ['-y', 'server', '--root', '.'],
+      env: { API_KEY: 'from here', MODE: 'fast' },
+    },
+    timeoutMs: 5000,
+  });
+  await gantry(
+    'servers',
+    'attach',
+    'issues',
+    '--url',
+    'https://mcp.example/mcp',
+    '--header',
+    'Authorization: Bearer x',
+  );
+  expect(body()).toEqual({
+    name: 'issues',
+    transport: { type: 'http', url: 'https://mcp.example/mcp', headers: { Authorization: 'Bearer x' } },
+  });
+  for (const wrong of [
+    ['attach', 'files'],
+    ['attach', 'files', '--url', 'https://x.example', '--', 'x'],
+    ['attach', 'shell', '--', 'x'],
+    ['attach', 'Files', '--', 'x'],
+    ['attach', 'files', '--env', 'NOT_SET_HERE', '--', 'x'],
+    ['attach', 'files', '--url', 'https://x.example', '--header', 'nothing'],
+    ['explode'],
+  ]) {
+    const ran = await gantry('servers', ...wrong);
+    expect([wrong, ran.code]).toEqual([wrong, 64]);
+  }
+});
+
+test('servers are listed with what is wrong, and found by their names', async () => {
+  const { tools: gantry, called } = await start({
+    detachServer: () => undefined,
+    reconnectServer: () => ({ ...attached, status: 'connecting' }),
+    changeAttachedServer: () => ({ ...attached, status: 'disabled' }),
+  });
+  expect((await gantry('servers')).out).toMatch(/issues\s+needs a sign-in\s+2 tools.*https:\/\/as\.example\/authorize/);
+  expect((await gantry('servers', 'reconnect', 'issues')).out).toBe('issues: connecting.\n');
+  expect((await gantry('servers', 'disable', 'server_1')).out).toBe('issues: disabled.\n');
+  expect(called('changeAttachedServer')?.body).toEqual({ enabled: false });
+  expect((await gantry('servers', 'detach', 'issues')).out).toBe('Detached issues.\n');
+  expect(called('detachServer')?.params).toEqual({ id: 'server_1' });
+  expect((await gantry('servers', 'detach', 'nothing')).code).toBe(2);
+});
+
+test('letting an app in is not built yet', async () => {
+  const { tools: gantry } = await start();
+  const ran = await gantry('approve', 'app', '--json');
+  expect([ran.code, ran.json().error]).toMatchObject([2, { fact: 'tools approve is not built yet' }]);
+});
