@@ -1,0 +1,111 @@
+/**
+ * Whether arguments fit a tool's schema, before they are sent: a model learns at once what it got wrong. A courtesy, for the server
+ * checks by itself: whatever could take long here (patterns, uniqueness, schemas that refer to themselves or unfold to very much)
+ * is left to it (security.md 4, "Further"; store.md 5 for what such schemas cost). Must not know servers.
+ */
+import type { ValidateFunction } from 'ajv/dist/2020.js';
+import { isObject, partsOf, resolveReference, type Schema } from './schemas.ts';
+
+/** Null: nothing is wrong, or it was not looked. Else a sentence. */
+export type ArgumentCheck = (args: Readonly<Record<string, unknown>>) => string | null;
+
+/** Schemas within one with every reference unfolded; ajv compiles 1,000 in some 50 ms. */
+const heaviestSchema = 1000;
+/** Schemas times values: some 20 ms of checking. */
+const mostChecks = 2_000_000;
+
+/** Compiles; `ajv` is loaded with the first call. */
+export async function createArgumentCheck(schema: Schema): Promise<ArgumentCheck> {
+  const weight = weigh(schema);
+  if (weight > heaviestSchema) return () => null;
+  const { Ajv2020 } = await import('ajv/dist/2020.js');
+  let validate: ValidateFunction;
+  try {
+    // An instance of its own: ids of two schemas never meet. Formats are the server's business.
+    const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false, logger: false, $data: false });
+    validate = ajv.compile(withoutCostly(schema) as Record<string, unknown>);
+  } catch {
+    // It says something that ajv does not take; the server knows what it meant.
+    return () => null;
+  }
+  return (args) => {
+    if (weight * countValues(args, mostChecks / weight) > mostChecks) return null;
+    try {
+      if (validate(args)) return null;
+    } catch {
+      return null;
+    }
+    const [error] = validate.errors ?? [];
+    if (error === undefined) return 'they do not fit its schema';
+    const extra = error.params.additionalProperty ?? error.params.unevaluatedProperty;
+    const where = error.instancePath === '' ? 'the arguments' : error.instancePath.slice(1).replaceAll('/', '.');
+    const allowed = Array.isArray(error.params.allowedValues) ? `: ${JSON.stringify(error.params.allowedValues)}` : '';
+    return `${where} ${error.message ?? 'is not right'}${allowed}${extra === undefined ? '' : ` (${String(extra)})`}`.slice(
+      0,
+      500,
+    );
+  };
+}
+
+/** How many schemas there are with every reference unfolded; Infinity for one that refers to itself. */
+export function weigh(root: Schema): number {
+  const known = new Map<object, number>();
+  const open = new Set<object>();
+  function of(schema: unknown): number {
+    if (!isObject(schema)) return 1;
+    const before = known.get(schema);
+    if (before !== undefined) return before;
+    if (open.has(schema)) return Number.POSITIVE_INFINITY;
+    open.add(schema);
+    let weight = 1;
+    for (const part of partsOf(schema, unfolded)) weight += of(part);
+    if (typeof schema.$ref === 'string') weight += of(resolveReference(root, schema.$ref));
+    open.delete(schema);
+    known.set(schema, weight);
+    return weight;
+  }
+  return of(root);
+}
+
+/** Definitions cost where they are referred to. */
+const unfolded = (name: string) => name !== '$defs';
+
+/**
+ * The schema without what could take long, and without what would then be wrong: everything that is left out makes it accept more,
+ * so nothing may stay that turns more into less (`not`, `if`, exactly one of, nothing unevaluated).
+ */
+function withoutCostly(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutCostly);
+  if (!isObject(schema)) return schema;
+  const byPattern = schema.patternProperties !== undefined;
+  const made: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(schema)) {
+    if (leftOut.has(name) || name === 'oneOf' || (byPattern && name === 'additionalProperties')) continue;
+    if (asData.has(name)) made[name] = value;
+    else if (byName.has(name) && isObject(value)) {
+      made[name] = Object.fromEntries(Object.entries(value).map(([member, part]) => [member, withoutCostly(part)]));
+    } else made[name] = withoutCostly(value);
+  }
+  if (schema.oneOf === undefined) return made;
+  const anyOf = withoutCostly(schema.oneOf);
+  return made.anyOf === undefined ? { ...made, anyOf } : { allOf: [made, { anyOf }] };
+}
+
+const leftOut = new Set([
+  ...['pattern', 'patternProperties', 'uniqueItems', 'format'],
+  ...['not', 'if', 'then', 'else', 'maxContains', 'unevaluatedItems', 'unevaluatedProperties'],
+]);
+const asData = new Set(['const', 'enum', 'default', 'examples']);
+const byName = new Set(['properties', '$defs', 'dependentSchemas']);
+
+/** Counts no further than `most`. */
+function countValues(value: unknown, most: number): number {
+  const waiting = [value];
+  let count = 0;
+  while (waiting.length > 0 && count <= most) {
+    const next = waiting.pop();
+    count += 1;
+    if (typeof next === 'object' && next !== null) for (const member of Object.values(next)) waiting.push(member);
+  }
+  return count;
+}

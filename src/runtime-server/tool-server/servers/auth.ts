@@ -1,0 +1,41 @@
+/**
+ * What attached servers need of whoever signs in at them (gaps.md B "Attached servers", OAuth). Declared here by its user; `host` gives
+ * the one that speaks OAuth. Without one, credentials are the headers that the person set. Must not know OAuth.
+ */
+export interface AuthServer {
+  readonly id: string;
+  readonly name: string;
+  readonly url: string;
+  /** What the person gave: registered client and scopes; null where they said nothing about OAuth. */
+  readonly oauth: {
+    readonly clientId?: string | undefined;
+    readonly clientSecret?: string | undefined;
+    readonly scopes?: readonly string[] | undefined;
+  } | null;
+}
+
+export type ChallengeAnswer =
+  /** There is a token now that was not sent before: try once more. */
+  | { readonly is: 'token' }
+  /** A person has to sign in there. */
+  | { readonly is: 'sign_in'; readonly authorizeUrl: string }
+  /** No sign-in can be begun; a sentence that says why. */
+  | { readonly is: 'none'; readonly why: string };
+
+export interface ServerAuth {
+  /** The access token to send, refreshed where it has to be; null: none is known, the server is asked without. */
+  tokenFor(server: AuthServer, signal: AbortSignal): Promise<string | null>;
+  /**
+   * The server answered 401, or 403 for want of scope. `wwwAuthenticate`: what it said with it, null for nothing. A sign-in that is
+   * under way already is answered again with the same address. Never throws.
+   */
+  challenge(
+    server: AuthServer,
+    said: { readonly status: number; readonly wwwAuthenticate: string | null; readonly token: string | null },
+    signal: AbortSignal,
+  ): Promise<ChallengeAnswer>;
+  /** Tokens, registrations and sign-ins of a server that is detached, or that is another one now. */
+  forget(serverId: string): Promise<void>;
+  /** Told when a sign-in gave a token. Answers the way to listen no more. */
+  onSignedIn(listener: (serverId: string) => void): () => void;
+}

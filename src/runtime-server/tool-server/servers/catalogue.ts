@@ -1,0 +1,79 @@
+/**
+ * The tools of all enabled servers as one list: `<server>.<tool>`, in byte order, each name one tool's in both spellings (mcp.md 8.5,
+ * 8.6). Owns the revision; must not know connections or rows.
+ */
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../../kit/ledger/canonical.ts';
+import type { ForeignTool } from '../foreign-tools.ts';
+import { type ListedTool, quoted } from './listing.ts';
+
+export interface CatalogueServer {
+  readonly id: string;
+  readonly name: string;
+  readonly tools: readonly ListedTool[];
+}
+
+export interface Found {
+  readonly serverId: string;
+  readonly tool: ListedTool;
+}
+
+export interface Catalogue {
+  readonly tools: readonly ForeignTool[];
+  /** By either spelling of its name. */
+  find(name: string): Found | undefined;
+  /** Collisions, by the id of the server whose tool gave way. */
+  readonly problems: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Model vendors take no longer ones (mcp.md 8.1). */
+const longestName = 64;
+
+/** The spelling that every client may use (gaps.md B, `?names=safe`). */
+export const safeName = (name: string) => name.replaceAll('.', '_');
+
+/** `servers`: oldest first. Who was attached first keeps a name that two would have: it never depends on who answers first. */
+export function createCatalogue(servers: readonly CatalogueServer[]): Catalogue {
+  const found = new Map<string, Found & { readonly name: string }>();
+  const problems = new Map<string, string[]>();
+  const tools: ForeignTool[] = [];
+  for (const server of servers) {
+    for (const tool of inByteOrder(server.tools, (listed) => listed.tool)) {
+      const name = `${server.name}.${tool.tool}`;
+      const problem = problemOf(name, tool, found.get(name) ?? found.get(safeName(name)));
+      if (problem !== null) {
+        problems.set(server.id, [...(problems.get(server.id) ?? []), problem]);
+        continue;
+      }
+      const entry = { serverId: server.id, tool, name };
+      found.set(name, entry);
+      found.set(safeName(name), entry);
+      tools.push(foreign(name, server.name, tool));
+    }
+  }
+  return { tools: inByteOrder(tools, (tool) => tool.name), find: (name) => found.get(name), problems };
+}
+
+function problemOf(name: string, { tool }: ListedTool, other: { readonly name: string } | undefined): string | null {
+  if (name.length > longestName) {
+    return `${quoted(tool)} is left out: with the server’s name its name has ${name.length} characters, more than ${longestName}.`;
+  }
+  return other === undefined
+    ? null
+    : `${quoted(tool)} is left out: "${safeName(name)}" is another name of "${other.name}".`;
+}
+
+function foreign(name: string, server: string, listed: ListedTool): ForeignTool {
+  const { tool: _, sentSchema: __, ...shown } = listed;
+  return { name, server, ...shown };
+}
+
+function inByteOrder<T>(items: readonly T[], nameOf: (item: T) => string): T[] {
+  return [...items].sort((a, b) => Buffer.compare(Buffer.from(nameOf(a)), Buffer.from(nameOf(b))));
+}
+
+/** Whether two lists say the same, in whatever order of tools and of members: the one shown is then kept, byte for byte. */
+export function listHash(tools: readonly ListedTool[]): string {
+  const sorted = inByteOrder(tools, (listed) => listed.tool);
+  return createHash('sha256').update(canonicalJson(sorted)).digest('hex');
+}

@@ -1,0 +1,247 @@
+/**
+ * Keeps one server connected: connects, lists, connects again with growing waits when it is gone, and says how it stands. Owns when;
+ * must not know transports, rows or other servers.
+ */
+import type { ServerState } from '../../../contracts/tool-server/servers.ts';
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import type { ServerAuth } from './auth.ts';
+import { UpstreamFault } from './fault.ts';
+import { authServerOf } from './http-connection.ts';
+import type { Upstream, UpstreamServer } from './upstream.ts';
+
+export interface ConnectionState {
+  readonly status: Exclude<ServerState, 'disabled'>;
+  /** What is wrong and what to do, in a sentence. */
+  readonly error: string | null;
+  readonly authorizeUrl: string | null;
+  readonly pid: number | null;
+}
+
+export interface ConnectionDeps {
+  readonly server: UpstreamServer;
+  readonly open: (options: { readonly onListChanged: () => void; readonly signal: AbortSignal }) => Promise<Upstream>;
+  readonly auth: ServerAuth | null;
+  readonly onList: (tools: readonly unknown[]) => void;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly waits: ConnectionWaits;
+}
+
+export interface ConnectionWaits {
+  /** Between tries, milliseconds; the last one stays. */
+  readonly backoffMs: readonly number[];
+  /** Lists are read again this often: it also shows that the server still answers. Milliseconds. */
+  readonly refreshMs: number;
+}
+
+export interface Connection {
+  state(): ConnectionState;
+  /** Begins; never waits. */
+  start(): void;
+  /** Ends what there is and connects anew. Resolves when the old one is gone. */
+  reconnect(): Promise<void>;
+  /** One attempt to use the connection, which is made where there is none. Throws {@link UpstreamFault}. */
+  use<T>(signal: AbortSignal, work: (upstream: Upstream) => Promise<T>): Promise<T>;
+  /** Ends it for good. */
+  close(): Promise<void>;
+}
+
+/** Connected for so long, a server has earned a quick try again. Milliseconds. */
+const steadyMs = 60_000;
+
+type Standing = {
+  readonly status: ConnectionState['status'];
+  readonly error: string | null;
+  readonly authorizeUrl: string | null;
+};
+const connecting: Standing = { status: 'connecting', error: null, authorizeUrl: null };
+const connected: Standing = { status: 'connected', error: null, authorizeUrl: null };
+
+export function createConnection(deps: ConnectionDeps): Connection {
+  const { server, clock, timers, waits } = deps;
+  let standing: Standing = connecting;
+  let current: Upstream | null = null;
+  let attempt: Promise<void> | null = null;
+  /** What runs now, and what will run. */
+  let running = new AbortController();
+  let cancelNext = () => {};
+  let cancelRefresh = () => {};
+  let failures = 0;
+  let connectedAt = 0;
+  let inUse = 0;
+  let closed = false;
+
+  const failed = (error: string): Standing => ({ status: 'error', error, authorizeUrl: null });
+
+  /** Resolves when it is connected and has listed, or has not; never rejects. */
+  function connect(): Promise<void> {
+    attempt ??= tryOnce(running.signal).finally(() => {
+      attempt = null;
+    });
+    return attempt;
+  }
+
+  async function tryOnce(signal: AbortSignal, mayChallenge = true): Promise<void> {
+    cancelNext();
+    if (signal.aborted) return;
+    standing = connecting;
+    let upstream: Upstream | null = null;
+    try {
+      upstream = await deps.open({ onListChanged: () => void refresh(), signal });
+      const tools = await upstream.list(signal);
+      if (signal.aborted) return await upstream.close();
+      take(upstream);
+      deps.onList(tools);
+    } catch (error) {
+      await upstream?.close();
+      if (signal.aborted) return;
+      const fault = error as UpstreamFault;
+      if (fault.kind === 'unauthorized' && (await signIn(fault, signal)) && mayChallenge) return tryOnce(signal, false);
+      if (fault.kind !== 'unauthorized') again(failed(fault.message));
+    }
+  }
+
+  function take(upstream: Upstream): void {
+    current = upstream;
+    connectedAt = clock.monotonic();
+    standing = connected;
+    void upstream.gone.then((why) => {
+      if (current === upstream) lost(why);
+    });
+    refreshLater();
+  }
+
+  /** True: there is a token that was not sent before. */
+  async function signIn(fault: UpstreamFault, signal: AbortSignal): Promise<boolean> {
+    if (deps.auth === null || fault.challenge === null) {
+      standing = {
+        ...failed('It wants a credential that it was not given. Set one of its headers.'),
+        status: 'needs_reauth',
+      };
+      return false;
+    }
+    const answer = await deps.auth.challenge(authServerOf(server), fault.challenge, signal);
+    if (answer.is === 'token') return true;
+    standing =
+      answer.is === 'sign_in'
+        ? { status: 'needs_reauth', error: 'Somebody has to sign in there.', authorizeUrl: answer.authorizeUrl }
+        : { status: 'needs_reauth', error: answer.why, authorizeUrl: null };
+    return false;
+  }
+
+  /** Nothing is connected; the next try comes by itself. */
+  function again(next: Standing): void {
+    standing = next;
+    cancelRefresh();
+    const wait = waits.backoffMs[Math.min(failures, waits.backoffMs.length - 1)] ?? 0;
+    failures += 1;
+    // Servers that ended together do not start together.
+    cancelNext = timers.after(wait * (0.8 + 0.4 * deps.random()), () => void connect());
+  }
+
+  function lost(why: string): void {
+    const upstream = current;
+    current = null;
+    if (clock.monotonic() - connectedAt >= steadyMs) failures = 0;
+    void upstream?.close();
+    if (!closed) again(failed(why));
+  }
+
+  function refreshLater(): void {
+    cancelRefresh();
+    cancelRefresh = timers.after(waits.refreshMs, () => void refresh());
+  }
+
+  async function refresh(): Promise<void> {
+    const upstream = current;
+    if (upstream === null) return;
+    refreshLater();
+    try {
+      const tools = await upstream.list(running.signal);
+      if (current !== upstream) return;
+      standing = connected;
+      deps.onList(tools);
+    } catch (error) {
+      const fault = error as UpstreamFault;
+      // One that works on a call may have no time for it.
+      if (current !== upstream || running.signal.aborted || (fault.kind === 'timeout' && inUse > 0)) return;
+      if (fault.kind === 'answer') standing = failed(fault.message);
+      else await replace(upstream, fault);
+    }
+  }
+
+  /** Makes a new connection for one that is of no use any more. */
+  async function replace(upstream: Upstream, fault: UpstreamFault): Promise<void> {
+    if (current !== upstream) return;
+    if (fault.kind === 'session' || fault.kind === 'unauthorized') {
+      current = null;
+      await upstream.close();
+      if (!running.signal.aborted) await connect();
+    } else lost(fault.message);
+  }
+
+  async function ready(signal: AbortSignal): Promise<Upstream> {
+    if (current === null && !closed && standing.status !== 'needs_reauth') await untilAborted(connect(), signal);
+    if (current !== null) return current;
+    throw new UpstreamFault('connection', standing.error ?? 'It is not connected.');
+  }
+
+  return {
+    state: () => ({ ...standing, pid: current?.pid ?? null }),
+    start: () => void connect(),
+    async reconnect() {
+      await end();
+      if (closed) return;
+      running = new AbortController();
+      failures = 0;
+      standing = connecting;
+      void connect();
+    },
+    async use(signal, work) {
+      const upstream = await ready(signal);
+      inUse += 1;
+      try {
+        return await work(upstream);
+      } catch (error) {
+        const fault = error as UpstreamFault;
+        // Neither has reached the tool.
+        const refused = fault.kind === 'session' || fault.kind === 'unauthorized';
+        if (refused) await untilAborted(replace(upstream, fault), signal);
+        // Over HTTP one request can fail alone: a list shows whether there is still somebody.
+        if (fault.kind === 'connection') void refresh();
+        if (!refused || signal.aborted) throw error;
+        return await work(await ready(signal));
+      } finally {
+        inUse -= 1;
+      }
+    },
+    async close() {
+      closed = true;
+      await end();
+    },
+  };
+
+  async function end(): Promise<void> {
+    running.abort();
+    cancelNext();
+    cancelRefresh();
+    const upstream = current;
+    current = null;
+    await Promise.all([upstream?.close(), attempt]);
+  }
+}
+
+/** The work goes on by itself. */
+async function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  let stop = () => {};
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  await Promise.race([work, stopped]);
+  signal.removeEventListener('abort', stop);
+}

@@ -1,0 +1,78 @@
+/**
+ * What went wrong at a server, in kinds that a connection decides by and words that a person reads. Reads the SDK's errors by their
+ * shape, so that nobody needs its classes. Pure.
+ */
+import { AppError } from '../../../contracts/common/errors.ts';
+
+export type FaultKind =
+  /** It wants a sign-in. */
+  | 'unauthorized'
+  /** It does not know our session any more: nothing was done. */
+  | 'session'
+  /** It did not answer in time. */
+  | 'timeout'
+  /** Its answer is an error, or cannot be read; the connection is as good as before. */
+  | 'answer'
+  /** There is no connection, or there is none any more. */
+  | 'connection';
+
+/** What came with a refusal, for whoever can sign in. */
+export interface Challenge {
+  readonly status: number;
+  readonly wwwAuthenticate: string | null;
+  /** The token that was sent; null for none. */
+  readonly token: string | null;
+}
+
+export class UpstreamFault extends Error {
+  readonly kind: FaultKind;
+  readonly challenge: Challenge | null;
+
+  constructor(kind: FaultKind, message: string, cause?: unknown, challenge: Challenge | null = null) {
+    super(message, { cause });
+    this.kind = kind;
+    this.challenge = challenge;
+  }
+}
+
+const longestWords = 600;
+
+export interface FaultContext {
+  /** A session was given out, so that a 404 can mean it. */
+  readonly session: boolean;
+  /** Of the last refusal. */
+  readonly challenge: Challenge | null;
+}
+
+export function faultOf(error: unknown, { session, challenge }: FaultContext): UpstreamFault {
+  if (error instanceof UpstreamFault) return error;
+  if (error instanceof AppError) return new UpstreamFault('connection', `${error.fact} ${error.action}`.trim(), error);
+  const { name, code, message, data } = error as {
+    name?: string;
+    code?: unknown;
+    message?: string;
+    data?: { status?: unknown };
+  };
+  const status = typeof data?.status === 'number' ? data.status : null;
+  const words = (message ?? String(error)).slice(0, longestWords);
+  if (name === 'UnauthorizedError' || name === 'InsufficientScopeError' || status === 401 || status === 403) {
+    return new UpstreamFault('unauthorized', words, error, challenge);
+  }
+  if (status === 404 && session) return new UpstreamFault('session', words, error);
+  // Whatever else a server says by a status is an answer: the next question may be answered better.
+  if (status !== null) return new UpstreamFault('answer', words, error);
+  if (code === 'REQUEST_TIMEOUT') return new UpstreamFault('timeout', words, error);
+  if (typeof code === 'number' || code === 'INVALID_RESULT' || code === 'UNSUPPORTED_RESULT_TYPE') {
+    return new UpstreamFault('answer', words, error);
+  }
+  return new UpstreamFault('connection', network(error) ?? words, error);
+}
+
+/** Node's fetch says only that it failed; why is below it. */
+function network(error: unknown): string | null {
+  const cause = (error as { cause?: { code?: unknown; message?: unknown } }).cause;
+  if (cause === undefined || cause === null) return null;
+  if (cause.code === 'ECONNREFUSED') return 'Nothing listens there (ECONNREFUSED).';
+  if (cause.code === 'ENOTFOUND') return 'There is no such host (ENOTFOUND).';
+  return typeof cause.message === 'string' ? cause.message.slice(0, longestWords) : null;
+}

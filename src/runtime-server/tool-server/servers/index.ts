@@ -1,0 +1,85 @@
+/** Attached tool servers (gaps.md B): others' servers of MCP, over a child's streams or HTTP, whose tools stand beside Gantry's own. */
+import * as table from '../../../contracts/tool-server/servers.ts';
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import { type BoundRoute, bind } from '../../../kit/http/types.ts';
+import type { Ids } from '../../../kit/ids/ids.ts';
+import type { Log } from '../../../kit/log/log.ts';
+import type { Sealer } from '../../../kit/secrets/sealer.ts';
+import type { Store } from '../../../kit/store/store.ts';
+import type { ForeignTools } from '../foreign-tools.ts';
+import type { ServerAuth } from './auth.ts';
+import type { ConnectionWaits } from './connection.ts';
+import { createServerRecords } from './records.ts';
+import { createServers, type Servers } from './servers.ts';
+import type { UpstreamLimits } from './upstream.ts';
+
+export type { AuthServer, ChallengeAnswer, ServerAuth } from './auth.ts';
+export { attachedServerMigrations } from './migrations.ts';
+
+export interface AttachedServersDeps {
+  readonly store: Store;
+  /** Its purpose: `attached-servers`. */
+  readonly sealer: Sealer;
+  readonly ownerId: string;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+  /** Gantry's own, told to servers. */
+  readonly version: string;
+  /** Who signs in at servers on HTTP; null: headers alone. */
+  readonly auth: ServerAuth | null;
+  /** Of GANTRY_EGRESS_ALLOW: private addresses beside the attached one. */
+  readonly egressAllow: readonly string[];
+  readonly limits?: Partial<UpstreamLimits>;
+  readonly waits?: Partial<ConnectionWaits>;
+}
+
+export interface AttachedServers {
+  readonly routes: readonly BoundRoute[];
+  readonly tools: ForeignTools;
+  /** Before whoever lists: the last good lists are there once it resolves. Waits for no server. */
+  start(): Promise<void>;
+  /** Ends every connection, and every child with all that it started. */
+  close(): Promise<void>;
+}
+
+const usualLimits: UpstreamLimits = {
+  connectMs: 60_000,
+  probeMs: 5_000,
+  listMs: 10_000,
+  largestMessage: 8 * 1024 * 1024,
+};
+const usualWaits: ConnectionWaits = {
+  backoffMs: [1_000, 2_000, 5_000, 15_000, 60_000, 300_000],
+  refreshMs: 5 * 60_000,
+};
+
+export function createAttachedServers(deps: AttachedServersDeps): AttachedServers {
+  const { clock, timers, auth } = deps;
+  const limits = { ...usualLimits, ...deps.limits };
+  const servers = createServers({
+    ...deps,
+    records: createServerRecords(deps),
+    upstream: { clock, timers, auth, version: deps.version, egressAllow: deps.egressAllow, limits },
+    waits: { ...usualWaits, ...deps.waits },
+  });
+  return { routes: routesOf(servers), tools: servers.tools, start: servers.start, close: servers.close };
+}
+
+function routesOf(servers: Servers): BoundRoute[] {
+  return [
+    bind(table.listServers, () => ({ body: { servers: [...servers.all()] } })),
+    bind(table.attachServer, async ({ body }) => ({ body: await servers.attach(body) })),
+    bind(table.readServer, ({ params }) => ({ body: servers.one(params.id) })),
+    bind(table.changeServer, async ({ params, body }) => ({ body: await servers.change(params.id, body) })),
+    bind(table.detachServer, async ({ params }) => {
+      await servers.detach(params.id);
+      return { body: undefined };
+    }),
+    bind(table.reconnectServer, async ({ params }) => ({ body: await servers.reconnect(params.id) })),
+  ];
+}

@@ -1,0 +1,109 @@
+/**
+ * A server's list of tools, made into what Gantry shows: usable names, schemas of one dialect, bounded texts; what cannot be used
+ * is left out with a sentence (mcp.md 8.1, 8.2). One bad tool never costs the others. Pure. Must not know other servers.
+ */
+import { isObject, normaliseSchema, type Schema } from './schemas.ts';
+
+export interface ListedTool {
+  /** As the server calls it. */
+  readonly tool: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema: Schema;
+  readonly outputSchema?: Schema;
+  readonly annotations?: Readonly<Record<string, unknown>>;
+  /** As it was sent, where it asks for headers that repeat arguments (`x-mcp-header`): whoever calls the server needs it. */
+  readonly sentSchema?: Schema;
+}
+
+export interface Listing {
+  readonly tools: readonly ListedTool[];
+  readonly problems: readonly string[];
+}
+
+const longestTitle = 200;
+/** A model reads it with every step. Characters. */
+const longestDescription = 8 * 1024;
+/** Of one server. */
+export const mostTools = 2000;
+/** All that is shown of one server, as JSON. */
+const largestList = 4 * 1024 * 1024;
+const mostProblems = 50;
+const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
+
+export function readListing(sent: readonly unknown[]): Listing {
+  const tools = new Map<string, ListedTool>();
+  const problems: string[] = [];
+  let size = 0;
+  for (const [index, item] of sent.entries()) {
+    if (tools.size === mostTools) {
+      problems.push(`It lists ${sent.length} tools; the first ${mostTools} are taken.`);
+      break;
+    }
+    const read = readTool(item, index);
+    if (typeof read === 'string') problems.push(read);
+    else if (tools.has(read.tool)) problems.push(`${quoted(read.tool)} is listed twice; the first one is taken.`);
+    else {
+      size += JSON.stringify(read).length;
+      if (size > largestList) {
+        problems.push(
+          `Its list is longer than ${largestList} characters; ${quoted(read.tool)} and all after it are left out.`,
+        );
+        break;
+      }
+      tools.set(read.tool, read);
+    }
+  }
+  const more = problems.length - mostProblems;
+  return {
+    tools: [...tools.values()],
+    problems: more > 0 ? [...problems.slice(0, mostProblems), `And ${more} more.`] : problems,
+  };
+}
+
+function readTool(sent: unknown, index: number): ListedTool | string {
+  if (!isObject(sent) || typeof sent.name !== 'string') return `Tool ${index + 1} has no name.`;
+  const { name } = sent;
+  if (!/^[A-Za-z0-9_.-]+$/.test(name)) {
+    return `${quoted(name)} is left out: its name has more than letters, digits, "_", "." and "-".`;
+  }
+  const input = normaliseSchema(sent.inputSchema, 'input');
+  if ('problem' in input) return `${quoted(name)} is left out: ${input.problem}.`;
+  const output = sent.outputSchema === undefined ? null : normaliseSchema(sent.outputSchema, 'output');
+  const title = textOf(sent.title ?? (isObject(sent.annotations) ? sent.annotations.title : undefined), longestTitle);
+  const description = textOf(sent.description, longestDescription);
+  const annotations = annotationsOf(sent.annotations);
+  return {
+    tool: name,
+    ...(title === null ? {} : { title }),
+    ...(description === null ? {} : { description }),
+    inputSchema: input.schema,
+    // A result is checked against it by whoever reads it: none is better than one that nobody can read.
+    ...(output !== null && 'schema' in output ? { outputSchema: output.schema } : {}),
+    ...(annotations === null ? {} : { annotations }),
+    ...(asksForHeaders(sent.inputSchema) ? { sentSchema: sent.inputSchema as Schema } : {}),
+  };
+}
+
+/** Characters that show nothing, or turn the direction of what follows, could hide a text from the person and not from the model. */
+const invisible =
+  /[\u0000-\u0008\u000b-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
+
+function textOf(value: unknown, longest: number): string | null {
+  if (typeof value !== 'string') return null;
+  const text = value.replace(invisible, '').toWellFormed();
+  if (text.trim() === '') return null;
+  return text.length <= longest ? text : `${text.slice(0, longest - 1).toWellFormed()}…`;
+}
+
+function annotationsOf(value: unknown): Record<string, unknown> | null {
+  if (!isObject(value)) return null;
+  const kept = hints.flatMap((hint) => (typeof value[hint] === 'boolean' ? [[hint, value[hint]] as const] : []));
+  return kept.length === 0 ? null : Object.fromEntries(kept);
+}
+
+function asksForHeaders(schema: unknown): boolean {
+  return schema !== undefined && JSON.stringify(schema).includes('"x-mcp-header"');
+}
+
+export const quoted = (name: string) => JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);

@@ -1,0 +1,81 @@
+/**
+ * What a server answered to a call, made into a result that fits (mcp.md 8.10): texts cut with a notice, large pictures and files replaced
+ * by a note, nothing that cannot be read on. Pure. Must not know which tool it was.
+ */
+import type { ContentBlock, ToolResult } from '../../../contracts/tool-server/tools.ts';
+import { isDeeper, isObject } from './schemas.ts';
+
+/** All text of one result, characters: far beyond what a model reads, far below what hurts. */
+export const longestText = 256 * 1024;
+/** One picture, sound or file, base64 characters: model vendors take 5 MB. */
+export const largestBlob = 5 * 1024 * 1024;
+/** All of them in one result. */
+const largestBlobs = 6 * 1024 * 1024;
+const mostBlocks = 500;
+const deepest = 64;
+
+export function readResult(sent: unknown): ToolResult {
+  if (!isObject(sent)) return failure('It answered with something that is no result.');
+  if (isDeeper(sent, deepest)) return failure(`Its answer is nested deeper than ${deepest}, and was left out.`);
+  const blocks = Array.isArray(sent.content) ? sent.content : [];
+  const content: ContentBlock[] = [];
+  const left = { text: longestText, blobs: largestBlobs };
+  for (const block of blocks.slice(0, mostBlocks)) {
+    if (isObject(block) && typeof block.type === 'string') content.push(readBlock(block as ContentBlock, left));
+  }
+  if (blocks.length > mostBlocks) content.push(note(`${blocks.length - mostBlocks} more blocks were left out`));
+  const { structuredContent: structured } = sent;
+  const isError = sent.isError === true;
+  if (structured === undefined) return { content, isError };
+  const size = JSON.stringify(structured).length;
+  if (size <= longestText) return { content, structuredContent: structured, isError };
+  // Whoever reads it by a schema must not take half of it for all.
+  content.push(note(`the structured result of ${size} characters was left out: the most is ${longestText}`));
+  return { content, isError: true };
+}
+
+function readBlock(block: ContentBlock, left: { text: number; blobs: number }): ContentBlock {
+  if (block.type === 'text') {
+    const text = typeof block.text === 'string' ? block.text : '';
+    return { ...block, text: cut(text, left) };
+  }
+  if (block.type === 'image' || block.type === 'audio') return fits(block, block.data, block.mimeType, left);
+  if (block.type === 'resource' && isObject(block.resource)) {
+    const { resource } = block;
+    if (typeof resource.blob === 'string') return fits(block, resource.blob, resource.mimeType, left);
+    if (typeof resource.text === 'string')
+      return { ...block, resource: { ...resource, text: cut(resource.text, left) } };
+  }
+  const size = JSON.stringify(block).length;
+  if (size > left.text)
+    return note(`a block ${JSON.stringify(block.type.slice(0, 40))} of ${size} characters was left out`);
+  left.text -= size;
+  return block;
+}
+
+function cut(text: string, left: { text: number }): string {
+  if (text.length <= left.text) {
+    left.text -= text.length;
+    return text.toWellFormed();
+  }
+  const kept = text.slice(0, left.text).toWellFormed();
+  left.text = 0;
+  return `${kept}\n[cut: ${text.length - kept.length} characters more]`;
+}
+
+function fits(block: ContentBlock, data: unknown, mimeType: unknown, left: { blobs: number }): ContentBlock {
+  const size = typeof data === 'string' ? data.length : 0;
+  const kind = typeof mimeType === 'string' ? mimeType.slice(0, 80) : block.type;
+  if (size > Math.min(left.blobs, largestBlob)) {
+    return note(`${kind} of ${megabytes(size)} was left out: the most is ${megabytes(largestBlob)}`);
+  }
+  left.blobs -= size;
+  return block;
+}
+
+const megabytes = (characters: number) => `${((characters * 3) / 4 / 1024 / 1024).toFixed(1)} MB`;
+const note = (text: string): ContentBlock => ({ type: 'text', text: `[${text}]` });
+
+export function failure(text: string): ToolResult {
+  return { content: [{ type: 'text', text }], isError: true };
+}

@@ -1,0 +1,219 @@
+/**
+ * A tool's schema as another server wrote it, in whatever draft, made into JSON Schema 2020-12 without `$schema` (mcp.md 8.2): what
+ * every client can read. Pure: nothing is looked up, a reference that leaves the schema is a refusal (security.md 4, "Further").
+ */
+
+export type Schema = Readonly<Record<string, unknown>>;
+export type NormalisedSchema = { readonly schema: Schema } | { readonly problem: string };
+
+/** Of one schema as JSON, characters (store.md 5 has 64 KB; servers that people use go somewhat beyond). */
+export const longestSchema = 128 * 1024;
+const deepestSchema = 64;
+/** Of all that is in it: `properties` and the like stand between two schemas, defaults and examples below. */
+const deepestValue = 200;
+/** Of schemas within one. */
+const mostSubschemas = 5000;
+
+class Refused extends Error {}
+
+/** Members that hold one schema. */
+const single = new Set([
+  'additionalItems',
+  'additionalProperties',
+  'contains',
+  'contentSchema',
+  'else',
+  'if',
+  'items',
+  'not',
+  'propertyNames',
+  'then',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+]);
+/** Members that hold a list of schemas. */
+const lists = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
+/** Members that hold schemas by name. */
+const maps = new Set(['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties']);
+/** Members that other drafts or other programs mean something by, and that no reader of 2020-12 wants. */
+const dropped = new Set(['$schema', '$vocabulary', '$id', 'id', '$recursiveAnchor', 'x-mcp-header']);
+
+/** `kind`: an input schema must be one of an object; an output schema of any value. */
+export function normaliseSchema(given: unknown, kind: 'input' | 'output'): NormalisedSchema {
+  if (given === undefined || given === null) return { schema: { type: 'object' } };
+  if (!isObject(given)) return { problem: `its ${kind} schema is no object` };
+  try {
+    if (isDeeper(given, deepestValue)) throw new Refused(`is nested deeper than ${deepestValue}`);
+    const text = JSON.stringify(given);
+    if (text.length > longestSchema) {
+      throw new Refused(`has ${text.length} characters, more than ${longestSchema}`);
+    }
+    const root = createWalk(typeof given.$id === 'string' ? given.$id : null).schema(given, 0);
+    const schema = kind === 'input' ? asObject(root) : root;
+    for (const reference of referencesIn(schema)) checkReference(schema, reference);
+    return { schema };
+  } catch (error) {
+    if (error instanceof Refused) return { problem: `its ${kind} schema ${error.message}` };
+    throw error;
+  }
+}
+
+function asObject(schema: Record<string, unknown>): Schema {
+  const { type } = schema;
+  if (type === 'object') return schema;
+  if (type === undefined) return { type: 'object', ...schema };
+  if (Array.isArray(type) && type.includes('object')) return { ...schema, type: 'object' };
+  throw new Refused(`is of type ${JSON.stringify(type).slice(0, 40)}, not of an object`);
+}
+
+function createWalk(rootId: string | null) {
+  let count = 0;
+
+  function schema(given: unknown, depth: number): Record<string, unknown> {
+    if (!isObject(given)) throw new Refused(`has ${JSON.stringify(given)?.slice(0, 40)} where a schema belongs`);
+    count += 1;
+    if (count > mostSubschemas) throw new Refused(`has more than ${mostSubschemas} parts`);
+    if (depth > deepestSchema) throw new Refused(`is nested deeper than ${deepestSchema}`);
+    const made: Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(given)) {
+      if (name === '__proto__') throw new Refused('has a member "__proto__"');
+      if (!dropped.has(name)) put(made, name, value, given, depth + 1);
+    }
+    return made;
+  }
+
+  /** A boolean is a schema as well. */
+  const part = (given: unknown, depth: number) => (typeof given === 'boolean' ? given : schema(given, depth));
+
+  function put(made: Record<string, unknown>, name: string, value: unknown, whole: Schema, depth: number): void {
+    if (name === '$ref' || name === '$dynamicRef' || name === '$recursiveRef') {
+      made.$ref = local(value);
+    } else if (name === 'items' && Array.isArray(value)) {
+      // Drafts before 2020: a list of schemas by position, and `additionalItems` for the rest.
+      made.prefixItems = value.map((item) => part(item, depth));
+      if (whole.additionalItems !== undefined) made.items = part(whole.additionalItems, depth);
+    } else if (name === 'additionalItems') {
+      // Means nothing beside `items` that is no list.
+    } else if (name === 'exclusiveMinimum' || name === 'exclusiveMaximum') {
+      // Draft 4: a flag of the bound beside it.
+      if (typeof value !== 'boolean') made[name] = value;
+      else if (value) made[name] = whole[name === 'exclusiveMinimum' ? 'minimum' : 'maximum'];
+    } else if (name === 'minimum' || name === 'maximum') {
+      if (whole[name === 'minimum' ? 'exclusiveMinimum' : 'exclusiveMaximum'] !== true) made[name] = value;
+    } else if (name === 'dependencies' && isObject(value)) {
+      dependencies(made, value, depth);
+    } else if (name === 'definitions') {
+      made.$defs = { ...(isObject(made.$defs) ? made.$defs : {}), ...named(value, depth) };
+    } else if (name === '$defs') {
+      made.$defs = { ...named(value, depth), ...(isObject(made.$defs) ? made.$defs : {}) };
+    } else if (name === 'required' && typeof value === 'boolean') {
+      // Draft 3: a flag of the property itself.
+    } else if (maps.has(name)) {
+      made[name] = named(value, depth);
+    } else if (lists.has(name)) {
+      if (!Array.isArray(value)) throw new Refused(`has a ${name} that is no list`);
+      made[name] = value.map((item) => part(item, depth));
+    } else if (single.has(name)) {
+      made[name] = part(value, depth);
+    } else {
+      made[name] = value;
+    }
+  }
+
+  function named(value: unknown, depth: number): Record<string, unknown> {
+    if (!isObject(value)) throw new Refused('has properties or definitions that are no object');
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => {
+        if (name === '__proto__') throw new Refused('has a member "__proto__"');
+        return [name, part(item, depth)];
+      }),
+    );
+  }
+
+  /** Drafts before 2019: names of properties, or a schema. */
+  function dependencies(made: Record<string, unknown>, value: Schema, depth: number): void {
+    const entries = Object.entries(value);
+    const names = entries.filter(([, item]) => Array.isArray(item));
+    const schemas = entries.filter(([, item]) => !Array.isArray(item));
+    if (names.length > 0) made.dependentRequired = Object.fromEntries(names);
+    if (schemas.length > 0) made.dependentSchemas = named(Object.fromEntries(schemas), depth);
+  }
+
+  function local(reference: unknown): string {
+    if (typeof reference !== 'string') throw new Refused('has a $ref that is no text');
+    const inside = rootId !== null && reference.startsWith(`${rootId}#`) ? reference.slice(rootId.length) : reference;
+    if (!inside.startsWith('#'))
+      throw new Refused(`refers to ${JSON.stringify(reference.slice(0, 120))}, outside of itself`);
+    return inside.replace(/^#\/definitions\//, '#/$defs/');
+  }
+
+  return { schema };
+}
+
+/** Every `$ref` at the place of a schema. */
+function* referencesIn(schema: unknown): Generator<string> {
+  if (!isObject(schema)) return;
+  if (typeof schema.$ref === 'string') yield schema.$ref;
+  for (const part of partsOf(schema)) yield* referencesIn(part);
+}
+
+function checkReference(root: Schema, reference: string): void {
+  if (resolveReference(root, reference) !== undefined) return;
+  throw new Refused(`refers to ${JSON.stringify(reference.slice(0, 120))}, which is not in it`);
+}
+
+/** What a `$ref` of a normalised schema points at; undefined where there is nothing. */
+export function resolveReference(root: Schema, reference: string): unknown {
+  if (reference === '#') return root;
+  if (!reference.startsWith('#/')) return anchored(root, reference.slice(1));
+  let at: unknown = root;
+  for (const step of reference.slice(2).split('/')) {
+    const name = decode(step);
+    if (name === null || !(isObject(at) || Array.isArray(at)) || !Object.hasOwn(at, name)) return undefined;
+    at = (at as Record<string, unknown>)[name];
+  }
+  return isObject(at) || typeof at === 'boolean' ? at : undefined;
+}
+
+function decode(step: string): string | null {
+  try {
+    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+  } catch {
+    return null;
+  }
+}
+
+function anchored(schema: unknown, name: string): unknown {
+  if (Array.isArray(schema)) return first(schema, name);
+  if (!isObject(schema)) return undefined;
+  if (schema.$anchor === name || schema.$dynamicAnchor === name) return schema;
+  return first(Object.values(schema), name);
+}
+
+function first(values: readonly unknown[], name: string): unknown {
+  for (const value of values) {
+    const found = anchored(value, name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Whether a value nests deeper than `levels`; looks no deeper than that itself. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The schemas that stand in one, of the members that `wanted` takes. */
+export function* partsOf(schema: Schema, wanted: (member: string) => boolean = () => true): Generator<unknown> {
+  for (const [name, value] of Object.entries(schema)) {
+    if (!wanted(name)) continue;
+    if (single.has(name)) yield value;
+    else if (lists.has(name) && Array.isArray(value)) yield* value;
+    else if (maps.has(name) && isObject(value)) yield* Object.values(value);
+  }
+}

@@ -1,0 +1,316 @@
+/**
+ * The attached servers of this computer: each with its row, its last good list and, while it is enabled, its connection. Owns what the
+ * list of all tools is now; must not know HTTP or how a server is reached.
+ */
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { AttachedServer, AttachServer, ChangeServer, Transport } from '../../../contracts/tool-server/servers.ts';
+import { usualCallTimeoutMs } from '../../../contracts/tool-server/servers.ts';
+import { type Clock, iso } from '../../../kit/clock/clock.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import type { Ids } from '../../../kit/ids/ids.ts';
+import type { Log } from '../../../kit/log/log.ts';
+import type { ForeignTools } from '../foreign-tools.ts';
+import type { ServerAuth } from './auth.ts';
+import { createCallTool } from './calls.ts';
+import { type Catalogue, createCatalogue, listHash } from './catalogue.ts';
+import { type Connection, type ConnectionWaits, createConnection } from './connection.ts';
+import { type ListedTool, readListing } from './listing.ts';
+import { type ServerRecord, type ServerRecords, type StoredList, wholeTransport } from './records.ts';
+import { failure } from './results.ts';
+import { hideSecrets, restoreSecrets, withoutSecrets } from './secrets.ts';
+import { openUpstream, type UpstreamDeps } from './upstream.ts';
+
+export interface ServersDeps {
+  readonly records: ServerRecords;
+  readonly auth: ServerAuth | null;
+  readonly upstream: UpstreamDeps;
+  readonly waits: ConnectionWaits;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+}
+
+export interface Servers {
+  readonly tools: ForeignTools;
+  all(): readonly AttachedServer[];
+  /** Throws `not_found`, here as below. */
+  one(id: string): AttachedServer;
+  attach(body: AttachServer): Promise<AttachedServer>;
+  change(id: string, body: ChangeServer): Promise<AttachedServer>;
+  detach(id: string): Promise<void>;
+  reconnect(id: string): Promise<AttachedServer>;
+  /** Reads what there is, and begins to connect. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Entry {
+  record: ServerRecord;
+  list: StoredList | null;
+  listHash: string;
+  /** Null while it is disabled or cannot be begun. */
+  connection: Connection | null;
+  /** Why it cannot be begun. */
+  fault: string | null;
+}
+
+export function createServers(deps: ServersDeps): Servers {
+  const { records, clock, log } = deps;
+  const call = createCallTool({ clock });
+  /** Oldest first. */
+  const entries = new Map<string, Entry>();
+  let catalogue: Catalogue = createCatalogue([]);
+  let revision = 1;
+  /** Changes of servers happen one after the other. */
+  let turn: Promise<unknown> = Promise.resolve();
+  let stopListening = () => {};
+
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = turn.then(work);
+    turn = mine.catch(() => {});
+    return mine;
+  }
+
+  function listAnew(): void {
+    const enabled = [...entries.values()].filter(({ record }) => record.enabled);
+    catalogue = createCatalogue(
+      enabled.map(({ record: { id, name }, list }) => ({ id, name, tools: list?.tools ?? [] })),
+    );
+    revision += 1;
+  }
+
+  function begin(entry: Entry): void {
+    const { record } = entry;
+    entry.fault = null;
+    if (!record.enabled) return;
+    let transport: Transport;
+    try {
+      transport = wholeTransport(record);
+    } catch (error) {
+      entry.fault = error instanceof AppError ? `${error.fact} ${error.action}` : String(error);
+      return;
+    }
+    const server = { id: record.id, name: record.name, transport };
+    entry.connection = createConnection({
+      server,
+      open: (options) => openUpstream(server, deps.upstream, options),
+      auth: deps.auth,
+      onList: (sent) => heard(entry, sent),
+      clock,
+      timers: deps.timers,
+      random: deps.random,
+      waits: deps.waits,
+    });
+    entry.connection.start();
+  }
+
+  async function end(entry: Entry): Promise<void> {
+    const { connection } = entry;
+    entry.connection = null;
+    await connection?.close();
+  }
+
+  /** A list that says the same stays what it is, byte for byte, in whatever order it came. */
+  function heard(entry: Entry, sent: readonly unknown[]): void {
+    const { id, name } = entry.record;
+    const { tools, problems } = readListing(sent);
+    const hash = listHash(tools);
+    const listedAt = clock.now();
+    const before = entry.list;
+    const same = before !== null && hash === entry.listHash;
+    entry.list = { tools: same ? before.tools : tools, problems, listedAt };
+    entry.listHash = hash;
+    if (same && String(before.problems) === String(problems)) return;
+    if (!same) listAnew();
+    if (before !== null && !same) {
+      // A description that turned after the person read it would be seen by the model alone.
+      log.warn('An attached server changed its tools.', { server: name, ...difference(before.tools, tools) });
+    }
+    records
+      .putList(id, entry.list)
+      .catch((fault) => log.error('The list of an attached server could not be kept.', { server: name, fault }));
+  }
+
+  function find(id: string): Entry {
+    const entry = entries.get(id);
+    if (entry !== undefined) return entry;
+    const shown = JSON.stringify(id.slice(0, 80));
+    throw new AppError('not_found', `There is no attached server ${shown}.`, 'List them: GET /mcp/servers', {
+      wireCode: 'server_not_found',
+    });
+  }
+
+  function show({ record, list, connection, fault }: Entry): AttachedServer {
+    const state = connection?.state();
+    const error = state?.error ?? fault;
+    const collisions = catalogue.problems.get(record.id) ?? [];
+    return {
+      id: record.id,
+      name: record.name,
+      transport: record.hidden,
+      enabled: record.enabled,
+      timeoutMs: record.timeoutMs,
+      status: record.enabled ? (state?.status ?? 'error') : 'disabled',
+      error: error === null ? null : clean(record, error),
+      authorizeUrl: state?.authorizeUrl ?? null,
+      toolCount: (list?.tools.length ?? 0) - collisions.length,
+      problems: [...(list?.problems ?? []), ...collisions],
+      pid: state?.pid ?? null,
+      lastListedAt: list === null ? null : iso(list.listedAt),
+      createdAt: iso(record.createdAt),
+      updatedAt: iso(record.updatedAt),
+    };
+  }
+
+  const tools: ForeignTools = {
+    list: () => catalogue.tools,
+    get revision() {
+      return revision;
+    },
+    async call(name, args, { signal }) {
+      const found = catalogue.find(name);
+      const entry = found === undefined ? undefined : entries.get(found.serverId);
+      if (found === undefined || entry === undefined) return failure(`There is no tool "${name.slice(0, 100)}".`);
+      const { record, connection, fault } = entry;
+      if (connection === null)
+        return failure(`The attached server "${record.name}" cannot be reached: ${fault ?? 'it ends'}`);
+      const { name: server, timeoutMs } = record;
+      const target = { name: server, timeoutMs, connection, clean: (text: string) => clean(record, text) };
+      return call(target, found.tool, args, signal);
+    },
+  };
+
+  return {
+    tools,
+    all: () => [...entries.values()].map(show),
+    one: (id) => show(find(id)),
+    attach: (body) =>
+      inTurn(async () => {
+        checkTransport(body.transport);
+        const now = clock.now();
+        const record: ServerRecord = {
+          id: deps.ids.next('server'),
+          name: body.name,
+          ...hideSecrets(restoreSecrets(body.transport, {})),
+          enabled: body.enabled ?? true,
+          timeoutMs: body.timeoutMs ?? usualCallTimeoutMs,
+          createdAt: now,
+          updatedAt: now,
+        };
+        await records.add(record);
+        log.info('A tool server was attached.', { server: record.name });
+        const entry: Entry = { record, list: null, listHash: '', connection: null, fault: null };
+        entries.set(record.id, entry);
+        listAnew();
+        begin(entry);
+        return show(entry);
+      }),
+    change: (id, body) =>
+      inTurn(async () => {
+        const entry = find(id);
+        const { record } = entry;
+        if (body.transport !== undefined) checkTransport(body.transport);
+        const transport =
+          body.transport === undefined ? {} : hideSecrets(restoreSecrets(body.transport, record.secrets ?? {}));
+        const changed: ServerRecord = {
+          ...record,
+          ...transport,
+          name: body.name ?? record.name,
+          enabled: body.enabled ?? record.enabled,
+          timeoutMs: body.timeoutMs ?? record.timeoutMs,
+          updatedAt: clock.now(),
+        };
+        await records.change(changed);
+        const other = placeOf(changed.hidden) !== placeOf(record.hidden);
+        const anew = body.transport !== undefined || changed.enabled !== record.enabled || changed.name !== record.name;
+        if (anew) await end(entry);
+        entry.record = changed;
+        if (other) {
+          // Another program: what the one before listed says nothing about it.
+          entry.list = null;
+          await Promise.all([records.dropList(id), deps.auth?.forget(id)]);
+        }
+        if (anew) begin(entry);
+        listAnew();
+        return show(entry);
+      }),
+    detach: (id) =>
+      inTurn(async () => {
+        const entry = find(id);
+        await records.remove(id);
+        entries.delete(id);
+        listAnew();
+        log.info('A tool server was detached.', { server: entry.record.name });
+        await Promise.all([end(entry), deps.auth?.forget(id)]);
+      }),
+    reconnect: (id) =>
+      inTurn(async () => {
+        const entry = find(id);
+        if (entry.connection === null) begin(entry);
+        else await entry.connection.reconnect();
+        return show(entry);
+      }),
+    async start() {
+      for (const { record, list } of await records.all()) {
+        const hash = list === null ? '' : listHash(list.tools);
+        entries.set(record.id, { record, list, listHash: hash, connection: null, fault: null });
+      }
+      listAnew();
+      for (const entry of entries.values()) begin(entry);
+      stopListening =
+        deps.auth?.onSignedIn((id) => {
+          const entry = entries.get(id);
+          if (entry?.connection != null) void entry.connection.reconnect();
+        }) ?? stopListening;
+    },
+    async close() {
+      stopListening();
+      await inTurn(async () => {
+        await Promise.all([...entries.values()].map(end));
+      });
+    },
+  };
+}
+
+const clean = ({ secrets }: ServerRecord, text: string) => withoutSecrets(text, secrets ?? {});
+
+/** What the contract’s shape does not say. Throws `usage`. */
+function checkTransport(transport: Transport): void {
+  if (transport.type === 'stdio') return;
+  const bad = (fact: string, action: string) => new AppError('usage', fact, action, { wireCode: 'bad_request' });
+  const { url } = transport;
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (parsed === null || (parsed.protocol !== 'https:' && parsed.protocol !== 'http:')) {
+    throw bad(`transport.url ${JSON.stringify(url.slice(0, 200))} is no http address.`, 'Give it as https://host/mcp.');
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    throw bad('transport.url carries a credential.', 'Give it as a header: transport.headers.');
+  }
+  try {
+    new Headers(transport.headers ?? {});
+  } catch {
+    throw bad('transport.headers has a name or a value that no header can have.', 'Correct it.');
+  }
+}
+
+/** Which program or address it is; not with which secrets it is asked. */
+function placeOf(transport: Transport): string {
+  if (transport.type === 'http') return JSON.stringify([transport.url]);
+  return JSON.stringify([transport.command, transport.args ?? [], transport.cwd ?? null]);
+}
+
+function difference(before: readonly ListedTool[], after: readonly ListedTool[]) {
+  const known = new Map(before.map((tool) => [tool.tool, listHash([tool])]));
+  const names = new Set(after.map((tool) => tool.tool));
+  const few = (tools: readonly string[]) => tools.slice(0, 20);
+  return {
+    added: few(after.flatMap(({ tool }) => (known.has(tool) ? [] : [tool]))),
+    removed: few(before.flatMap(({ tool }) => (names.has(tool) ? [] : [tool]))),
+    changed: few(
+      after.flatMap((tool) => (known.has(tool.tool) && known.get(tool.tool) !== listHash([tool]) ? [tool.tool] : [])),
+    ),
+  };
+}

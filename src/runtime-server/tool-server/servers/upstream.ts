@@ -1,0 +1,251 @@
+/**
+ * One connection to one server, by the official SDK's client: both eras, over a child's streams or HTTP. Owns what the SDK is told and
+ * how it is bounded; must not know names that Gantry gives, nor when to connect again. The SDK is loaded with the first connection.
+ */
+import type { Client, JSONRPCMessage, Transport as SdkTransport } from '@modelcontextprotocol/client';
+import { z } from 'zod';
+import type { Transport } from '../../../contracts/tool-server/servers.ts';
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import { type ServedProcess, startServedProcess } from '../../../kit/process/served-process.ts';
+import type { ServerAuth } from './auth.ts';
+import { type Challenge, faultOf, UpstreamFault } from './fault.ts';
+import { type HttpConnection, openHttp } from './http-connection.ts';
+import { createStdioTransport, type StdioTransport } from './stdio-transport.ts';
+
+export interface UpstreamServer {
+  readonly id: string;
+  readonly name: string;
+  /** With its secrets. */
+  readonly transport: Transport;
+}
+
+export interface UpstreamDeps {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** What Gantry calls itself there. */
+  readonly version: string;
+  readonly auth: ServerAuth | null;
+  /** Private addresses that may be reached beside the one that was attached. */
+  readonly egressAllow: readonly string[];
+  readonly limits: UpstreamLimits;
+}
+
+export interface UpstreamLimits {
+  /** For the start of a child and the handshake: some are fetched from a registry first. Milliseconds. */
+  readonly connectMs: number;
+  /** For the first question, after which a silent child is taken for one of the older kind. Milliseconds. */
+  readonly probeMs: number;
+  /** For the whole list. Milliseconds. */
+  readonly listMs: number;
+  /** Of one message, bytes. */
+  readonly largestMessage: number;
+}
+
+export interface Upstream {
+  readonly pid: number | null;
+  /** All that it lists, as it says it. Throws {@link UpstreamFault}. */
+  list(signal: AbortSignal): Promise<readonly unknown[]>;
+  /** What it answers, as it says it. Throws {@link UpstreamFault}; where `signal` aborts, the server is told. */
+  call(
+    tool: { readonly name: string; readonly inputSchema: Readonly<Record<string, unknown>> },
+    args: Readonly<Record<string, unknown>>,
+    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  ): Promise<unknown>;
+  /** Resolves with a sentence when the connection is gone without having been closed. */
+  readonly gone: Promise<string>;
+  close(): Promise<void>;
+}
+
+const mostPages = 100;
+/** One bad tool must not cost the whole list: each is looked at by itself. */
+const Page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+/** Throws {@link UpstreamFault}; nothing is left behind then. */
+export async function openUpstream(
+  server: UpstreamServer,
+  deps: UpstreamDeps,
+  { onListChanged, signal }: { readonly onListChanged: () => void; readonly signal: AbortSignal },
+): Promise<Upstream> {
+  const sdk = await import('@modelcontextprotocol/client');
+  const late = new AbortController();
+  const disarm = deps.timers.after(deps.limits.connectMs, () => late.abort());
+  const stop = AbortSignal.any([late.signal, signal]);
+  try {
+    return await connect(sdk, server, deps, onListChanged, stop, 'auto');
+  } catch (error) {
+    if (late.signal.aborted) {
+      throw new UpstreamFault('timeout', `It did not answer within ${deps.limits.connectMs / 1000} s.`, error);
+    }
+    throw error;
+  } finally {
+    disarm();
+  }
+}
+
+export type Sdk = typeof import('@modelcontextprotocol/client');
+
+async function connect(
+  sdk: Sdk,
+  server: UpstreamServer,
+  deps: UpstreamDeps,
+  onListChanged: () => void,
+  stop: AbortSignal,
+  mode: 'auto' | 'legacy',
+): Promise<Upstream> {
+  const way = await openWay(sdk, server, deps);
+  const client = new sdk.Client(
+    { name: 'gantry', title: 'Gantry', version: deps.version },
+    {
+      capabilities: {},
+      versionNegotiation: { mode, probe: { timeoutMs: deps.limits.probeMs } },
+      // Nobody sits at this client who could answer a question of the server's.
+      inputRequired: { autoFulfill: false },
+      listChanged: { tools: { autoRefresh: false, debounceMs: 200, onChanged: onListChanged } },
+      // Schemas of others are never compiled here: see arguments.ts.
+      jsonSchemaValidator: {
+        getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+      },
+    },
+  );
+  // Told by what a request comes to; a message that nobody waited for is nobody's business.
+  client.onerror = () => {};
+  const context = () => ({ session: way.transport.sessionId !== undefined, challenge: way.challenge() });
+  try {
+    await untilStopped(client.connect(way.transport, { timeout: deps.limits.connectMs, signal: stop }), stop);
+  } catch (error) {
+    const why = way.lastWords();
+    await way.close();
+    // Some older servers end at a question that they do not know.
+    if (mode === 'auto' && way.endedByItself() && !stop.aborted) {
+      return connect(sdk, server, deps, onListChanged, stop, 'legacy');
+    }
+    const fault = faultOf(error, context());
+    throw fault.kind === 'unauthorized' || why === null ? fault : new UpstreamFault('connection', why, error);
+  }
+
+  let closing = false;
+  const gone = new Promise<string>((resolve) => {
+    client.onclose = () => {
+      if (!closing) resolve(way.lastWords() ?? 'It closed the connection.');
+    };
+  });
+  return {
+    pid: way.pid,
+    gone,
+    async list(signal) {
+      const late = AbortSignal.timeout(deps.limits.listMs);
+      try {
+        return await listAll(client, AbortSignal.any([late, signal]), deps.limits.listMs);
+      } catch (error) {
+        if (late.aborted)
+          throw new UpstreamFault('timeout', `It did not list its tools within ${deps.limits.listMs / 1000} s.`);
+        throw faultOf(error, context());
+      }
+    },
+    async call({ name, inputSchema }, args, { signal, timeoutMs }) {
+      const toolDefinition = { name, inputSchema: { ...inputSchema, type: 'object' as const } };
+      try {
+        return await client.callTool({ name, arguments: { ...args } }, { signal, timeout: timeoutMs, toolDefinition });
+      } catch (error) {
+        throw faultOf(error, context());
+      }
+    },
+    async close() {
+      closing = true;
+      await way.close();
+    },
+  };
+}
+
+async function listAll(client: Client, signal: AbortSignal, timeout: number): Promise<unknown[]> {
+  if (client.getServerCapabilities()?.tools === undefined) return [];
+  const tools: unknown[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; pages < mostPages; pages += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    const page = await client.request({ method: 'tools/list', params }, Page, { signal, timeout });
+    tools.push(...page.tools);
+    if (page.nextCursor === undefined || page.nextCursor === cursor) return tools;
+    cursor = page.nextCursor;
+  }
+  throw new UpstreamFault('answer', `It lists its tools on more than ${mostPages} pages.`);
+}
+
+/** A transport with what is below it. */
+interface Way {
+  readonly transport: SdkTransport;
+  readonly pid: number | null;
+  /** Why it is gone, where that can be known. */
+  lastWords(): string | null;
+  /** It was not we who ended it. */
+  endedByItself(): boolean;
+  challenge(): Challenge | null;
+  close(): Promise<void>;
+}
+
+async function openWay(sdk: Sdk, server: UpstreamServer, deps: UpstreamDeps): Promise<Way> {
+  const { transport } = server;
+  if (transport.type === 'http') return httpWay(openHttp(sdk, server, transport, deps));
+  let child: ServedProcess;
+  try {
+    child = await startServedProcess({
+      command: [transport.command, ...(transport.args ?? [])],
+      cwd: transport.cwd,
+      env: transport.env ?? {},
+    });
+  } catch (error) {
+    throw faultOf(error, { session: false, challenge: null });
+  }
+  const { clock, timers, limits } = deps;
+  const parse = (value: unknown): JSONRPCMessage => sdk.parseJSONRPCMessage(value);
+  const stdio = createStdioTransport({ child, largestMessage: limits.largestMessage, parse, clock, timers });
+  return stdioWay(child, stdio, transport.command);
+}
+
+function httpWay(http: HttpConnection): Way {
+  return { ...http, pid: null, lastWords: () => null, endedByItself: () => false };
+}
+
+function stdioWay(child: ServedProcess, transport: StdioTransport, command: string): Way {
+  let ended: string | null = null;
+  let ours = false;
+  void child.exited.then(({ code, signal }) => {
+    ended = code === null ? `It ended by ${signal}.` : `It ended with code ${code}.`;
+    if (code === 127) ended = `${command} could not be started: there is no such program in PATH.`;
+    if (code === 126) ended = `${command} could not be started: it is no program that may be run.`;
+  });
+  return {
+    transport,
+    pid: child.pid,
+    endedByItself: () => ended !== null && !ours,
+    challenge: () => null,
+    lastWords() {
+      const said = child.complaint().trim().split('\n').slice(-5).join('\n').slice(-600);
+      const garbage = transport.garbage();
+      if (ended === null)
+        return garbage === null ? null : `It wrote ${JSON.stringify(garbage)} where JSON-RPC belongs.`;
+      return said === '' ? ended : `${ended} Last it wrote: ${said}`;
+    },
+    async close() {
+      ours ||= ended === null;
+      await transport.close();
+    },
+  };
+}
+
+/** What was asked may not listen to its signal. */
+async function untilStopped<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
+  let abort = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    abort = () => reject(new UpstreamFault('connection', 'It was stopped.'));
+    if (stop.aborted) abort();
+    stop.addEventListener('abort', abort, { once: true });
+  });
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    stop.removeEventListener('abort', abort);
+    work.catch(() => {});
+  }
+}
