@@ -16,10 +16,18 @@ const text = data(async () => (await import('./data/text.ts')).textFormat);
 const office = (load: () => Promise<Format>): FormatEntry => ({ family: 'office', load });
 const html = (load: () => Promise<Format>): FormatEntry => ({ family: 'html', load });
 
+const pdf: FormatEntry = { family: 'pdf', load: async () => (await import('./pdf/pdf.ts')).pdfFormat };
+
+const sheets = office(async () => (await import('./office/sheets.ts')).sheetsFormat);
+
 export const formats: Readonly<Partial<Record<Kind, FormatEntry>>> = {
   text,
   markdown: text,
+  pdf,
   docx: office(async () => (await import('./office/docx.ts')).docxFormat),
   html: html(async () => (await import('./html/html.ts')).htmlFormat),
   pptx: office(async () => (await import('./office/pptx.ts')).pptxFormat),
+  xlsx: sheets,
+  xls: sheets,
+  ods: sheets,
 };

@@ -1,4 +1,6 @@
 /** Documents made in tests, and the whole conversion of them as the program does it. */
+
+import { burn } from '@kenjiuno/msgreader/lib/Burner.js';
 import { strToU8, zipSync } from 'fflate';
 import { type Conversion, type ConvertRequest, convert } from '../../../src/converter/convert.ts';
 
@@ -41,3 +43,24 @@ export const spaces =
 
 export const coreProperties = (title: string, author: string) =>
   `${xmlHead}<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/"><dc:title>${title}</dc:title><dc:creator>${author}</dc:creator><dcterms:created>2024-05-06T07:08:09Z</dcterms:created></cp:coreProperties>`;
+
+export type CompoundFolder = { readonly [name: string]: Uint8Array | CompoundFolder };
+
+/** A compound file ([MS-CFB]) of streams and folders, such as Outlook and older office programs write. */
+export function compoundOf(root: CompoundFolder): Uint8Array {
+  type Entry = Parameters<typeof burn>[0][number];
+  const entries: Entry[] = [];
+  const add = (name: string, content: Uint8Array | CompoundFolder, type: number): number => {
+    const at = entries.length;
+    if (content instanceof Uint8Array) {
+      entries.push({ name, type: 2, binaryProvider: () => content, length: content.length });
+      return at;
+    }
+    const folder: Entry = { name, type, length: 0, children: [] };
+    entries.push(folder);
+    folder.children = Object.entries(content).map(([inner, inside]) => add(inner, inside, 1));
+    return at;
+  };
+  add('Root Entry', root, 5);
+  return burn(entries);
+}

@@ -28,7 +28,6 @@ export interface OfficePackage {
 }
 
 export async function openPackage(bytes: Uint8Array, context: ConvertContext, what: string): Promise<OfficePackage> {
-  mustNotBeEncrypted(bytes, what);
   const zip = await readZip(bytes, context);
 
   async function xml(part: string): Promise<XmlElement | undefined> {
@@ -76,21 +75,6 @@ export async function openPackage(bytes: Uint8Array, context: ConvertContext, wh
       }
     },
   };
-}
-
-/** Encrypted files are a compound file that holds the real one. */
-export function mustNotBeEncrypted(bytes: Uint8Array, what: string): void {
-  const compound = bytes[0] === 0xd0 && bytes[1] === 0xcf && bytes[2] === 0x11 && bytes[3] === 0xe0;
-  if (!compound) return;
-  if (
-    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(Buffer.from('EncryptedPackage', 'utf16le'))
-  ) {
-    throw new ConvertFault(
-      'encrypted',
-      `The ${what} is protected by a password.`,
-      'Open it with its password, save it without one and convert that.',
-    );
-  }
 }
 
 function partName(folder: string, target: string): string {
