@@ -36,6 +36,7 @@ import { createModels, type ModelSettings } from '../runtime-server/models/index
 import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
 import { createPolicy, type Policy } from '../runtime-server/policy/index.ts';
+import { createConverter } from '../runtime-server/tool-server/documents/index.ts';
 import { createToolServer } from '../runtime-server/tool-server/index.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -218,6 +219,8 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     env,
     home: homedir(),
   });
+  const converter = createConverter({ command: programCommand('converter'), after: systemTimers.after });
+  closing.add('converter', () => converter.close());
   const toolServer = createToolServer({
     policy,
     approvals: approvals.desk,
@@ -225,7 +228,10 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     timers: systemTimers,
     env,
     freshName: () => ids.next('tmp'),
+    hidden: [places.home],
+    converter,
   });
+  closing.add('tools', () => toolServer.close());
   const factory = createFactory({
     store,
     ledger,

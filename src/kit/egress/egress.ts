@@ -1,6 +1,6 @@
 /**
- * The one client for addresses that somebody else chose (security.md 4 row 11): https only, public addresses only, checked as a
- * literal, at the lookup and on the connected socket; redirects are not followed; time and size are capped.
+ * The one client for addresses that somebody else chose (security.md 4 row 11): public addresses only, checked as a literal, at the
+ * lookup and on the connected socket; redirects are not followed (see `redirect.ts`); time and size are capped.
  * First user: pushes to browsers' endpoints; second: HTTP tools of bots. Must not know what is asked.
  */
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
@@ -15,6 +15,10 @@ export interface EgressOptions {
    */
   readonly allow?: readonly string[];
   readonly lookup?: Lookup;
+  /** http as well; default https alone, and http for what is allowed. */
+  readonly plain?: boolean;
+  /** What to do about a refusal. */
+  readonly advice?: string;
   /** Answers and streams may be silent as long as they like: whoever asks has deadlines of its own. */
   readonly patient?: true;
 }
@@ -32,8 +36,10 @@ export interface EgressRequest {
   readonly body?: Uint8Array | string;
   /** For all of it; default 10 s. */
   readonly timeoutMs?: number;
-  /** Of the answer's body; default 64 KiB. What is longer fails. */
+  /** Of the answer's body; default 64 KiB. */
   readonly largestAnswer?: number;
+  /** What becomes of an answer that is longer; default it fails. */
+  readonly longer?: 'fail' | 'cut';
   readonly signal?: AbortSignal;
 }
 
@@ -41,9 +47,13 @@ export interface EgressAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
+  /** More came than was wanted. */
+  readonly truncated: boolean;
 }
 
 export interface Egress {
+  /** Where an address leads, by its letters or its name: `private` where any of it is not out on the internet. Never throws. */
+  where(url: string): Promise<'public' | 'private'>;
   /** Why this address is never asked, before any name is looked up; null when it may be. */
   refusal(url: string): AppError | null;
   /** Throws `refused` for an address that is not public, `transport` when nothing answers. */
@@ -53,13 +63,16 @@ export interface Egress {
   close(): Promise<void>;
 }
 
+const usualAdvice = 'Give a public https address, or allow it with GANTRY_EGRESS_ALLOW.';
 const defaultTimeoutMs = 10_000;
 const defaultLargest = 64 * 1024;
 
 export function createEgress(options: EgressOptions = {}): Egress {
-  const { allow = [], lookup = systemLookup as Lookup } = options;
+  const { allow = [], lookup = systemLookup as Lookup, plain = false, advice = usualAdvice } = options;
   const names = new Set(allow.map((entry) => entry.toLowerCase()));
   const ranges = allow.flatMap((entry) => parseRange(entry) ?? []);
+  const refused = (fact: string) => new AppError('refused', fact, advice, { wireCode: 'address_refused' });
+  const notPublic = (what: string) => refused(`${what} is not a public address.`);
   const isAllowed = (host: string, port: string) =>
     names.has(host) || names.has(`${host}:${port}`) || ranges.some((contains) => contains(host));
   const mayBe = (address: string) => isPublic(address) || ranges.some((contains) => contains(address));
@@ -104,7 +117,9 @@ export function createEgress(options: EgressOptions = {}): Egress {
     const { protocol, hostname, port, username, password } = new URL(url);
     const host = bare(hostname);
     const allowed = isAllowed(host, portOf({ protocol, port }));
-    if (protocol !== 'https:' && !(protocol === 'http:' && allowed)) return refused(`${shorten(url)} is not https.`);
+    if (protocol !== 'https:' && !(protocol === 'http:' && (allowed || plain))) {
+      return refused(`${shorten(url)} is not ${plain ? 'http or https' : 'https'}.`);
+    }
     if (username !== '' || password !== '') return refused(`${shorten(url)} carries a credential.`);
     if (isIP(host) !== 0 && !allowed && !isPublic(host)) return notPublic(host);
     return null;
@@ -112,6 +127,18 @@ export function createEgress(options: EgressOptions = {}): Egress {
 
   return {
     refusal,
+    where(url) {
+      if (!URL.canParse(url)) return Promise.resolve('public');
+      const { protocol, hostname, port } = new URL(url);
+      const host = bare(hostname);
+      if (isAllowed(host, portOf({ protocol, port }))) return Promise.resolve('public');
+      if (isIP(host) !== 0) return Promise.resolve(isPublic(host) ? 'public' : 'private');
+      return new Promise((resolve) => {
+        lookup(host, { all: true }, (error, addresses) => {
+          resolve(error !== null || addresses.every(({ address }) => mayBe(address)) ? 'public' : 'private');
+        });
+      });
+    },
     async request({
       url,
       method,
@@ -119,6 +146,7 @@ export function createEgress(options: EgressOptions = {}): Egress {
       body,
       timeoutMs = defaultTimeoutMs,
       largestAnswer = defaultLargest,
+      longer = 'fail',
       signal,
     }) {
       const bad = refusal(url);
@@ -138,10 +166,13 @@ export function createEgress(options: EgressOptions = {}): Egress {
         let size = 0;
         for await (const chunk of answer.body as AsyncIterable<Buffer>) {
           size += chunk.length;
-          if (size > largestAnswer) throw new Error(`its answer is larger than ${largestAnswer} bytes`);
           chunks.push(chunk);
+          if (size <= largestAnswer) continue;
+          if (longer === 'fail') throw new Error(`its answer is larger than ${largestAnswer} bytes`);
+          break;
         }
-        return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) };
+        const came = Buffer.concat(chunks).subarray(0, largestAnswer);
+        return { status: answer.statusCode, headers: answer.headers, body: came, truncated: size > largestAnswer };
       } catch (cause) {
         if (cause instanceof AppError) throw cause;
         const why = late.aborted ? `it did not answer within ${timeoutMs} ms` : (cause as Error).message;
@@ -177,16 +208,6 @@ function bare(hostname: string): string {
 function portOf({ protocol, port }: { readonly protocol: string; readonly port: string }): string {
   if (port !== '') return port;
   return protocol === 'http:' ? '80' : '443';
-}
-
-function notPublic(what: string): AppError {
-  return refused(`${what} is not a public address.`);
-}
-
-function refused(fact: string): AppError {
-  return new AppError('refused', fact, 'Give a public https address, or allow it with GANTRY_EGRESS_ALLOW.', {
-    wireCode: 'address_refused',
-  });
 }
 
 function shorten(text: string): string {

@@ -43,5 +43,7 @@ export function nameOf({ tool, member }: PolicyAction): string {
 export function classOf(action: PolicyAction): ActionClass {
   if (action.attached === true) return 'act';
   const name = nameOf(action);
-  return classes[name] ?? families[name.split('.')[0]!] ?? 'act';
+  const kind = classes[name] ?? families[name.split('.')[0]!] ?? 'act';
+  // Whatever asks a host tells it something: an address can carry a secret out.
+  return kind === 'observe' && action.host !== undefined ? 'act' : kind;
 }

@@ -12,14 +12,19 @@ import type { ApprovalDesk } from '../approvals/desk.ts';
 import type { Policy } from '../policy/policy.ts';
 import { createAsker } from './ask.ts';
 import { type CallersDeps, createToolCallers } from './callers.ts';
+import { type Converter, createDocumentTools } from './documents/index.ts';
 import { createFileTools } from './file-tools.ts';
 import type { ForeignTools } from './foreign-tools.ts';
+import { createHttpTools } from './http-tools.ts';
 import { createToolMcp } from './mcp-service.ts';
 import { createToolRegistry, type ToolRegistry } from './registry.ts';
 import { toolServerRoutes } from './routes.ts';
+import { createShellSandbox } from './shell-sandbox.ts';
 import { createShellTool } from './shell-tool.ts';
+import { createSystemTools } from './system-tools.ts';
 import { createTimeTool } from './time-tool.ts';
 import type { Tool } from './tool.ts';
+import { createWeb, type WebDeps } from './web.ts';
 import { createWireCalls } from './wire-calls.ts';
 
 export type { ToolInfo } from '../../contracts/tool-server/tools.ts';
@@ -35,6 +40,12 @@ export interface ToolServerDeps {
   readonly timers: Timers;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly freshName: () => string;
+  /** Folders that no command sees: Gantry's own. */
+  readonly hidden: readonly string[];
+  /** Null: no documents are converted here. */
+  readonly converter: Pick<Converter, 'convert'> | null;
+  /** How names are looked up; default the system's way. */
+  readonly lookup?: WebDeps['lookup'];
   /** Tools of other areas, for every caller. */
   readonly tools?: readonly Tool[];
   /** Of attached servers. */
@@ -53,6 +64,7 @@ export interface ToolServer {
   registry(more?: readonly Tool[]): ToolRegistry;
   /** MCP and REST. */
   routes(deps: ToolDoorsDeps): readonly BoundRoute[];
+  close(): Promise<void>;
 }
 
 /** A computer that no server is attached to. */
@@ -65,11 +77,23 @@ const nothingAttached: ForeignTools = {
 export function createToolServer(deps: ToolServerDeps): ToolServer {
   const { ask } = createAsker(deps);
   const foreign = deps.foreign ?? nothingAttached;
-  const tools = [...createFileTools(deps), createShellTool(deps), createTimeTool(deps), ...(deps.tools ?? [])];
+  const { env, freshName, timers, converter, lookup } = deps;
+  const web = createWeb(lookup === undefined ? {} : { lookup });
+  const sandbox = createShellSandbox({ env, hidden: deps.hidden, wanted: env.GANTRY_TOOL_SANDBOX !== 'off' });
+  const tools = [
+    ...createFileTools({ freshName }),
+    createShellTool({ sandbox, freshName }),
+    ...createSystemTools({ env, sandbox }),
+    ...createHttpTools({ web }),
+    createTimeTool(deps),
+    ...(converter === null ? [] : createDocumentTools({ converter, fetch: web, freshName, after: timers.after })),
+    ...(deps.tools ?? []),
+  ];
   const registry = (more: readonly Tool[] = []) =>
     createToolRegistry({ tools, foreign, policy: deps.policy, ask }, more);
   return {
     registry,
+    close: () => web.close(),
     routes(doors) {
       const callers = createToolCallers(doors);
       const calls = createWireCalls({ ...doors, registry: registry(), callers });

@@ -1,11 +1,13 @@
 /**
  * `shell.exec` (gaps.md B): one program with its arguments, or, with `shell: true`, a line for the system's shell. It begins in the
- * caller's root, sees no secret of Gantry's, and nothing that it started outlives it. What it may reach is not confined: that is why
- * it asks. Must not know policy or approvals.
+ * caller's root, sees no secret of Gantry's, and nothing that it started outlives it; `shell-sandbox.ts` says what confines it. Must
+ * not know policy or approvals.
  */
 import { z } from 'zod';
-import { plainEnvironment, runProcess } from '../../kit/process/run-process.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import { runProcess } from '../../kit/process/run-process.ts';
 import { createJail } from './jail.ts';
+import type { ShellSandbox } from './shell-sandbox.ts';
 import { defineTool, type Tool } from './tool.ts';
 
 const defaultTimeoutMs = 2 * 60_000;
@@ -14,8 +16,7 @@ const longestTimeoutMs = 30 * 60_000;
 const outputCap = 256 * 1024;
 
 export interface ShellToolDeps {
-  /** PATH, HOME and the like are taken from here. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly sandbox: Pick<ShellSandbox, 'place'>;
   readonly freshName: () => string;
 }
 
@@ -24,7 +25,7 @@ export function createShellTool(deps: ShellToolDeps): Tool {
     name: 'shell.exec',
     title: 'Run a command',
     description:
-      'Runs a program with its arguments and waits for its end. Nothing is expanded; with shell: true, command is a line for the shell instead. Programs that it leaves running are ended.',
+      'Runs a program with its arguments and waits for its end. Nothing is expanded; with shell: true, command is a line for the shell instead. Programs that it leaves running are ended. Where this computer has a sandbox it changes your working folder alone, and /tmp is new each time.',
     input: z.strictObject({
       command: z.string().min(1).max(20_000),
       args: z.array(z.string().max(20_000)).max(1000).optional(),
@@ -55,8 +56,10 @@ export function createShellTool(deps: ShellToolDeps): Tool {
       stderr: z.string(),
       truncated: z.boolean(),
       timedOut: z.boolean(),
+      confined: z.boolean().meta({ description: 'It ran in a sandbox.' }),
     }),
     readOnly: false,
+    annotations: { destructiveHint: true, openWorldHint: true },
     async plan(input, caller) {
       const jail = await createJail({ root: caller.root, freshName: deps.freshName });
       const located = jail.locate(input.cwd ?? '.');
@@ -78,18 +81,27 @@ export function createShellTool(deps: ShellToolDeps): Tool {
           ...(input.stdin === undefined ? [] : [`given on its input:\n${input.stdin}`]),
         ].join('\n'),
         async run(signal) {
-          const ran = await runProcess({
+          const { confined, ...place } = await deps.sandbox.place({
             command:
               input.shell === true
                 ? shellCommand(input.command, input.args ?? [])
                 : [input.command, ...(input.args ?? [])],
             cwd: await jail.folder(input.cwd ?? '.'),
-            env: { ...plainEnvironment(deps.env as NodeJS.ProcessEnv), ...caller.env, ...input.env },
+            root: jail.root,
+            workspace: caller.workspace,
+            env: { ...caller.env, ...input.env },
+          });
+          const ran = await runProcess({
+            ...place,
             ...(input.stdin === undefined ? {} : { input: input.stdin }),
             deadlineMs: timeoutMs,
             outputCap,
             signal,
           });
+          if (confined && ran.exitCode === 1 && ran.stderr.startsWith('bwrap: execvp')) {
+            const fact = `${input.command} could not be started (${ran.stderr.trim().split(': ').pop()}).`;
+            throw new AppError('usage', fact, 'Check that it is installed and in PATH.');
+          }
           return {
             exitCode: ran.exitCode,
             exitSignal: ran.exitSignal,
@@ -97,6 +109,7 @@ export function createShellTool(deps: ShellToolDeps): Tool {
             stderr: ran.stderr,
             truncated: ran.truncated,
             timedOut: ran.ended === 'deadline',
+            confined,
           };
         },
       };

@@ -180,6 +180,8 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       timers: options.toolTimers ?? timers,
       env,
       freshName: () => ids.next('tmp'),
+      hidden: [home],
+      converter: null,
       ...options.tools,
     });
     const factory = createFactory({
@@ -276,6 +278,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       dispatcher.close('Gantry stops.');
       await peers?.close();
       await closeServer(server);
+      await toolServer.close();
       await factory.close();
       await desk.close();
       await outbox.close();

@@ -78,7 +78,11 @@ test.each(models)(
       'file_read',
       'file_remove',
       'file_write',
+      'http_get',
+      'http_post',
       'shell_exec',
+      'system_env',
+      'system_info',
       'thread_reply',
       'time_now',
     ]);

@@ -53,6 +53,8 @@ beforeEach(() => {
     clock: systemClock,
     timers: systemTimers,
     freshName: () => `tmp${names++}`,
+    hidden: [],
+    converter: null,
   }).registry();
   caller = {
     bot: { agentId: 'agent_1', address: 'dev@crew' },
@@ -79,7 +81,11 @@ test('tools are listed by name with JSON Schema in and out, and with what only r
     ['file.read', true],
     ['file.remove', false],
     ['file.write', false],
+    ['http.get', false],
+    ['http.post', false],
     ['shell.exec', false],
+    ['system.env', true],
+    ['system.info', true],
     ['time.now', true],
   ]);
   for (const tool of list) {
@@ -245,7 +251,7 @@ test('metacharacters are inert unless a shell was asked for; the environment is 
   expect((await call('shell.exec', { command: 'cat', stdin: 'given' })).structured).toMatchObject({ stdout: 'given' });
   expect(await call('shell.exec', { command: 'no-such-program' })).toMatchObject({
     isError: true,
-    text: expect.stringContaining('ENOENT'),
+    text: expect.stringContaining('no-such-program could not be started'),
   });
   expect(await call('shell.exec', { command: 'pwd', cwd: '..' })).toMatchObject({
     isError: true,

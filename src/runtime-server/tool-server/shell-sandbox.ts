@@ -1,0 +1,96 @@
+/**
+ * Where commands of tools run (security.md 4 row 10): in bubblewrap where this computer has it. There a command reads what the person can
+ * read but Gantry's own folder, changes its own folder, that repository's `.git` and a `/tmp` of its own, sees no process but its own,
+ * and leaves none behind. It has the person's network. Elsewhere it runs as the person. Must not know policy.
+ */
+import { existsSync, lstatSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Bubblewrap, type Environment, findBubblewrap } from '../../kit/process/bubblewrap.ts';
+import { plainEnvironment, type RunOptions } from '../../kit/process/run-process.ts';
+
+export interface CommandPlace {
+  readonly command: readonly [string, ...string[]];
+  readonly cwd: string;
+  /** What it may change: the caller's root. */
+  readonly root: string;
+  readonly workspace: string;
+  /** What it sees beside the plain variables. */
+  readonly env: Environment;
+}
+
+export interface ShellSandbox {
+  /** A sentence: what confines commands here. Tries it at the first call. */
+  about(): Promise<string>;
+  place(
+    at: CommandPlace,
+  ): Promise<Pick<RunOptions, 'command' | 'cwd' | 'env' | 'aside'> & { readonly confined: boolean }>;
+}
+
+export interface ShellSandboxDeps {
+  /** PATH, HOME and the like are taken from here. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Folders that no command sees: Gantry's own. */
+  readonly hidden: readonly string[];
+  readonly wanted: boolean;
+}
+
+const namespaces = ['--unshare-pid', '--unshare-ipc', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'];
+/** Doors to services that would do outside what is not allowed inside. */
+const doors = ['/run/user', '/run/docker.sock', '/run/podman', '/run/containerd'];
+/** Programs that keep a cache at home, which they cannot change, keep it in `/tmp`. */
+const caches: Environment = { XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache: '/tmp/.npm' };
+
+export function createShellSandbox({ env, hidden, wanted }: ShellSandboxDeps): ShellSandbox {
+  const plain = plainEnvironment(env as NodeJS.ProcessEnv);
+  let found: Promise<Bubblewrap | string> | null = null;
+  const find = () => {
+    found ??= wanted
+      ? findBubblewrap({ path: plain.PATH ?? '', words: wordsFor('/tmp', [], '/') })
+      : Promise.resolve('the sandbox is turned off (GANTRY_TOOL_SANDBOX)');
+    return found;
+  };
+
+  function wordsFor(cwd: string, changed: readonly string[], seen: string): string[] {
+    return [
+      ...namespaces,
+      ...['--ro-bind', seen, seen, '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp'],
+      ...[...hidden, ...doors].filter(existsSync).flatMap(cover),
+      // After what hides: worktrees of bots lie in Gantry's folder.
+      ...changed.flatMap((path) => ['--bind', path, path]),
+      ...['--chdir', cwd],
+    ];
+  }
+
+  return {
+    async about() {
+      const sandbox = await find();
+      if (typeof sandbox === 'string') {
+        return `${sandbox.charAt(0).toUpperCase()}${sandbox.slice(1)}: commands run as you, with your files and your network.`;
+      }
+      return 'Commands run in bubblewrap: they change their own folder alone, see nothing of Gantry, and have your network.';
+    },
+    async place({ command, cwd, root, workspace, env: own }) {
+      const sandbox = await find();
+      if (typeof sandbox === 'string') return { command, cwd, env: { ...plain, ...own }, confined: false };
+      const words = wordsFor(cwd, [root, ...repositoryOf(workspace)], '/');
+      const wrapped = sandbox.wrap({ words, command, env: { ...plain, ...caches, ...own } });
+      return { ...wrapped, cwd: '/', confined: true };
+    },
+  };
+}
+
+function cover(path: string): string[] {
+  return lstatSync(path).isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
+}
+
+/**
+ * The folder in which git keeps the workspace's repository, which a bot's worktree needs too. Found from above: a `.git` that is a file
+ * is the bot's to write, and could name any folder.
+ */
+function repositoryOf(workspace: string): string[] {
+  for (let folder = workspace; ; folder = dirname(folder)) {
+    const git = join(folder, '.git');
+    if (lstatSync(git, { throwIfNoEntry: false })?.isDirectory() === true) return [git];
+    if (dirname(folder) === folder) return [];
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Addresses that a caller chose, under the guard of outgoing requests and the policy (security.md 4 rows 11, 12; computer-use.md 6): what
+ * is not out on the internet needs a rule that names its host, and a redirect is checked like the first request. First user: `http.*`;
+ * second: documents by their address. Must not know what is done with an answer.
+ */
+
+import { AppError } from '../../contracts/common/errors.ts';
+import {
+  createEgress,
+  type Egress,
+  type EgressAnswer,
+  type EgressRequest,
+  type Lookup,
+} from '../../kit/egress/egress.ts';
+import { redirectOf } from '../../kit/egress/redirect.ts';
+import type { PolicyVerdict } from '../policy/policy.ts';
+import type { DocumentFetch } from './documents/index.ts';
+import type { OtherHost } from './tool.ts';
+
+export interface WebAnswer extends EgressAnswer {
+  /** Where it was found in the end. */
+  readonly url: string;
+}
+
+export interface Web extends DocumentFetch {
+  /** By its letters alone: no name is looked up before anybody was asked, since that tells the name's owner something. */
+  host(url: string): Required<OtherHost>;
+  /** `planned`: what the policy was asked about. A redirect elsewhere that it would not simply allow is the answer itself. */
+  request(request: EgressRequest, planned: OtherHost, may: (host: OtherHost) => PolicyVerdict): Promise<WebAnswer>;
+  close(): Promise<void>;
+}
+
+export interface WebDeps {
+  readonly lookup?: Lookup;
+}
+
+type May = (host: OtherHost) => PolicyVerdict;
+
+const mostRedirects = 3;
+/** Names that lead to this computer or its network by their very letters. */
+const localName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)(?::\d+)?$/;
+const documentTimeoutMs = 60_000;
+const advice =
+  'Ask for a public http or https address; what lies elsewhere needs a rule in .gantry/policy.yaml that names its host.';
+
+export function createWeb({ lookup }: WebDeps = {}): Web {
+  const options = { plain: true, advice, ...(lookup === undefined ? {} : { lookup }) };
+  const guarded = createEgress(options);
+
+  function host(url: string): Required<OtherHost> {
+    // An address that is private is the policy's matter; all else is wrong at once.
+    const bad = createEgress({ ...options, allow: URL.canParse(url) ? [placeOf(url)] : [] }).refusal(url);
+    if (bad !== null) throw bad;
+    return { host: hostOf(url), privateHost: guarded.refusal(url) !== null || localName.test(hostOf(url)) };
+  }
+
+  /** Where it leads in truth. What turns out to be private needs leave of its own. */
+  async function settle(url: string, at: OtherHost, may: May): Promise<OtherHost> {
+    if (at.privateHost === true || (await guarded.where(url)) === 'public') return at;
+    const found = { ...at, privateHost: true };
+    const { verdict, rule } = may(found);
+    // A person who was asked about this host was asked by the rule that names it.
+    if (verdict === 'allow' || (verdict === 'ask' && may(at).verdict === 'ask')) return found;
+    throw new AppError('refused', `${at.host} is not asked: ${rule}.`, advice, { wireCode: 'address_refused' });
+  }
+
+  /** One of its own for what a rule opened: a connection must not serve who was not let through by it. */
+  async function ask(request: EgressRequest, { privateHost }: OtherHost): Promise<EgressAnswer> {
+    if (privateHost !== true) return guarded.request(request);
+    const opened: Egress = createEgress({ ...options, allow: [placeOf(request.url)] });
+    try {
+      return await opened.request(request);
+    } finally {
+      await opened.close();
+    }
+  }
+
+  async function request(first: EgressRequest, planned: OtherHost, may: May): Promise<WebAnswer> {
+    let now = first;
+    let at = await settle(now.url, planned, may);
+    for (let redirects = 0; ; redirects += 1) {
+      const answer = await ask(now, at);
+      const next = redirectOf(now, answer);
+      if (next === null) return { ...answer, url: now.url };
+      const leads = host(next.url);
+      if (leads.host !== at.host && mayGo(may(leads), now.url, leads) === 'ask') return { ...answer, url: now.url };
+      if (redirects === mostRedirects) {
+        const fact = `${first.url.slice(0, 200)} redirects more than ${mostRedirects} times.`;
+        throw new AppError('transport', fact, 'Ask for the address that it leads to.');
+      }
+      now = next;
+      at = leads.host === at.host ? at : await settle(next.url, leads, may);
+    }
+  }
+
+  return {
+    host,
+    request,
+    async get(url, { signal, largest, may }) {
+      const planned = host(url);
+      const asked = { method: 'GET', url, headers: { 'user-agent': 'Gantry' }, signal, timeoutMs: documentTimeoutMs };
+      const answer = await request({ ...asked, largestAnswer: largest, longer: 'cut' }, planned, may);
+      if (answer.truncated) {
+        throw new AppError(
+          'usage',
+          `${url.slice(0, 200)} answers with more than ${largest} bytes.`,
+          'Take a part of it.',
+        );
+      }
+      return { status: answer.status, url: answer.url, contentType: contentTypeOf(answer), body: answer.body };
+    },
+    close: () => guarded.close(),
+  };
+}
+
+export function contentTypeOf({ headers }: Pick<EgressAnswer, 'headers'>): string {
+  const type = headers['content-type'];
+  return (Array.isArray(type) ? type[0] : type) ?? '';
+}
+
+function mayGo({ verdict, rule }: PolicyVerdict, from: string, { host = '' }: OtherHost): 'allow' | 'ask' {
+  if (verdict !== 'deny') return verdict;
+  throw new AppError(
+    'refused',
+    `${from.slice(0, 200)} redirects to ${host}, which is not allowed: ${rule}.`,
+    'Leave it.',
+  );
+}
+
+/** As rules name it: without a last dot, which means the same name, and with its port unless that is the scheme's own. */
+function hostOf(url: string): string {
+  const { hostname, port } = new URL(url);
+  const name = hostname
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '');
+  return port === '' ? name : `${name}:${port}`;
+}
+
+/** As the guard allows it: with its port always. */
+function placeOf(url: string): string {
+  const { hostname, port, protocol } = new URL(url);
+  const name = hostname.toLowerCase().replace(/^\[(.*)\]$/, '$1');
+  return `${name}:${port === '' ? (protocol === 'http:' ? '80' : '443') : port}`;
+}
