@@ -36,6 +36,7 @@ const lists: Record<string, () => Json[]> = {
     tool('echo', { description: 'The second.' }),
     tool('fine'),
   ],
+  underscored: () => [tool('b.echo'), tool('other')],
   odd: () => [
     tool('fine'),
     tool('with space'),
