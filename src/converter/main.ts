@@ -27,6 +27,8 @@ const closed = new Set([
   'child_process',
   'cluster',
   'inspector',
+  // Native, for drawing pages: pdf.js takes it where it finds it, and reads text without.
+  '@napi-rs/canvas',
 ]);
 for (const name of ['fetch', 'WebSocket', 'EventSource'] as const) Reflect.deleteProperty(globalThis, name);
 registerHooks({

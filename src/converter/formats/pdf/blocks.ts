@@ -1,0 +1,329 @@
+/**
+ * From lines to what they are: headings, paragraphs, lists, tables; what repeats at the edges of pages is taken out. Sizes and gaps
+ * decide, because a PDF does not say. Must not know the library that read it.
+ */
+import { escapeLine } from '../../markdown/escape.ts';
+import { table } from '../../markdown/table.ts';
+import type { Row, Segment } from './page-text.ts';
+
+export interface PageRows {
+  readonly rows: readonly Row[];
+  readonly height: number;
+}
+
+export interface Measures {
+  /** Font size that most characters have. */
+  readonly body: number;
+  /** Sizes of headings, largest first. */
+  readonly headings: readonly number[];
+  /** Titles of the outline, by their words, with their depth. */
+  readonly outline: ReadonlyMap<string, number>;
+}
+
+/** A line larger than the body by this may be a heading. */
+const headingFrom = 1.12;
+const longestHeading = 200;
+/** Lines of one paragraph stand at most this far apart, in font sizes. */
+const paragraphGap = 1.75;
+/** Part of a page's height, above and below, where headers and footers stand. */
+const edge = 0.1;
+
+export const plain = (text: string): string => text.replace(/\s+/g, ' ').trim().toLowerCase();
+
+/** Without what stands at the same place of many pages: headers, footers, page numbers. Answers how many lines were dropped. */
+export function withoutRepeats(pages: readonly PageRows[]): { pages: PageRows[]; dropped: number } {
+  const seen = new Map<string, number>();
+  const keyOf = (row: Row, { rows, height }: PageRows): string | null => {
+    const zone = row.y < height * edge ? 'top' : row.y > height * (1 - edge) ? 'bottom' : null;
+    if (zone === null) return null;
+    // Further in stands what the page itself says.
+    const outside = rows.filter((other) => (zone === 'top' ? other.y < row.y - 2 : other.y > row.y + 2)).length;
+    const text = plain(textOf(row));
+    // Numbers in several places are a row of a table, not the number of the page.
+    if (outside > 2 || (row.segments.length > 1 && !/\p{L}/u.test(text))) return null;
+    return `${zone} ${Math.round(row.y / 4)} ${text.replace(/\d+/g, '#').replace(/^[ivxlc]+$/, '#')}`;
+  };
+  for (const page of pages) {
+    for (const key of new Set(page.rows.map((row) => keyOf(row, page))))
+      if (key !== null) seen.set(key, (seen.get(key) ?? 0) + 1);
+  }
+  // Left and right pages may have headers of their own, and chapters theirs.
+  const often = Math.max(2, Math.min(pages.length * 0.25, 8));
+  let dropped = 0;
+  const kept = pages.map((page) => ({
+    height: page.height,
+    rows: page.rows.filter((row) => {
+      const key = keyOf(row, page);
+      const repeats = pages.length > 1 && key !== null && (seen.get(key) ?? 0) >= often;
+      if (repeats) dropped += 1;
+      return !repeats;
+    }),
+  }));
+  return { pages: kept, dropped };
+}
+
+export function measure(pages: readonly PageRows[], outline: ReadonlyMap<string, number>): Measures {
+  const bySize = new Map<number, number>();
+  for (const { rows } of pages) {
+    for (const { segments } of rows) {
+      for (const { size, text } of segments) bySize.set(round(size), (bySize.get(round(size)) ?? 0) + text.length);
+    }
+  }
+  const body = [...bySize].toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? 10;
+  const large = [...bySize.keys()].filter((size) => size >= body * headingFrom).toSorted((a, b) => b - a);
+  // Sizes that hardly differ are one level.
+  const headings = large.filter((size, index) => index === 0 || size < (large[index - 1] as number) * 0.96);
+  return { body, headings, outline };
+}
+
+const round = (size: number): number => Math.round(size * 2) / 2;
+
+function headingLevel(rows: readonly Row[], { body, headings, outline }: Measures): number | null {
+  const text = rows.map((row) => row.segments.map((segment) => segment.text).join(' ')).join(' ');
+  if (text.length > longestHeading || !/\p{L}/u.test(text)) return null;
+  const size = round((rows[0] as Row).size);
+  const named = outline.get(plain(text));
+  if (size < body * headingFrom) return named === undefined || size < body * 0.95 ? null : Math.min(6, named + 1);
+  const level = headings.findIndex((heading) => size >= heading * 0.99);
+  return named !== undefined && named > 0
+    ? Math.min(6, named + 1)
+    : Math.min(6, (level < 0 ? headings.length : level) + 1);
+}
+
+export function markdownOf(page: PageRows, measures: Measures): string[] {
+  const blocks: string[] = [];
+  const { rows } = page;
+  for (let at = 0; at < rows.length; ) {
+    const end = tableEnd(rows, at);
+    if (end > at) {
+      blocks.push(tableOf(rows.slice(at, end)));
+      at = end;
+      continue;
+    }
+    const item = itemEnd(rows, at);
+    if (item > at) {
+      const last = listEnd(rows, at);
+      blocks.push(listOf(rows.slice(at, last)));
+      at = last;
+      continue;
+    }
+    const next = paragraphEnd(rows, at);
+    const lines = rows.slice(at, next);
+    const level = headingLevel(lines, measures);
+    blocks.push(level === null ? joined(lines) : `${'#'.repeat(level)} ${joined(lines).replace(/ {2}\n/g, ' ')}`);
+    at = next;
+  }
+  return blocks.filter((block) => block.trim() !== '');
+}
+
+/** Index after the paragraph that begins at `at`: same size, near enough, and nothing else begins. */
+function paragraphEnd(rows: readonly Row[], at: number): number {
+  const first = rows[at] as Row;
+  let end = at + 1;
+  for (; end < rows.length; end += 1) {
+    const [before, row] = [rows[end - 1] as Row, rows[end] as Row];
+    const gap = row.y - before.y;
+    if (gap <= 0 || gap > paragraphGap * Math.max(row.size, before.size)) break;
+    if (Math.abs(row.size - first.size) > 0.08 * first.size) break;
+    if (itemEnd(rows, end) > end || tableEnd(rows, end) > end) break;
+    // A first line that is drawn in begins a paragraph, where the line before ended one.
+    const indented = left(row) > left(before) + row.size * 0.8 && left(before) <= left(first) + row.size * 0.5;
+    if (indented && /[.!?:”"»)]$/.test(textOf(before))) break;
+  }
+  return end;
+}
+
+const left = (row: Row): number => (row.segments[0] as Segment).left;
+const textOf = (row: Row): string => row.segments.map((segment) => segment.text).join(' ');
+
+const bulleted = /^(?:[•◦▪▫‣●○■□➢➤✓]|[\uf0b7\uf0a7\uf0d8\uf076\uf0fc]|[–—-](?=\s))\s*/;
+const numbered = /^\(?(\d{1,3})[.)]\s+/;
+const lettered = /^\(?[a-z][.)]\s+/;
+
+/** Index after the list item that begins at `at`, or `at`. */
+function itemEnd(rows: readonly Row[], at: number): number {
+  const row = rows[at] as Row;
+  const text = textOf(row);
+  if (!bulleted.test(text) && !numbered.test(text) && !lettered.test(text)) return at;
+  let end = at + 1;
+  for (; end < rows.length; end += 1) {
+    const [before, next] = [rows[end - 1] as Row, rows[end] as Row];
+    const gap = next.y - before.y;
+    if (gap <= 0 || gap > 1.6 * Math.max(next.size, row.size) || Math.abs(next.size - row.size) > 0.08 * row.size)
+      break;
+    const nextText = textOf(next);
+    // What goes on is drawn in to the text of its item.
+    if (left(next) <= left(row) + 0.4 * row.size || bulleted.test(nextText) || numbered.test(nextText)) break;
+    if (lettered.test(nextText)) break;
+  }
+  return end;
+}
+
+function listEnd(rows: readonly Row[], at: number): number {
+  let end = at;
+  for (;;) {
+    const next = end < rows.length ? itemEnd(rows, end) : end;
+    if (next === end) return end;
+    const gap = end === at ? 0 : (rows[end] as Row).y - (rows[end - 1] as Row).y;
+    if (gap > 3 * (rows[end] as Row).size || gap < 0) return end;
+    end = next;
+  }
+}
+
+/** One number alone is no list: a numbered heading or a sentence that begins with one. */
+function listOf(rows: readonly Row[]): string {
+  const items: { row: Row; lines: Row[] }[] = [];
+  for (let at = 0; at < rows.length; ) {
+    const end = Math.max(at + 1, itemEnd(rows, at));
+    items.push({ row: rows[at] as Row, lines: rows.slice(at, end) });
+    at = end;
+  }
+  const indents = [...new Set(items.map(({ row }) => Math.round(left(row) / 6)))].toSorted((a, b) => a - b);
+  const lines = items.map(({ row, lines }) => {
+    const depth = indents.indexOf(Math.round(left(row) / 6));
+    const text = textOf(row);
+    const mark = bulleted.test(text) ? '-' : (numbered.exec(text)?.[1] ?? null);
+    const rest = joined(lines, (first) => first.replace(bulleted, '').replace(mark === '-' ? /^$/ : numbered, ''));
+    return `${'   '.repeat(Math.min(depth, 5))}${mark === null || mark === '-' ? '-' : `${mark}.`} ${rest}`;
+  });
+  return lines.join('\n');
+}
+
+/**
+ * Index after the table that begins at `at`, or `at`: rows of several segments, between which white strips run down all of them.
+ */
+function tableEnd(rows: readonly Row[], at: number): number {
+  if ((rows[at] as Row).segments.length < 2) return at;
+  let end = at;
+  let cells = 0;
+  for (; end < rows.length; end += 1) {
+    const row = rows[end] as Row;
+    const before = rows[end - 1];
+    if (end > at && before !== undefined && (row.y <= before.y || row.y - before.y > 4 * row.size)) break;
+    if (row.segments.length < 2 && !goesOnInCell(rows, at, end)) break;
+    const all = columnsOf(rows.slice(at, end + 1));
+    if (all.length < 2) break;
+    cells += row.segments.length;
+  }
+  // A line by itself below the table is no cell of it.
+  while (end - 1 > at && (rows[end - 1] as Row).segments.length < 2 && gapAbove(rows, end - 1) > 1.5) end -= 1;
+  const several = rows.slice(at, end).filter((row) => row.segments.length > 1).length;
+  return several >= 2 && cells >= 4 ? end : at;
+}
+
+/** In font sizes. */
+const gapAbove = (rows: readonly Row[], at: number): number =>
+  ((rows[at] as Row).y - (rows[at - 1] as Row).y) / (rows[at] as Row).size;
+
+/** A line of one cell alone: in a column that is not the first, or close below the line before. */
+function goesOnInCell(rows: readonly Row[], at: number, end: number): boolean {
+  const [row, before] = [rows[end] as Row, rows[end - 1] as Row];
+  const [first, ...others] = columnsOf(rows.slice(at, end));
+  const [only] = row.segments as [Segment];
+  if (first === undefined || others.length === 0) return false;
+  const inFirst = only.left < first.right;
+  if (inFirst)
+    return row.y - before.y < 1.5 * row.size && only.right < (others[0] as Column).left && itemEnd(rows, end) === end;
+  return row.y - before.y < 3 * row.size;
+}
+
+interface Column {
+  left: number;
+  right: number;
+}
+
+/** What stays of the width when all segments are laid over each other. */
+function columnsOf(rows: readonly Row[]): Column[] {
+  const spans = rows
+    .flatMap((row) => row.segments.map(({ left, right }) => ({ left, right })))
+    .toSorted((a, b) => a.left - b.left);
+  const columns: Column[] = [];
+  for (const span of spans) {
+    const last = columns.at(-1);
+    if (last !== undefined && span.left < last.right + 1) last.right = Math.max(last.right, span.right);
+    else columns.push({ ...span });
+  }
+  return columns;
+}
+
+function tableOf(rows: readonly Row[]): string {
+  const columns = columnsOf(rows);
+  const cells: string[][] = [];
+  for (const [index, row] of rows.entries()) {
+    const line = columns.map((column) =>
+      row.segments
+        .filter((segment) => segment.left < column.right && segment.right > column.left)
+        .map((segment) => runsOf(segment.runs))
+        .join(' '),
+    );
+    const before = cells.at(-1);
+    const gap = index === 0 ? Number.POSITIVE_INFINITY : row.y - (rows[index - 1] as Row).y;
+    // Cells that are centred beside one of several lines stand between its lines; a cell that goes on stands close below.
+    const same = gap < 0.95 * row.size || (row.segments.length === 1 && gap < 1.5 * row.size);
+    if (before !== undefined && same)
+      for (const [at, text] of line.entries()) before[at] = `${before[at] ?? ''} ${text}`.trim();
+    else cells.push(line);
+  }
+  return table(cells);
+}
+
+/** Lines as one: words that were divided are put together, where that can be known. */
+function joined(rows: readonly Row[], clean: (first: string) => string = (first) => first): string {
+  let text = '';
+  const bound = Math.max(...rows.map(right));
+  for (const [index, row] of rows.entries()) {
+    const runs = row.segments.flatMap((segment, at) =>
+      at === 0 ? segment.runs : [{ text: ' ', link: null }, ...segment.runs],
+    );
+    let line = runsOf(index === 0 ? cleaned(runs, clean) : runs);
+    if (index > 0) line = line.trimStart();
+    const before = rows[index - 1];
+    if (before !== undefined && right(before) + firstWord(row) < bound - row.size) text += `  \n${line}`;
+    else if (/\p{Ll}-$/u.test(text) && /^\p{Ll}/u.test(line)) text = text.slice(0, -1) + line;
+    else if (
+      /[\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]$/.test(text) &&
+      /^[\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]/.test(line)
+    )
+      text += line;
+    else text += `${text === '' ? '' : ' '}${line}`;
+  }
+  return text.trim();
+}
+
+const right = (row: Row): number => (row.segments.at(-1) as Segment).right;
+
+/** How wide its first word and a space are, about: had it fitted into the line before, that line was ended on purpose. */
+function firstWord(row: Row): number {
+  const [segment] = row.segments as [Segment];
+  const word = /^\S+/.exec(segment.text)?.[0].length ?? 0;
+  return ((word + 1) / Math.max(1, segment.text.length)) * (segment.right - segment.left);
+}
+
+type Run = { readonly text: string; readonly link: string | null };
+
+function cleaned(runs: readonly Run[], clean: (first: string) => string): Run[] {
+  const whole = runs
+    .map((run) => run.text)
+    .join('')
+    .trimStart();
+  let cut = whole.length - clean(whole).length + (runs.map((run) => run.text).join('').length - whole.length);
+  return runs.map((run) => {
+    const away = Math.min(cut, run.text.length);
+    cut -= away;
+    return { text: run.text.slice(away), link: run.link };
+  });
+}
+
+function runsOf(runs: readonly Run[]): string {
+  return runs
+    .map(({ text, link }) => {
+      const shown = escapeLine(text);
+      if (shown === '') return text === '' ? '' : ' ';
+      const [before, after] = [/^\s/.test(text) ? ' ' : '', /\s$/.test(text) ? ' ' : ''];
+      if (link === null) return `${before}${shown}${after}`;
+      return `${before}${plain(text) === link.toLowerCase() ? `<${link}>` : `[${shown}](${link})`}${after}`;
+    })
+    .join('')
+    .replace(/ {2,}/g, ' ')
+    .trim();
+}

@@ -1,0 +1,289 @@
+/**
+ * PDF: its text with the structure that sizes and places show. No pictures are drawn and no text is recognised in them: a scan says
+ * so. Scripts in it are never run. Loads pdf.js, which reads in this thread and needs neither a canvas nor a network.
+ */
+import type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist';
+import { type ConvertContext, type Converted, ConvertFault, type Format, type MetadataValue } from '../../format.ts';
+import { escapeLine } from '../../markdown/escape.ts';
+import { markdownOf, measure, type PageRows, plain, withoutRepeats } from './blocks.ts';
+import { cMapFolder } from './cmaps.ts';
+import { inReadingOrder, type Piece } from './page-text.ts';
+
+type Library = typeof import('pdfjs-dist');
+
+/** Pages beyond are not read: a limit for broken files that claim millions. */
+const mostPages = 5000;
+
+export const pdfFormat: Format = { name: 'pdf', family: 'pdf', kinds: ['pdf'], convert };
+
+async function load(): Promise<Library> {
+  const [library, worker] = await Promise.all([
+    import('pdfjs-dist/legacy/build/pdf.mjs'),
+    import('pdfjs-dist/legacy/build/pdf.worker.mjs'),
+  ]);
+  // Its reader runs in this thread: the whole program is one that can be killed.
+  Object.assign(globalThis, { pdfjsWorker: worker });
+  return library;
+}
+
+async function convert(bytes: Uint8Array, context: ConvertContext): Promise<Converted> {
+  const library = await load();
+  const loading = library.getDocument({
+    // It is handed over: what lies in a larger buffer is copied first.
+    data: bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice(),
+    cMapUrl: cMapFolder(),
+    disableFontFace: true,
+    useSystemFonts: false,
+    useWasm: false,
+    isOffscreenCanvasSupported: false,
+    isImageDecoderSupported: false,
+    maxImageSize: 0,
+    enableXfa: false,
+    verbosity: library.VerbosityLevel.ERRORS,
+  });
+  let document: PDFDocumentProxy;
+  try {
+    document = await loading.promise;
+  } catch (cause) {
+    throw faultOf(cause);
+  }
+  try {
+    return await read(document, library, context);
+  } finally {
+    await loading.destroy();
+  }
+}
+
+function faultOf(cause: unknown): ConvertFault {
+  const { name, message } = cause as Error;
+  if (name === 'PasswordException') {
+    return new ConvertFault(
+      'encrypted',
+      'The PDF is encrypted and needs a password.',
+      'Save it without one and give that.',
+      { cause },
+    );
+  }
+  return new ConvertFault(
+    'damaged',
+    `The PDF is cut or broken: ${message.replace(/\.$/, '')}.`,
+    'Get the file again, whole.',
+    { cause },
+  );
+}
+
+async function read(document: PDFDocumentProxy, library: Library, context: ConvertContext): Promise<Converted> {
+  const notes: string[] = [];
+  const raw: PageRows[] = [];
+  const fields: string[] = [];
+  const empty: number[] = [];
+  const failed: number[] = [];
+  const last = Math.min(document.numPages, mostPages);
+  for (let number = 1; number <= last; number += 1) {
+    context.mustHaveTime();
+    try {
+      const page = await document.getPage(number);
+      const { pieces, height, filled } = await readPage(page, library);
+      fields.push(...filled);
+      if (pieces.length === 0) empty.push(number);
+      raw.push({ rows: inReadingOrder(pieces), height });
+      page.cleanup();
+    } catch (error) {
+      if (error instanceof ConvertFault) throw error;
+      failed.push(number);
+    }
+  }
+  const outline = await outlineOf(document);
+  const { pages, dropped } = withoutRepeats(raw);
+  const measures = measure(pages, outline);
+  const markdown = joinPages(pages.map((page) => markdownOf(page, measures)));
+  const metadata = await metadataOf(document);
+
+  if (last < document.numPages) notes.push(`Only the first ${last} of ${document.numPages} pages were read.`);
+  if (failed.length > 0) notes.push(`${pagesOf(failed)} could not be read.`);
+  const textless =
+    empty.length > 0 ? `without text: ${empty.length === last ? 'the whole document' : pagesOf(empty)}` : '';
+  if (textless !== '')
+    notes.push(
+      `There are pages ${textless}. They are scans or pictures, and text in pictures is not recognised: use a program for text recognition (OCR) first.`,
+    );
+  if (markdown.includes('\uFFFD'))
+    notes.push('Some fonts in it do not say which characters they show; those stand as \uFFFD.');
+  if (dropped > 0) notes.push(`Headers, footers and page numbers that repeat were left out (${dropped} lines).`);
+  const attached = Object.keys((await document.getAttachments().catch(() => null)) ?? {});
+  if (attached.length > 0) notes.push(`It has files attached that were not read: ${attached.slice(0, 20).join(', ')}.`);
+  const form = fields.length === 0 ? '' : `\n\n## Form fields\n\n${fields.join('\n')}`;
+  return { markdown: `${markdown}${form}`.trim() + (markdown + form === '' ? '' : '\n'), metadata, notes };
+}
+
+interface PageText {
+  readonly pieces: Piece[];
+  readonly height: number;
+  /** Fields of a form that are filled in, as lines. */
+  readonly filled: string[];
+}
+
+async function readPage(page: PDFPageProxy, library: Library): Promise<PageText> {
+  const viewport = page.getViewport({ scale: 1 });
+  const [content, annotations] = await Promise.all([page.getTextContent(), page.getAnnotations().catch(() => [])]);
+  const links: { url: string; rect: number[] }[] = [];
+  const filled: string[] = [];
+  for (const annotation of annotations as Annotation[]) {
+    if (annotation.subtype === 'Link' && typeof annotation.url === 'string') {
+      links.push({
+        url: annotation.url.replace(/[\s<>()]/g, encodeURIComponent),
+        rect: onPage(annotation.rect, viewport.transform),
+      });
+    }
+    const value = annotation.subtype === 'Widget' ? fieldValue(annotation.fieldValue) : '';
+    if (value !== '')
+      filled.push(
+        `- ${escapeLine(annotation.alternativeText || annotation.fieldName || 'field')}: ${escapeLine(value)}`,
+      );
+  }
+  const pieces: Piece[] = [];
+  for (const item of content.items) {
+    if (!('str' in item) || item.str === '') continue;
+    const [a, b, c, d, x, y] = library.Util.transform(viewport.transform, item.transform) as number[] as [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    // Turned text (stamps, watermarks, labels of axes) has no place in the lines of a page.
+    if (Math.abs(b) > 0.1 * Math.abs(a)) continue;
+    const size = Math.hypot(c, d) || item.height;
+    const [middleX, middleY] = [x + item.width / 2, y - size * 0.3];
+    const link =
+      links.find(({ rect }) => within(middleX, rect[0], rect[2]) && within(middleY, rect[1], rect[3]))?.url ?? null;
+    // A font that does not say what its characters are.
+    pieces.push({ text: item.str.replace(/\p{Cc}/gu, '\uFFFD'), x, y, width: item.width, size, link });
+  }
+  return { pieces, height: viewport.height, filled };
+}
+
+interface Annotation {
+  readonly subtype?: string;
+  readonly url?: string;
+  readonly rect: number[];
+  readonly fieldName?: string;
+  readonly alternativeText?: string;
+  readonly fieldValue?: unknown;
+}
+
+function fieldValue(value: unknown): string {
+  if (Array.isArray(value)) return value.join(', ');
+  return typeof value === 'string' && value !== 'Off' ? value : '';
+}
+
+/** The two corners, from the page's own coordinates to those from the top left. */
+function onPage([x1 = 0, y1 = 0, x2 = 0, y2 = 0]: readonly number[], transform: readonly number[]): number[] {
+  const [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0] = transform;
+  return [a * x1 + c * y1 + e, b * x1 + d * y1 + f, a * x2 + c * y2 + e, b * x2 + d * y2 + f];
+}
+
+function within(at: number, one = 0, other = 0): boolean {
+  return at >= Math.min(one, other) - 1 && at <= Math.max(one, other) + 1;
+}
+
+async function outlineOf(document: PDFDocumentProxy): Promise<Map<string, number>> {
+  const titles = new Map<string, number>();
+  type Node = { readonly title: string; readonly items: Node[] };
+  const walk = (nodes: readonly Node[], depth: number): void => {
+    for (const { title, items } of nodes) {
+      if (titles.size >= 5000 || depth > 6) return;
+      titles.set(plain(title), depth);
+      walk(items, depth + 1);
+    }
+  };
+  walk(((await document.getOutline().catch(() => null)) ?? []) as Node[], 0);
+  return titles;
+}
+
+async function metadataOf(document: PDFDocumentProxy): Promise<Record<string, MetadataValue>> {
+  const { info } = (await document.getMetadata().catch(() => ({ info: {} }))) as { info: Record<string, unknown> };
+  const metadata: Record<string, MetadataValue> = { pages: document.numPages };
+  const names = {
+    Title: 'title',
+    Author: 'author',
+    Subject: 'subject',
+    Keywords: 'keywords',
+    Creator: 'creator',
+    Producer: 'producer',
+    Language: 'language',
+    PDFFormatVersion: 'pdfVersion',
+  };
+  for (const [from, to] of Object.entries(names)) {
+    const value = info[from];
+    if (typeof value === 'string' && value.trim() !== '') metadata[to] = value.trim();
+  }
+  for (const [from, to] of [
+    ['CreationDate', 'created'],
+    ['ModDate', 'modified'],
+  ] as const) {
+    const date = dateOf(info[from]);
+    if (date !== null) metadata[to] = date;
+  }
+  return metadata;
+}
+
+/** `D:20260131120000+01'00'` (ISO 32000, 7.9.4) as RFC 3339, as precise as it is. */
+function dateOf(value: unknown): string | null {
+  const match =
+    typeof value === 'string'
+      ? /^D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?([Z+-])?(?:(\d\d)'?(\d\d)?)?/.exec(value)
+      : null;
+  if (match === null) return null;
+  const [
+    ,
+    year,
+    month = '01',
+    day = '01',
+    hour,
+    minute = '00',
+    second = '00',
+    sign,
+    offsetHour = '00',
+    offsetMinute = '00',
+  ] = match;
+  if (hour === undefined) return `${year}-${month}-${day}`;
+  const zone = sign === undefined ? '' : sign === 'Z' ? 'Z' : `${sign}${offsetHour}:${offsetMinute}`;
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}${zone}`;
+}
+
+/** A sentence that goes on over the end of a page is one. */
+function joinPages(pages: readonly (readonly string[])[]): string {
+  const blocks: string[] = [];
+  for (const page of pages) {
+    for (const [index, block] of page.entries()) {
+      const before = blocks.at(-1);
+      const goesOn =
+        index === 0 &&
+        before !== undefined &&
+        isProse(before) &&
+        isProse(block) &&
+        /[\p{Ll},;-]$/u.test(before) &&
+        /^\p{Ll}/u.test(block);
+      if (goesOn) blocks[blocks.length - 1] = before.endsWith('-') ? before.slice(0, -1) + block : `${before} ${block}`;
+      else blocks.push(block);
+    }
+  }
+  return blocks.join('\n\n');
+}
+
+const isProse = (block: string): boolean => !/^\s*(?:#|\||-|\d+\.)/.test(block);
+
+/** `Pages 3–5, 9`. */
+function pagesOf(numbers: readonly number[]): string {
+  const ranges: string[] = [];
+  for (let at = 0; at < numbers.length; ) {
+    let end = at;
+    while (numbers[end + 1] === (numbers[end] as number) + 1) end += 1;
+    ranges.push(end > at ? `${numbers[at]}–${numbers[end]}` : `${numbers[at]}`);
+    at = end + 1;
+  }
+  const shown = ranges.slice(0, 20).join(', ');
+  return `Page${numbers.length === 1 ? '' : 's'} ${shown}${ranges.length > 20 ? ' …' : ''}`;
+}
