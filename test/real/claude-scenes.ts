@@ -20,6 +20,7 @@ import { type ModelReply, type ModelRequest, text, tools } from '../support/mode
 import { startModelServer } from '../support/model-server/server.ts';
 import { openInbox } from './claude-approvals.ts';
 import { playProduct } from './claude-product.ts';
+import { createToolScript, playTools } from './claude-tools.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'gantry-claude-run-')));
 const home = join(root, 'home');
@@ -46,8 +47,12 @@ const reply = (prompt: string): ModelReply => {
   return text('A plain answer.', { pieces: 10, pauseMs: 30 });
 };
 /** A refused tool's result stands beside the next prompt; the prompt is then what counts. */
-const answer = ({ toolResults, lastUser }: ModelRequest): ModelReply =>
-  toolResults.length > 0 && !/From owner/.test(lastUser) ? text('The tool ran.') : reply(lastUser);
+const toolScript = createToolScript();
+const answer = (request: ModelRequest): ModelReply => {
+  const { toolResults, lastUser } = request;
+  const ended = toolResults.length > 0 && !/From owner/.test(lastUser);
+  return toolScript.answer(request) ?? (ended ? text('The tool ran.') : reply(lastUser));
+};
 const model = await startModelServer(answer);
 
 /** The engine's door for hooks, and nothing else of it. */
@@ -438,6 +443,13 @@ await scene('as a bot of a team: gantry start, team up, sends over HTTP, kill -9
   model.script(answer);
   return playProduct(modelEnv);
 });
+await scene(
+  'as a bot of a team it lists and calls native, conversion and attached tools; a call that needs a person is approved from the inbox and runs once',
+  async () => {
+    model.script(answer);
+    return playTools(modelEnv, toolScript);
+  },
+);
 
 model.script(answer);
 const inbox = await openInbox(

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -210,6 +210,35 @@ test('the start has hooks by a settings file of its own, an id of ours, and asks
   const again = await scratch.harnesses.prepare({ ...bot, resume: true }, doors);
   expect(again.command.slice(3, 5)).toEqual(['--resume', id]);
   expect((await scratch.harnesses.prepare(bot, doors)).command[4]).not.toBe(id);
+});
+
+test('the start has the tools of this computer with the bot’s own token, which a shell reads when they are connected', async () => {
+  const doors = { ...scratch.doors("agent_t's"), urlFile: join(scratch.work, 'url') };
+  const none = { model: null, command: null, culture: null, env: {} };
+  const bot = {
+    agentId: "agent_t's",
+    slug: 'web',
+    team: 'dev',
+    harness: 'claude',
+    cwd: scratch.work,
+    ...none,
+  } as const;
+  const without = await scratch.harnesses.prepare(bot, doors);
+  expect(without.command).not.toContain('--mcp-config');
+  writeFileSync(doors.urlFile, 'http://127.0.0.1:3011\n');
+  const launch = await scratch.harnesses.prepare(bot, doors);
+  const file = join(doors.folder, 'claude-tools.json');
+  expect(launch.command.slice(launch.command.indexOf('--mcp-config'))).toEqual(['--mcp-config', file]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const { gantry } = JSON.parse(readFileSync(file, 'utf8')).mcpServers;
+  expect([gantry.type, gantry.url]).toEqual(['http', 'http://127.0.0.1:3011/mcp/server?names=safe']);
+  writeFileSync(doors.tokenFile, 'gantry_bot_0123\n');
+  const read = spawnSync('sh', ['-c', gantry.headersHelper], { encoding: 'utf8' });
+  expect(JSON.parse(read.stdout)).toEqual({ Authorization: 'Bearer gantry_bot_0123' });
+  expect(JSON.stringify(launch)).not.toContain('gantry_bot_0123');
+  // Where Gantry's policy decides, Claude Code asks nothing of its own.
+  const { permissions } = JSON.parse(readFileSync(join(doors.folder, 'claude-settings.json'), 'utf8'));
+  expect(permissions).toEqual({ allow: ['mcp__gantry'] });
 });
 
 test('that a tool has run is reported only while a question waits: otherwise no program of ours starts', async () => {

@@ -1,11 +1,12 @@
 /**
- * How Claude Code is started in a pane or for one answer: flags, the settings file of this start, environment.
+ * How Claude Code is started in a pane or for one answer: flags, the settings and tools files of this start, environment.
  * Everything is given per start; nothing is written into the person's home.
  */
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../../../contracts/common/errors.ts';
+import { mcpServer } from '../../../../contracts/tool-server/mcp.ts';
 import type { Surroundings } from '../adapter.ts';
 import { botEnvironment } from '../environment.ts';
 import { findProgram } from '../find-program.ts';
@@ -59,7 +60,27 @@ export function claudeSettings(doors: BotDoors): Record<string, unknown> {
     ]),
     ...toolEndEvents.map((event) => [event, hook(`[ ! -e ${mark} ] || exec ${call(event)}`, hookTimeoutSeconds)]),
   ];
-  return { hooks: Object.fromEntries(hooks) };
+  // Gantry's own tools ask where they run, after the person's rules: a dialog here would ask twice.
+  return { hooks: Object.fromEntries(hooks), permissions: { allow: [`mcp__${toolServer}`] } };
+}
+
+/** Claude Code calls a tool of it `mcp__gantry__<tool>`; a server of that name in the person's own files stands back. */
+const toolServer = 'gantry';
+
+/**
+ * The tools of this computer, for this bot: at the engine's port, with the token that the bot has. A shell reads it from its file when
+ * Claude Code connects, so it is in no argument, no environment and no other file. Null: no engine has said where it is.
+ */
+export async function toolServerConfig(doors: BotDoors): Promise<Record<string, unknown> | null> {
+  const url = await readFile(doors.urlFile, 'utf8').then(
+    (text) => text.trim(),
+    () => null,
+  );
+  if (url === null || !url.startsWith('http')) return null;
+  const headersHelper = `printf '{"Authorization":"Bearer %s"}' "$(cat ${quote(doors.tokenFile)})"`;
+  return {
+    mcpServers: { [toolServer]: { type: 'http', url: `${url}${mcpServer.path}?names=safe`, headersHelper } },
+  };
 }
 
 export async function launchClaude(
@@ -71,6 +92,9 @@ export async function launchClaude(
   const file = await findClaude(around);
   const settings = join(doors.folder, 'claude-settings.json');
   await writeFile(settings, `${JSON.stringify(claudeSettings(doors), null, 2)}\n`, { mode: 0o600 });
+  const toolsFile = join(doors.folder, 'claude-tools.json');
+  const config = await toolServerConfig(doors);
+  if (config !== null) await writeFile(toolsFile, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
   const sessionId = sessionToResume ?? randomUUID();
   return {
     sessionId,
@@ -82,6 +106,7 @@ export async function launchClaude(
         ...(sessionToResume === null ? ['--session-id', sessionId] : ['--resume', sessionId]),
         '--permission-mode',
         permissionModes.ask,
+        ...(config === null ? [] : ['--mcp-config', toolsFile]),
         ...(bot.model === null ? [] : ['--model', bot.model]),
         ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
       ],
