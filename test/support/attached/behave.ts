@@ -67,6 +67,7 @@ const lists: Record<string, () => Json[]> = {
 
 export function createBehaviour(kind: string, wire: Wire): (message: Json) => unknown {
   let listed = 0;
+  let cancelled = 0;
   const ok = (id: unknown, result: Json) => wire.send({ jsonrpc: '2.0', id, result });
   const fail = (id: unknown, code: number, message: string) =>
     wire.send({ jsonrpc: '2.0', id, error: { code, message } });
@@ -75,13 +76,13 @@ export function createBehaviour(kind: string, wire: Wire): (message: Json) => un
     if (kind === 'hangs-at-list') return;
     listed += 1;
     const tools = kind === 'grows' ? usual.slice(0, listed + 1) : (lists[kind]?.() ?? usual);
-    ok(id, { tools: kind === 'shuffled' ? [...tools].reverse() : tools });
+    ok(id, { tools: kind === 'shuffled' ? tools.map(backwards).reverse() : tools });
   }
 
   function call(id: unknown, name: unknown, args: Json): unknown {
     if (name === 'wait') return null;
     if (name === 'die') return wire.die(7);
-    if (name === 'env') return ok(id, text(JSON.stringify(process.env)));
+    if (name === 'env') return ok(id, text(JSON.stringify({ ...process.env, cancelled })));
     if (kind === 'huge') {
       // In pieces, its id last, as the usual libraries write it.
       wire.raw('{"result":{"content":[{"type":"text","text":"');
@@ -120,12 +121,13 @@ export function createBehaviour(kind: string, wire: Wire): (message: Json) => un
       if (kind === 'grows') wire.send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
       return;
     }
-    if (method === 'notifications/cancelled') wire.raw(`cancelled ${JSON.stringify(params.requestId)}\n`);
+    if (method === 'notifications/cancelled') cancelled += 1;
     if (method === 'ping') return ok(id, {});
     if (id !== undefined) fail(id, -32601, 'Method not found');
   };
 }
 
+const backwards = (given: Json): Json => Object.fromEntries(Object.entries(given).reverse());
 const text = (value: string): Json => ({ content: [{ type: 'text', text: value }] });
 
 function flood(wire: Wire): void {
