@@ -41,10 +41,10 @@ export const exitCode: Record<ErrorCode, number> = {
   internal: 70,
 };
 
-/** JSON-RPC code per code. `usage` is "invalid params"; the rest lie in the server range. */
+/** JSON-RPC code per code, where no message was read: `usage` is "invalid params", what is not served "method not found". */
 export const rpcCode: Record<ErrorCode, number> = {
   refused: -32001,
-  not_found: -32002,
+  not_found: -32601,
   transport: -32003,
   timeout: -32004,
   needs_person: -32005,

@@ -58,7 +58,7 @@ export function createMcpEndpoint({
     const spoken = readEra(message, request.headers, strictHeaders);
     if ('error' in spoken) return refuse(response, spoken, requestId);
     if (message.id === undefined) {
-      response.writeHead(accepted, { ...baseHeaders, 'x-request-id': requestId }).end();
+      response.writeHead(accepted, { ...baseHeaders, 'content-length': 0, 'x-request-id': requestId }).end();
       return;
     }
     const { id } = message;
