@@ -3,11 +3,12 @@
  * renderer: the page, and its service worker beside it. server: the programs that Node runs (cli, pane-host, a worker's thread). main, preload: the Electron shell.
  * Native modules stay outside, because their binaries lie beside their packages; all else is bundled.
  */
+import { cpSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
-import { defineConfig, type EnvironmentOptions } from 'vite';
+import { defineConfig, type EnvironmentOptions, type Plugin } from 'vite';
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 const builtins = builtinModules.flatMap((name) => (name.startsWith('node:') ? [name] : [name, `node:${name}`]));
@@ -47,9 +48,18 @@ function program(input: Record<string, string>, outDir: string, format: 'es' | '
   };
 }
 
+/** What the conversion program reads beside itself: which characters the codes of Chinese, Japanese and Korean fonts in PDFs are. */
+function characterMaps(): Plugin {
+  return {
+    name: 'character-maps',
+    applyToEnvironment: (environment) => environment.name === 'server',
+    writeBundle: () => cpSync(path('node_modules/pdfjs-dist/cmaps'), path('out/server/cmaps'), { recursive: true }),
+  };
+}
+
 export default defineConfig({
   root: path('src/renderer'),
-  plugins: [react(), tailwind()],
+  plugins: [react(), tailwind(), characterMaps()],
   environments: {
     client: {
       build: {

@@ -136,7 +136,8 @@ function bounded(conversion: Conversion): Conversion {
   const metadata: Record<string, MetadataValue> = {};
   let size = 0;
   for (const [name, value] of Object.entries(conversion.metadata)) {
-    size += name.length + (JSON.stringify(value) ?? '').length;
+    if (value === undefined) continue;
+    size += name.length + JSON.stringify(value).length;
     if (size <= longestMetadata) metadata[name] = value;
   }
   if (size > longestMetadata) notes.push('Some metadata was too long and was left out.');

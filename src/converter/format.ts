@@ -44,7 +44,7 @@ export type MetadataValue = string | number | boolean | readonly string[] | Read
 export interface Converted {
   readonly markdown: string;
   /** Title, author, pages, sheets … by the names the format's own table in docs/tool-server.md gives. No nulls: what is unknown is left out. */
-  readonly metadata: Readonly<Record<string, MetadataValue>>;
+  readonly metadata: Readonly<Record<string, MetadataValue | undefined>>;
   /** Sentences about what was lost, left out or guessed. Empty when nothing was. */
   readonly notes: readonly string[];
 }

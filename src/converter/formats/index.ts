@@ -12,6 +12,7 @@ export interface FormatEntry {
 const data = (load: () => Promise<Format>): FormatEntry => ({ family: 'data', load });
 
 const text = data(async () => (await import('./data/text.ts')).textFormat);
+const separated = data(async () => (await import('./data/separated.ts')).separatedFormat);
 
 const office = (load: () => Promise<Format>): FormatEntry => ({ family: 'office', load });
 const html = (load: () => Promise<Format>): FormatEntry => ({ family: 'html', load });
@@ -24,10 +25,18 @@ export const formats: Readonly<Partial<Record<Kind, FormatEntry>>> = {
   text,
   markdown: text,
   pdf,
+  csv: separated,
+  tsv: separated,
+  json: data(async () => (await import('./data/json.ts')).jsonFormat),
+  jsonl: data(async () => (await import('./data/json.ts')).jsonLinesFormat),
+  xml: data(async () => (await import('./data/xml.ts')).xmlFormat),
+  ipynb: data(async () => (await import('./data/ipynb.ts')).notebookFormat),
+  zip: { family: 'archive', load: async () => (await import('./archive/zip.ts')).zipFormat },
   docx: office(async () => (await import('./office/docx.ts')).docxFormat),
   html: html(async () => (await import('./html/html.ts')).htmlFormat),
   pptx: office(async () => (await import('./office/pptx.ts')).pptxFormat),
   xlsx: sheets,
   xls: sheets,
   ods: sheets,
+  rtf: office(async () => (await import('./office/rtf.ts')).rtfFormat),
 };

@@ -1,0 +1,81 @@
+/** Zip archives: every document in them under a heading with its name, archives in archives as well. Nothing is written to disk. */
+import { type ConvertContext, type Converted, ConvertFault, type Format } from '../../format.ts';
+import { escapeLine } from '../../markdown/escape.ts';
+import { readZip, type ZipEntry } from '../../zip-reader.ts';
+
+/** Documents of one archive that are converted; the others are named. */
+const mostConverted = 500;
+/** Names in a note. */
+const named = 10;
+
+export const zipFormat: Format = { name: 'zip', family: 'archive', kinds: ['zip'], convert };
+
+async function convert(bytes: Uint8Array, context: ConvertContext): Promise<Converted> {
+  const zip = await readZip(bytes, context);
+  const notes: string[] = [];
+  if (zip.refused.length > 0)
+    notes.push(`Entries whose names lead out of the archive were not read: ${list(zip.refused)}.`);
+  const files = zip.entries.filter((entry) => !entry.folder && !isLitter(entry.name));
+  const blocks: string[] = [];
+  const skipped: string[] = [];
+  let late = false;
+  for (const entry of files) {
+    const block: string | null =
+      late || blocks.length >= mostConverted ? null : await entryOf(entry, zip.read, context);
+    // What is done by then is worth having.
+    late ||= block === null && blocks.length < mostConverted;
+    if (block === null) skipped.push(entry.name);
+    else blocks.push(`## ${escapeLine(entry.name)}\n\n${block}`);
+  }
+  if (files.length === 0) notes.push('The archive has no files in it.');
+  if (skipped.length > 0)
+    notes.push(
+      `${late ? 'The time was over' : `At most ${mostConverted} documents are converted`}: not converted are ${list(skipped)}.`,
+    );
+  const metadata = { files: files.length, unpackedBytes: files.reduce((sum, entry) => sum + entry.size, 0) };
+  return { markdown: blocks.length === 0 ? '' : `${blocks.join('\n\n')}\n`, metadata, notes };
+}
+
+/** What cannot be converted says so in its place, and the others are converted all the same. Null when the time is over. */
+async function entryOf(
+  entry: ZipEntry,
+  read: (name: string) => Promise<Uint8Array>,
+  context: ConvertContext,
+): Promise<string | null> {
+  try {
+    context.mustHaveTime();
+    const inner = await context.convertInner({ filename: entry.name, bytes: await read(entry.name) });
+    const notes = inner.notes.map((note) => `> Note: ${note}`).join('\n>\n');
+    // Two levels lower: the archive has the first, its entries have the second.
+    return [lowered(inner.markdown.trim()), notes].filter((part) => part !== '').join('\n\n');
+  } catch (error) {
+    if (!(error instanceof ConvertFault)) throw error;
+    if (error.code === 'timeout') return null;
+    return `> Not converted: ${error.fact} ${error.action}`;
+  }
+}
+
+/** Headings of an entry stand below its own; fences are left alone. */
+export function lowered(markdown: string): string {
+  let fence: string | null = null;
+  return markdown
+    .split('\n')
+    .map((line) => {
+      const mark = /^\s{0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+      if (mark !== undefined && (fence === null || (mark.startsWith(fence) && line.trim() === mark)))
+        fence = fence === null ? mark : null;
+      const heading = fence === null ? /^(#{1,6})(?=\s)/.exec(line)?.[1] : undefined;
+      return heading === undefined
+        ? line
+        : `${'#'.repeat(Math.min(6, heading.length + 2))}${line.slice(heading.length)}`;
+    })
+    .join('\n');
+}
+
+/** What systems leave in archives beside the files. */
+const isLitter = (name: string): boolean => /^__MACOSX\/|(?:^|\/)(?:\.DS_Store|Thumbs\.db|desktop\.ini)$/.test(name);
+
+function list(names: readonly string[]): string {
+  const shown = names.slice(0, named).map((name) => JSON.stringify(name.slice(0, 200)));
+  return `${shown.join(', ')}${names.length > named ? ` and ${names.length - named} more` : ''}`;
+}
