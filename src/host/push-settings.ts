@@ -50,9 +50,14 @@ export function readPushSettings(env: Readonly<Record<string, string | undefined
   return {
     vapid: publicKey === null || privateKey === null ? null : { publicKey, privateKey },
     subject,
-    allow: (given('allow') ?? '')
-      .split(',')
-      .map((entry) => entry.trim())
-      .filter((entry) => entry !== ''),
+    allow: readEgressAllow(env),
   };
+}
+
+/** Private addresses that may be reached: `host`, `host:port` or `10.0.0.0/8`, with commas between. */
+export function readEgressAllow(env: Readonly<Record<string, string | undefined>>): string[] {
+  return (env[names.allow] ?? '')
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
 }

@@ -3,11 +3,13 @@ import { botTokenMigrations } from '../kit/http/bot-tokens.ts';
 import { idempotencyMigrations } from '../kit/http/idempotency.ts';
 import { laneMigrations } from '../kit/lane/migrations.ts';
 import { ledgerMigrations } from '../kit/ledger/migrations.ts';
+import { oauthMigrations } from '../kit/oauth/grants.ts';
 import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { holdMigrations } from '../runtime-server/approvals/index.ts';
 import { factoryMigrations } from '../runtime-server/factory/index.ts';
 import { deviceMigrations } from '../runtime-server/link/device.ts';
 import { modelMigrations } from '../runtime-server/models/index.ts';
+import { attachedServerMigrations } from '../runtime-server/tool-server/servers/index.ts';
 
 export const runtimeMigrations = [
   ...ledgerMigrations,
@@ -19,4 +21,6 @@ export const runtimeMigrations = [
   ...holdMigrations,
   ...modelMigrations,
   ...factoryMigrations,
+  ...attachedServerMigrations,
+  ...oauthMigrations,
 ];

@@ -35,17 +35,16 @@ import { ensureDeviceToken } from '../runtime-server/link/device.ts';
 import { createModels, type ModelSettings } from '../runtime-server/models/index.ts';
 import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
-import { createPolicy, type Policy } from '../runtime-server/policy/index.ts';
-import { createConverter } from '../runtime-server/tool-server/documents/index.ts';
-import { createToolServer } from '../runtime-server/tool-server/index.ts';
+import { createPolicy } from '../runtime-server/policy/index.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type EngineServer, openEngineDoors, stopReason } from './engine-server.ts';
 import { createHomeLink, type HomeLink } from './home-link.ts';
 import { createPeerHome } from './peer-home.ts';
 import { createPeerServer, type PeerServer } from './peer-server.ts';
-import { packageVersion } from './places.ts';
+import { peerDoor, policyCheck } from './runtime-checks.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
+import { createRuntimeTools } from './runtime-tools.ts';
 
 export interface RuntimeOptions {
   readonly folder: DataFolder;
@@ -198,6 +197,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   });
 
   const policy = createPolicy({ workspace: workspace.path, log });
+  const webOrigin = () => homeLink.home.current().cloudUrl ?? '';
   const harnesses = createHarnesses({
     panes,
     clock,
@@ -219,19 +219,22 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     env,
     home: homedir(),
   });
-  const converter = createConverter({ command: programCommand('converter'), after: systemTimers.after });
-  closing.add('converter', () => converter.close());
-  const toolServer = createToolServer({
+  const tools = createRuntimeTools({
+    store,
+    ledger,
     policy,
     approvals: approvals.desk,
     clock,
-    timers: systemTimers,
+    ids,
+    log,
     env,
-    freshName: () => ids.next('tmp'),
-    hidden: [places.home],
-    converter,
+    masterKey: folder.masterKey,
+    computerId: computer.id,
+    home: places.home,
+    workspace: workspace.path,
+    webOrigin,
+    closing,
   });
-  closing.add('tools', () => toolServer.close());
   const factory = createFactory({
     store,
     ledger,
@@ -256,7 +259,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     computerId: computer.id,
     ownerId: localUserId,
     botTokens,
-    webOrigin: () => homeLink.home.current().cloudUrl ?? '',
+    webOrigin,
     vaultSealer: createSealer({ masterKey: folder.masterKey, purpose: 'vault' }),
     urlFile: places.url,
     gantry: programCommand('cli'),
@@ -273,7 +276,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
         random: Math.random,
         spent: (tx, spend) => outbox.spent(tx, spend),
       }),
-      tools: (more) => toolServer.registry(more),
+      tools: tools.registry,
     },
     peerHome: createPeerHome(homeLink.home),
     random: Math.random,
@@ -285,16 +288,6 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     ],
   });
   closing.add('factory', () => factory.close());
-
-  const toolRoutes = toolServer.routes({
-    ...factory.toolBots,
-    ownerId: localUserId,
-    workspace: workspace.path,
-    store,
-    ledger,
-    info: { name: 'gantry', title: 'Gantry', version: packageVersion() },
-    log,
-  });
 
   const linkToken = newToken();
   let serving: EngineServer | null = null;
@@ -320,9 +313,10 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       // Before whoever asks: what nobody can ask again for is ended first.
       await approvals.desk.start();
       await outbox.start();
+      await tools.start();
       await factory.start();
       serving = doors.serve({
-        routes: [...factory.routes, ...approvals.routes, ...homeLink.routes, ...toolRoutes],
+        routes: [...factory.routes, ...approvals.routes, ...homeLink.routes, ...tools.routes(factory.toolBots)],
         owners: factory.owners,
         authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator, homeLink.device],
         linkAuthenticator: createLinkAuthenticator(linkToken),
@@ -359,35 +353,6 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       }
       await closing.close();
     },
-  };
-}
-
-/** Where other computers come in, while there are any. */
-function peerDoor(peers: PeerServer | null): DoctorCheck[] {
-  if (peers === null || (peers.port === null && peers.problem === null)) return [];
-  const common = { name: 'Door for other computers', group: 'port', version: null } as const;
-  if (peers.problem === null) {
-    return [{ ...common, state: 'ok', detail: `Listens on http://127.0.0.1:${peers.port}.`, fix: null }];
-  }
-  const detail = `${peers.problem} Other computers come in through the link alone.`;
-  return [
-    { ...common, state: 'warn', detail, fix: 'Free the port, or choose another: gantry start --peer-port <port>' },
-  ];
-}
-
-/** The first thing that is wrong with the policy's file; the rest shows once that is mended. */
-function policyCheck(policy: Policy): DoctorCheck {
-  const [problem] = policy.problems();
-  return {
-    name: 'Policy',
-    group: 'workspace',
-    state: problem === undefined ? 'ok' : 'warn',
-    version: null,
-    detail:
-      problem === undefined
-        ? 'Its rules and the defaults decide what bots may do unasked.'
-        : `.gantry/policy.yaml line ${problem.line}: ${problem.message} Until it is mended everything that acts asks.`,
-    fix: problem === undefined ? null : `Mend line ${problem.line} of .gantry/policy.yaml`,
   };
 }
 

@@ -8,13 +8,14 @@ import type { Log } from '../../../kit/log/log.ts';
 import type { Sealer } from '../../../kit/secrets/sealer.ts';
 import type { Store } from '../../../kit/store/store.ts';
 import type { ForeignTools } from '../foreign-tools.ts';
-import type { ServerAuth } from './auth.ts';
+import type { AuthServer, ServerAuth } from './auth.ts';
 import type { ConnectionWaits } from './connection.ts';
 import { createServerRecords } from './records.ts';
 import { createServers, type Servers } from './servers.ts';
 import type { UpstreamLimits } from './upstream.ts';
 
 export type { AuthServer, ChallengeAnswer, ServerAuth } from './auth.ts';
+export { ownAddress } from './http-connection.ts';
 export { attachedServerMigrations } from './migrations.ts';
 
 export interface AttachedServersDeps {
@@ -41,6 +42,8 @@ export interface AttachedServersDeps {
 export interface AttachedServers {
   readonly routes: readonly BoundRoute[];
   readonly tools: ForeignTools;
+  /** As whoever signs in knows it; null for one that there is not, or that is not on HTTP. */
+  signInAt(id: string): AuthServer | null;
   /** Before whoever lists: the last good lists are there once it resolves. Waits for no server. */
   start(): Promise<void>;
   /** Ends every connection, and every child with all that it started. */
@@ -67,7 +70,8 @@ export function createAttachedServers(deps: AttachedServersDeps): AttachedServer
     upstream: { clock, timers, auth, version: deps.version, egressAllow: deps.egressAllow, limits },
     waits: { ...usualWaits, ...deps.waits },
   });
-  return { routes: routesOf(servers), tools: servers.tools, start: servers.start, close: servers.close };
+  const { tools, signInAt, start, close } = servers;
+  return { routes: routesOf(servers), tools, signInAt, start, close };
 }
 
 function routesOf(servers: Servers): BoundRoute[] {

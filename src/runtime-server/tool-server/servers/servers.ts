@@ -10,10 +10,11 @@ import type { Timers } from '../../../kit/clock/timers.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Log } from '../../../kit/log/log.ts';
 import type { ForeignTools } from '../foreign-tools.ts';
-import type { ServerAuth } from './auth.ts';
+import type { AuthServer, ServerAuth } from './auth.ts';
 import { createCallTool } from './calls.ts';
 import { type Catalogue, createCatalogue, listHash } from './catalogue.ts';
 import { type Connection, type ConnectionWaits, createConnection } from './connection.ts';
+import { authServerOf } from './http-connection.ts';
 import { type ListedTool, readListing } from './listing.ts';
 import { type ServerRecord, type ServerRecords, type StoredList, wholeTransport } from './records.ts';
 import { failure } from './results.ts';
@@ -38,6 +39,8 @@ export interface Servers {
   all(): readonly AttachedServer[];
   /** Throws `not_found`, here as below. */
   one(id: string): AttachedServer;
+  /** As whoever signs in knows it; null for one that there is not, or that is not on HTTP. */
+  signInAt(id: string): AuthServer | null;
   attach(body: AttachServer): Promise<AttachedServer>;
   change(id: string, body: ChangeServer): Promise<AttachedServer>;
   detach(id: string): Promise<void>;
@@ -187,6 +190,11 @@ export function createServers(deps: ServersDeps): Servers {
     tools,
     all: () => [...entries.values()].map(show),
     one: (id) => show(find(id)),
+    signInAt(id) {
+      const record = entries.get(id)?.record;
+      if (record === undefined || record.hidden.type !== 'http') return null;
+      return authServerOf({ id, name: record.name, transport: wholeTransport(record) });
+    },
     attach: (body) =>
       inTurn(async () => {
         checkTransport(body.transport);

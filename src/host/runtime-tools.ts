@@ -1,0 +1,123 @@
+/**
+ * Composes the runtime's half of the tool server: the registry, documents, attached servers and the sign-ins at them. Must not know what
+ * a tool does.
+ */
+import type { Clock } from '../kit/clock/clock.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
+import { createEgress, type Egress } from '../kit/egress/egress.ts';
+import { localUserId } from '../kit/http/principals.ts';
+import type { BoundRoute } from '../kit/http/types.ts';
+import type { Ids } from '../kit/ids/ids.ts';
+import type { Ledger } from '../kit/ledger/ledger.ts';
+import type { Log } from '../kit/log/log.ts';
+import { createGrants } from '../kit/oauth/grants.ts';
+import { createOAuthClient } from '../kit/oauth/oauth-client.ts';
+import { programCommand } from '../kit/process/programs.ts';
+import { createSealer } from '../kit/secrets/sealer.ts';
+import type { Store } from '../kit/store/store.ts';
+import type { ApprovalDesk } from '../runtime-server/approvals/index.ts';
+import type { Factory } from '../runtime-server/factory/index.ts';
+import type { Policy } from '../runtime-server/policy/index.ts';
+import { createConverter } from '../runtime-server/tool-server/documents/index.ts';
+import { createToolServer, type ToolServer } from '../runtime-server/tool-server/index.ts';
+import { createAttachedServers, ownAddress } from '../runtime-server/tool-server/servers/index.ts';
+import { signInRoutes } from '../runtime-server/tool-server/servers/sign-in-routes.ts';
+import type { Closing } from './closing.ts';
+import { packageVersion } from './places.ts';
+import { readEgressAllow } from './push-settings.ts';
+
+export interface RuntimeToolsDeps {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly policy: Policy;
+  readonly approvals: ApprovalDesk;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly masterKey: string;
+  readonly computerId: string;
+  /** `GANTRY_HOME`. */
+  readonly home: string;
+  readonly workspace: string;
+  /** Where the person's browser finds Gantry. */
+  readonly webOrigin: () => string;
+  readonly closing: Closing;
+}
+
+export interface RuntimeTools {
+  readonly registry: ToolServer['registry'];
+  routes(bots: Factory['toolBots']): readonly BoundRoute[];
+  start(): Promise<void>;
+}
+
+export function createRuntimeTools(deps: RuntimeToolsDeps): RuntimeTools {
+  const { store, ledger, clock, ids, log, env, masterKey, closing } = deps;
+  const version = packageVersion();
+  const egressAllow = readEgressAllow(env);
+
+  const ways = new Map<string, Egress>();
+  const oauth = createOAuthClient({
+    grants: createGrants({ store, sealer: createSealer({ masterKey, purpose: 'oauth' }), clock }),
+    // A person who attaches a server of their own network means it, and the provider beside it.
+    egress({ url }) {
+      const { host } = new URL(url);
+      const way = ways.get(host) ?? createEgress({ allow: [...egressAllow, ...ownAddress(url)] });
+      ways.set(host, way);
+      return way;
+    },
+    clock,
+    origin: deps.webOrigin,
+    computerId: deps.computerId,
+    version,
+  });
+  closing.add('sign-ins at servers', async () => {
+    await Promise.all([...ways.values()].map((way) => way.close()));
+  });
+  const attached = createAttachedServers({
+    store,
+    sealer: createSealer({ masterKey, purpose: 'attached-servers' }),
+    ownerId: localUserId,
+    clock,
+    timers: systemTimers,
+    ids,
+    random: Math.random,
+    log,
+    version,
+    auth: oauth,
+    egressAllow,
+  });
+  closing.add('attached servers', () => attached.close());
+  const converter = createConverter({ command: programCommand('converter'), after: systemTimers.after });
+  closing.add('converter', () => converter.close());
+  const tools = createToolServer({
+    policy: deps.policy,
+    approvals: deps.approvals,
+    clock,
+    timers: systemTimers,
+    env,
+    freshName: () => ids.next('tmp'),
+    hidden: [deps.home],
+    converter,
+    foreign: attached.tools,
+  });
+  closing.add('tools', () => tools.close());
+
+  return {
+    registry: tools.registry,
+    start: () => attached.start(),
+    routes: (bots) => [
+      ...tools.routes({
+        ...bots,
+        ownerId: localUserId,
+        workspace: deps.workspace,
+        store,
+        ledger,
+        info: { name: 'gantry', title: 'Gantry', version },
+        log,
+      }),
+      ...attached.routes,
+      ...signInRoutes({ oauth, find: (id) => attached.signInAt(id) }),
+    ],
+  };
+}
