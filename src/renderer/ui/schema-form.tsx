@@ -243,8 +243,8 @@ function Control({
         {...common}
         rows={json ? 3 : 1}
         spellCheck={false}
-        placeholder={field.placeholder}
-        className={`${ids.className} ${json ? 'font-mono text-code' : 'pointer-coarse:py-2.5'} field-sizing-content max-h-80 resize-y py-[3px] leading-5`}
+        placeholder={field.placeholder ?? (json ? 'JSON' : undefined)}
+        className={`${ids.className} ${json ? 'font-mono text-code' : ''} field-sizing-content max-h-80 min-h-7 resize-y py-[3px] leading-5 pointer-coarse:min-h-10 pointer-coarse:py-[9px]`}
       />
     );
   }

@@ -25,9 +25,9 @@ export function ArgumentsForm({
   return (
     <section aria-labelledby="arguments" className="flex min-w-0 flex-col gap-3">
       <div className="flex min-h-6 items-center gap-2">
-        <h3 id="arguments" className="flex-1 font-semibold">
+        <h2 id="arguments" className="flex-1 font-semibold">
           Arguments
-        </h3>
+        </h2>
         {schema !== null && (
           <Ways
             label="How to type them"

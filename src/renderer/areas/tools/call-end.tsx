@@ -37,9 +37,9 @@ export function CallEnd({ tool, call }: { tool: ToolInfo; call: ToolCall | null 
       className="flex min-w-0 flex-col gap-3 border-line p-3 @max-[859px]:border-t @min-[860px]:sticky @min-[860px]:top-0 @min-[860px]:self-start"
     >
       <div className="flex min-h-6 items-center gap-3">
-        <h3 id="call-end" className="font-semibold">
+        <h2 id="call-end" className="font-semibold">
           Result
-        </h3>
+        </h2>
         <span role="status" className="ml-auto text-meta text-muted tabular-nums">
           <Took call={call} waits={asked !== null && call?.state === 'running'} />
         </span>
@@ -83,8 +83,8 @@ function Waits({ asked }: { asked: Approval | null }) {
           <>It is approved. Call it again within {approvalGoodFor} minutes: it runs once.</>
         ) : open ? (
           <>
-            It needs your yes, and nobody answered for {longestApprovalWait} seconds. Answer here or in the {inbox},
-            then call it again: it runs once.
+            It needs your yes, and nobody answered for {longestApprovalWait} seconds. Answer{' '}
+            {asked === null ? 'in' : 'here or in'} the {inbox}, then call it again: it runs once.
           </>
         ) : (
           <>It was not done: nobody said yes. Call it again to be asked again.</>
@@ -105,7 +105,7 @@ function useQuestion(call: ToolCall | null): Approval | null {
   const since = Date.parse(call.startedAt) - clocksDiffer;
   const asked = approvals.filter(
     (one) =>
-      one.agentId === null && one.source === 'gate' && isPending(one, now) && Date.parse(one.requestedAt) >= since,
+      one.agentId === null && one.kind === 'tool_call' && isPending(one, now) && Date.parse(one.requestedAt) >= since,
   );
   return asked.at(-1) ?? null;
 }

@@ -13,7 +13,7 @@ import { useAct } from '../../ui/use-act.ts';
 import { DetachDialog } from './detach-dialog.tsx';
 import { ServerDialog } from './server-dialog.tsx';
 import { ServerHealth, ServerRemedy, usePutServer, useReconnect } from './server-health.tsx';
-import { countWords, type ToolGroup, whereOf } from './tool-words.ts';
+import { type ToolGroup, whereOf } from './tool-words.ts';
 
 export function ServerPage({
   name,
@@ -159,7 +159,7 @@ function Attached({
           <Ago at={server.createdAt} />
         </Fact>
       </dl>
-      {server.problems.length > 0 && <LeftOut problems={server.problems} />}
+      {server.problems.length > 0 && <ListProblems problems={server.problems} />}
       {open === 'change' && (
         <ServerDialog
           server={server}
@@ -175,11 +175,11 @@ function Attached({
   );
 }
 
-function LeftOut({ problems }: { problems: readonly string[] }) {
+function ListProblems({ problems }: { problems: readonly string[] }) {
   return (
     <details open={problems.length <= 5 || undefined}>
       <summary className="w-fit rounded-control font-medium pointer-coarse:py-2">
-        {countWords(problems.length)} left out
+        What is wrong with its list ({problems.length})
       </summary>
       <ul className="mt-1 max-h-60 list-disc overflow-y-auto pl-5 text-muted">
         {problems.map((problem) => (

@@ -1,0 +1,406 @@
+/** The page of the tools: servers are attached, watched, changed and detached, and tools tried, with a real one on stdin and stdout. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  axe,
+  type Browser,
+  focusedName,
+  go,
+  type Locator,
+  openBrowser,
+  type Page,
+  type Visit,
+  visit,
+} from './support/browser.ts';
+import { type Gantry, startGantry } from './support/gantry.ts';
+import { looked, narrow, picture, wide } from './support/looks.ts';
+
+const tracker = join(import.meta.dirname, 'support', 'tracker.ts');
+
+let gantry: Gantry;
+let browser: Browser;
+let first: Visit;
+/** While it is there, the tracker does not start. */
+let closed: string;
+
+beforeAll(async () => {
+  [gantry, browser] = await Promise.all([startGantry({ workspace: 'empty' }), openBrowser()]);
+  closed = join(gantry.home, 'closed');
+  first = await visit(browser, gantry.url);
+  await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+});
+afterAll(async () => {
+  await browser?.close();
+  await gantry?.remove();
+});
+
+const row = (page: Page, server: string): Locator =>
+  page.locator('li', { has: page.locator(`[data-server="${server}"]`) });
+const health = (page: Page, server: string, words: string | RegExp) =>
+  row(page, server).locator('[data-health]', { hasText: words }).waitFor({ timeout: 60_000 });
+const tool = (page: Page, name: string): Locator => page.locator(`[data-tool="${name}"]`);
+const result = (page: Page): Locator => page.getByRole('region', { name: 'Result', exact: true });
+const field = (page: Page, name: RegExp): Locator => page.getByRole('textbox', { name });
+const call = (page: Page): Locator => page.getByRole('button', { name: /^Call/ });
+
+async function openTool(page: Page, name: string): Promise<void> {
+  await go(page, `/tools?tool=${name}`);
+  await page.getByRole('heading', { name, exact: true }).waitFor();
+}
+
+test('before anything is attached, Gantry’s own tools are there, and what attaching brings is said', async () => {
+  const { page } = first;
+  await page.evaluate(() => Object.assign(window, { sameDocument: true }));
+  const heading = page.getByRole('heading', { name: 'Tools', level: 1 });
+  // On a busy computer the second letter may come too late for the first.
+  await expect
+    .poll(async () => {
+      await page.keyboard.press('g');
+      await page.keyboard.press('t');
+      return heading.isVisible();
+    })
+    .toBe(true);
+  await page.getByText(/Tool servers of others that you attach/).waitFor();
+  await tool(page, 'file.read').waitFor();
+  await health(page, 'gantry.', /Built in.*\d+ tools/);
+  await health(page, 'documents.', /Built in.*\d+ tools/);
+  await page.getByText(`${gantry.origin}/mcp/server`).waitFor();
+  await page.getByText('npx gantry tools connect').waitFor();
+  expect(await axe(page)).toEqual([]);
+  await picture(page, 'tools-empty-dark');
+});
+
+test('tools are narrowed by every word of a filter, which is in the address', async () => {
+  const { page } = first;
+  await page.keyboard.press('/');
+  await expect.poll(() => focusedName(page)).toBe('Filter tools');
+  await page.keyboard.type('file read');
+  await expect.poll(() => page.locator('[data-tool]').count()).toBeLessThan(5);
+  await tool(page, 'file.read').waitFor();
+  await expect.poll(() => new URL(page.url()).searchParams.get('filter')).toBe('file read');
+  await page.keyboard.type(' nothing is called like this');
+  await page.getByText('No tool matches this filter.').waitFor();
+  await page.getByRole('button', { name: 'Show all', exact: true }).click();
+  await tool(page, 'shell.exec').waitFor();
+});
+
+test('a program is attached with keys alone, and followed until its tools are there', async () => {
+  const { page } = first;
+  await page.keyboard.press('Escape');
+  await page.getByRole('heading', { name: 'Tools', level: 1 }).click();
+  await page.keyboard.press('n');
+  const dialog = page.getByRole('dialog', { name: 'Attach a tool server' });
+  await dialog.waitFor();
+  await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('INPUT');
+  await page.keyboard.type('file');
+  await page.keyboard.press('Control+Enter');
+  await dialog.getByText('"file" is a family of Gantry’s own tools. Give it another name.').waitFor();
+  expect(await axe(page)).toEqual([]);
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('tracker');
+  await dialog.getByRole('textbox', { name: /^Command/ }).fill(process.execPath);
+  await dialog.getByRole('textbox', { name: /^Arguments/ }).fill(`${tracker}\n${closed}`);
+  await dialog.getByRole('button', { name: 'Add a variable' }).click();
+  await expect.poll(() => focusedName(page)).toBe('Name of variable 1');
+  await page.keyboard.type('TRACKER_TOKEN');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('not-for-everybody');
+  await page.keyboard.press('Control+Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('heading', { name: 'tracker', exact: true }).waitFor();
+  await health(page, 'tracker', /Connected.*4 tools.*listed/);
+  await tool(page, 'tracker.create_issue').waitFor();
+  await page.getByText('"old tool" is left out').waitFor();
+  // Its secret is nowhere.
+  await page.getByText('TRACKER_TOKEN').waitFor();
+  expect(await page.content()).not.toContain('not-for-everybody');
+});
+
+test('a name that is taken is refused where it was typed', async () => {
+  const { page } = first;
+  await page.keyboard.press('n');
+  const dialog = page.getByRole('dialog', { name: 'Attach a tool server' });
+  await dialog.getByRole('textbox', { name: /^Name/ }).fill('tracker');
+  await dialog.getByRole('textbox', { name: /^Command/ }).fill('true');
+  await page.keyboard.press('Control+Enter');
+  await dialog.locator('[aria-invalid="true"]').waitFor();
+  await dialog
+    .getByText(/tracker/)
+    .first()
+    .waitFor();
+  expect(await dialog.getByRole('alert').count()).toBe(0);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+});
+
+test('a tool is called with a form made from its schema, and answers in type, as JSON and with its structure', async () => {
+  const { page } = first;
+  await tool(page, 'tracker.create_issue').click();
+  await page.getByRole('heading', { name: 'tracker.create_issue' }).waitFor();
+  await page.keyboard.press('Control+Enter');
+  await expect.poll(() => page.getByText('Is needed.').count()).toBe(3);
+  await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('repo/owner');
+  await page.keyboard.type('ada');
+  await field(page, /^name/).fill('engine');
+  await field(page, /^title/).fill('It stops');
+  await page.getByRole('button', { name: 'Add to labels' }).click();
+  await page.keyboard.type('bug');
+  await page.getByRole('button', { name: 'Add to labels' }).click();
+  await page.keyboard.type('urgent');
+  await page.getByRole('button', { name: 'Remove labels 1' }).click();
+  await page.getByRole('combobox', { name: 'priority' }).selectOption('high');
+  await field(page, /^assign/).fill('{"team": ');
+  await page.getByText('Not JSON: Unexpected end of JSON input.').waitFor();
+  await field(page, /^assign/).fill('{"team": "web"}');
+  await page.keyboard.press('Control+Enter');
+  await result(page)
+    .getByText(/^took /)
+    .waitFor();
+  // JSON is set with a line a value, Markdown when asked for.
+  await result(page).getByText('"team": "web"').waitFor();
+  await result(page).getByRole('button', { name: 'Read as Markdown' }).click();
+  await result(page).getByRole('cell', { name: 'engine' }).waitFor();
+  await result(page).getByRole('button', { name: 'Structured' }).click();
+  await result(page).getByText('"number": 42').waitFor();
+  expect(await result(page).getByText('bug').count()).toBe(0);
+  await result(page).getByText('"urgent"').waitFor();
+  expect(await axe(page)).toEqual([]);
+});
+
+test('the same arguments can be written as JSON, and back; what has no field stays JSON', async () => {
+  const { page } = first;
+  await page.getByRole('group', { name: 'How to type them' }).getByRole('button', { name: 'JSON' }).click();
+  const json = field(page, /^Arguments as JSON/);
+  expect(JSON.parse(await json.inputValue())).toEqual({
+    repo: { owner: 'ada', name: 'engine' },
+    title: 'It stops',
+    labels: ['urgent'],
+    priority: 'high',
+    assign: { team: 'web' },
+  });
+  const form = page.getByRole('button', { name: 'Form' });
+  await json.fill('{"repo": {"owner": "ada", "name": "engine"}, "title": "x", "color": "red"}');
+  await page.getByText('Has something in it that the form has no field for.').waitFor();
+  expect(await form.isDisabled()).toBe(true);
+  await json.fill('{"repo": {"owner": "bob", "name": "engine"}, "title": "x"');
+  await page.getByText(/^Not JSON: /).waitFor();
+  await json.fill('{"repo": {"owner": "bob", "name": "engine"}, "title": "x"}');
+  await form.click();
+  expect(await field(page, /^owner/).inputValue()).toBe('bob');
+});
+
+test('pictures are shown, failures are said, and a call that goes on can be cancelled', async () => {
+  const { page } = first;
+  await page.keyboard.press('Escape');
+  await expect
+    .poll(() => page.evaluate(() => document.activeElement?.getAttribute('data-tool')))
+    .toBe('tracker.create_issue');
+  await tool(page, 'tracker.burndown').click();
+  await page.getByText('It takes no arguments.').waitFor();
+  await call(page).click();
+  await result(page).getByRole('img').waitFor();
+  expect(
+    await result(page)
+      .getByRole('img')
+      .evaluate((one: HTMLImageElement) => one.naturalWidth),
+  ).toBe(48);
+  await result(page).getByText('image/png, 210 B').waitFor();
+
+  await openTool(page, 'tracker.close_issue');
+  await field(page, /^id/).fill('many');
+  await page.keyboard.press('Control+Enter');
+  await page.getByText('Must be a number.').waitFor();
+  await field(page, /^id/).fill('7');
+  await page.keyboard.press('Control+Enter');
+  await result(page).getByText('The tool says that it failed').waitFor();
+  await result(page).getByText('There is no issue 7.').waitFor();
+
+  await openTool(page, 'tracker.watch');
+  await page.keyboard.press('Control+Enter');
+  await result(page)
+    .getByText(/^Running · /)
+    .waitFor();
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await result(page).getByText('You cancelled it.').waitFor();
+  // The last result of each tool is kept.
+  await openTool(page, 'tracker.close_issue');
+  await result(page).getByText('There is no issue 7.').waitFor();
+  expect(await field(page, /^id/).inputValue()).toBe('7');
+});
+
+test('a call that needs a person asks on the page itself, and runs once they said yes', async () => {
+  const { page } = first;
+  const file = join(gantry.workspace, 'old.txt');
+  writeFileSync(file, 'old');
+  await openTool(page, 'file.remove');
+  await field(page, /^path/).fill('old.txt');
+  await page.keyboard.press('Control+Enter');
+  await result(page)
+    .getByText(/^Waits for you · /)
+    .waitFor({ timeout: 60_000 });
+  await result(page)
+    .getByRole('button', { name: /^Approve/ })
+    .waitFor();
+  expect(await axe(page)).toEqual([]);
+  await picture(page, 'tools-asks-dark');
+  await result(page)
+    .getByRole('button', { name: /^Approve/ })
+    .click();
+  await result(page)
+    .getByText(/^took /)
+    .waitFor({ timeout: 60_000 });
+  expect(await page.locator('[data-result="ok"]').count()).toBe(1);
+  await openTool(page, 'file.exists');
+  await field(page, /^path/).fill('old.txt');
+  await page.keyboard.press('Control+Enter');
+  await result(page).getByText('"exists": false').first().waitFor();
+});
+
+test('where nobody answered in time it says so, with the way to the inbox', async () => {
+  const { page } = first;
+  await page.route('**/api/v1/tools/file.exists/call', (route) =>
+    route.fulfill({
+      status: 409,
+      json: {
+        error: 'approval_required',
+        message: 'Nobody has answered.',
+        approvalId: 'apr_00000000',
+        retryable: true,
+      },
+    }),
+  );
+  await call(page).click();
+  await result(page)
+    .getByText(/nobody answered for 50 seconds/)
+    .waitFor();
+  await page.unroute('**/api/v1/tools/file.exists/call');
+  await result(page).getByRole('link', { name: 'inbox' }).click();
+  await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
+  await page.goBack();
+  // The way back leads to the same call, with what was typed.
+  await result(page)
+    .getByText(/nobody answered for 50 seconds/)
+    .waitFor();
+  expect(await field(page, /^path/).inputValue()).toBe('old.txt');
+  await call(page).click();
+  await result(page).getByText('"exists": false').first().waitFor();
+  // The browser itself notes each refusal.
+  expect(first.errors.filter((error) => !/status of 409/.test(error))).toEqual([]);
+  first.errors.length = 0;
+});
+
+test('a server that dies and does not come back is an error with its reason, until it is connected again', async () => {
+  const { page } = first;
+  await go(page, '/tools?server=tracker');
+  const pid = Number(await page.locator('dl > div', { hasText: 'Process' }).locator('dd').textContent());
+  writeFileSync(closed, '');
+  process.kill(pid);
+  await health(page, 'tracker', 'Error');
+  await page
+    .locator('[data-server-error]')
+    .getByText(/license of this tracker has ended/)
+    .waitFor({ timeout: 60_000 });
+  // What it listed last stays.
+  await tool(page, 'tracker.create_issue').waitFor();
+  expect(await axe(page)).toEqual([]);
+  await picture(page, 'tools-error-dark');
+  rmSync(closed);
+  await row(page, 'tracker').getByRole('button', { name: 'Reconnect tracker' }).click();
+  await health(page, 'tracker', 'Connected');
+});
+
+test('a server is disabled and enabled, and its tools go and come with it', async () => {
+  const { page } = first;
+  await page.getByRole('switch', { name: 'Enabled' }).click();
+  await health(page, 'tracker', 'Disabled');
+  await page.getByText('It is disabled: nobody is offered its tools.').waitFor();
+  await page.getByRole('switch', { name: 'Enabled' }).click();
+  await health(page, 'tracker', /Connected/);
+  await tool(page, 'tracker.create_issue').waitFor();
+});
+
+test('a change keeps the secrets that nobody typed anew, and a new name renames the tools', async () => {
+  const { page } = first;
+  await page.getByRole('button', { name: 'Change', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Change tracker' });
+  expect(await dialog.getByLabel('Value of TRACKER_TOKEN').inputValue()).toBe('•••');
+  await dialog.getByRole('textbox', { name: /^Name/ }).fill('issues');
+  await page.keyboard.press('Control+Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('heading', { name: 'issues', exact: true }).waitFor();
+  await tool(page, 'issues.create_issue').waitFor();
+  await health(page, 'issues', 'Connected');
+  await page.getByText('TRACKER_TOKEN').waitFor();
+});
+
+describe.each([wide, narrow])('in a $name window', (size) => {
+  test('the overview, a server and a tool fit, and axe finds nothing', async () => {
+    const isNarrow = size === narrow;
+    const own = await visit(browser, `${gantry.origin}/tools`, { ...size, like: first.context });
+    const { page } = own;
+    await health(page, 'issues', 'Connected');
+    await tool(page, 'document.convert').waitFor();
+    await looked(page, 'tools');
+    await page.locator('[data-server="issues"]').click();
+    await tool(page, 'issues.create_issue').waitFor();
+    await looked(page, 'tools-server');
+    await tool(page, 'issues.create_issue').click();
+    await field(page, /^owner/).fill('ada');
+    await field(page, /^name/).fill('engine');
+    await field(page, /^title/).fill('The engine stops at a carry');
+    await page.getByRole('button', { name: 'Add to labels' }).click();
+    await field(page, /^labels 1/).fill('bug');
+    await call(page).click();
+    await result(page)
+      .getByText(/^took /)
+      .waitFor();
+    await result(page).getByRole('button', { name: 'Read as Markdown' }).click();
+    await result(page).getByRole('cell', { name: 'engine' }).waitFor();
+    await looked(page, 'tools-tool');
+    if (isNarrow) {
+      // Only what a narrow window has: the way out, step by step.
+      await page.getByRole('button', { name: 'Back to the tools' }).click();
+      await tool(page, 'issues.create_issue').waitFor();
+      await page.getByRole('button', { name: 'Back to all tools' }).click();
+      await page.getByRole('heading', { name: 'Tools', level: 1 }).waitFor();
+    }
+    expect(own.errors).toEqual([]);
+    await own.close();
+  });
+});
+
+test('detaching says what goes, and takes it', async () => {
+  const { page } = first;
+  await page.getByRole('button', { name: 'Detach' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Detach issues?' });
+  await dialog.getByText('4 tools called issues.… go from every client and bot.').waitFor();
+  await dialog.getByText(/^Its program \(process \d+\) is ended\.$/).waitFor();
+  await dialog.getByText('Its secrets are deleted from this computer.').waitFor();
+  expect(await axe(page)).toEqual([]);
+  await picture(page, 'tools-detach-dark');
+  await page.keyboard.press('Control+Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByText(/Tool servers of others that you attach/).waitFor();
+  await expect.poll(() => tool(page, 'issues.create_issue').count()).toBe(0);
+  await tool(page, 'file.read').waitFor();
+  expect(await page.evaluate(() => 'sameDocument' in window)).toBe(true);
+  // What an address still names is said to be gone.
+  await go(page, '/tools?server=issues');
+  await page.getByText(/^No server is called issues here\./).waitFor();
+  await go(page, '/tools?tool=issues.watch');
+  await page.getByText(/^No tool is called issues\.watch here now\./).waitFor();
+});
+
+test('while the servers cannot be read, what was known stays, with the reason and the next try; then it goes on', async () => {
+  const { page } = first;
+  expect(first.errors).toEqual([]);
+  await go(page, '/tools');
+  await tool(page, 'file.read').waitFor();
+  await page.route('**/mcp/servers', (route) => route.abort());
+  await page.getByRole('alert').getByText('Nobody answers at Gantry.').waitFor();
+  await page.getByRole('button', { name: /^Try again/ }).waitFor();
+  await tool(page, 'file.read').waitFor();
+  await page.unroute('**/mcp/servers');
+  await expect.poll(() => page.getByRole('alert').count(), { timeout: 30_000 }).toBe(0);
+});
