@@ -1,6 +1,8 @@
 /** Owns text and tables of DrawingML (slides, notes, diagrams) as Markdown. Must not know what shape they stand in. */
+
+import { joinBlocks, type ListPlace } from '../../markdown/blocks.ts';
 import { escapeLine, escapeText } from '../../markdown/escape.ts';
-import { link } from '../../markdown/link.ts';
+import { type Run, runsToMarkdown } from '../../markdown/runs.ts';
 import { table } from '../../markdown/table.ts';
 import {
   attribute,
@@ -21,47 +23,36 @@ const isOn = (value: string | undefined) => value !== undefined && value !== '0'
 
 /** One paragraph on one line, with emphasis, links, breaks and equations. */
 export function lineOf(paragraph: XmlElement, relationships: Relationships): string {
-  const runs: { text: string; mark: string }[] = [];
+  const runs: Run[] = [];
   for (const part of elements(paragraph)) {
     const properties = child(part, 'rPr');
     switch (localName(part)) {
       case 'r':
       case 'fld': {
-        const text = escapeText(textOf(child(part, 't')).replace(/\s+/g, ' '));
-        const clicked = child(properties, 'hlinkClick');
-        const target = relationships.get(relationshipId(clicked) ?? '');
-        const mark = `${isOn(attribute(properties, 'b')) ? '**' : ''}${isOn(attribute(properties, 'i')) ? '*' : ''}`;
-        // Addresses inside the presentation lead nowhere in Markdown.
-        if (target?.external === true && text.trim() !== '') runs.push({ text: link(text, target.target), mark: '' });
-        else runs.push({ text, mark });
+        const target = relationships.get(relationshipId(child(properties, 'hlinkClick')) ?? '');
+        runs.push({
+          markdown: escapeText(textOf(child(part, 't')).replace(/\s+/g, ' ')),
+          bold: isOn(attribute(properties, 'b')),
+          italic: isOn(attribute(properties, 'i')),
+          strike: (attribute(properties, 'strike') ?? 'noStrike') !== 'noStrike',
+          // Addresses inside the presentation lead nowhere in Markdown.
+          address: target?.external === true ? target.target : undefined,
+        });
         break;
       }
       case 'br':
-        runs.push({ text: '<br>', mark: '' });
+        runs.push({ markdown: '<br>' });
         break;
       case 'm':
       case 'AlternateContent': {
         const latex = equationIn(part);
-        if (latex !== '') runs.push({ text: `$${latex}$`, mark: '' });
+        if (latex !== '') runs.push({ markdown: `$${latex}$` });
         break;
       }
       default:
     }
   }
-  return joined(runs).replace(/^(?:\s|<br>)+|(?:\s|<br>)+$/g, '');
-}
-
-/** Runs of one emphasis are one: a word is often cut into several. The marks stand at the words, not at white space. */
-function joined(runs: readonly { text: string; mark: string }[]): string {
-  let made = '';
-  for (let at = 0; at < runs.length; ) {
-    const mark = runs[at]?.mark ?? '';
-    let text = '';
-    for (; at < runs.length && runs[at]?.mark === mark; at += 1) text += runs[at]?.text ?? '';
-    const [, before = '', words = '', after = ''] = /^(\s*)([\s\S]*?)(\s*)$/.exec(text) ?? [];
-    made += mark === '' || words === '' ? text : `${before}${mark}${words}${[...mark].reverse().join('')}${after}`;
-  }
-  return made;
+  return runsToMarkdown(runs).replace(/^(?:\s|<br>)+|(?:\s|<br>)+$/g, '');
 }
 
 function equationIn(part: XmlElement): string {
@@ -75,43 +66,25 @@ function equationIn(part: XmlElement): string {
   return '';
 }
 
-interface OpenItem {
-  readonly level: number;
-  readonly marker: string;
-  readonly number: number | undefined;
-}
-
 /** Paragraphs of a text body; those with bullets or numbers become lists by their levels. `bullets`: the layout makes them lists. */
 export function bodyToMarkdown(
   body: XmlElement | undefined,
   relationships: Relationships,
   options: { readonly bullets: boolean },
 ): string {
-  let made = '';
-  let open: OpenItem[] = [];
   const paragraphs = childrenOf(body, 'p')
-    .map((each) => ({ properties: child(each, 'pPr'), text: lineOf(each, relationships) }))
-    .filter(({ text }) => text !== '');
+    .map((each) => ({ properties: child(each, 'pPr'), markdown: lineOf(each, relationships) }))
+    .filter(({ markdown }) => markdown !== '');
   // One line alone is no list, whatever the layout says.
   const bullets = options.bullets && paragraphs.length > 1;
-  for (const { properties, text } of paragraphs) {
-    const level = Math.min(Math.max(Number.parseInt(attribute(properties, 'lvl') ?? '0', 10) || 0, 0), 8);
-    const numbered = child(properties, 'buAutoNum');
-    if (numbered === undefined && !isBulleted(properties, level, bullets)) {
-      made += `${made === '' ? '' : '\n\n'}${text}`;
-      open = [];
-      continue;
-    }
-    const sibling = open.find((item) => item.level === level);
-    const gap = made === '' ? '' : open.length === 0 ? '\n\n' : '\n';
-    open = open.filter((item) => item.level < level);
-    const start = Number.parseInt(attribute(numbered, 'startAt') ?? '1', 10) || 1;
-    const number = numbered === undefined ? undefined : sibling?.number === undefined ? start : sibling.number + 1;
-    const marker = number === undefined ? '* ' : `${number}. `;
-    made += `${gap}${' '.repeat(open.reduce((width, item) => width + item.marker.length, 0))}${marker}${text}`;
-    open.push({ level, marker, number });
-  }
-  return made;
+  return joinBlocks(paragraphs.map(({ properties, markdown }) => ({ markdown, item: placeOf(properties, bullets) })));
+}
+
+function placeOf(properties: XmlElement | undefined, bullets: boolean): ListPlace | null {
+  const level = Math.min(Math.max(Number.parseInt(attribute(properties, 'lvl') ?? '0', 10) || 0, 0), 8);
+  const numbered = child(properties, 'buAutoNum');
+  if (numbered !== undefined) return { level, start: Number.parseInt(attribute(numbered, 'startAt') ?? '1', 10) || 1 };
+  return isBulleted(properties, level, bullets) ? { level, start: null } : null;
 }
 
 function isBulleted(properties: XmlElement | undefined, level: number, bullets: boolean): boolean {

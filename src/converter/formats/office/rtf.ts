@@ -1,0 +1,370 @@
+/**
+ * Rich Text Format: text with emphasis, headings by their styles, lists, tables, links, footnotes and comments. Own reader, since
+ * no library keeps tables and groups. Pictures and what only says how it looks are left out. Never recurses. Must not know the
+ * syntax (`rtf-tokens.ts`).
+ */
+import { type ConvertContext, type Converted, ConvertFault, type Format, type MetadataValue } from '../../format.ts';
+import { escapeLine } from '../../markdown/escape.ts';
+import { type BlockWriter, createBlockWriter, type Paragraph } from './rtf-blocks.ts';
+import { encodingOfPage, pageOfFont } from './rtf-charset.ts';
+import { fresh, type State } from './rtf-state.ts';
+import { type RtfToken, rtfTokens } from './rtf-tokens.ts';
+import { charactersByWord, infoFields, keptThoughStarred, skippedDestinations } from './rtf-words.ts';
+
+/** Groups in groups: more is an attack. */
+const deepestGroup = 1000;
+
+export const rtfFormat: Format = {
+  name: 'rtf',
+  family: 'office',
+  kinds: ['rtf'],
+  async convert(bytes, context) {
+    return readRtf(bytes, context);
+  },
+};
+
+/** Also for mail whose body is RTF. */
+export function readRtf(bytes: Uint8Array, context: Pick<ConvertContext, 'mustHaveTime'>): Converted {
+  const reader = createReader();
+  let count = 0;
+  for (const token of rtfTokens(bytes)) {
+    count += 1;
+    if (count % 10_000 === 0) context.mustHaveTime();
+    reader.read(token);
+  }
+  return reader.end();
+}
+
+function createReader() {
+  const fonts = new Map<number, number>();
+  const styles = new Map<number, string>();
+  const info = new Map<string, string>();
+  const definitions: string[] = [];
+  const stack: State[] = [];
+  const writers: BlockWriter[] = [createBlockWriter()];
+  let state: State = fresh();
+  let page = 1252;
+  let pending: number[] = [];
+  let pendingEncoding = 'windows-1252';
+  let toSkip = 0;
+  let starred = false;
+  let justOpened = false;
+  let styleNumber = 0;
+  let buffer = '';
+  let instruction = '';
+  let author = '';
+  let footnotes = 0;
+  let comments = 0;
+  let pictures = 0;
+  let ended = false;
+
+  const writer = () => writers.at(-1) as BlockWriter;
+  const paragraph = (): Paragraph => writer().paragraph;
+
+  function put(text: string): void {
+    if (text === '' || state.hidden) return;
+    switch (state.destination) {
+      case 'body':
+        writer().add({
+          text,
+          bold: state.bold,
+          italic: state.italic,
+          strike: state.strike,
+          raised: state.raised,
+          address: state.address,
+        });
+        return;
+      case 'marker':
+        paragraph().marker = `${paragraph().marker ?? ''}${text}`.slice(0, 40);
+        return;
+      case 'instruction':
+        instruction = (instruction + text).slice(0, 10_000);
+        return;
+      case 'author':
+        author = (author + text).slice(0, 200);
+        return;
+      case 'styles':
+        buffer = (buffer + text).slice(0, 200);
+        return;
+      case 'info':
+        if (state.field !== '') info.set(state.field, `${info.get(state.field) ?? ''}${text}`.slice(0, 2000));
+        return;
+      default:
+    }
+  }
+
+  function flush(): void {
+    if (pending.length === 0) return;
+    const text = new TextDecoder(pendingEncoding).decode(Uint8Array.from(pending));
+    pending = [];
+    put(text);
+  }
+
+  function byte(value: number): void {
+    if (toSkip > 0) {
+      toSkip -= 1;
+      return;
+    }
+    if (state.destination === 'skip' || state.destination === 'fonts') return;
+    const encoding = encodingOfPage(fonts.get(state.font) ?? page);
+    if (encoding !== pendingEncoding) flush();
+    pendingEncoding = encoding;
+    pending.push(value);
+  }
+
+  function openGroup(): void {
+    flush();
+    if (stack.length >= deepestGroup) {
+      throw new ConvertFault(
+        'damaged',
+        `The document has groups more than ${deepestGroup} deep.`,
+        'Save it anew with its program.',
+      );
+    }
+    stack.push(state);
+    state = { ...state, note: null };
+    justOpened = true;
+    toSkip = 0;
+  }
+
+  function closeGroup(): void {
+    flush();
+    toSkip = 0;
+    const closed = state;
+    const outer = stack.pop();
+    if (outer === undefined) {
+      ended = true;
+      return;
+    }
+    state = outer;
+    if (stack.length === 0) ended = true;
+    if (closed.destination === 'styles' && state.destination === 'styles') {
+      styles.set(styleNumber, buffer.replace(/;\s*$/, '').trim());
+      buffer = '';
+      styleNumber = 0;
+    }
+    if (closed.note !== null) closeNote(closed.note);
+  }
+
+  function closeNote(kind: 'footnote' | 'comment'): void {
+    const made = writers.pop() as BlockWriter;
+    const text = made
+      .end()
+      .trim()
+      .replace(/\n(?=[^\n])/g, '\n    ');
+    const label = kind === 'footnote' ? String(++footnotes) : `comment-${++comments}`;
+    const who = kind === 'footnote' ? '' : author === '' ? '**Comment:** ' : `**Comment by ${escapeLine(author)}:** `;
+    definitions.push(`[^${label}]: ${who}${text}`);
+    if (kind === 'comment') author = '';
+    writer().addMarkdown(`[^${label}]`);
+  }
+
+  function startNote(kind: 'footnote' | 'comment'): void {
+    if (state.destination === 'skip') return;
+    state.note = kind;
+    state.destination = 'body';
+    state.bold = state.italic = state.strike = state.hidden = false;
+    state.raised = undefined;
+    writers.push(createBlockWriter());
+  }
+
+  /** Words that say where the text of a group goes. True when it was one. */
+  function destination(word: string): boolean {
+    if (skippedDestinations.has(word)) {
+      if (word === 'pict') pictures += 1;
+      state.destination = 'skip';
+      return true;
+    }
+    if (state.destination === 'info' && infoFields.has(word)) state.field = word;
+    else if (word === 'fonttbl') state.destination = 'fonts';
+    else if (word === 'stylesheet') {
+      state.destination = 'styles';
+      buffer = '';
+    } else if (word === 'info') state.destination = 'info';
+    else if (word === 'fldinst') {
+      state.destination = 'instruction';
+      instruction = '';
+    } else if (word === 'fldrslt') {
+      state.address = /HYPERLINK\s+(?!\\l)(?:"([^"]*)"|(\S+))/i
+        .exec(instruction)
+        ?.slice(1)
+        .find((each) => each !== undefined);
+      instruction = '';
+    } else if (word === 'listtext' || word === 'pntext') state.destination = 'marker';
+    else if (word === 'atnauthor') {
+      state.destination = 'author';
+      author = '';
+    } else if (word === 'footnote') startNote('footnote');
+    else if (word === 'annotation') startNote('comment');
+    else return false;
+    return true;
+  }
+
+  function control(word: string, parameter: number | null): void {
+    const on = parameter !== 0;
+    switch (word) {
+      case 'ansicpg':
+        page = parameter ?? 1252;
+        return;
+      case 'mac':
+        page = 10000;
+        return;
+      case 'f':
+      case 'deff':
+        state.font = parameter ?? 0;
+        return;
+      case 'fcharset':
+        if (state.destination === 'fonts') {
+          const own = pageOfFont(parameter ?? 0);
+          if (own !== null) fonts.set(state.font, own);
+        }
+        return;
+      case 'u': {
+        // Signed 16 bits; what follows for readers without Unicode is skipped.
+        const code = (parameter ?? 63) & 0xffff;
+        put(String.fromCharCode(code));
+        toSkip = state.fallback;
+        return;
+      }
+      case 'uc':
+        state.fallback = Math.min(Math.max(parameter ?? 1, 0), 100);
+        return;
+      case 'b':
+        state.bold = on;
+        return;
+      case 'i':
+        state.italic = on;
+        return;
+      case 'strike':
+      case 'striked':
+        state.strike = on;
+        return;
+      case 'v':
+      case 'deleted':
+        state.hidden = on;
+        return;
+      case 'super':
+        state.raised = on ? 'sup' : undefined;
+        return;
+      case 'sub':
+        state.raised = on ? 'sub' : undefined;
+        return;
+      case 'nosupersub':
+        state.raised = undefined;
+        return;
+      case 'plain':
+        state.bold = state.italic = state.strike = state.hidden = false;
+        state.raised = undefined;
+        return;
+      case 's':
+        if (state.destination === 'styles') styleNumber = parameter ?? 0;
+        else paragraph().heading = headingOf(styles.get(parameter ?? 0) ?? '');
+        return;
+      default:
+        if (state.destination === 'body') structure(word, parameter);
+    }
+  }
+
+  function structure(word: string, parameter: number | null): void {
+    switch (word) {
+      case 'outlinelevel':
+        if (parameter !== null && parameter < 6) paragraph().heading = parameter + 1;
+        return;
+      case 'ilvl':
+        paragraph().level = Math.min(Math.max(parameter ?? 0, 0), 8);
+        return;
+      case 'pard':
+        writer().resetParagraph();
+        return;
+      case 'intbl':
+        paragraph().inTable = true;
+        return;
+      case 'par':
+      case 'sect':
+      case 'page':
+        writer().endParagraph();
+        return;
+      case 'line':
+      case 'lbr':
+        writer().addMarkdown('<br>');
+        return;
+      case 'cell':
+      case 'nestcell':
+        writer().endCell();
+        return;
+      case 'row':
+      case 'nestrow':
+        writer().endRow();
+        return;
+      default: {
+        const text = charactersByWord.get(word);
+        if (text !== undefined) put(text);
+      }
+    }
+  }
+
+  /** A control word or symbol; the first of a group may say where its text goes. */
+  function command(token: Extract<RtfToken, { kind: 'word' | 'symbol' }>): void {
+    flush();
+    if (token.kind === 'symbol') {
+      if (token.symbol === '*' && justOpened) starred = true;
+      else if (toSkip > 0) toSkip -= 1;
+      else if (token.symbol === '~') put('\u00a0');
+      else if (token.symbol === '_') put('\u2011');
+      return;
+    }
+    const first = justOpened || starred;
+    const unknown = starred && !keptThoughStarred.has(token.word) && !skippedDestinations.has(token.word);
+    justOpened = false;
+    starred = false;
+    if (unknown) {
+      state.destination = 'skip';
+      return;
+    }
+    if (state.destination === 'skip') return;
+    if (first && destination(token.word)) return;
+    control(token.word, token.parameter);
+  }
+
+  return {
+    read(token: RtfToken): void {
+      if (ended) return;
+      if (token.kind === 'open') openGroup();
+      else if (token.kind === 'close') closeGroup();
+      else if (token.kind === 'byte') {
+        justOpened = false;
+        starred = false;
+        byte(token.byte);
+      } else command(token);
+    },
+    end(): Converted {
+      flush();
+      while (writers.length > 1) closeNote('footnote');
+      const notes: string[] = [];
+      if (!ended) notes.push('The document ends before it is closed: it may be cut.');
+      if (pictures > 0) notes.push(`Pictures left out: ${pictures}.`);
+      return {
+        markdown: [writer().end(), ...definitions].filter((part) => part !== '').join('\n\n'),
+        metadata: metadataOf(info),
+        notes,
+      };
+    },
+  };
+}
+
+function headingOf(style: string): number {
+  if (/^title$/i.test(style)) return 1;
+  const level = Number.parseInt(/^heading\s*(\d)/i.exec(style)?.[1] ?? '0', 10);
+  return Math.min(level, 6);
+}
+
+const infoNames: Readonly<Record<string, string>> = { doccomm: 'description', operator: 'lastModifiedBy' };
+
+function metadataOf(info: ReadonlyMap<string, string>): Record<string, MetadataValue> {
+  const metadata: Record<string, MetadataValue> = {};
+  for (const [name, value] of info) {
+    const text = value.trim();
+    if (text !== '') metadata[infoNames[name] ?? name] = text;
+  }
+  return metadata;
+}
