@@ -1,0 +1,229 @@
+/**
+ * Calls of clients that need a person (gaps.md B): they wait up to 50 s, the question outlives them, and one yes lets one call run. On
+ * the real desk and a real database; the clock is moved by hand.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { Approval } from '../../../src/contracts/approvals/approval.ts';
+import { runtimeMigrations } from '../../../src/host/runtime-migrations.ts';
+import { iso } from '../../../src/kit/clock/clock.ts';
+import { createIds } from '../../../src/kit/ids/ids.ts';
+import { createLanes } from '../../../src/kit/lane/create-lanes.ts';
+import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
+import { openStore } from '../../../src/kit/store/open-store.ts';
+import { createHeldApprovals } from '../../../src/runtime-server/approvals/index.ts';
+import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
+import { createToolServer, type ToolCaller, type ToolOutcome } from '../../../src/runtime-server/tool-server/index.ts';
+import { createTestClock, type TestClock } from '../../support/test-clock.ts';
+
+let root: string;
+let clock: TestClock;
+let bench: Awaited<ReturnType<typeof open>>;
+const seconds = (count: number) => clock.advance(count * 1000);
+
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), 'gantry-wait-'));
+  clock = createTestClock();
+  bench = await open();
+  onTestFinished(async () => {
+    await bench.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+});
+
+async function open() {
+  const ids = createIds(clock);
+  const log = { warn: () => {} };
+  const store = await openStore({ file: join(root, 'db', 'runtime.db'), migrations: runtimeMigrations, clock });
+  const ledger = await createLedger({ store, clock, ids });
+  const { desk } = createHeldApprovals({
+    store,
+    ledger,
+    clock,
+    timers: clock,
+    ids,
+    log,
+    ownerId: 'user_local',
+    openLanes: (send) => createLanes({ store, clock, name: 'cloud', send }),
+    call: async () => ({ status: 200, body: {} }),
+  });
+  await desk.start();
+  const policy = createPolicy({ workspace: root, log });
+  const server = createToolServer({
+    policy,
+    approvals: desk,
+    clock,
+    timers: clock,
+    env: { PATH: process.env.PATH, GANTRY_TOOL_SANDBOX: 'off' },
+    freshName: () => ids.next('tmp'),
+    hidden: [],
+    converter: null,
+  });
+  const registry = server.registry();
+  return {
+    desk,
+    registry,
+    answer: (id: string, decision: 'approve' | 'reject', note: string | null = null) =>
+      desk.answer({
+        id,
+        decision,
+        note,
+        resolvedBy: { user: 'user_local', surface: 'browser' },
+        at: iso(clock.now()),
+      }),
+    async close() {
+      await server.close();
+      await desk.close();
+      await store.close();
+    },
+  };
+}
+
+const client = (more: Partial<ToolCaller> = {}): ToolCaller => ({
+  bot: null,
+  client: 'user_local/key:k1',
+  actor: 'user_local',
+  surface: 'key',
+  mode: null,
+  root,
+  workspace: root,
+  env: {},
+  signal: new AbortController().signal,
+  patienceMs: 50_000,
+  ...more,
+});
+
+/** Each run adds a line. */
+const line = (word: string) => ({ command: `echo ${word} >> done.txt`, shell: true });
+const call = (word = 'ran', more: Partial<ToolCaller> = {}) =>
+  bench.registry.call('shell.exec', line(word), client(more));
+const runs = () =>
+  existsSync(join(root, 'done.txt')) ? readFileSync(join(root, 'done.txt'), 'utf8').trim().split('\n') : [];
+
+/** The questions that wait, once there are so many. */
+const questions = (count: number): Promise<Approval[]> =>
+  expect
+    .poll(() => bench.desk.live(), { timeout: 10_000 })
+    .toHaveLength(count)
+    .then(() => bench.desk.live());
+
+/** Lets the call begin to wait, moves past its patience, and gives what it answered. */
+async function tooLong(asked: Promise<ToolOutcome>, count = 1): Promise<ToolOutcome> {
+  await questions(count);
+  await seconds(51);
+  return asked;
+}
+
+const required = (outcome: ToolOutcome) =>
+  outcome.structured as { error: string; approvalId: string; retryable: boolean };
+
+test('a yes within the wait lets the call run at once, and the next same call asks anew', async () => {
+  const asked = call();
+  const [question] = await questions(1);
+  expect(question).toMatchObject({ kind: 'tool_call', risk: 'high', agentId: null, summary: 'echo ran >> done.txt' });
+  expect(question?.title).toBe('A program of yours (key): Run echo ran >> done.txt');
+  await bench.answer(question!.id, 'approve');
+  expect(await asked).toMatchObject({ isError: false, approvalId: question!.id, acted: true });
+  const again = await tooLong(call());
+  expect(required(again).approvalId).not.toBe(question!.id);
+  expect(runs()).toEqual(['ran']);
+});
+
+test('nobody answers: the call says so with the approval’s id, and the question stays', async () => {
+  const outcome = await tooLong(call());
+  const [question] = await bench.desk.live();
+  expect(outcome).toMatchObject({ isError: true, open: true, acted: false });
+  expect(required(outcome)).toEqual({ error: 'approval_required', approvalId: question!.id, retryable: true });
+  expect(outcome.text).toContain(question!.id);
+  expect(runs()).toEqual([]);
+});
+
+test('the same call joins the question that is open, and runs once on a yes that came meanwhile', async () => {
+  const first = required(await tooLong(call())).approvalId;
+  expect(required(await tooLong(call())).approvalId).toBe(first);
+  await bench.answer(first, 'approve');
+  await seconds(9 * 60);
+  expect(await call()).toMatchObject({ isError: false, approvalId: first });
+  expect(runs()).toEqual(['ran']);
+  expect(required(await tooLong(call())).approvalId).not.toBe(first);
+  expect(runs()).toEqual(['ran']);
+});
+
+test('a yes that is older than ten minutes lets nothing run', async () => {
+  const first = required(await tooLong(call())).approvalId;
+  await bench.answer(first, 'approve');
+  await seconds(10 * 60 + 1);
+  expect(required(await tooLong(call())).approvalId).not.toBe(first);
+  expect(runs()).toEqual([]);
+});
+
+test('another client, other arguments and another tool do not run on it', async () => {
+  const first = required(await tooLong(call())).approvalId;
+  await bench.answer(first, 'approve');
+  const others = [call('ran', { client: 'user_local/cli' }), call('other')];
+  await questions(2);
+  await seconds(51);
+  for (const outcome of await Promise.all(others)) expect(required(outcome).error).toBe('approval_required');
+  expect(runs()).toEqual([]);
+  expect(await call()).toMatchObject({ isError: false });
+});
+
+test('a no is told with its note, to who waits and to who comes back, once each', async () => {
+  const waits = call();
+  const [question] = await questions(1);
+  await bench.answer(question!.id, 'reject', 'not on a Sunday');
+  expect(await waits).toMatchObject({ isError: true, open: false });
+  expect((await waits).text).toContain('The person said no: not on a Sunday.');
+  const later = required(await tooLong(call())).approvalId;
+  await bench.answer(later, 'reject');
+  expect((await call()).text).toContain('The person said no.');
+  expect(required(await tooLong(call())).approvalId).not.toBe(later);
+  expect(runs()).toEqual([]);
+});
+
+test('two same calls at once wait for one question; one runs on its yes, the other needs one of its own', async () => {
+  const both = [call(), call()];
+  const [question] = await questions(1);
+  await bench.answer(question!.id, 'approve');
+  const [second] = await questions(1);
+  expect(second!.id).not.toBe(question!.id);
+  expect(runs()).toEqual(['ran']);
+  await bench.answer(second!.id, 'approve');
+  expect((await Promise.all(both)).map(({ isError }) => isError)).toEqual([false, false]);
+  expect(runs()).toEqual(['ran', 'ran']);
+});
+
+test('a client that leaves while it waits takes nothing back: the person may be reading, and the next same call joins', async () => {
+  const gone = new AbortController();
+  const left = call('ran', { signal: gone.signal });
+  const [question] = await questions(1);
+  gone.abort();
+  expect(required(await left).approvalId).toBe(question!.id);
+  await bench.answer(question!.id, 'approve');
+  expect(runs()).toEqual([]);
+  expect(await call()).toMatchObject({ isError: false, approvalId: question!.id });
+  expect(runs()).toEqual(['ran']);
+});
+
+test('a question that nobody answers for an hour is over, and a call that comes then asks anew', async () => {
+  const first = required(await tooLong(call())).approvalId;
+  await seconds(3600);
+  expect(await bench.desk.live()).toEqual([]);
+  expect(await bench.answer(first, 'approve')).toBe('gone');
+  expect(required(await tooLong(call())).approvalId).not.toBe(first);
+});
+
+test('a file that changed since it was approved is asked about anew, and the old yes is void', async () => {
+  const { writeFileSync, mkdirSync } = await import('node:fs');
+  mkdirSync(join(root, '.git'));
+  writeFileSync(join(root, '.git', 'config'), 'one\n');
+  const write = () => bench.registry.call('file.write', { path: '.git/config', content: 'two\n' }, client());
+  const first = required(await tooLong(write())).approvalId;
+  await bench.answer(first, 'approve');
+  writeFileSync(join(root, '.git', 'config'), 'other\n');
+  const second = required(await tooLong(write()));
+  expect(second.approvalId).not.toBe(first);
+  expect(readFileSync(join(root, '.git', 'config'), 'utf8')).toBe('other\n');
+});
