@@ -1,12 +1,11 @@
 /** What it costs to know who asks: a GET with a session cookie at a cloud of many people, beside a bare Express. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type Load, load } from '../../support/bench/converse.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { median, rounded } from '../../support/bench/numbers.ts';
-import { cpuMs } from '../../support/bench/processes.ts';
 import { gantryCommand, scratchHome } from '../../support/bench/product.ts';
 import { freePort } from '../../support/free-port.ts';
 import { signInAs, startOidcProvider } from '../../support/oidc-provider.ts';
@@ -56,13 +55,13 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
       pid: bare.pid,
       text: `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${told.port}\r\nCookie: ${cookie}\r\n\r\n`,
     };
-    for (const one of [ours, theirs]) await load(one, requests);
-    const samples: { own: Load; peer: Load }[] = [];
+    for (const one of [ours, theirs]) await load(one, requests, connections);
+    const samples: { own: ReturnType<typeof speedOf>; peer: ReturnType<typeof speedOf> }[] = [];
     for (let round = 0; round < rounds; round += 1) {
       // In turns, and each first as often: what else this computer does meets both.
       const [first, second] = round % 2 === 0 ? [ours, theirs] : [theirs, ours];
-      const one = await load(first, requests);
-      const two = await load(second, requests);
+      const one = speedOf(await load(first, requests, connections));
+      const two = speedOf(await load(second, requests, connections));
       samples.push(round % 2 === 0 ? { own: one, peer: two } : { own: two, peer: one });
       log(`round ${round + 1}: ${samples.at(-1)!.own.perCpuS} and ${samples.at(-1)!.peer.perCpuS} requests per CPU s`);
     }
@@ -87,57 +86,9 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
   }
 }
 
-interface Target {
-  readonly port: number;
-  readonly pid: number;
-  /** One request, as bytes. */
-  readonly text: string;
-}
-
-interface Load {
-  readonly perCpuS: number;
-  readonly perS: number;
-}
-
-/** So many requests over kept connections, one at a time on each. */
-async function load({ port, pid, text }: Target, requests: number): Promise<Load> {
-  const began = performance.now();
-  const before = cpuMs(pid);
-  const each = Math.ceil(requests / connections);
-  await Promise.all(Array.from({ length: connections }, () => converse(port, text, each)));
-  const cpu = cpuMs(pid) - before;
-  const sent = each * connections;
-  return {
-    perCpuS: Math.round((sent / cpu) * 1000),
-    perS: Math.round((sent / (performance.now() - began)) * 1000),
-  };
-}
-
-/** Both servers answer with a length; anything but 200 fails. */
-function converse(port: number, text: string, count: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => socket.write(text));
-    let left = count;
-    let got = '';
-    socket.setEncoding('latin1');
-    socket.on('error', reject);
-    socket.on('close', () => (left === 0 ? resolve() : reject(new Error(`cut with ${left} requests left`))));
-    socket.on('data', (part: string) => {
-      got += part;
-      const head = got.indexOf('\r\n\r\n');
-      if (head === -1) return;
-      if (!got.startsWith('HTTP/1.1 200 ')) {
-        socket.destroy(new Error(got.slice(0, 500)));
-        return;
-      }
-      const length = Number(/content-length: (\d+)/i.exec(got.slice(0, head))?.[1]);
-      if (got.length < head + 4 + length) return;
-      got = '';
-      left -= 1;
-      if (left === 0) socket.end();
-      else socket.write(text);
-    });
-  });
+/** Requests per second of CPU and of the clock. */
+function speedOf({ sent, cpuMs, tookMs }: Load): { perCpuS: number; perS: number } {
+  return { perCpuS: Math.round((sent / cpuMs) * 1000), perS: Math.round((sent / tookMs) * 1000) };
 }
 
 function expressVersion(): string {

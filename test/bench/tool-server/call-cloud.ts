@@ -1,0 +1,120 @@
+/** What one call of a tool costs the cloud that passes it on to a paired computer: its CPU alone, not the computer's. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { mcpMeta, mcpServer, modernVersion } from '../../../src/contracts/tool-server/mcp.ts';
+import { load } from '../../support/bench/converse.ts';
+import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { median, rounded } from '../../support/bench/numbers.ts';
+import { gantryCommand, type Product, scratchHome, startBuilt } from '../../support/bench/product.ts';
+import { freePort } from '../../support/free-port.ts';
+import { startOidcProvider } from '../../support/oidc-provider.ts';
+import { personAt } from '../../support/signed-in.ts';
+import { startVictim, type Victim } from '../../support/victim.ts';
+
+export const figures: readonly Figure[] = [{ name: 'tool-server.call-cloud', run }];
+
+const connections = 10;
+
+async function run({ quick, log }: FigureOptions): Promise<Measured> {
+  const calls = quick ? 2_000 : 10_000;
+  const rounds = quick ? 3 : 7;
+  const clouds = scratchHome();
+  const computers = scratchHome();
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const provider = await startOidcProvider({ origins: [origin] });
+  let cloud: Victim | null = null;
+  let computer: Product | null = null;
+  try {
+    // Builds what is measured, where the build is older than the sources.
+    computer = await startBuilt(computers);
+    const secret = join(clouds.workspace, 'client-secret');
+    writeFileSync(secret, provider.clientSecret);
+    cloud = startVictim({
+      command: [...gantryCommand, 'cloud', '--json', '--base-url', origin, '--listen', `127.0.0.1:${port}`],
+      env: {
+        ...clouds.env,
+        GANTRY_OIDC_ISSUER: provider.issuer,
+        GANTRY_OIDC_CLIENT_ID: provider.clientId,
+        GANTRY_OIDC_CLIENT_SECRET_FILE: secret,
+      },
+    });
+    const { pid } = JSON.parse(await cloud.until((line) => line.startsWith('{'))) as { pid: number };
+    const person = await personAt(origin);
+    await pair(computer, person, origin);
+    const made = await person<{ secret: string }>('POST', '/api/v1/keys', { name: 'bench', scopes: ['bots:act'] });
+    const text = requestOf(port, made.secret);
+
+    await load({ port, pid, text }, calls, connections);
+    const samples: number[] = [];
+    const perS: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const { sent, cpuMs, tookMs } = await load({ port, pid, text }, calls, connections);
+      samples.push((cpuMs / sent) * 1000);
+      perS.push((sent / tookMs) * 1000);
+      log(
+        `round ${round + 1}: ${samples.at(-1)!.toFixed(0)} µs of the cloud's CPU, ${perS.at(-1)!.toFixed(0)} calls/s`,
+      );
+    }
+    return {
+      value: rounded(median(samples), 1),
+      unit: 'µs of cloud CPU per tools/call',
+      n: rounds * calls,
+      at: `gantry cloud and a paired gantry start, two programs on one machine; time.now over /mcp/server, ${modernVersion}, API key, ${connections} kept connections, the link's WebSocket between; CPU of the cloud's process, user and system`,
+      detail: {
+        worst: rounded(Math.max(...samples), 1),
+        best: rounded(Math.min(...samples), 1),
+        callsPerS: Math.round(median(perS)),
+      },
+    };
+  } finally {
+    await computer?.stop();
+    await cloud?.kill();
+    await provider.close();
+    await clouds.remove();
+    await computers.remove();
+  }
+}
+
+/** As a client of today's protocol calls. */
+function requestOf(port: number, key: string): string {
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: {
+      name: 'time.now',
+      arguments: { timezone: 'UTC' },
+      _meta: { [mcpMeta.version]: modernVersion, [mcpMeta.clientCapabilities]: {} },
+    },
+  });
+  const lines = [
+    `POST ${mcpServer.path} HTTP/1.1`,
+    `Host: 127.0.0.1:${port}`,
+    `Authorization: Bearer ${key}`,
+    'Content-Type: application/json',
+    'Accept: application/json, text/event-stream',
+    `MCP-Protocol-Version: ${modernVersion}`,
+    'Mcp-Method: tools/call',
+    'Mcp-Name: time.now',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+}
+
+interface Pairing {
+  readonly userCode?: string;
+  readonly link?: { readonly linked: boolean };
+}
+
+async function pair(computer: Product, person: Awaited<ReturnType<typeof personAt>>, origin: string): Promise<void> {
+  const { userCode } = await computer.web.call<Pairing>('POST', '/api/v1/pairing', { cloudUrl: origin });
+  await person('POST', `/api/v1/pairings/${userCode}/approve`);
+  for (let tries = 0; tries < 1200; tries += 1) {
+    const { link } = await computer.engine.call<Pairing>('GET', '/api/v1/pairing');
+    if (link?.linked === true) return;
+    await delay(50);
+  }
+  throw new Error('The computer was not linked within a minute.');
+}
