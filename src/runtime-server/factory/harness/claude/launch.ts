@@ -49,7 +49,7 @@ export function askingMark(folder: string): string {
  * The settings of one start: every hook that a rule reads calls `gantry hook <Event>`. That a tool has run says that its
  * question was answered in the pane; without a question it starts no program, or every tool call would cost one.
  */
-export function claudeSettings(doors: BotDoors): Record<string, unknown> {
+export function claudeSettings(doors: BotDoors, withTools: boolean): Record<string, unknown> {
   const call = (event: string) => [...doors.gantry, 'hook', event].map(quote).join(' ');
   const hook = (command: string, timeout: number) => [{ hooks: [{ type: 'command', command, timeout }] }];
   const mark = quote(askingMark(doors.folder));
@@ -61,7 +61,8 @@ export function claudeSettings(doors: BotDoors): Record<string, unknown> {
     ...toolEndEvents.map((event) => [event, hook(`[ ! -e ${mark} ] || exec ${call(event)}`, hookTimeoutSeconds)]),
   ];
   // Gantry's own tools ask where they run, after the person's rules: a dialog here would ask twice.
-  return { hooks: Object.fromEntries(hooks), permissions: { allow: [`mcp__${toolServer}`] } };
+  const permissions = withTools ? { permissions: { allow: [`mcp__${toolServer}`] } } : {};
+  return { hooks: Object.fromEntries(hooks), ...permissions };
 }
 
 /** Claude Code calls a tool of it `mcp__gantry__<tool>`; a server of that name in the person's own files stands back. */
@@ -90,11 +91,12 @@ export async function launchClaude(
   sessionToResume: string | null,
 ): Promise<{ launch: Launch; sessionId: string }> {
   const file = await findClaude(around);
-  const settings = join(doors.folder, 'claude-settings.json');
-  await writeFile(settings, `${JSON.stringify(claudeSettings(doors), null, 2)}\n`, { mode: 0o600 });
   const toolsFile = join(doors.folder, 'claude-tools.json');
   const config = await toolServerConfig(doors);
   if (config !== null) await writeFile(toolsFile, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
+  const settings = join(doors.folder, 'claude-settings.json');
+  const given = claudeSettings(doors, config !== null);
+  await writeFile(settings, `${JSON.stringify(given, null, 2)}\n`, { mode: 0o600 });
   const sessionId = sessionToResume ?? randomUUID();
   return {
     sessionId,
