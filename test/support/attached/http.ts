@@ -21,12 +21,14 @@ export interface HttpServerOptions {
   readonly streams?: boolean;
   /** Gives out sessions, and wants them. */
   readonly sessions?: boolean;
+  /** 0, as usual: any free one. */
+  readonly port?: number;
   /** Before all else; true: it has answered. */
   readonly first?: (request: IncomingMessage, response: ServerResponse, body: Json | null) => boolean;
 }
 
 export async function serveHttp(options: HttpServerOptions = {}): Promise<HttpServer> {
-  const { kind = 'usual', streams = false, sessions = false } = options;
+  const { kind = 'usual', streams = false, sessions = false, port = 0 } = options;
   const requests: HttpServer['requests'] = [];
   let known = new Set<string>();
   let given = 0;
@@ -72,7 +74,7 @@ export async function serveHttp(options: HttpServerOptions = {}): Promise<HttpSe
         response.destroy();
       },
     })(body);
-  }).listen(0, '127.0.0.1');
+  }).listen(port, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,

@@ -68,11 +68,22 @@ export function faultOf(error: unknown, { session, challenge }: FaultContext): U
   return new UpstreamFault('connection', network(error) ?? words, error);
 }
 
-/** Node's fetch says only that it failed; why is below it. */
+const knownCodes: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'Nothing listens there (ECONNREFUSED).',
+  ECONNRESET: 'It broke the connection off (ECONNRESET).',
+  ENOTFOUND: 'There is no such host (ENOTFOUND).',
+};
+
+/** Node's fetch says only that it failed, and the SDK that there is no era: why is the innermost cause. */
 function network(error: unknown): string | null {
-  const cause = (error as { cause?: { code?: unknown; message?: unknown } }).cause;
-  if (cause === undefined || cause === null) return null;
-  if (cause.code === 'ECONNREFUSED') return 'Nothing listens there (ECONNREFUSED).';
-  if (cause.code === 'ENOTFOUND') return 'There is no such host (ENOTFOUND).';
-  return typeof cause.message === 'string' ? cause.message.slice(0, longestWords) : null;
+  let words: string | null = null;
+  let at = (error as { cause?: unknown }).cause;
+  for (let depth = 0; depth < 5 && typeof at === 'object' && at !== null; depth += 1) {
+    const { code, message, fact, cause } = at as { code?: unknown; message?: unknown; fact?: unknown; cause?: unknown };
+    if (typeof fact === 'string') return fact;
+    if (typeof code === 'string' && knownCodes[code] !== undefined) return knownCodes[code];
+    if (typeof message === 'string' && message !== '') words = message.slice(0, longestWords);
+    at = cause;
+  }
+  return words;
 }

@@ -151,7 +151,7 @@ test('2,000 tools, a giant schema, odd names and references that lead out cost o
 test('what is no JSON-RPC on stdout is passed over, and a flood of notifications is read slowly', async () => {
   const servers = await open();
   const garbage = await servers.attach('garbage', stdio('garbage'));
-  const floods = await servers.attach('floods', stdio('floods'), { timeoutMs: 20_000 });
+  await servers.attach('floods', stdio('floods'));
   const good = await servers.attach('good', stdio('usual'));
   for (const { id } of [garbage, good]) await servers.until(id, 'connected');
   expect(textOf(await servers.call('garbage.echo', { text: 'x' }))).toBe('echo: {"text":"x"}');
@@ -164,7 +164,6 @@ test('what is no JSON-RPC on stdout is passed over, and a flood of notifications
   const used = process.cpuUsage();
   // Half a million a second are sent.
   expect((used.user + used.system - user - system) / 1e6).toBeLessThan(1.5);
-  expect(['connected', 'connecting', 'error']).toContain((await servers.read(floods.id)).status);
 });
 
 test('a bad argument is a result that says what is wrong, before anything is sent', async () => {

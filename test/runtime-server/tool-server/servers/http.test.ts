@@ -1,0 +1,243 @@
+/** Attached servers over real HTTP: both kinds of answers, sessions, credentials, addresses, and what breaks on the way. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ownAddress } from '../../../../src/runtime-server/tool-server/servers/http-connection.ts';
+import type { ServerAuth } from '../../../../src/runtime-server/tool-server/servers/index.ts';
+import { type HttpServerOptions, serveHttp } from '../../../support/attached/http.ts';
+import { scratchFolder } from '../../../support/scratch.ts';
+import { onEnd, openServers, textOf } from './support.ts';
+
+const open = (more = {}) =>
+  openServers({
+    file: join(scratchFolder(), 'runtime.db'),
+    limits: { connectMs: 3_000, probeMs: 1_000, listMs: 2_000 },
+    ...more,
+  });
+
+async function serve(options: HttpServerOptions = {}) {
+  const server = await serveHttp(options);
+  onEnd(server.close);
+  return server;
+}
+
+const http = (url: string, more: object = {}) => ({ type: 'http' as const, url, ...more });
+const methods = (server: Awaited<ReturnType<typeof serve>>) => server.requests.map(({ body }) => body?.method);
+
+test.each([
+  { streams: false, sessions: false },
+  { streams: true, sessions: true },
+])('a server that answers so is listed and called: $streams, $sessions', async (how) => {
+  const server = await serve(how);
+  const servers = await open();
+  const { id, transport } = await servers.attach('web', http(server.url, { headers: { 'x-key': 'sk-secret' } }));
+  expect(transport).toMatchObject({ headers: { 'x-key': '•••' } });
+  await servers.until(id, 'connected');
+  expect(textOf(await servers.call('web.echo', { text: 'grüße' }))).toBe('echo: {"text":"grüße"}');
+  expect(server.requests.every(({ headers }) => headers['x-key'] === 'sk-secret')).toBe(true);
+  await servers.http('DELETE', `/mcp/servers/${id}`);
+  // A session that nobody needs any more is given back.
+  if (how.sessions) expect(server.requests.at(-1)).toMatchObject({ method: 'DELETE' });
+});
+
+test('a modern server is asked without a handshake, and with the headers that it asks for', async () => {
+  const listed = {
+    name: 'find',
+    inputSchema: { type: 'object', properties: { city: { type: 'string', 'x-mcp-header': 'City' } } },
+  };
+  const server = await serve({
+    first(_, response, body) {
+      const meta = { ttlMs: 0, cacheScope: 'private' };
+      const results: Record<string, object> = {
+        'server/discover': {
+          resultType: 'complete',
+          supportedVersions: ['2026-07-28'],
+          capabilities: { tools: {} },
+          ...meta,
+        },
+        'tools/list': { resultType: 'complete', tools: [listed], ...meta },
+        'tools/call': { resultType: 'complete', content: [{ type: 'text', text: 'found' }] },
+      };
+      const answer = { jsonrpc: '2.0', id: body?.id, result: results[String(body?.method)] };
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+      return true;
+    },
+  });
+  const servers = await open();
+  const { id } = await servers.attach('web', http(server.url));
+  await servers.until(id, 'connected');
+  expect(servers.tools.list()[0]?.inputSchema).toEqual({ type: 'object', properties: { city: { type: 'string' } } });
+  expect(textOf(await servers.call('web.find', { city: 'Zürich' }))).toBe('found');
+  expect(methods(server)).toEqual(['server/discover', 'tools/list', 'tools/call']);
+  expect(server.requests.at(-1)?.headers).toMatchObject({
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'tools/call',
+    'mcp-name': 'find',
+    'mcp-param-city': '=?base64?WsO8cmljaA==?=',
+  });
+});
+
+test('a session that the server forgot is made anew, and the call that never reached the tool is sent once more', async () => {
+  const server = await serve({ sessions: true });
+  const servers = await open();
+  const { id } = await servers.attach('web', http(server.url));
+  await servers.until(id, 'connected');
+  server.forget();
+  expect(textOf(await servers.call('web.echo', { text: 'x' }))).toBe('echo: {"text":"x"}');
+  const calls = server.requests.filter(({ body }) => body?.method === 'tools/call');
+  expect(calls.map(({ headers }) => headers['mcp-session-id'])).toEqual(['session-1', 'session-2']);
+});
+
+test.each([{ streams: false }, { streams: true }])(
+  'a call that breaks off is told at once, and sent no second time: $streams',
+  async (how) => {
+    const server = await serve(how);
+    const servers = await open();
+    const { id } = await servers.attach('web', http(server.url));
+    await servers.until(id, 'connected');
+    const answer = await servers.call('web.die');
+    expect(answer.isError).toBe(true);
+    expect(textOf(answer)).toMatch(/^The attached server "web" (was lost while|answered) web\.die .*after \d\.\d s/);
+    expect(methods(server).filter((method) => method === 'tools/call')).toHaveLength(1);
+    await servers.until(id, 'connected');
+    expect(textOf(await servers.call('web.echo', { text: 'x' }))).toBe('echo: {"text":"x"}');
+  },
+);
+
+test.each([{ streams: false }, { streams: true }])(
+  'of 50 MB in one answer no more is read than may be: $streams',
+  async (how) => {
+    const server = await serve({ ...how, kind: 'huge' });
+    const servers = await open();
+    const { id } = await servers.attach('web', http(server.url));
+    await servers.until(id, 'connected');
+    expect(textOf(await servers.call('web.echo', { text: 'x' }))).toMatch(/Its answer has more than 8388608 bytes\.$/);
+    expect((await servers.read(id)).status).toBe('connected');
+  },
+);
+
+test('a server that is gone is told, and found when it is there again', async () => {
+  const first = await serve();
+  const servers = await open({ waits: { backoffMs: [100], refreshMs: 200 } });
+  const { id } = await servers.attach('web', http(first.url));
+  await servers.until(id, 'connected');
+  await first.close();
+  await servers.until(id, 'error');
+  expect((await servers.read(id)).error).toContain('ECONNREFUSED');
+  expect(servers.names()).toContain('web.echo');
+  const answer = textOf(await servers.call('web.echo', { text: 'x' }));
+  expect(answer).toMatch(/^The attached server "web" cannot be reached .*ECONNREFUSED.* It was not done\.$/);
+  await serve({ port: Number(new URL(first.url).port), kind: 'twice' });
+  await servers.until(id, 'connected');
+  expect(servers.names()).toEqual(['web.echo', 'web.fine']);
+});
+
+test('without a sign-in, 401 says that a header is missing; with one it is tried', async () => {
+  const server = await serve({
+    first(request, response) {
+      if (request.headers.authorization === 'Bearer right-one') return false;
+      response.writeHead(401, { 'www-authenticate': 'Bearer realm="x"' }).end();
+      return true;
+    },
+  });
+  const servers = await open();
+  const { id } = await servers.attach('web', http(server.url, { headers: { authorization: 'Bearer wrong-one' } }));
+  await servers.until(id, 'needs_reauth');
+  expect(await servers.read(id)).toMatchObject({ error: expect.stringContaining('header'), authorizeUrl: null });
+  expect(textOf(await servers.call('web.echo', {}))).toBe('There is no tool "web.echo".');
+  await servers.http('PATCH', `/mcp/servers/${id}`, {
+    body: { transport: http(server.url, { headers: { authorization: 'Bearer right-one' } }) },
+  });
+  await servers.until(id, 'connected');
+});
+
+test('whoever signs in is asked for tokens, told of refusals, and gives the address to sign in at', async () => {
+  let token: string | null = null;
+  let valid = 'first';
+  let signedIn = (_id: string) => {};
+  const refusals: unknown[] = [];
+  const forgotten: string[] = [];
+  const auth: ServerAuth = {
+    tokenFor: async () => token,
+    async challenge(target, said) {
+      refusals.push([target, said]);
+      return token === null || token === 'first'
+        ? { is: 'sign_in', authorizeUrl: 'https://login.example/authorize?x=1' }
+        : { is: 'none', why: 'The sign-in was refused.' };
+    },
+    forget: async (id) => void forgotten.push(id),
+    onSignedIn(listener) {
+      signedIn = listener;
+      return () => {};
+    },
+  };
+  const server = await serve({
+    first(request, response) {
+      if (request.headers.authorization === `Bearer ${valid}`) return false;
+      response.writeHead(401, { 'www-authenticate': 'Bearer resource_metadata="https://x.example/"' }).end();
+      return true;
+    },
+  });
+  const servers = await open({ auth });
+  const { id } = await servers.attach('web', http(server.url, { oauth: { scopes: ['read'] } }));
+  await servers.until(id, 'needs_reauth');
+  expect((await servers.read(id)).authorizeUrl).toBe('https://login.example/authorize?x=1');
+  expect(refusals[0]).toEqual([
+    { id, name: 'web', url: server.url, oauth: { scopes: ['read'] } },
+    { status: 401, wwwAuthenticate: 'Bearer resource_metadata="https://x.example/"', token: null },
+  ]);
+  token = 'first';
+  signedIn(id);
+  await servers.until(id, 'connected');
+  expect(textOf(await servers.call('web.echo', { text: 'x' }))).toBe('echo: {"text":"x"}');
+  // The token is taken back while it is connected.
+  valid = 'second';
+  expect(textOf(await servers.call('web.echo', { text: 'x' }))).toContain('Somebody has to sign in there');
+  expect(await servers.read(id)).toMatchObject({ status: 'needs_reauth', toolCount: 4 });
+  expect(refusals.at(-1)).toMatchObject([{ id }, { token: 'first' }]);
+  await servers.http('DELETE', `/mcp/servers/${id}`);
+  expect(forgotten).toEqual([id]);
+});
+
+test('redirects within a server are followed, and nobody is led to another one', async () => {
+  const other = await serve();
+  let target = '/mcp';
+  const server = await serve({
+    first(request, response) {
+      if (request.url !== '/old') return false;
+      response.writeHead(307, { location: target }).end();
+      return true;
+    },
+  });
+  const servers = await open();
+  const old = server.url.replace('/mcp', '/old');
+  const inside = await servers.attach('inside', http(old));
+  await servers.until(inside.id, 'connected');
+  await servers.http('DELETE', `/mcp/servers/${inside.id}`);
+  target = other.url;
+  const outside = await servers.attach('outside', http(old, { headers: { 'x-key': 'secret-key' } }));
+  await servers.until(outside.id, 'error');
+  expect(other.requests).toEqual([]);
+});
+
+test('the private address that was attached is reached, and no other: not by a public name, not over http', async () => {
+  const servers = await open();
+  const kinds = {
+    'http://example.com/mcp': 'is not https',
+    'https://169.254.169.254/latest': 'is not a public address',
+  };
+  for (const [index, [url, why]] of Object.entries(kinds).entries()) {
+    const { id } = await servers.attach(`s${index}`, http(url));
+    await servers.until(id, 'error');
+    expect((await servers.read(id)).error).toContain(why);
+  }
+  const near = [
+    'http://localhost:3/x',
+    'http://127.0.0.1/x',
+    'https://[::1]:7/x',
+    'http://10.0.0.1:8/',
+    'https://nas/x',
+  ];
+  expect(near.flatMap(ownAddress)).toEqual(['localhost:3', '127.0.0.1:80', '::1:7', '10.0.0.1:8', 'nas:443']);
+  const far = ['https://example.com/', 'https://127.0.0.1.nip.io/', 'http://169.254.169.254/', 'https://8.8.8.8/'];
+  expect(far.flatMap(ownAddress)).toEqual([]);
+});
