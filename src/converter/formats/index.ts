@@ -34,6 +34,8 @@ export const formats: Readonly<Partial<Record<Kind, FormatEntry>>> = {
   zip: { family: 'archive', load: async () => (await import('./archive/zip.ts')).zipFormat },
   docx: office(async () => (await import('./office/docx.ts')).docxFormat),
   html: html(async () => (await import('./html/html.ts')).htmlFormat),
+  epub: html(async () => (await import('./html/epub.ts')).epubFormat),
+  feed: html(async () => (await import('./html/feed.ts')).feedFormat),
   pptx: office(async () => (await import('./office/pptx.ts')).pptxFormat),
   xlsx: sheets,
   xls: sheets,

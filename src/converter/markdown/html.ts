@@ -22,8 +22,8 @@ export interface HtmlOptions {
   readonly base?: string;
   /** Called between pieces of a large document; throws to end the conversion. */
   readonly mustHaveTime?: () => void;
-  /** Links to a place inside the document are left as text: for formats whose places do not survive. */
-  readonly dropFragmentLinks?: boolean;
+  /** False leaves a link as its text: for formats whose own places do not survive. All are kept without it. */
+  readonly keepLink?: (address: string) => boolean;
   /** Markdown that the caller gives for an inline element, such as the mark of a note; undefined where it gives none. */
   readonly inline?: (element: DomElement) => string | undefined;
 }
@@ -182,7 +182,7 @@ function createService(rendered: readonly string[], options: HtmlOptions): Turnd
         .replace(/^\s*(?:#{1,6}|>|\*|\d+\.)\s+/gm, '')
         .replace(/\s*\n\s*/g, ' ')
         .trim();
-      if (options.dropFragmentLinks === true && address.startsWith('#')) return label;
+      if (options.keepLink?.(address) === false) return label;
       return link(label, address, linkOptions(element(node)));
     },
   });

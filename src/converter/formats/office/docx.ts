@@ -57,7 +57,7 @@ export const docxFormat: Format = {
     const notes = takeNotes(document, authors);
     const render = (element: DomElement) =>
       elementToMarkdown(element, {
-        dropFragmentLinks: true,
+        keepLink: (address) => !address.startsWith('#'),
         mustHaveTime: context.mustHaveTime,
         inline: (each) => {
           const note = each.getAttribute('data-note');
