@@ -60,7 +60,9 @@ export function createCallTool({ clock }: { readonly clock: Clock }): CallTool {
         );
       }
       const why = sentence(server.clean((error as Error).message));
-      if ((error as UpstreamFault).kind === 'answer') {
+      const { kind } = error as UpstreamFault;
+      if (kind === 'unauthorized' || kind === 'session') return failure(`${who} refused ${name} after ${took}: ${why}`);
+      if (kind === 'answer') {
         return failure(`${who} answered ${name} with an error after ${took}: ${why}`);
       }
       if (!begun) return failure(`${who} cannot be reached (${took}): ${why} ${doubt}`);

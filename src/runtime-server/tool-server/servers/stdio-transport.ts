@@ -28,6 +28,9 @@ export interface StdioTransport extends Transport {
   garbage(): string | null;
 }
 
+/** What waits for one that does not read, bytes. */
+const mostUnread = 16 * 1024 * 1024;
+
 export function createStdioTransport({
   child,
   largestMessage,
@@ -83,6 +86,7 @@ export function createStdioTransport({
     },
     async send(message) {
       if (closed || !child.stdin.writable) throw new Error('The connection is closed.');
+      if (child.stdin.writableLength > mostUnread) throw new Error('It does not read what it is sent.');
       if (child.stdin.write(`${JSON.stringify(message)}\n`)) return;
       // It reads slowly, or not at all: then its end or the deadline of the request ends the wait.
       await Promise.race([new Promise((resolve) => child.stdin.once('drain', resolve)), child.exited]);

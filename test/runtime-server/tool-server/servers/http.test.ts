@@ -5,7 +5,7 @@ import { ownAddress } from '../../../../src/runtime-server/tool-server/servers/h
 import type { ServerAuth } from '../../../../src/runtime-server/tool-server/servers/index.ts';
 import { type HttpServerOptions, serveHttp } from '../../../support/attached/http.ts';
 import { scratchFolder } from '../../../support/scratch.ts';
-import { onEnd, openServers, textOf } from './support.ts';
+import { onEnd, openServers, stdio, textOf } from './support.ts';
 
 const open = (more = {}) =>
   openServers({
@@ -129,6 +129,45 @@ test('a server that is gone is told, and found when it is there again', async ()
   await serve({ port: Number(new URL(first.url).port), kind: 'twice' });
   await servers.until(id, 'connected');
   expect(servers.names()).toEqual(['web.echo', 'web.fine']);
+});
+
+test('a server that takes a connection and says nothing is told, and so is one that answers with a page or with 500', async () => {
+  const answers: Record<string, HttpServerOptions['first']> = {
+    silent: () => true,
+    page: (_, response) => response.setHeader('content-type', 'text/html').end('<p>Hello</p>') !== null,
+    broken: (_, response) => response.writeHead(500).end('Oh no') !== null,
+  };
+  const errors = { silent: /did not answer|timed out/, page: /text\/html/, broken: /500|Oh no/ };
+  const servers = await open();
+  const good = await servers.attach('good', stdio('usual'));
+  const ids: [string, RegExp][] = [];
+  for (const [name, first] of Object.entries(answers)) {
+    const server = await serve({ first: first as NonNullable<typeof first> });
+    ids.push([(await servers.attach(name, http(server.url))).id, errors[name as keyof typeof errors]]);
+  }
+  await servers.until(good.id, 'connected');
+  for (const [id, why] of ids) {
+    await expect.poll(async () => (await servers.read(id)).error, { interval: 10 }).toMatch(why);
+  }
+});
+
+test('a call that is forbidden is told as that, and costs the server nothing else', async () => {
+  const server = await serve({
+    first(_, response, body) {
+      if (body?.method !== 'tools/call') return false;
+      response.writeHead(403).end('Not this one');
+      return true;
+    },
+  });
+  const servers = await open();
+  const { id } = await servers.attach('web', http(server.url));
+  await servers.until(id, 'connected');
+  const answer = await servers.call('web.echo', { text: 'x' });
+  expect([answer.isError, textOf(answer)]).toEqual([
+    true,
+    expect.stringMatching(/^The attached server "web" refused web\.echo after \d\.\d s: .*Not this one\.$/),
+  ]);
+  await servers.until(id, 'connected');
 });
 
 test('without a sign-in, 401 says that a header is missing; with one it is tried', async () => {
