@@ -1,6 +1,7 @@
 /** Fields made from a schema: the params of a template, the inputs of a tool. Says below a field what is wrong with it. */
 import { Plus, X } from 'lucide-react';
 import { type ReactNode, useId, useRef } from 'react';
+import { flushSync } from 'react-dom';
 import { Button, IconButton } from './button.tsx';
 import {
   type FieldSchema,
@@ -155,9 +156,11 @@ function Group({
 function ListField({ field, items, label, path, required, ...form }: FieldProps & { items: FieldSchema }) {
   const box = useRef<HTMLDivElement>(null);
   const rows = rowsOf(form.texts, path);
-  /** After the row is there, or gone. */
-  const focus = (selector: string) =>
-    requestAnimationFrame(() => [...(box.current?.querySelectorAll<HTMLElement>(selector) ?? [])].at(-1)?.focus());
+  /** The focus is where the next key belongs before that key is pressed. */
+  function change(next: string, selector: string): void {
+    flushSync(() => form.onChange(path, next));
+    [...(box.current?.querySelectorAll<HTMLElement>(selector) ?? [])].at(-1)?.focus();
+  }
   return (
     <Group label={label} required={required} description={field.description}>
       <div ref={box} className="flex flex-col items-start gap-2">
@@ -176,10 +179,7 @@ function ListField({ field, items, label, path, required, ...form }: FieldProps 
             <IconButton
               label={`Remove ${items.title ?? label} ${index + 1}`}
               className="mb-0.5 pointer-coarse:mb-0"
-              onClick={() => {
-                form.onChange(path, rows.filter((one) => one !== row).join(' '));
-                focus('[data-add]');
-              }}
+              onClick={() => change(rows.filter((one) => one !== row).join(' '), '[data-add]')}
             >
               <X aria-hidden="true" />
             </IconButton>
@@ -188,10 +188,7 @@ function ListField({ field, items, label, path, required, ...form }: FieldProps 
         <Button
           data-add="true"
           aria-label={`Add to ${label}`}
-          onClick={() => {
-            form.onChange(path, withRow(rows));
-            focus('[data-item] :is(input, textarea, select)');
-          }}
+          onClick={() => change(withRow(rows), '[data-item] :is(input, textarea, select)')}
         >
           <Plus className="size-3.5" aria-hidden="true" />
           Add

@@ -1,6 +1,7 @@
 /** Names with secret values: variables of a program, headers of a request. What is there already is replaced, never shown. */
 import { Plus, X } from 'lucide-react';
 import { useId, useRef } from 'react';
+import { flushSync } from 'react-dom';
 import { hiddenSecret } from '../../../contracts/tool-server/servers.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import type { Pair } from './server-form.ts';
@@ -28,8 +29,11 @@ export function PairFields({
   const box = useRef<HTMLFieldSetElement>(null);
   const change = (key: number, part: Partial<Pair>) =>
     onChange(pairs.map((pair) => (pair.key === key ? { ...pair, ...part } : pair)));
-  const focus = (selector: string) =>
-    requestAnimationFrame(() => [...(box.current?.querySelectorAll<HTMLElement>(selector) ?? [])].at(-1)?.focus());
+  /** The focus is where the next key belongs before that key is pressed. */
+  function replace(next: readonly Pair[], selector: string): void {
+    flushSync(() => onChange(next));
+    [...(box.current?.querySelectorAll<HTMLElement>(selector) ?? [])].at(-1)?.focus();
+  }
   return (
     <fieldset ref={box} aria-describedby={`${id}-about`} className="min-w-0">
       <legend className="font-medium">{label}</legend>
@@ -65,10 +69,12 @@ export function PairFields({
               />
               <IconButton
                 label={`Remove ${called}`}
-                onClick={() => {
-                  onChange(pairs.filter((one) => one.key !== pair.key));
-                  focus('[data-add]');
-                }}
+                onClick={() =>
+                  replace(
+                    pairs.filter((one) => one.key !== pair.key),
+                    '[data-add]',
+                  )
+                }
               >
                 <X aria-hidden="true" />
               </IconButton>
@@ -79,8 +85,7 @@ export function PairFields({
           data-add="true"
           onClick={() => {
             const key = 1 + pairs.reduce((most, pair) => Math.max(most, pair.key), -1);
-            onChange([...pairs, { key, name: '', value: '' }]);
-            focus('[data-name]');
+            replace([...pairs, { key, name: '', value: '' }], '[data-name]');
           }}
         >
           <Plus className="size-3.5" aria-hidden="true" />

@@ -1,5 +1,6 @@
 /** Attaches a server, or changes one that is: a program on this computer, or an address. */
 import { useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
 import { useHere } from '../../app/computers.tsx';
@@ -36,20 +37,21 @@ export function ServerDialog({
   const nameProblem = taken?.name === draft.name.trim() ? taken.why : shown.name;
   const set = (change: Partial<ServerDraft>) => setDraft((old) => ({ ...old, ...change }));
 
+  function toFirstProblem(): void {
+    form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }
+
   const save = useAct(async () => {
-    setTried(true);
-    if (Object.keys(problems).length > 0) {
-      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
-      return;
-    }
+    flushSync(() => setTried(true));
+    if (Object.keys(problems).length > 0) return toFirstProblem();
     try {
       const made = await send();
       put(made);
       onDone(made);
     } catch (error) {
       if (!(error instanceof AppError) || error.options.status !== 409) throw error;
-      setTaken({ name: draft.name.trim(), why: error.fact });
-      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+      flushSync(() => setTaken({ name: draft.name.trim(), why: error.fact }));
+      toFirstProblem();
     }
   });
 

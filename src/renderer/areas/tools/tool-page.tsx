@@ -1,6 +1,7 @@
 /** One tool: what it is called and does, a form for its arguments, and what its last call came to. */
 import { ArrowLeft } from 'lucide-react';
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { flushSync } from 'react-dom';
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { useServices } from '../../app/services.tsx';
@@ -103,9 +104,9 @@ function Body({ tool }: { tool: ToolInfo }) {
   }, []);
 
   const run = useCallback(() => {
-    setTried(true);
+    flushSync(() => setTried(true));
     if (values === null) {
-      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
       return;
     }
     toolCalls.start(key, (signal) =>
@@ -167,16 +168,28 @@ function Body({ tool }: { tool: ToolInfo }) {
         >
           <ArgumentsForm schema={schema} draft={draft} problems={tried ? problems : {}} onChange={setDraft} />
           <div className="flex flex-wrap items-center gap-2">
-            {running ? (
-              <Button data-call="true" onClick={() => toolCalls.cancel(key)}>
+            <Button
+              kind="primary"
+              type="submit"
+              data-call="true"
+              // It keeps the focus while it runs.
+              aria-disabled={running}
+              aria-keyshortcuts="Control+Enter"
+              className="aria-disabled:opacity-50"
+            >
+              {call === null || running ? 'Call' : 'Call again'}
+              <span className="max-sm:hidden">
+                <Kbd keys="Ctrl Enter" />
+              </span>
+            </Button>
+            {running && (
+              <Button
+                onClick={() => {
+                  form.current?.querySelector<HTMLElement>('[data-call]')?.focus();
+                  toolCalls.cancel(key);
+                }}
+              >
                 Cancel
-              </Button>
-            ) : (
-              <Button kind="primary" type="submit" data-call="true" aria-keyshortcuts="Control+Enter">
-                {call === null ? 'Call' : 'Call again'}
-                <span className="max-sm:hidden">
-                  <Kbd keys="Ctrl Enter" />
-                </span>
               </Button>
             )}
           </div>
