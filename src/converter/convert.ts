@@ -37,11 +37,13 @@ interface Budget {
   readonly until: number;
   unpacked: number;
   inner: number;
+  /** Characters that documents inside have given. */
+  written: number;
 }
 
 /** Throws {@link ConvertFault}; whatever else a format throws becomes `damaged`. */
 export async function convert(bytes: Uint8Array, request: ConvertRequest, now: Clock): Promise<Conversion> {
-  const budget: Budget = { until: now() + request.deadlineMs, unpacked: 0, inner: 0 };
+  const budget: Budget = { until: now() + request.deadlineMs, unpacked: 0, inner: 0, written: 0 };
   return bounded(await convertAt(bytes, request, budget, 0, now));
 }
 
@@ -81,8 +83,15 @@ async function convertAt(
       if (depth >= deepest) throw tooMuch(`it lies more than ${deepest} documents deep`);
       budget.inner += 1;
       if (budget.inner > mostInner) throw tooMuch(`more than ${mostInner} documents lie in this one`);
+      const room = longestMarkdown - budget.written;
+      if (room <= 0) throw tooMuch(`what stands before it has ${longestMarkdown} characters already`);
       const inner = { filename: document.filename, mimeType: document.mimeType ?? '', family: null };
-      return convertAt(document.bytes, inner, budget, depth + 1, now);
+      const found = await convertAt(document.bytes, inner, budget, depth + 1, now);
+      // What lies in it was counted when it was written.
+      if (found.family !== 'archive') budget.written += found.markdown.length;
+      if (found.markdown.length <= room) return found;
+      const notes = [...found.notes, `It was cut: ${room} of ${found.markdown.length} characters are here.`];
+      return { ...found, markdown: found.markdown.slice(0, room), notes };
     },
   };
   const converted = await readBy(entry.load, bytes, context, kind);

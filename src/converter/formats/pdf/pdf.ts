@@ -29,8 +29,8 @@ async function load(): Promise<Library> {
 async function convert(bytes: Uint8Array, context: ConvertContext): Promise<Converted> {
   const library = await load();
   const loading = library.getDocument({
-    // It is handed over: what lies in a larger buffer is copied first.
-    data: bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice(),
+    // It is handed over, and must be all of its buffer, and no Buffer of Node's.
+    data: bytes.constructor === Uint8Array && bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes),
     cMapUrl: cMapFolder(),
     disableFontFace: true,
     useSystemFonts: false,
