@@ -47,7 +47,7 @@ export interface RuntimeToolsDeps {
 
 export interface RuntimeTools {
   readonly registry: ToolServer['registry'];
-  routes(bots: Factory['toolBots']): readonly BoundRoute[];
+  routes(factory: Pick<Factory, 'toolBots' | 'library'>): readonly BoundRoute[];
   start(): Promise<void>;
 }
 
@@ -106,9 +106,10 @@ export function createRuntimeTools(deps: RuntimeToolsDeps): RuntimeTools {
   return {
     registry: tools.registry,
     start: () => attached.start(),
-    routes: (bots) => [
+    routes: ({ toolBots, library }) => [
       ...tools.routes({
-        ...bots,
+        ...toolBots,
+        library,
         ownerId: localUserId,
         workspace: deps.workspace,
         store,

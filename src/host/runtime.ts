@@ -316,7 +316,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       await tools.start();
       await factory.start();
       serving = doors.serve({
-        routes: [...factory.routes, ...approvals.routes, ...homeLink.routes, ...tools.routes(factory.toolBots)],
+        routes: [...factory.routes, ...approvals.routes, ...homeLink.routes, ...tools.routes(factory)],
         owners: factory.owners,
         authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator, homeLink.device],
         linkAuthenticator: createLinkAuthenticator(linkToken),

@@ -11,7 +11,7 @@ import type { TeamFile } from '../../contracts/factory/team-file.ts';
 import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
 import { gateRoutes } from '../approvals/gate.ts';
 import { askedOfAgent } from '../approvals/holds.ts';
-import type { ToolBot } from '../tool-server/index.ts';
+import type { Library, ToolBot } from '../tool-server/index.ts';
 import { type BotEvents, createBotEvents, nameOf, titleOf } from './bot-events.ts';
 import { createBotHomes } from './bot-homes.ts';
 import { createDeliverer } from './deliverer.ts';
@@ -21,6 +21,7 @@ import { examine } from './doctor.ts';
 import { createDrain } from './drain.ts';
 import { composeHosted } from './hosted/compose.ts';
 import { hostedMigrations } from './hosted/index.ts';
+import { createLibrary } from './library.ts';
 import { kindOf } from './member.ts';
 import { factoryMigrations as agentMigrations } from './migrations.ts';
 import { laneOf, toDelivery } from './model.ts';
@@ -93,6 +94,8 @@ export interface Factory {
   nameOf(agentId: string): string | null;
   /** Bots of this workspace as the tool server's callers; what another computer brought is none. */
   readonly toolBots: ToolBots;
+  /** What clients of the tool server may read. */
+  readonly library: Library;
   /** Ends every live bot's process tree. */
   stopAll(): Promise<void>;
   /** Lets go of everything; bots run on. */
@@ -319,6 +322,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       await workflows.start();
       await hosted.tellInterrupted();
     },
+    library: createLibrary({ ...deps, workflows, agentRuns: workEngine.agentRunReader }),
     toolBots: {
       isBot: (agentId) => registry.find(agentId) !== null,
       async bot(agentId) {

@@ -16,6 +16,7 @@ import { type Converter, createDocumentTools } from './documents/index.ts';
 import { createFileTools } from './file-tools.ts';
 import type { ForeignTools } from './foreign-tools.ts';
 import { createHttpTools } from './http-tools.ts';
+import type { Library } from './library.ts';
 import { createToolMcp } from './mcp-service.ts';
 import { createToolRegistry, type ToolRegistry } from './registry.ts';
 import { toolServerRoutes } from './routes.ts';
@@ -29,6 +30,7 @@ import { createWireCalls } from './wire-calls.ts';
 
 export type { ToolInfo } from '../../contracts/tool-server/tools.ts';
 export type { ToolBot } from './callers.ts';
+export type { Library } from './library.ts';
 export type { ToolOutcome, ToolRegistry } from './registry.ts';
 export { toolCalled } from './told.ts';
 export { defineTool, type Tool, type ToolCaller, type ToolPlan } from './tool.ts';
@@ -56,6 +58,7 @@ export interface ToolDoorsDeps extends CallersDeps {
   readonly store: Pick<Store, 'write'>;
   readonly ledger: Pick<Ledger, 'append'>;
   readonly info: ServerInfo;
+  readonly library: Library;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
 }
 
@@ -97,7 +100,7 @@ export function createToolServer(deps: ToolServerDeps): ToolServer {
     routes(doors) {
       const callers = createToolCallers(doors);
       const calls = createWireCalls({ ...doors, registry: registry(), callers });
-      return toolServerRoutes({ calls, service: createToolMcp({ calls, info: doors.info }), log: doors.log });
+      return toolServerRoutes({ calls, service: createToolMcp({ ...doors, calls }), log: doors.log });
     },
   };
 }

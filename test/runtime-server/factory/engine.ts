@@ -239,6 +239,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
         ...factory.routes,
         ...toolServer.routes({
           ...factory.toolBots,
+          library: factory.library,
           ownerId: localUserId,
           workspace,
           store,

@@ -28,6 +28,13 @@ export interface AgentRunWriter {
   ): string | null;
 }
 
+/** `botId`: only this bot's. */
+export interface AgentRunReader {
+  /** Newest first, without outputs. */
+  recent(botId: string | null, limit: number): Promise<AgentRun[]>;
+  find(id: string, botId: string | null): Promise<AgentRun | null>;
+}
+
 interface RunRow {
   id: string;
   bot_id: string;
@@ -42,7 +49,10 @@ interface RunRow {
 }
 const head = 'id, bot_id, source_kind, source_ref, status, started_at, ended_at, usage, error';
 
-export function createAgentRuns(deps: EnginePartDeps): EnginePart & { readonly writer: AgentRunWriter } {
+export function createAgentRuns(deps: EnginePartDeps): EnginePart & {
+  readonly writer: AgentRunWriter;
+  readonly reader: AgentRunReader;
+} {
   const { store, workspace, parties } = deps;
   const find = (tx: Pick<Tx, 'get'>, id: string) =>
     tx.get<RunRow>(`SELECT ${head}, output FROM engine_agent_run WHERE workspace = ? AND id = ?`, workspace, id);
@@ -75,8 +85,29 @@ export function createAgentRuns(deps: EnginePartDeps): EnginePart & { readonly w
     },
   };
 
+  const reader: AgentRunReader = {
+    recent: (botId, limit) =>
+      store.read((tx) =>
+        tx
+          .all<RunRow>(
+            `SELECT ${head}, NULL AS output FROM engine_agent_run WHERE workspace = ? AND (? IS NULL OR bot_id = ?)
+             ORDER BY id DESC LIMIT ?`,
+            workspace,
+            botId,
+            botId,
+            limit,
+          )
+          .map(wire),
+      ),
+    async find(id, botId) {
+      const row = await store.read((tx) => find(tx, id));
+      return row === undefined || (botId !== null && row.bot_id !== botId) ? null : wire(row);
+    },
+  };
+
   return {
     writer,
+    reader,
     owners: {
       agentRun: async ({ agentId }, id) => {
         const row = await store.read((tx) => find(tx, id));

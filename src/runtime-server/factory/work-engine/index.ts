@@ -1,6 +1,6 @@
 /** The work engine (gaps.md C, "Work-engine routes"): what bots and their person work with beside runs. Composed by the factory. */
 import type { BoundRoute, OwnerLookups } from '../../../kit/http/types.ts';
-import { type AgentRunWriter, createAgentRuns } from './agent-runs.ts';
+import { type AgentRunReader, type AgentRunWriter, createAgentRuns } from './agent-runs.ts';
 import { createLeases } from './leases.ts';
 import { createLedgerDoors } from './ledger.ts';
 import { createMail } from './mail.ts';
@@ -23,6 +23,8 @@ export interface WorkEngine {
   readonly tickets: TicketWriter;
   /** For whatever runs bots. */
   readonly agentRuns: AgentRunWriter;
+  /** For whatever shows them. */
+  readonly agentRunReader: AgentRunReader;
 }
 
 export type WorkEngineDeps = Omit<SteerDeps & VaultDeps & TriggerDeps, 'parties' | 'registry' | 'tickets'> & {
@@ -53,5 +55,6 @@ export function createWorkEngine(given: WorkEngineDeps): WorkEngine {
     secrets: vault.secrets,
     tickets: tickets.writer,
     agentRuns: agentRuns.writer,
+    agentRunReader: agentRuns.reader,
   };
 }

@@ -16,7 +16,21 @@ export interface Pages {
   flow(dagId: string): Promise<Flow>;
   board(campaignId: string): Promise<Board>;
   node(dagId: string, nodeId: string): Promise<NodePage>;
+  /** A run with what each of its nodes gave. */
+  results(dagId: string): Promise<RunResults>;
 }
+
+export interface RunResults extends Pick<Flow, 'dagId' | 'title' | 'campaignId' | 'status'> {
+  readonly results: readonly (Pick<NodeCard, 'nodeId' | 'title' | 'status'> & {
+    readonly stepId: string;
+    readonly output: string;
+  })[];
+  /** Outputs beyond what is read at once are empty. */
+  readonly truncated: boolean;
+}
+
+/** Outputs of one run that are read at once, characters. */
+const mostOutput = 1_000_000;
 
 export function createPages(deps: WorkflowDeps): Pages {
   const { store, workspace } = deps;
@@ -73,6 +87,20 @@ export function createPages(deps: WorkflowDeps): Pages {
           runs,
           waves: waves.flatMap((nodes, depth) => (nodes === undefined ? [] : [{ depth, nodes }])),
         };
+      }),
+
+    results: (dagId) =>
+      store.read((tx) => {
+        const run = loadRun(tx, workspace, dagId);
+        if (run === null) throw unknownRun(dagId);
+        let left = mostOutput;
+        const results = [...run.nodes.values()].map(({ nodeId, stepId, seq, title, status }) => {
+          const output = left <= 0 ? '' : outputOf(tx, dagId, seq);
+          left -= output.length;
+          return { nodeId, stepId, title, status, output };
+        });
+        const { title, campaignId, status } = run;
+        return { dagId, title, campaignId, status, results, truncated: left <= 0 };
       }),
 
     async node(dagId, idOrStep) {

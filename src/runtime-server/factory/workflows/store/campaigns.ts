@@ -111,6 +111,16 @@ export function runsOf(tx: Read, workspace: string, campaignId: string): RunLine
   );
 }
 
+/** Newest first. */
+export function recentRuns(tx: Read, workspace: string, limit: number): (RunLine & { readonly createdAt: number })[] {
+  return tx.all(
+    `SELECT dag_id AS dagId, title, status, created_at AS createdAt FROM factory_run WHERE workspace = ?
+     ORDER BY created_at DESC, dag_id DESC LIMIT ?`,
+    workspace,
+    limit,
+  );
+}
+
 interface CardRow {
   dag_id: string;
   node_id: string;
