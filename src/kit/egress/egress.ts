@@ -77,23 +77,28 @@ export function createEgress(options: EgressOptions = {}): Egress {
     names.has(host) || names.has(`${host}:${port}`) || ranges.some((contains) => contains(host));
   const mayBe = (address: string) => isPublic(address) || ranges.some((contains) => contains(address));
 
-  const guardedLookup = (name: string, asked: LookupOptions, done: (...answer: never[]) => void) => {
-    // Node asks for all addresses or for one, and wants the answer in the same way.
-    const answer = done as unknown as (error: Error | null, found?: string | LookupAddress[], family?: number) => void;
-    lookup(name, { ...asked, all: true }, (error, addresses) => {
-      if (error !== null) return answer(error);
-      const [first] = addresses;
-      // By its name alone: whoever chose it must not learn by us what it is in our network.
-      if (first === undefined || !addresses.every(({ address }) => mayBe(address))) return answer(notPublic(name));
-      if (asked.all === true) answer(null, addresses);
-      else answer(null, first.address, first.family);
-    });
-  };
+  const lookups =
+    (may: (address: string) => boolean) => (name: string, asked: LookupOptions, done: (...answer: never[]) => void) => {
+      // Node asks for all addresses or for one, and wants the answer in the same way.
+      const answer = done as unknown as (
+        error: Error | null,
+        found?: string | LookupAddress[],
+        family?: number,
+      ) => void;
+      lookup(name, { ...asked, all: true }, (error, addresses) => {
+        if (error !== null) return answer(error);
+        const [first] = addresses;
+        // By its name alone: whoever chose it must not learn by us what it is in our network.
+        if (first === undefined || !addresses.every(({ address }) => may(address))) return answer(notPublic(name));
+        if (asked.all === true) answer(null, addresses);
+        else answer(null, first.address, first.family);
+      });
+    };
   /** Loaded with the first request: a start pays nothing for it. */
   async function load() {
     const { Agent, buildConnector, fetch, request } = await import('undici');
-    const guarded = buildConnector({ lookup: guardedLookup as never });
-    const open = buildConnector({});
+    const guarded = buildConnector({ lookup: lookups(mayBe) as never });
+    const open = buildConnector({ lookup: lookups(() => true) as never });
     const agent = new Agent({
       ...(options.patient === true ? { headersTimeout: 0, bodyTimeout: 0 } : {}),
       connect: (asked, done) => {
