@@ -54,14 +54,12 @@ export function createPolicy({ workspace, log }: PolicyDeps): Policy {
   };
 }
 
-/** Empty while there is no file. Another inode, size or time is another file. */
+/** Empty while there is no file, which costs no error: most workspaces have none. Another inode, size or time is another file. */
 function fingerprint(path: string): string {
   try {
-    const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
-    return `${ino}.${size}.${mtimeNs}.${ctimeNs}`;
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found === undefined ? '' : `${found.ino}.${found.size}.${found.mtimeNs}.${found.ctimeNs}`;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT'
-      ? ''
-      : `unreadable ${(error as NodeJS.ErrnoException).code}`;
+    return `unreadable ${(error as NodeJS.ErrnoException).code}`;
   }
 }

@@ -4,7 +4,18 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
 import { defineTool, type Tool } from './tool.ts';
 
+/** Zones whose format is kept: making one costs more than all else of a call. */
+const keptZones = 50;
+
 export function createTimeTool({ clock }: { readonly clock: Pick<Clock, 'now'> }): Tool {
+  const kept = new Map<string, Intl.DateTimeFormat>();
+  const partsOf = (timezone: string | undefined) => {
+    // This computer's own zone may be changed while this runs.
+    if (timezone === undefined) return partsFor(timezone);
+    const made = kept.get(timezone) ?? partsFor(timezone);
+    if (kept.size < keptZones) kept.set(timezone, made);
+    return made;
+  };
   return defineTool({
     name: 'time.now',
     title: 'Tell the time',
@@ -22,7 +33,7 @@ export function createTimeTool({ clock }: { readonly clock: Pick<Clock, 'now'> }
     readOnly: true,
     annotations: { openWorldHint: false },
     plan: ({ timezone }) => {
-      const parts = partsFor(timezone);
+      const parts = partsOf(timezone);
       return {
         risk: 'low',
         title: 'Tell the time',
