@@ -325,7 +325,7 @@ test('a change keeps the secrets that nobody typed anew, and a new name renames 
   await page.getByRole('button', { name: 'Change', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Change tracker' });
   expect(await dialog.getByLabel('Value of TRACKER_TOKEN').inputValue()).toBe('•••');
-  await dialog.getByRole('textbox', { name: /^Name/ }).fill('issues');
+  await dialog.getByRole('textbox', { name: 'Name needed' }).fill('issues');
   await page.keyboard.press('Control+Enter');
   await dialog.waitFor({ state: 'detached' });
   await page.getByRole('heading', { name: 'issues', exact: true }).waitFor();

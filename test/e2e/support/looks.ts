@@ -20,6 +20,8 @@ const shown = new Set([
   'node-light',
   'notifications-dark',
   'queue-dark',
+  'tools-dark',
+  'tools-tool-light',
 ]);
 const write = process.env.GANTRY_PICTURES === '1';
 
