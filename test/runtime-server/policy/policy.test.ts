@@ -212,3 +212,46 @@ test('a glob matches what it says and nothing that only looks like it', () => {
   expect(matches('{a,b}?c', 'bxc')).toBe(true);
   expect(matches('(x)+[y]$', '(x)+[y]$')).toBe(true);
 });
+
+test('a private host is denied whatever the mode, until a rule names it; one about everything does not', () => {
+  const fetch: PolicyAction = { tool: 'http', member: 'get', host: 'wiki.corp:8080', privateHost: true, bot };
+  const { policy, write } = policyOf();
+  const verdict = (action = fetch, mode: 'BYPASS_PERMISSIONS' | null = null) => policy.decide(action, mode).verdict;
+  expect(verdict()).toBe('deny');
+  expect(verdict({ ...fetch, bot: null })).toBe('deny');
+  expect(verdict(fetch, 'BYPASS_PERMISSIONS')).toBe('deny');
+  expect(policy.decide(fetch, null).rule).toBe(
+    'default: wiki.corp:8080 is no public address; a rule of .gantry/policy.yaml that names this host can open it',
+  );
+  const rule = (when: string, then = 'allow') => write(`rules:\n  - when: {${when}}\n    then: ${then}\n`);
+  for (const [when, wanted] of [
+    ['tool: http', 'deny'],
+    ['tool: "*"', 'deny'],
+    ['host: "*"', 'deny'],
+    ['host: "**"', 'deny'],
+    ['host: other.corp', 'deny'],
+    ['host: "wiki.corp:9090"', 'deny'],
+    ['tool: shell, host: wiki.corp', 'deny'],
+    ['host: wiki.corp', 'allow'],
+    ['host: "WIKI.corp:8080"', 'allow'],
+    ['tool: http, host: "*.corp"', 'allow'],
+  ] as const) {
+    rule(when);
+    expect([when, verdict()]).toEqual([when, wanted]);
+  }
+  rule('host: wiki.corp', 'ask');
+  expect(verdict()).toBe('ask');
+  rule('tool: http', 'deny');
+  expect(verdict()).toBe('deny');
+  write('rules: [');
+  expect(verdict()).toBe('deny');
+});
+
+test('a tool of an attached server acts, though it is called like one that looks; a document from a host acts too', () => {
+  const { policy } = policyOf();
+  const verdict = (action: PolicyAction) => policy.decide(action, null).verdict;
+  expect(verdict({ tool: 'browser', member: 'find', bot })).toBe('allow');
+  expect(verdict({ tool: 'browser', member: 'find', attached: true, bot })).toBe('ask');
+  expect(verdict({ tool: 'document', member: 'pdf', path: 'a.pdf', bot })).toBe('allow');
+  expect(verdict({ tool: 'document', member: 'pdf', host: 'evil.example', bot })).toBe('ask');
+});

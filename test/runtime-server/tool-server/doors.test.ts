@@ -1,13 +1,54 @@
 /** The engine's doors for tools: who comes in, what is listed, how a call is answered, over MCP and REST alike. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ToolInfo } from '../../../src/contracts/tool-server/tools.ts';
-import { sharedEngine } from '../factory/engine.ts';
+import type { ForeignTool, ForeignTools } from '../../../src/runtime-server/tool-server/foreign-tools.ts';
+import { createTestClock } from '../../support/test-clock.ts';
+import { sharedEngine, waitFor } from '../factory/engine.ts';
+import { openTicketOffice, peerCaller, peerComputer, teamOf } from '../factory/peers/support.ts';
 import { startShells } from '../factory/shells.ts';
 import { callOver, rest, rpc, textOf } from './wire.ts';
 
-const shared = sharedEngine();
+/** An attached server whose tools take any arguments. */
+let attached: ForeignTool[] = [];
+let revision = 1;
+const foreignCalls: { name: string; args: object }[] = [];
+const foreign: ForeignTools = {
+  list: () => attached,
+  get revision() {
+    return revision;
+  },
+  async call(name, args) {
+    foreignCalls.push({ name, args });
+    return {
+      content: [
+        { type: 'text', text: `did ${name}` },
+        { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+      ],
+      isError: false,
+    };
+  },
+};
+function attach(...names: string[]): void {
+  attached = names.map((name) => ({
+    name,
+    server: name.split('.')[0] ?? '',
+    inputSchema: { type: 'object' },
+    annotations: { readOnlyHint: true },
+  }));
+  revision += 1;
+}
+
+const office = await openTicketOffice();
+/** Patience of calls, moved by hand; all else keeps real time. */
+const patience = createTestClock();
+const shared = sharedEngine({
+  tools: { foreign },
+  toolTimers: patience,
+  pairing: office.pairing,
+  computerId: peerComputer,
+});
 
 async function newBot(): Promise<{ address: string; token: string; id: string }> {
   const address = `worker@${await startShells(shared.current, 'worker')}`;
@@ -80,4 +121,165 @@ test('a bot works in its own folder with its own variables, and secrets of its p
   const listed = await callOver(engine, 'file.list', {}, { token });
   expect(textOf(listed)).toBe('deep/\nhere.txt');
   expect((await callOver(engine, 'file.read', { path: '../mine.txt' }, { token })).isError).toBe(true);
+});
+
+/** The newest question, once there is one that is not `known`. */
+async function question(known: readonly string[] = []) {
+  const live = await waitFor(
+    () => shared.current.desk.live(),
+    (held) => held.some(({ id }) => !known.includes(id)),
+  );
+  const [found] = live.filter(({ id }) => !known.includes(id));
+  if (found === undefined) throw new Error('no question');
+  return found;
+}
+const answer = (id: string, decision: 'approve' | 'reject') =>
+  shared.current.desk.answer({
+    id,
+    decision,
+    note: null,
+    resolvedBy: { user: 'user_local', surface: 'browser' },
+    at: new Date().toISOString(),
+  });
+
+test('over REST a call that nobody answered is 409 with the approval’s id, and the same call runs once after the yes', async () => {
+  const engine = shared.current;
+  const { token, address, id } = await newBot();
+  const body = { arguments: { path: 'asked.txt', content: 'x' } };
+  const call = () => rest<Record<string, unknown>>(engine, 'POST', '/file.write/call', { token, body });
+  const first = call();
+  const asked = await question();
+  expect(asked).toMatchObject({ agentId: id, title: `${address}: Make asked.txt`, risk: 'medium' });
+  await patience.advance(51_000);
+  expect(await first).toMatchObject({
+    status: 409,
+    body: { error: 'approval_required', approvalId: asked.id, retryable: true },
+  });
+  expect(String((await first).body.message)).toContain(asked.id);
+  await answer(asked.id, 'approve');
+  expect(await call()).toMatchObject({ status: 200, body: { isError: false, structuredContent: { created: true } } });
+});
+
+test('over MCP the same is a result that is an error, so that a model reads it', async () => {
+  const engine = shared.current;
+  const { token } = await newBot();
+  const known = (await engine.desk.live()).map(({ id }) => id);
+  const waits = callOver(engine, 'shell.exec', { command: 'true' }, { token });
+  const asked = await question(known);
+  await patience.advance(51_000);
+  expect(await waits).toMatchObject({
+    isError: true,
+    structuredContent: { error: 'approval_required', approvalId: asked.id, retryable: true },
+  });
+  await answer(asked.id, 'reject');
+  expect(textOf(await callOver(engine, 'shell.exec', { command: 'true' }, { token }))).toContain('The person said no.');
+});
+
+test('what acted is told in the ledger by whoever called, without its words; what looked is not', async () => {
+  const engine = shared.current;
+  const { token, id } = await newBot();
+  const told = () =>
+    engine.ledger.query({ types: ['tool.called'], order: 'descending', limit: 100 }).then((rows) => rows.length);
+  const before = await told();
+  await callOver(engine, 'time.now', {}, { token });
+  await callOver(engine, 'file.exists', { path: 'x' }, { token });
+  expect(await told()).toBe(before);
+  await callOver(engine, 'file.write', { path: 'told.txt', content: 'secret words' });
+  const [row] = await engine.ledger.query({ types: ['tool.called'], order: 'descending', limit: 1 });
+  expect(row).toMatchObject({
+    actor: 'user_local',
+    surface: 'cli',
+    subject: 'client:user_local/cli',
+    body: { v: 1, tool: 'file.write', verdict: 'allow', acted: true, isError: false, approvalId: null },
+  });
+  expect(JSON.stringify(row)).not.toContain('secret words');
+  engine.write('.gantry/policy.yaml', 'rules:\n  - when: {tool: shell}\n    then: deny\n');
+  await callOver(engine, 'shell.exec', { command: 'true' }, { token });
+  engine.write('.gantry/policy.yaml', 'rules: []\n');
+  const [denied] = await engine.ledger.query({ types: ['tool.called'], order: 'descending', limit: 1 });
+  expect(denied).toMatchObject({ actor: id, surface: 'bot', body: { verdict: 'deny', acted: false, isError: true } });
+});
+
+test('tools of attached servers stand in the same list as soon as they are there, and act whatever they say of themselves', async () => {
+  const engine = shared.current;
+  const { token } = await newBot();
+  attach('zeta.open', 'browser.find', 'Éclair.x');
+  const listed = await rpc(engine, 'tools/list', {}, { token });
+  const names = listed.result?.tools?.map(({ name }) => name) ?? [];
+  expect(names.slice(-3)).toEqual(['time.now', 'zeta.open', 'Éclair.x']);
+  expect(names).toEqual(names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+  const one = await rest<ToolInfo>(engine, 'GET', '/zeta.open', { token });
+  expect(one.body).toMatchObject({ server: 'zeta', annotations: { readOnlyHint: true } });
+  // A person's client may act.
+  expect(await callOver(engine, 'browser.find', { any: 1 })).toEqual(
+    expect.objectContaining({
+      isError: false,
+      content: [
+        { type: 'text', text: 'did browser.find' },
+        { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+      ],
+    }),
+  );
+  // A bot is asked about, though the name is one that looks.
+  const known = (await engine.desk.live()).map(({ id }) => id);
+  foreignCalls.length = 0;
+  const waits = callOver(engine, 'browser.find', { any: 2 }, { token });
+  const asked = await question(known);
+  expect(asked.summary).toContain('browser.find of the attached server browser\n{\n  "any": 2\n}');
+  expect(foreignCalls).toEqual([]);
+  await answer(asked.id, 'approve');
+  expect((await waits).isError).toBe(false);
+  expect(foreignCalls).toEqual([{ name: 'browser.find', args: { any: 2 } }]);
+  attach();
+  expect((await rpc(engine, 'tools/call', { name: 'zeta.open' }, { token })).error?.code).toBe(-32602);
+});
+
+test('a bot that another computer brought has no tools here', async () => {
+  const engine = shared.current;
+  const before = new Set(readdirSync(join(engine.home, 'run', 'bots')));
+  const ada = peerCaller(() => engine, office, 'user_ada');
+  const up = await ada.call('POST', '/teams/dev/up', { files: teamOf('web'), bots: ['web'] });
+  expect(up.status, JSON.stringify(up.body)).toBe(200);
+  const [guest = ''] = readdirSync(join(engine.home, 'run', 'bots')).filter((id) => !before.has(id));
+  const token = readFileSync(join(engine.home, 'run', 'bots', guest, 'token'), 'utf8').trim();
+  for (const method of ['tools/list', 'tools/call', 'initialize', 'resources/list']) {
+    expect([method, (await rpc(engine, method, { name: 'time.now' }, { token })).status]).toEqual([method, 403]);
+  }
+  expect((await rest(engine, 'GET', '', { token })).status).toBe(403);
+  expect((await rest(engine, 'GET', '/time.now', { token })).status).toBe(403);
+  expect((await rest(engine, 'POST', '/time.now/call', { token, body: {} })).status).toBe(403);
+});
+
+test('a link that takes a folder’s place while it is read leads no call outside', async () => {
+  const engine = shared.current;
+  const swap = join(engine.workspace, 'swap');
+  const kept = join(engine.workspace, 'kept');
+  const elsewhere = join(engine.home, 'elsewhere');
+  mkdirSync(swap);
+  mkdirSync(elsewhere);
+  writeFileSync(join(swap, 'a.txt'), 'inside');
+  writeFileSync(join(elsewhere, 'a.txt'), 'OUTSIDE');
+  let going = true;
+  const swapping = (async () => {
+    while (going) {
+      renameSync(swap, kept);
+      symlinkSync(elsewhere, swap);
+      await new Promise((resolve) => setImmediate(resolve));
+      rmSync(swap);
+      renameSync(kept, swap);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  })();
+  const seen = { inside: 0, refused: 0 };
+  for (let round = 0; round < 2000 && (seen.inside < 20 || seen.refused < 20); round += 1) {
+    const result = await callOver(engine, 'file.read', { path: 'swap/a.txt' });
+    const text = textOf(result);
+    expect(text).not.toContain('OUTSIDE');
+    if (result.isError) seen.refused += 1;
+    else seen.inside += 1;
+  }
+  going = false;
+  await swapping;
+  expect(seen.inside).toBeGreaterThanOrEqual(20);
+  expect(seen.refused).toBeGreaterThanOrEqual(20);
 });

@@ -53,7 +53,7 @@ beforeAll(async () => {
         return decide({ rules: read.rules, broken: null }, action, mode);
       },
     },
-    approvals: { ask: expect.unreachable, withdraw: expect.unreachable },
+    approvals: { ask: () => expect.unreachable(), withdraw: () => expect.unreachable() },
     clock: systemClock,
     timers: systemTimers,
     env: {},
