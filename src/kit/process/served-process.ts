@@ -10,6 +10,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';
 import { endTree } from './process-tree.ts';
 import { markName, plainEnvironment } from './run-process.ts';
@@ -25,7 +26,7 @@ export interface ServedProcess {
   readonly pid: number;
   readonly stdin: Writable;
   readonly stdout: Readable;
-  /** Resolves once it has ended, by itself or not; what it started may still be ending. Never rejects. */
+  /** Resolves once it has ended, by itself or not, and what it wrote is read; what it started may still be ending. Never rejects. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   /** The last of what it wrote to its stderr; at most 4 KiB. */
   complaint(): string;
@@ -36,6 +37,7 @@ export interface ServedProcess {
 const lastBytes = 4096;
 /** For a program that ends by itself when its input does. */
 const politeMs = 300;
+const pipesMs = 250;
 
 /**
  * `$1` is the mark's name, `$2` its value, the rest the program. The watcher ignores TERM, which it sends to its own group, and does
@@ -74,14 +76,16 @@ export async function startServedProcess(options: ServedProcessOptions): Promise
   const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
     child.once('exit', (code, signal) => {
       gone = true;
-      resolve({ code, signal });
+      // What it wrote last may still be in the pipes, which end with the last process that holds them.
+      const read = Promise.all([closed(child.stdout), closed(child.stderr)]);
+      void Promise.race([read, delay(pipesMs, undefined, { ref: false })]).then(() => resolve({ code, signal }));
     });
   });
   let ending: Promise<void> | null = null;
   async function finish() {
     if (!gone) {
       child.stdin?.end();
-      await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, politeMs).unref())]);
+      await Promise.race([exited, delay(politeMs, undefined, { ref: false })]);
     }
     // The watcher ignores TERM: it goes by word.
     leash?.end('done\n');
@@ -131,5 +135,12 @@ function start(options: ServedProcessOptions, id: string): Promise<ChildProcess>
         ),
       );
     });
+  });
+}
+
+function closed(stream: Readable | null): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream === null || stream.closed) resolve();
+    else stream.once('close', resolve);
   });
 }

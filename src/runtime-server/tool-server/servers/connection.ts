@@ -72,6 +72,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
   let failures = 0;
   let connectedAt = 0;
   let inUse = 0;
+  let refreshing: Promise<void> | null = null;
+  let asked = false;
   let closed = false;
 
   const failed = (error: string): Standing => ({ status: 'error', error, authorizeUrl: null });
@@ -93,8 +95,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
       upstream = await deps.open({ onListChanged: () => void refresh(), signal });
       const tools = await upstream.list(signal);
       if (signal.aborted) return await upstream.close();
-      take(upstream);
       deps.onList(tools);
+      take(upstream);
     } catch (error) {
       await upstream?.close();
       if (signal.aborted) return;
@@ -155,7 +157,20 @@ export function createConnection(deps: ConnectionDeps): Connection {
     cancelRefresh = timers.after(waits.refreshMs, () => void refresh());
   }
 
-  async function refresh(): Promise<void> {
+  /** One at a time; what is asked for meanwhile is one more. */
+  function refresh(): Promise<void> {
+    asked = true;
+    refreshing ??= (async () => {
+      while (asked) {
+        asked = false;
+        await refreshOnce();
+      }
+      refreshing = null;
+    })();
+    return refreshing;
+  }
+
+  async function refreshOnce(): Promise<void> {
     const upstream = current;
     if (upstream === null) return;
     refreshLater();

@@ -44,14 +44,16 @@ export function readListing(sent: readonly unknown[]): Listing {
     if (typeof read === 'string') problems.push(read);
     else if (tools.has(read.tool)) problems.push(`${quoted(read.tool)} is listed twice; the first one is taken.`);
     else {
-      size += JSON.stringify(read).length;
+      const text = JSON.stringify(read);
+      size += text.length;
       if (size > largestList) {
         problems.push(
           `Its list is longer than ${largestList} characters; ${quoted(read.tool)} and all after it are left out.`,
         );
         break;
       }
-      tools.set(read.tool, read);
+      // As it will be read back from its row: JSON has numbers that JavaScript reads as infinite.
+      tools.set(read.tool, JSON.parse(text) as ListedTool);
     }
   }
   const more = problems.length - mostProblems;

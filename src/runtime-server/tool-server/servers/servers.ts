@@ -233,7 +233,7 @@ export function createServers(deps: ServersDeps): Servers {
         };
         await records.change(changed);
         const other = placeOf(changed.hidden) !== placeOf(record.hidden);
-        const anew = body.transport !== undefined || changed.enabled !== record.enabled || changed.name !== record.name;
+        const anew = body.transport !== undefined || changed.enabled !== record.enabled;
         if (anew) await end(entry);
         entry.record = changed;
         if (other) {
@@ -270,8 +270,7 @@ export function createServers(deps: ServersDeps): Servers {
       for (const entry of entries.values()) begin(entry);
       stopListening =
         deps.auth?.onSignedIn((id) => {
-          const entry = entries.get(id);
-          if (entry?.connection != null) void entry.connection.reconnect();
+          void inTurn(async () => entries.get(id)?.connection?.reconnect());
         }) ?? stopListening;
     },
     async close() {
