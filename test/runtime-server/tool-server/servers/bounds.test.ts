@@ -2,6 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { parseJSONRPCMessage } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
+import { listHash } from '../../../../src/runtime-server/tool-server/servers/catalogue.ts';
 import { createLineReader, type LongLine } from '../../../../src/runtime-server/tool-server/servers/line-reader.ts';
 import { readListing } from '../../../../src/runtime-server/tool-server/servers/listing.ts';
 import { largestBlob, longestText, readResult } from '../../../../src/runtime-server/tool-server/servers/results.ts';
@@ -127,6 +128,12 @@ test('texts of a tool are bounded and show what they say; hints are true or fals
   const long = readListing([tool({ description: 'd'.repeat(100_000) })]).tools[0]?.description;
   expect([long?.length, long?.at(-1)]).toEqual([8192, '…']);
   expect(readListing([tool({ annotations: { title: 'From hints' } })]).tools[0]?.title).toBe('From hints');
+});
+
+test('a number that JavaScript reads as infinite is nothing that a list or a row could not hold', () => {
+  const inputSchema = JSON.parse('{"type":"object","properties":{"a":{"type":"number","maximum":1e999}}}') as object;
+  const { tools } = readListing([tool({ inputSchema })]);
+  expect(listHash(tools)).toBe(listHash(JSON.parse(JSON.stringify(tools)) as typeof tools));
 });
 
 test('a list beyond all measure is taken as far as it goes, and says so', () => {

@@ -144,8 +144,9 @@ test('a change that is no other place keeps the process and the list; another pr
   await servers.until(id, 'connected');
   const { pid } = await servers.read(id);
   const path = `/mcp/servers/${id}`;
-  await servers.http('PATCH', path, { body: { timeoutMs: 5000 } });
+  await servers.http('PATCH', path, { body: { timeoutMs: 5000, name: 'papers' } });
   expect(await servers.read(id)).toMatchObject({ pid, timeoutMs: 5000, status: 'connected' });
+  expect(textOf(await servers.call('papers.echo', { text: 'x' }))).toBe('echo: {"text":"x"}');
   const other = (await servers.http('PATCH', path, { body: { transport: stdio('hangs-at-connect') } })).json;
   expect(other).toMatchObject({ status: 'connecting', toolCount: 0, lastListedAt: null });
   expect(servers.names()).toEqual([]);
