@@ -16,8 +16,9 @@ import {
   type OidcSettings,
 } from '../cloud-api/identity/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
+import type { ComputerLookup } from '../cloud-api/link/computers.ts';
 import type { Devices } from '../cloud-api/link/devices.ts';
-import { type ComputerLookup, createEngines } from '../cloud-api/link/engines.ts';
+import { createEngines } from '../cloud-api/link/engines.ts';
 import type { Link } from '../cloud-api/link/link.ts';
 import { linkMigrations } from '../cloud-api/link/migrations.ts';
 import { pipeMount } from '../cloud-api/link/replica-proof.ts';

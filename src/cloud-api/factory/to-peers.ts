@@ -14,7 +14,7 @@ import { createLinkAgent, type Link } from '../link/link.ts';
 export interface ToPeersDeps {
   readonly link: Pick<Link, 'open'>;
   /** By a computer's own id or the cloud's; null: unknown, or another person's. */
-  readonly computers: { resolve(userId: string, named: string): Promise<string | null> };
+  readonly computers: { resolve(userId: string, named: string): Promise<string | null> | string | null };
   readonly tickets: { mintTicket(computerId: string, userId: string): Promise<string> };
 }
 

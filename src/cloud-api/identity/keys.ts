@@ -8,9 +8,9 @@ import type { Scope } from '../../contracts/common/route.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import { bearerOf } from '../../kit/http/principals.ts';
 import type { Authenticator, Principal } from '../../kit/http/types.ts';
+import { createKept } from '../../kit/store/kept.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { Changes } from './changes.ts';
-import { createKept } from './kept.ts';
 import { isKeyText, keyPrefix, newKeyText, readKeyText } from './key-text.ts';
 import { digestOf } from './model.ts';
 

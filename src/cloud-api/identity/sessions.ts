@@ -8,7 +8,7 @@ import type { PrincipalKind } from '../../contracts/common/route.ts';
 import { bearerOf, everyScope, linkHeaders, surfaceName } from '../../kit/http/principals.ts';
 import type { Authenticator, Principal } from '../../kit/http/types.ts';
 import { newToken } from '../../kit/secrets/token-file.ts';
-import { createKept, type KeptOptions } from './kept.ts';
+import { createKept, type KeptOptions } from '../../kit/store/kept.ts';
 import { csrfOf, digestOf, homePrefix, readCookie, sessionIdleMs, sessionLifeMs, sessionTouchMs } from './model.ts';
 import type { SessionStore, SignInRow } from './session-store.ts';
 

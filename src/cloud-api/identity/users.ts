@@ -4,9 +4,9 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Plan } from '../../contracts/identity/plan.ts';
+import { createKept } from '../../kit/store/kept.ts';
 import type { SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 import type { Changes } from './changes.ts';
-import { createKept } from './kept.ts';
 
 export interface User {
   readonly id: string;

@@ -27,10 +27,11 @@ export interface Upstream {
   readonly headers: OutgoingHttpHeaders;
 }
 
-/** Whoever asks leaves when their response closes, or when this signal is aborted. */
-export type Asker =
-  | { readonly request: IncomingMessage; readonly response: ServerResponse }
-  | { readonly request: IncomingMessage; readonly signal: AbortSignal };
+/** Whoever asks leaves when their response closes. */
+export interface Asker {
+  readonly request: IncomingMessage;
+  readonly response: Pick<ServerResponse, 'destroyed' | 'once' | 'off'>;
+}
 
 export interface Asking {
   readonly context: Asker;
@@ -87,7 +88,7 @@ export async function askUpstream(asking: Asking): Promise<IncomingMessage> {
     return await once(asking, hasBody, bodyLimit);
   } catch (thrown) {
     const reads = asking.reads ?? (request.method === 'GET' && !hasBody);
-    const repeatable = thrown instanceof Unanswered && reads && !hasLeft(context);
+    const repeatable = thrown instanceof Unanswered && reads && !context.response.destroyed;
     if (!repeatable || !(await again(thrown))) throw thrown;
     return await once(asking, hasBody, bodyLimit);
   }
@@ -98,7 +99,7 @@ async function once(
   hasBody: boolean,
   limit: number,
 ): Promise<IncomingMessage> {
-  const { request } = context;
+  const { request, response } = context;
   const { secure = false, headers: own, ...target } = await upstream();
   const headers: OutgoingHttpHeaders = {};
   for (const name of passedOn) {
@@ -112,7 +113,9 @@ async function once(
   return new Promise((resolve, reject) => {
     const start = secure ? startSecureRequest : startRequest;
     const outgoing = start({ ...target, method: request.method, headers: { ...headers, ...own } });
-    const stopWatching = watch(context, () => outgoing.destroy());
+    const leave = () => outgoing.destroy();
+    if (response.destroyed) leave();
+    else response.once('close', leave);
     let cancel = () => {};
     if (patience !== undefined) {
       const late = () => outgoing.destroy(Object.assign(new Error('It does not answer.'), { code: 'ETIMEDOUT' }));
@@ -136,7 +139,7 @@ async function once(
       cancel();
       // Once an answer is under way, its own stream tells of the cut.
       if (answered) return;
-      stopWatching();
+      response.off('close', leave);
       reject(cause instanceof AppError ? cause : new Unanswered(cause, outgoing.reusedSocket));
     });
     if (!hasBody || body !== undefined) {
@@ -151,22 +154,4 @@ async function once(
     // Not a pipeline: that would cut the caller off before it hears that nobody answers.
     request.pipe(outgoing);
   });
-}
-
-function hasLeft(asker: Asker): boolean {
-  return 'response' in asker ? asker.response.destroyed : asker.signal.aborted;
-}
-
-/** Calls `leave` once the asker has left, at once where they have. Returns the way to stop watching. */
-function watch(asker: Asker, leave: () => void): () => void {
-  if (hasLeft(asker)) {
-    leave();
-    return () => {};
-  }
-  if ('response' in asker) {
-    asker.response.once('close', leave);
-    return () => asker.response.off('close', leave);
-  }
-  asker.signal.addEventListener('abort', leave, { once: true });
-  return () => asker.signal.removeEventListener('abort', leave);
 }

@@ -10,6 +10,7 @@ import { type Clock, iso } from '../../kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
 import { type BoundRoute, bind, type OwnerLookups } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
+import { createKept } from '../../kit/store/kept.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { follow } from '../../kit/wake/follow.ts';
 import {
@@ -31,7 +32,7 @@ import type { Link } from './link.ts';
 /** Which computer a call means: what the factory proxy and the way to peers ask. */
 export interface ComputerLookup {
   /** By its own id or the cloud's; null: the default one. Answers its own id; null: unknown, another person's, or none at all. */
-  resolve(userId: string, named: string | null): Promise<string | null>;
+  resolve(userId: string, named: string | null): Promise<string | null> | string | null;
 }
 
 /** The credential by which the person at a computer is signed in here; lives and dies with the pairing. */
@@ -81,12 +82,22 @@ export interface Computers extends ComputerLookup {
 }
 
 const endedTopic = 'computers';
+/** With other replicas, until another default computer counts here. The link and the keys of one that was revoked end by themselves. */
+const keptMs = 1000;
 const over = 'Its pairing was ended.';
 const anew = 'It was paired anew.';
 
 export function createComputers(deps: ComputersDeps): Computers {
   const { store, devices, link, clock, ids, log } = deps;
   const read = (id: string) => store.read((tx) => readComputer(tx, id));
+  /** Of each person, the default first: every call that goes to a computer asks. */
+  const known = createKept<readonly ComputerRow[]>(
+    async (userId) => {
+      const rows = await store.read((tx) => computersOf(tx, userId));
+      return rows.length === 0 ? null : rows;
+    },
+    { age: store.engine === 'sqlite' ? null : { clock, mostMs: keptMs } },
+  );
 
   const stopNoting = link.onChange((id) => {
     noteSeen(store, id, clock.now()).catch((fault: unknown) =>
@@ -143,6 +154,8 @@ export function createComputers(deps: ComputersDeps): Computers {
       tx.afterCommit(() => store.wake.signal(endedTopic));
       return yield* revokeComputerRow(tx, id, clock.now());
     });
+    const row = await read(id);
+    if (row !== null) known.forget(row.userId);
     await end(id, reason);
     return ended;
   }
@@ -150,7 +163,7 @@ export function createComputers(deps: ComputersDeps): Computers {
   async function put(computer: Admitted, embedded: boolean): Promise<string> {
     const { id, userId, name, version, token } = computer;
     const sealedToken = devices.seal(id, token);
-    return store.write(function* (tx) {
+    const cloudId = await store.write(function* (tx) {
       yield* putComputer(tx, {
         id,
         userId,
@@ -164,6 +177,8 @@ export function createComputers(deps: ComputersDeps): Computers {
       tx.afterCommit(() => store.wake.signal(endedTopic));
       return (yield* readComputer(tx, id))!.cloudId;
     });
+    known.forget(userId);
+    return cloudId;
   }
 
   async function list(userId: string): Promise<contract.Computer[]> {
@@ -176,9 +191,9 @@ export function createComputers(deps: ComputersDeps): Computers {
   return {
     revoke,
     list,
-    async resolve(userId, named) {
-      if (named !== null) return (await store.read((tx) => findComputer(tx, userId, named)))?.id ?? null;
-      return (await store.read((tx) => computersOf(tx, userId)))[0]?.id ?? null;
+    resolve(userId, named) {
+      const rows = known.peek(userId);
+      return rows === undefined ? known.load(userId).then((loaded) => meant(loaded ?? [], named)) : meant(rows, named);
     },
     async ownerOf(id) {
       const row = await read(id);
@@ -187,6 +202,7 @@ export function createComputers(deps: ComputersDeps): Computers {
     async admit(computer) {
       const before = await read(computer.id);
       const cloudId = await put(computer, false);
+      if (before !== null) known.forget(before.userId);
       // After its keys are gone: what is cut would dial in again at once.
       if (before !== null) await end(computer.id, anew);
       return cloudId;
@@ -221,6 +237,7 @@ export function createComputers(deps: ComputersDeps): Computers {
           if (body.default === true) yield* makeDefault(tx, userId, id);
           return yield* computersOf(tx, userId);
         });
+        known.forget(userId);
         const row = rows.find((each) => each.id === id);
         if (row === undefined) throw unknown(params.id);
         return { body: await shown(row, row === rows[0]) };
@@ -244,6 +261,12 @@ export function createComputers(deps: ComputersDeps): Computers {
       stopFollowing();
     },
   };
+}
+
+/** By its own id or the cloud's. */
+function meant(rows: readonly ComputerRow[], named: string | null): string | null {
+  if (named === null) return rows[0]?.id ?? null;
+  return rows.find(({ id, cloudId }) => id === named || cloudId === named)?.id ?? null;
 }
 
 function unknown(id: string): AppError {

@@ -8,12 +8,8 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { clientOf, linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
 import type { Principal } from '../../kit/http/types.ts';
 import { type Asker, askUpstream } from './ask.ts';
+import type { ComputerLookup } from './computers.ts';
 import { createLinkAgent, type Link } from './link.ts';
-
-/** Which computer a call means: by its own id or the cloud's, null for the default one. null: unknown to this user, or none. */
-export interface ComputerLookup {
-  resolve(userId: string, named: string | null): Promise<string | null> | string | null;
-}
 
 export interface EnginesDeps {
   readonly link: Pick<Link, 'open' | 'credential' | 'state' | 'untilLinked'>;

@@ -37,7 +37,7 @@ export function createPassingService({ engines, link, lists, advice, version }: 
 
   async function pass(request: McpRequest, computerId: string): Promise<RpcAnswer> {
     const answer = await engines.ask({
-      context: { request: request.request, principal: request.principal, signal: request.signal },
+      context: request,
       computerId,
       path: request.names === 'safe' ? `${mcpServer.path}?names=safe` : mcpServer.path,
       body: request.raw,

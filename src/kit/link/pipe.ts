@@ -44,6 +44,11 @@ export class Pipe extends Duplex {
     else this.#stream.once('drain', done);
   }
 
+  /** Head and body of a message come together: as one they are one frame, one write and one message of the carrier. */
+  override _writev(parts: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
+    this._write(Buffer.concat(parts.map(({ chunk }) => chunk)), 'buffer' as BufferEncoding, done);
+  }
+
   override _final(done: (error?: Error | null) => void): void {
     this.#stream.end(done);
   }

@@ -117,6 +117,9 @@ class Asked implements McpRequest {
   get request() {
     return this.#context.request;
   }
+  get response() {
+    return this.#context.response;
+  }
 }
 
 /** What the layer answers by itself; null for all else. */

@@ -2,7 +2,7 @@
  * What a server of MCP is to the JSON-RPC layer, and what a server that lists and calls by itself is to its builder. Types alone.
  * First user: the engine's tool server; second: the cloud's, which passes most of it on. Must not know what is listed or called.
  */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NameStyle, ToolResult } from '../../contracts/tool-server/tools.ts';
 import type { Principal } from '../http/types.ts';
 
@@ -38,6 +38,8 @@ export interface McpRequest {
   readonly query: JsonObject;
   /** For headers that the route knows and this layer does not. */
   readonly request: IncomingMessage;
+  /** For whoever passes the request on, and so must see its client leave: cheaper than the signal. The layer alone writes to it. */
+  readonly response: Pick<ServerResponse, 'destroyed' | 'once' | 'off'>;
 }
 
 export interface RpcError {

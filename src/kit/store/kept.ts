@@ -1,6 +1,6 @@
 /**
  * Rows that every request asks for, kept from the store: the database stays the truth, and whoever changes a row forgets or puts
- * it here in the same step. First users: sign-ins and people; second: API keys. Must not know what the rows are.
+ * it here in the same step. First users: sign-ins and people; second: API keys; third: whose a computer is. Must not know what the rows are.
  */
 
 export interface Kept<Row> {
