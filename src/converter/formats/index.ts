@@ -16,6 +16,8 @@ const separated = data(async () => (await import('./data/separated.ts')).separat
 
 const office = (load: () => Promise<Format>): FormatEntry => ({ family: 'office', load });
 const html = (load: () => Promise<Format>): FormatEntry => ({ family: 'html', load });
+const mail = (load: () => Promise<Format>): FormatEntry => ({ family: 'mail', load });
+const media = (load: () => Promise<Format>): FormatEntry => ({ family: 'media', load });
 
 const pdf: FormatEntry = { family: 'pdf', load: async () => (await import('./pdf/pdf.ts')).pdfFormat };
 
@@ -41,4 +43,8 @@ export const formats: Readonly<Partial<Record<Kind, FormatEntry>>> = {
   xls: sheets,
   ods: sheets,
   rtf: office(async () => (await import('./office/rtf.ts')).rtfFormat),
+  eml: mail(async () => (await import('./mail/eml.ts')).emlFormat),
+  msg: mail(async () => (await import('./mail/msg.ts')).msgFormat),
+  image: media(async () => (await import('./media/image.ts')).imageFormat),
+  audio: media(async () => (await import('./media/audio.ts')).audioFormat),
 };
