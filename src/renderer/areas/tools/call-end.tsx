@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Hand } from 'lucide-react';
 import { type ReactNode, useEffect, useMemo, useRef } from 'react';
+import { toast } from 'sonner';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import { approvalGoodFor, longestApprovalWait, type ToolInfo } from '../../../contracts/tool-server/tools.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
@@ -115,6 +116,8 @@ function Question({ approval }: { approval: Approval }) {
   const me = useQuery(queries.session).data?.user;
   const answer = useAnswerApproval();
   const box = useRef<HTMLDivElement>(null);
+  // Who sees the question need not be told of it.
+  useEffect(() => void toast.dismiss(`approval ${approval.id}`), [approval.id]);
   const actions = useMemo<readonly Action[]>(() => {
     const press = (decision: string) => (): void =>
       box.current?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();

@@ -5,7 +5,7 @@ export function ConnectClient() {
   return (
     <section
       aria-labelledby="connect-client"
-      className="flex shrink-0 flex-wrap items-center gap-x-6 gap-y-2 border-b border-line bg-panel px-3 py-2"
+      className="flex shrink-0 flex-wrap items-center gap-x-6 gap-y-2 border-b border-line bg-panel px-3 py-2 max-sm:border-t"
     >
       <div className="min-w-52 flex-1">
         <h2 id="connect-client" className="font-semibold">

@@ -41,7 +41,7 @@ export function DetachDialog({
         <li>
           {server.toolCount === 0
             ? 'No tool goes: it has none now.'
-            : `${countWords(server.toolCount)} called ${server.name}.… ${server.toolCount === 1 ? 'goes' : 'go'} from every client and bot.`}
+            : `${countWords(server.toolCount)} ${server.toolCount === 1 ? 'goes' : 'go'} from every client and bot: all that begin with “${server.name}.”`}
         </li>
         <li>Calls of it that run now are ended.</li>
         {server.pid !== null && <li>Its program (process {server.pid}) is ended.</li>}

@@ -95,7 +95,7 @@ export function ServerDialog({
           label="Name"
           required
           problem={nameProblem}
-          description={`Its tools are called ${draft.name.trim() || 'github'}.… then.`}
+          description={`The names of its tools begin with it: ${draft.name.trim() || 'github'}.search.`}
         >
           {(ids) => <input {...ids} {...text('name')} maxLength={100} className={`${ids.className} ${line}`} />}
         </Field>

@@ -126,7 +126,11 @@ export function ToolsPage() {
   const header = (
     <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
       <h1 className="min-w-0 flex-1 truncate text-title font-semibold">Tools</h1>
-      <Button kind={tool === undefined ? 'primary' : 'plain'} onClick={attach} aria-keyshortcuts="n">
+      <Button
+        kind={tool === undefined && server === undefined ? 'primary' : 'plain'}
+        onClick={attach}
+        aria-keyshortcuts="n"
+      >
         <Plus className="size-3.5" aria-hidden="true" />
         Attach a server
       </Button>
