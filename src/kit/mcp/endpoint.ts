@@ -9,7 +9,6 @@ import type { Route } from '../../contracts/common/route.ts';
 import { fallbackVersion, legacyVersions, mcpMeta, mcpVersions, rpcCodes } from '../../contracts/tool-server/mcp.ts';
 import { callBodyLimit, type NameStyle } from '../../contracts/tool-server/tools.ts';
 import { readRaw } from '../http/body.ts';
-import { baseHeaders } from '../http/dispatcher.ts';
 import type { Context } from '../http/types.ts';
 import { readEra, type Spoken } from './era.ts';
 import { isObject, type Message, type Refusal, readMessage } from './message.ts';
@@ -54,11 +53,11 @@ export function createMcpEndpoint({
     }
     const raw = await readRaw(request, bodyLimit);
     const message = readMessage(raw);
-    if ('error' in message) return refuse(response, message, requestId);
+    if ('error' in message) return refuse(response, message);
     const spoken = readEra(message, request.headers, strictHeaders);
-    if ('error' in spoken) return refuse(response, spoken, requestId);
+    if ('error' in spoken) return refuse(response, spoken);
     if (message.id === undefined) {
-      response.writeHead(accepted, { ...baseHeaders, 'content-length': 0, 'x-request-id': requestId }).end();
+      response.writeHead(accepted, { 'content-length': 0 }).end();
       return;
     }
     const { id } = message;
@@ -76,7 +75,7 @@ export function createMcpEndpoint({
     }
     // Nobody reads an answer whose asker has left.
     if (response.destroyed) return;
-    write(response, requestId, bodyOf(id, answer, spoken.era, stamps), statusOf(answer));
+    write(response, bodyOf(id, answer, spoken.era, stamps), statusOf(answer));
   };
 }
 
@@ -210,17 +209,13 @@ function statusOf(answer: RpcAnswer): number {
   return 'error' in answer ? (answer.error.status ?? ok) : ok;
 }
 
-function refuse(response: ServerResponse, { id, error }: Refusal, requestId: string): void {
+function refuse(response: ServerResponse, { id, error }: Refusal): void {
   const { status, ...said } = error;
-  write(response, requestId, JSON.stringify({ jsonrpc: '2.0', id, error: said }), status);
+  write(response, JSON.stringify({ jsonrpc: '2.0', id, error: said }), status);
 }
 
-function write(response: ServerResponse, requestId: string, body: string | Buffer, status: number): void {
-  response.writeHead(status, {
-    ...baseHeaders,
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-    'x-request-id': requestId,
-  });
+/** What every answer carries has been set by the dispatcher. */
+function write(response: ServerResponse, body: string | Buffer, status: number): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
   response.end(body);
 }

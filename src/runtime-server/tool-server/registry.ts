@@ -2,7 +2,7 @@
  * The tools there are, and the one way to call one: check the input, plan, ask the policy, ask a person where it says so, act once.
  * The same for every caller: MCP, REST, bots in Gantry's own loop. Must not know who the bots are or which wire a call came over.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isAbsolute, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { ContentBlock, ToolInfo, ToolResult } from '../../contracts/tool-server/tools.ts';
@@ -211,7 +211,7 @@ function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-const hashOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex');
+const hashOf = (value: unknown): string => hash('sha256', canonicalJson(value));
 
 /** As rules name it: relative to the workspace where it lies in it, else to the caller's own root (a worktree has the same paths). */
 function nameOf({ workspace, root }: ToolCaller, path: string): string {

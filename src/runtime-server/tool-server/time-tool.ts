@@ -8,13 +8,13 @@ import { defineTool, type Tool } from './tool.ts';
 const keptZones = 50;
 
 export function createTimeTool({ clock }: { readonly clock: Pick<Clock, 'now'> }): Tool {
-  const kept = new Map<string, Intl.DateTimeFormat>();
-  const partsOf = (timezone: string | undefined) => {
+  const kept = new Map<string, Zone>();
+  const zoneOf = (timezone: string | undefined) => {
     // This computer's own zone may be changed while this runs.
-    if (timezone === undefined) return partsFor(timezone);
-    const made = kept.get(timezone) ?? partsFor(timezone);
-    if (kept.size < keptZones) kept.set(timezone, made);
-    return made;
+    if (timezone === undefined) return readZone(timezone);
+    const zone = kept.get(timezone) ?? readZone(timezone);
+    if (kept.size < keptZones) kept.set(timezone, zone);
+    return zone;
   };
   return defineTool({
     name: 'time.now',
@@ -33,19 +33,19 @@ export function createTimeTool({ clock }: { readonly clock: Pick<Clock, 'now'> }
     readOnly: true,
     annotations: { openWorldHint: false },
     plan: ({ timezone }) => {
-      const parts = partsOf(timezone);
+      const zone = zoneOf(timezone);
       return {
         risk: 'low',
         title: 'Tell the time',
-        summary: `The time in ${parts.resolvedOptions().timeZone}`,
+        summary: `The time in ${zone.name}`,
         run: async () => {
           const now = clock.now();
-          const found = Object.fromEntries(parts.formatToParts(now).map(({ type, value }) => [type, value]));
+          const found = Object.fromEntries(zone.format.formatToParts(now).map(({ type, value }) => [type, value]));
           const offset = found.timeZoneName?.replace('GMT', '') || 'Z';
           return {
             utc: iso(now),
             unixMs: now,
-            timezone: parts.resolvedOptions().timeZone,
+            timezone: zone.name,
             local: `${found.year}-${found.month}-${found.day}T${found.hour}:${found.minute}:${found.second}.${found.fractionalSecond}${offset}`,
             weekday: found.weekday ?? '',
           };
@@ -56,9 +56,15 @@ export function createTimeTool({ clock }: { readonly clock: Pick<Clock, 'now'> }
   });
 }
 
-function partsFor(timezone: string | undefined): Intl.DateTimeFormat {
+interface Zone {
+  /** As IANA names it. */
+  readonly name: string;
+  readonly format: Intl.DateTimeFormat;
+}
+
+function readZone(timezone: string | undefined): Zone {
   try {
-    return new Intl.DateTimeFormat('en-US', {
+    const format = new Intl.DateTimeFormat('en-US', {
       ...(timezone === undefined ? {} : { timeZone: timezone }),
       year: 'numeric',
       month: '2-digit',
@@ -71,6 +77,7 @@ function partsFor(timezone: string | undefined): Intl.DateTimeFormat {
       weekday: 'long',
       timeZoneName: 'longOffset',
     });
+    return { name: format.resolvedOptions().timeZone, format };
   } catch (cause) {
     const fact = `There is no time zone ${JSON.stringify(timezone?.slice(0, 100))}.`;
     throw new AppError('usage', fact, 'Name one as IANA does: Europe/Vienna, America/New_York, UTC.', { cause });
