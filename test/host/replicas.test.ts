@@ -57,6 +57,13 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
   afterAll(stop);
   const sql = <T extends object>(text: string) => postgres!.ask<T>(cluster.databaseUrl, text);
 
+  test('a tool is called through each of them, whichever the computer dialled', async () => {
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'time.now' } };
+    for (const post of ada.at) expect((await post('POST', '/mcp/server', { body: call })).status).toBe(200);
+    const one = { url: '/mcp/server', user: ada.id, surface: 'browser', body: JSON.stringify(call) };
+    expect(asked.splice(0)).toEqual([one, one, one]);
+  });
+
   test('a computer that dialled one of them is reached at each, as its person', async () => {
     for (const call of ada.at) expect((await call('GET', '/api/factory/agents?team=far')).status).toBe(200);
     const one = { url: '/api/factory/agents?team=far', user: ada.id, surface: 'browser', body: '' };

@@ -192,8 +192,9 @@ export function createComputers(deps: ComputersDeps): Computers {
     revoke,
     list,
     resolve(userId, named) {
-      const rows = known.peek(userId);
-      return rows === undefined ? known.load(userId).then((loaded) => meant(loaded ?? [], named)) : meant(rows, named);
+      const found = meant(known.peek(userId) ?? [], named);
+      // One that is not among those that are kept may have been paired at another replica just now.
+      return found ?? known.load(userId).then((rows) => meant(rows ?? [], named));
     },
     async ownerOf(id) {
       const row = await read(id);
