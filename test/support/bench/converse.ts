@@ -14,6 +14,8 @@ export interface Load {
   readonly sent: number;
   readonly cpuMs: number;
   readonly tookMs: number;
+  /** From the last byte written to the last byte read, of each request. Milliseconds. */
+  readonly latenciesMs: readonly number[];
 }
 
 /** So many requests over kept connections, one at a time on each. */
@@ -21,14 +23,20 @@ export async function load({ port, pid, text }: Target, requests: number, connec
   const began = performance.now();
   const before = cpuMs(pid);
   const each = Math.ceil(requests / connections);
-  await Promise.all(Array.from({ length: connections }, () => converse(port, text, each)));
-  return { sent: each * connections, cpuMs: cpuMs(pid) - before, tookMs: performance.now() - began };
+  const latenciesMs: number[] = [];
+  await Promise.all(Array.from({ length: connections }, () => converse(port, text, each, latenciesMs)));
+  return { sent: each * connections, cpuMs: cpuMs(pid) - before, tookMs: performance.now() - began, latenciesMs };
 }
 
 /** Servers answer with a length; anything but 200 fails. */
-function converse(port: number, text: string, count: number): Promise<void> {
+function converse(port: number, text: string, count: number, latenciesMs: number[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => socket.write(text));
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => write());
+    let asked = 0;
+    const write = () => {
+      asked = performance.now();
+      socket.write(text);
+    };
     let left = count;
     let got = '';
     socket.setEncoding('latin1');
@@ -45,9 +53,10 @@ function converse(port: number, text: string, count: number): Promise<void> {
       const length = Number(/content-length: (\d+)/i.exec(got.slice(0, head))?.[1]);
       if (got.length < head + 4 + length) return;
       got = '';
+      latenciesMs.push(performance.now() - asked);
       left -= 1;
       if (left === 0) socket.end();
-      else socket.write(text);
+      else write();
     });
   });
 }

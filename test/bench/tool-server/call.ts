@@ -1,0 +1,143 @@
+/**
+ * What one call of a tool costs the runtime that runs it, with credential, policy and all: against the barest server of Express and
+ * against the official SDK's server. Each server is a program of its own, loaded from this one.
+ */
+import { fileURLToPath } from 'node:url';
+import { mcpMeta, mcpServer, modernVersion } from '../../../src/contracts/tool-server/mcp.ts';
+import { type Load, load, type Target } from '../../support/bench/converse.ts';
+import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { median, quantile, rounded, spread } from '../../support/bench/numbers.ts';
+import { scratchHome, startBuilt } from '../../support/bench/product.ts';
+import { startVictim } from '../../support/victim.ts';
+
+export const figures: readonly Figure[] = [
+  { name: 'tool-server.call', run: (options) => against(express, options) },
+  { name: 'tool-server.call-sdk', run: (options) => against(sdk, options) },
+  { name: 'tool-server.call-p99', run: p99 },
+];
+
+interface Peer {
+  readonly name: string;
+  readonly script: string;
+}
+
+const express: Peer = { name: 'express 5.3.0, bare echo', script: 'express-echo.ts' };
+const sdk: Peer = { name: '@modelcontextprotocol/server 2.4.0, 20 tools', script: 'mcp-sdk-server.ts' };
+
+const connections = 10;
+/** The compiler has seen all of it before anything counts. */
+const warmUp = 15_000;
+const at = `gantry start, time.now over /mcp/server of the engine, ${modernVersion}, the owner's token, ${connections} kept connections from another process; CPU of the server's process, user and system`;
+
+/** As a client of today's protocol calls. */
+function requestTo(port: number, token?: string): string {
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: {
+      name: 'time.now',
+      arguments: { timezone: 'UTC' },
+      _meta: { [mcpMeta.version]: modernVersion, [mcpMeta.clientCapabilities]: {} },
+    },
+  });
+  const lines = [
+    `POST ${mcpServer.path} HTTP/1.1`,
+    `Host: 127.0.0.1:${port}`,
+    ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
+    'Content-Type: application/json',
+    'Accept: application/json, text/event-stream',
+    `MCP-Protocol-Version: ${modernVersion}`,
+    'Mcp-Method: tools/call',
+    'Mcp-Name: time.now',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+}
+
+async function withEngine<T>(use: (target: Target) => Promise<T>): Promise<T> {
+  const place = scratchHome();
+  try {
+    const product = await startBuilt(place);
+    try {
+      const port = Number(new URL(product.engineUrl).port);
+      return await use({ port, pid: product.pid, text: requestTo(port, product.token) });
+    } finally {
+      await product.stop();
+    }
+  } finally {
+    await place.remove();
+  }
+}
+
+async function withPeer<T>({ script }: Peer, use: (target: Target) => Promise<T>): Promise<T> {
+  const path = fileURLToPath(new URL(`../../support/victims/${script}`, import.meta.url));
+  const victim = startVictim({ command: [process.execPath, path], env: { NODE_ENV: 'production' } });
+  try {
+    const { port, pid } = JSON.parse(await victim.until((line) => line.startsWith('{'))) as {
+      port: number;
+      pid: number;
+    };
+    return await use({ port, pid, text: requestTo(port) });
+  } finally {
+    await victim.kill();
+  }
+}
+
+const microsEach = ({ cpuMs, sent }: Load) => (cpuMs / sent) * 1000;
+
+/** Our CPU a call over the peer's, by turns. */
+function against(peer: Peer, { quick, log }: FigureOptions): Promise<Measured> {
+  const rounds = quick ? 3 : 7;
+  const calls = quick ? 3_000 : 10_000;
+  return withEngine((ours) =>
+    withPeer(peer, async (theirs) => {
+      for (const target of [ours, theirs]) await load(target, warmUp, connections);
+      const own: number[] = [];
+      const other: number[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        // Each first as often as the other: what else the machine does falls on both.
+        const order = round % 2 === 0 ? [ours, theirs] : [theirs, ours];
+        for (const target of order)
+          (target === ours ? own : other).push(microsEach(await load(target, calls, connections)));
+        log(`round ${round + 1}: ${rounded(own.at(-1)!, 1)} µs, ${peer.name} ${rounded(other.at(-1)!, 1)} µs`);
+      }
+      return {
+        value: median(own) / median(other),
+        unit: `× the CPU of ${peer.name}`,
+        n: rounds * calls,
+        at,
+        own: rounded(median(own), 1),
+        peer: { name: peer.name, value: rounded(median(other), 1) },
+        detail: { own: spread(own), peer: spread(other), unit: 'µs a call' },
+      };
+    }),
+  );
+}
+
+function p99({ quick, log }: FigureOptions): Promise<Measured> {
+  const rounds = quick ? 3 : 7;
+  const calls = quick ? 3_000 : 10_000;
+  return withEngine(async (ours) => {
+    await load(ours, warmUp, connections);
+    const samples: number[] = [];
+    const middle: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const { latenciesMs } = await load(ours, calls, connections);
+      samples.push(quantile(latenciesMs, 0.99));
+      middle.push(median(latenciesMs));
+      log(`round ${round + 1}: p50 ${rounded(middle.at(-1)!)} ms, p99 ${rounded(samples.at(-1)!)} ms`);
+    }
+    return {
+      value: median(samples),
+      unit: 'ms, 99 of 100 calls',
+      n: rounds * calls,
+      at,
+      detail: {
+        p50: rounded(median(middle)),
+        best: rounded(Math.min(...samples)),
+        worst: rounded(Math.max(...samples)),
+      },
+    };
+  });
+}
