@@ -43,7 +43,7 @@ export const tools: Part = {
       name: 'connect',
       args: '[client]',
       about: 'Print the configuration by which an MCP client uses these tools',
-      more: 'Without a client it lists those that are known. For clients that speak HTTP it makes an API key that may call tools and\nnothing else; clients that only start programs get a command, which reads your own token when it runs.',
+      more: 'Without a client it lists those that are known. For clients that speak HTTP it makes an API key that may call tools and write to\nbots; clients that only start programs get a command, which reads your own token when it runs.',
       options: [
         { flags: '--stdio', about: 'a command in place of an address and a key' },
         { flags: '--key-name <name>', about: 'what the key is called (default: the client’s name)' },

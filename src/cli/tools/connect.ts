@@ -59,7 +59,7 @@ function guide(
     ...(key === null
       ? [`${title} then acts as you: what asks, asks you.`]
       : [
-          `The key ${JSON.stringify(key)} may call tools, nothing else. Whoever reads it may, too; end it in the settings.`,
+          `The key ${JSON.stringify(key)} may call tools and write to bots. Whoever reads it may, too; end it in the settings.`,
         ]),
     `See what is asked: ${names.gantry} workspace approvals`,
   ];
