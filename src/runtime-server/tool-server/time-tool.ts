@@ -40,14 +40,15 @@ export function createTimeTool({ clock }: { readonly clock: Pick<Clock, 'now'> }
         summary: `The time in ${zone.name}`,
         run: async () => {
           const now = clock.now();
-          const found = Object.fromEntries(zone.format.formatToParts(now).map(({ type, value }) => [type, value]));
-          const offset = found.timeZoneName?.replace('GMT', '') || 'Z';
+          const utc = iso(now);
+          const { start, offset, weekday } = minuteOf(zone, now);
           return {
-            utc: iso(now),
+            utc,
             unixMs: now,
             timezone: zone.name,
-            local: `${found.year}-${found.month}-${found.day}T${found.hour}:${found.minute}:${found.second}.${found.fractionalSecond}${offset}`,
-            weekday: found.weekday ?? '',
+            // Offsets are of whole minutes: seconds are the same in every zone.
+            local: `${start}${utc.slice(16, 23)}${offset}`,
+            weekday,
           };
         },
       };
@@ -60,6 +61,30 @@ interface Zone {
   /** As IANA names it. */
   readonly name: string;
   readonly format: Intl.DateTimeFormat;
+  /** What was last made of a minute: asking for parts costs more than all else of a call. */
+  minute: Minute;
+}
+
+interface Minute {
+  /** Since the epoch. */
+  readonly count: number;
+  /** `2026-11-22T00:31` */
+  readonly start: string;
+  readonly offset: string;
+  readonly weekday: string;
+}
+
+function minuteOf(zone: Zone, now: number): Minute {
+  const count = Math.floor(now / 60_000);
+  if (zone.minute.count === count) return zone.minute;
+  const found = Object.fromEntries(zone.format.formatToParts(now).map(({ type, value }) => [type, value]));
+  zone.minute = {
+    count,
+    start: `${found.year}-${found.month}-${found.day}T${found.hour}:${found.minute}`,
+    offset: found.timeZoneName?.replace('GMT', '') || 'Z',
+    weekday: found.weekday ?? '',
+  };
+  return zone.minute;
 }
 
 function readZone(timezone: string | undefined): Zone {
@@ -71,13 +96,12 @@ function readZone(timezone: string | undefined): Zone {
       day: '2-digit',
       hour: '2-digit',
       minute: '2-digit',
-      second: '2-digit',
-      fractionalSecondDigits: 3,
       hourCycle: 'h23',
       weekday: 'long',
       timeZoneName: 'longOffset',
     });
-    return { name: format.resolvedOptions().timeZone, format };
+    const minute = { count: Number.NaN, start: '', offset: '', weekday: '' };
+    return { name: format.resolvedOptions().timeZone, format, minute };
   } catch (cause) {
     const fact = `There is no time zone ${JSON.stringify(timezone?.slice(0, 100))}.`;
     throw new AppError('usage', fact, 'Name one as IANA does: Europe/Vienna, America/New_York, UTC.', { cause });
