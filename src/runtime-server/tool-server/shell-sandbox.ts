@@ -3,7 +3,7 @@
  * read but Gantry's own folder, changes its own folder, that repository's `.git` and a `/tmp` of its own, sees no process but its own,
  * and leaves none behind. It has the person's network. Elsewhere it runs as the person. Must not know policy.
  */
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Bubblewrap, type Environment, findBubblewrap } from '../../kit/process/bubblewrap.ts';
 import { plainEnvironment, type RunOptions } from '../../kit/process/run-process.ts';
@@ -45,20 +45,26 @@ export function createShellSandbox({ env, hidden, wanted }: ShellSandboxDeps): S
   let found: Promise<Bubblewrap | string> | null = null;
   const find = () => {
     found ??= wanted
-      ? findBubblewrap({ path: plain.PATH ?? '', words: wordsFor('/tmp', [], '/') })
+      ? findBubblewrap({ path: plain.PATH ?? '', words: wordsFor('/tmp', []) })
       : Promise.resolve('the sandbox is turned off (GANTRY_TOOL_SANDBOX)');
     return found;
   };
 
-  function wordsFor(cwd: string, changed: readonly string[], seen: string): string[] {
-    return [
-      ...namespaces,
-      ...['--ro-bind', seen, seen, '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp'],
-      ...[...hidden, ...doors].filter(existsSync).flatMap(cover),
-      // After what hides: worktrees of bots lie in Gantry's folder.
-      ...changed.flatMap((path) => ['--bind', path, path]),
-      ...['--chdir', cwd],
+  function wordsFor(cwd: string, changed: readonly string[]): string[] {
+    const mounts: [path: string, words: string[]][] = [
+      ['/', ['--ro-bind', '/', '/']],
+      ['/dev', ['--dev', '/dev']],
+      ['/proc', ['--proc', '/proc']],
+      ['/tmp', ['--tmpfs', '/tmp']],
+      ...[...hidden, ...doors]
+        .filter(existsSync)
+        .map((path) => realpathSync(path))
+        .map((path): [string, string[]] => [path, cover(path)]),
+      ...changed.map((path): [string, string[]] => [path, ['--bind', path, path]]),
     ];
+    // What lies in another comes after it: Gantry's folder may lie in a bot's, and a bot's worktree lies in Gantry's.
+    mounts.sort(([a], [b]) => depthOf(a) - depthOf(b));
+    return [...namespaces, ...mounts.flatMap(([, words]) => words), '--chdir', cwd];
   }
 
   return {
@@ -72,12 +78,14 @@ export function createShellSandbox({ env, hidden, wanted }: ShellSandboxDeps): S
     async place({ command, cwd, root, workspace, env: own }) {
       const sandbox = await find();
       if (typeof sandbox === 'string') return { command, cwd, env: { ...plain, ...own }, confined: false };
-      const words = wordsFor(cwd, [root, ...repositoryOf(workspace)], '/');
+      const words = wordsFor(cwd, [root, ...repositoryOf(workspace)]);
       const wrapped = sandbox.wrap({ words, command, env: { ...plain, ...caches, ...own } });
       return { ...wrapped, cwd: '/', confined: true };
     },
   };
 }
+
+const depthOf = (path: string): number => path.split('/').filter((part) => part !== '').length;
 
 function cover(path: string): string[] {
   return lstatSync(path).isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];

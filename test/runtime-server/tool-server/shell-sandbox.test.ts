@@ -98,6 +98,21 @@ test.skipIf(!closed)('a `.git` that a bot wrote opens no folder for it', async (
   expect(existsSync(join(base, 'opened.txt'))).toBe(false);
 });
 
+test.skipIf(!closed)('git commits in a worktree, whose objects lie in the workspace’s repository', async () => {
+  const tree = join(home, 'worktrees', 'other');
+  const git = (...args: string[]) => execFileSync('git', ['-C', join(base, 'repository'), ...args]);
+  git('-c', 'user.name=a', '-c', 'user.email=a@b.example', 'commit', '-q', '--allow-empty', '-m', 'first');
+  git('worktree', 'add', '-q', tree);
+  const commit =
+    'git -c user.name=a -c user.email=a@b.example commit -q --allow-empty -m in-tree && git log -1 --format=%s';
+  expect((await run(commit, tree)).stdout).toBe('in-tree\n');
+});
+
+test.skipIf(!closed)('Gantry’s folder stays hidden where it lies in the folder of a command', async () => {
+  const { stdout } = await run(`ls -A ${home}; cat ${home}/owner-token; touch ${base}/mine.txt; ls ${base}`, base);
+  expect(stdout).toBe('beside.txt\ngantry\nmine.txt\nrepository\n');
+});
+
 test.skipIf(!closed)('a variable cannot add to the words that make the sandbox', async () => {
   const torn = { A: `x\0--bind\0${base}\0/mnt` };
   await expect(run('true', workspace, torn)).rejects.toMatchObject({ code: 'usage' });
