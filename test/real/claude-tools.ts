@@ -86,11 +86,14 @@ export async function playTools(
       text: `${toolWords} please`,
     });
     assert.equal(sent.state, 'verified', JSON.stringify(sent));
-    const asked = await waiting(product);
-    assert.deepEqual([asked.length, asked[0]?.agentId], [1, bot.id]);
-    assert.match(asked[0]!.summary, /echo ran >> ran\.txt/);
-    assert.notEqual((await shown(product, bot.id)).state, 'needs_you', 'Claude Code asks, too');
-    await product.web.call('POST', `/api/factory/approvals/${asked[0]!.id}/resolve`, { decision: 'approve' });
+    // What an attached server does nobody here knows, and a command can do anything: both are asked about, one after the other.
+    for (const summary of [/pair\.echo of the attached server pair/, /echo ran >> ran\.txt/]) {
+      const asked = await waiting(product);
+      assert.deepEqual([asked.length, asked[0]?.agentId], [1, bot.id]);
+      assert.match(asked[0]!.summary, summary);
+      assert.notEqual((await shown(product, bot.id)).state, 'needs_you', 'Claude Code asks, too');
+      await product.web.call('POST', `/api/factory/approvals/${asked[0]!.id}/resolve`, { decision: 'approve' });
+    }
     await until('the last result', async () => script.results.length === calls.length);
     await until('an idle bot', async () => (await shown(product, bot.id)).state === 'idle');
     assert.equal(readFileSync(join(workspace, 'ran.txt'), 'utf8'), 'ran\n');
