@@ -1,7 +1,9 @@
 /** The page of the tools: servers are attached, watched, changed and detached, and tools tried, with a real one on stdin and stdout. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { serveHttp } from '../support/attached/http.ts';
+import { startOidcProvider } from '../support/oidc-provider.ts';
 import {
   axe,
   type Browser,
@@ -15,6 +17,7 @@ import {
 } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 import { looked, narrow, picture, wide } from './support/looks.ts';
+import { ownerCall } from './support/owner-call.ts';
 
 const tracker = join(import.meta.dirname, 'support', 'tracker.ts');
 
@@ -25,7 +28,9 @@ let first: Visit;
 let closed: string;
 
 beforeAll(async () => {
-  [gantry, browser] = await Promise.all([startGantry({ workspace: 'empty' }), openBrowser()]);
+  // The provider of the sign-in is on this computer.
+  const env = { GANTRY_EGRESS_ALLOW: '127.0.0.1' };
+  [gantry, browser] = await Promise.all([startGantry({ workspace: 'empty', env }), openBrowser()]);
   closed = join(gantry.home, 'closed');
   first = await visit(browser, gantry.url);
   await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
@@ -334,6 +339,57 @@ test('a change keeps the secrets that nobody typed anew, and a new name renames 
   await page.getByText('TRACKER_TOKEN').waitFor();
 });
 
+test('a server that wants a sign-in leads to its provider in a tab of its own, and then connects by itself', async () => {
+  const { page, context } = first;
+  let issuer = '';
+  const server = await serveHttp({
+    first(request, response) {
+      const { origin } = new URL(server.url);
+      if (request.url === '/.well-known/oauth-protected-resource/mcp') {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const says = { resource: server.url, authorization_servers: [issuer], scopes_supported: ['agents:read'] };
+        response.end(JSON.stringify(says));
+        return true;
+      }
+      if (request.headers.authorization?.startsWith('Bearer ') === true) return false;
+      const where = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
+      response.writeHead(401, { 'www-authenticate': `Bearer ${where}` }).end();
+      return true;
+    },
+  });
+  const provider = await startOidcProvider({ origins: [new URL(server.url).origin], openToClients: true });
+  issuer = provider.issuer;
+  onTestFinished(async () => {
+    await provider.close();
+    await server.close();
+  });
+  await go(page, '/tools');
+  await page.getByRole('button', { name: 'Attach a server' }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'Attach a tool server' });
+  await dialog.getByRole('textbox', { name: 'Name needed' }).fill('wiki');
+  await dialog.getByRole('radio', { name: /^An address/ }).check();
+  await dialog.getByRole('textbox', { name: /^Address/ }).fill('ftp://wiki');
+  await page.keyboard.press('Control+Enter');
+  await dialog.getByText('Must be an address that begins with https:// or http://.').waitFor();
+  await dialog.getByRole('textbox', { name: /^Address/ }).fill(server.url);
+  await page.keyboard.press('Control+Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await health(page, 'wiki', 'Needs sign-in');
+  expect(await axe(page)).toEqual([]);
+  await picture(page, 'tools-sign-in-dark');
+  const signIn = row(page, 'wiki').getByRole('link', { name: 'Sign in to wiki' });
+  const [tab] = await Promise.all([context.waitForEvent('page'), signIn.click()]);
+  await tab.locator('[name="login"]').fill('ann');
+  await tab.locator('[name="password"]').fill('any');
+  await tab.locator('[type="submit"]').click();
+  await tab.getByRole('button', { name: 'Continue' }).click();
+  await expect.poll(() => tab.locator('body').textContent(), { timeout: 20_000 }).toContain('Signed in at wiki');
+  await tab.close();
+  await health(page, 'wiki', /Connected.*4 tools/);
+  await tool(page, 'wiki.echo').waitFor();
+  await go(page, '/tools?server=issues');
+});
+
 describe.each([wide, narrow])('in a $name window', (size) => {
   test('the overview, a server and a tool fit, and axe finds nothing', async () => {
     const isNarrow = size === narrow;
@@ -374,7 +430,7 @@ test('detaching says what goes, and takes it', async () => {
   const { page } = first;
   await page.getByRole('button', { name: 'Detach' }).click();
   const dialog = page.getByRole('dialog', { name: 'Detach issues?' });
-  await dialog.getByText('4 tools called issues.… go from every client and bot.').waitFor();
+  await dialog.getByText('4 tools go from every client and bot: all that begin with “issues.”').waitFor();
   await dialog.getByText(/^Its program \(process \d+\) is ended\.$/).waitFor();
   await dialog.getByText('Its secrets are deleted from this computer.').waitFor();
   expect(await axe(page)).toEqual([]);
@@ -390,6 +446,25 @@ test('detaching says what goes, and takes it', async () => {
   await page.getByText(/^No server is called issues here\./).waitFor();
   await go(page, '/tools?tool=issues.watch');
   await page.getByText(/^No tool is called issues\.watch here now\./).waitFor();
+});
+
+test('a server with two thousand tools draws those in view alone, and a filter finds each of them', async () => {
+  const { page } = first;
+  const attached = join(import.meta.dirname, '..', 'support', 'attached', 'stdio.ts');
+  const { id } = await ownerCall(gantry, 'POST', '/mcp/servers', {
+    name: 'many',
+    transport: { type: 'stdio', command: process.execPath, args: [attached, 'many'] },
+  });
+  await go(page, '/tools?server=many');
+  await health(page, 'many', /Connected.*2000 tools/);
+  await tool(page, 'many.tool_0').waitFor();
+  await page.getByRole('status').getByText('2000 tools').waitFor();
+  expect(await page.locator('[data-tool]').count()).toBeLessThan(150);
+  await page.getByRole('searchbox', { name: 'Filter tools' }).fill('tool_1999');
+  await expect.poll(() => page.locator('[data-tool]').count()).toBe(1);
+  await tool(page, 'many.tool_1999').waitFor();
+  await ownerCall(gantry, 'DELETE', `/mcp/servers/${id}`);
+  await expect.poll(() => row(page, 'many').count()).toBe(0);
 });
 
 test('while the servers cannot be read, what was known stays, with the reason and the next try; then it goes on', async () => {

@@ -32,8 +32,10 @@ interface Started {
   readonly workspace: string;
 }
 
-/** `workspace: 'empty'`: a folder without any team; else the one with the sample that a first start makes. */
-export async function startGantry(options: { workspace?: 'empty' } = {}): Promise<Gantry> {
+/** `workspace: 'empty'`: a folder without any team; else the one with the sample that a first start makes. `env`: beside the usual. */
+export async function startGantry(
+  options: { workspace?: 'empty'; env?: Readonly<Record<string, string>> } = {},
+): Promise<Gantry> {
   await buildRenderer();
   const folder = mkdtempSync(join(tmpdir(), 'gantry-e2e-'));
   const home = join(folder, '.gantry');
@@ -47,6 +49,7 @@ export async function startGantry(options: { workspace?: 'empty' } = {}): Promis
     GANTRY_HOME: home,
     GANTRY_PORT: undefined,
     GANTRY_ENGINE_PORT: undefined,
+    ...options.env,
   };
   const main = join(root, 'src', 'cli', 'main.ts');
   let child: ChildProcess | null = null;

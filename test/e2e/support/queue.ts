@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type Job, startWorker, type Worker } from '../../../src/worker/worker.ts';
 import type { Gantry } from './gantry.ts';
+import { ownerCall } from './owner-call.ts';
 
 /** A task that its worker holds until the test ends it. */
 export interface Held {
@@ -15,15 +16,8 @@ export function queueOf(gantry: Gantry) {
   const key = readFileSync(join(gantry.home, 'token'), 'utf8').trim();
   const workers: Worker[] = [];
 
-  async function call<T = { id: string }>(method: string, path: string, body?: unknown): Promise<T> {
-    const answer = await fetch(`${gantry.origin}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-    return (await answer.json()) as T;
-  }
+  const call = <T = { id: string }>(method: string, path: string, body?: unknown): Promise<T> =>
+    ownerCall<T>(gantry, method, path, body);
 
   function start(workerId: string, concurrency: number, run: (job: Job) => Promise<unknown>): Worker {
     const worker = startWorker({ url: gantry.origin, key, workerId, concurrency, random: Math.random, run });

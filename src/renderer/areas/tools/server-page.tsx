@@ -1,5 +1,5 @@
 /** One server: how it is and what is wrong, how it is reached, what was left out of its list, its tools; and what a person does about it. */
-import { ArrowLeft, CircleX, Pencil, RefreshCw, Unplug } from 'lucide-react';
+import { ArrowLeft, CircleX, Hand, Pencil, RefreshCw, Unplug } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
 import { useServices } from '../../app/services.tsx';
@@ -128,7 +128,11 @@ function Attached({
       {trouble !== null && <Problem error={trouble} />}
       {server.error !== null && (
         <p data-server-error="true" className="flex gap-2 rounded-control border border-line bg-panel p-2">
-          <CircleX className="mt-0.5 size-4 shrink-0 text-fail" aria-hidden="true" />
+          {server.status === 'needs_reauth' ? (
+            <Hand className="mt-0.5 size-4 shrink-0 text-need" aria-hidden="true" />
+          ) : (
+            <CircleX className="mt-0.5 size-4 shrink-0 text-fail" aria-hidden="true" />
+          )}
           <span className="min-w-0 break-words whitespace-pre-line">{server.error}</span>
         </p>
       )}
