@@ -437,7 +437,8 @@ test('detaching says what goes, and takes it', async () => {
   await picture(page, 'tools-detach-dark');
   await page.keyboard.press('Control+Enter');
   await dialog.waitFor({ state: 'detached' });
-  await page.getByText(/Tool servers of others that you attach/).waitFor();
+  await page.getByRole('heading', { name: 'Connect a client' }).waitFor();
+  await expect.poll(() => row(page, 'issues').count()).toBe(0);
   await expect.poll(() => tool(page, 'issues.create_issue').count()).toBe(0);
   await tool(page, 'file.read').waitFor();
   expect(await page.evaluate(() => 'sameDocument' in window)).toBe(true);
