@@ -16,7 +16,6 @@ import {
   type OidcSettings,
 } from '../cloud-api/identity/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
-import type { ComputerLookup } from '../cloud-api/link/computers.ts';
 import type { Devices } from '../cloud-api/link/devices.ts';
 import { createEngines } from '../cloud-api/link/engines.ts';
 import type { Link } from '../cloud-api/link/link.ts';
@@ -264,10 +263,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       onFault: (fault) => log.warn('What is kept for 90 days could not be removed.', { fault: String(fault) }),
     });
     closing.add('removal of what is old', () => daily.close());
-    const engines = createEngines({
-      link,
-      computers: local === null ? computers.computers : lookUpLocal(local.computer.id, computers.computers),
-    });
+    const engines = createEngines({ link, computers: composed.lookup });
     closing.add('link', () => engines.close());
     const advice = local === null ? 'See that Gantry runs on that computer.' : `Start it with ${gantry} start.`;
     const proxy = createFactoryProxy({ engines, advice, approvals: approvals.service });
@@ -388,13 +384,6 @@ function waysIn(mode: CloudOptions['mode'], openCommand: string): IdentityDeps['
   if (mode.kind === 'headless') return mode;
   const owner = { userId: localUserId, name: mode.userName };
   return { kind: mode.kind, owner, computer: mode.computer, openCommand };
-}
-
-/** The computer of the same process is known without a look: a key stroke must not wait for one. */
-function lookUpLocal(computerId: string, others: ComputerLookup): ComputerLookup {
-  return {
-    resolve: (userId, named) => (named === null || named === computerId ? computerId : others.resolve(userId, named)),
-  };
 }
 
 function isOf(principal: Principal, ended: Ended): boolean {

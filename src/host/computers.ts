@@ -5,7 +5,7 @@
 
 import type { Identity } from '../cloud-api/identity/index.ts';
 import { createDevices, type Devices } from '../cloud-api/link/devices.ts';
-import { createLinkArea, type LinkArea } from '../cloud-api/link/index.ts';
+import { type ComputerLookup, createLinkArea, type LinkArea } from '../cloud-api/link/index.ts';
 import { createTickets, type Tickets } from '../cloud-api/link/tickets.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import { localPairingRoutes } from '../contracts/link/local-pairing.ts';
@@ -40,6 +40,8 @@ export interface ComposeComputersOptions {
 
 export interface ComposedComputers {
   readonly area: LinkArea;
+  /** The one of the same process is known without a look: a key stroke must not wait for one. */
+  readonly lookup: ComputerLookup;
   readonly devices: Devices;
   readonly linkEnd: LinkEnd;
   readonly tickets: Tickets;
@@ -106,7 +108,14 @@ export async function composeComputers(options: ComposeComputersOptions, closing
     listeners.add(listener);
     return () => listeners.delete(listener);
   };
-  return { area, devices, linkEnd, tickets, authenticator, onEnded };
+  const lookup = local === null ? area.computers : lookUpLocal(local.computer.id, area.computers);
+  return { area, lookup, devices, linkEnd, tickets, authenticator, onEnded };
+}
+
+function lookUpLocal(computerId: string, others: ComputerLookup): ComputerLookup {
+  return {
+    resolve: (userId, named) => (named === null || named === computerId ? computerId : others.resolve(userId, named)),
+  };
 }
 
 /** A cloud of many has no computer of its own that could be paired. */
