@@ -149,7 +149,9 @@ export async function openInbox(env: Readonly<Record<string, string>>, toolResul
         assert.deepEqual([after.decision, after.resolvedBy?.surface], ['approve', 'browser']);
         assert.equal(toolResult().includes('made'), true, toolResult());
         // Nothing but the answer went out: no key for a pane.
-        assert.deepEqual(changes, [`POST /api/factory/approvals/${approval.id}/resolve`]);
+        // That the inbox was looked at is told besides.
+        const answers = changes.filter((change) => change !== 'POST /api/v1/notifications/read');
+        assert.deepEqual(answers, [`POST /api/factory/approvals/${approval.id}/resolve`]);
         assert.deepEqual(errors, []);
         return `Chromium ${browser.version()}; the tool ran ${ran} ms after the click; answered by ${after.resolvedBy?.user} via ${after.resolvedBy?.surface}; the page sent ${changes.join(', ')}`;
       } finally {
