@@ -8,6 +8,7 @@ import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from '
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ownerToken, sharedEngine } from '../runtime-server/factory/engine.ts';
 import { createProfile } from '../support/mcp/profile.ts';
 import { type ServedProfile, serveMcp } from '../support/mcp/serve-profile.ts';
 
@@ -136,5 +137,40 @@ describe('the Inspector', () => {
       '--strict',
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+});
+
+describe('the engine’s own tools', () => {
+  const shared = sharedEngine();
+  const authorization = `Bearer ${ownerToken}`;
+  const address = (query = '') => `${shared.current.url}/mcp/server${query}`;
+
+  test.each(['auto', 'legacy'] as const)('are listed and called by the official client (%s)', async (mode) => {
+    const client = new Client2(info, { versionNegotiation: { mode } });
+    await client.connect(new Transport2(new URL(address()), { requestInit: { headers: { authorization } } }));
+    try {
+      expect((await client.listTools()).tools.map(({ name }) => name)).toContain('time.now');
+      // The client holds what comes against the tool's output schema.
+      const { structuredContent } = await client.callTool({ name: 'time.now', arguments: { timezone: 'UTC' } });
+      expect(structuredContent).toMatchObject({ timezone: 'UTC' });
+      expect((await client.listPrompts()).prompts).toBeInstanceOf(Array);
+      expect((await client.listResourceTemplates()).resourceTemplates.length).toBeGreaterThan(0);
+    } finally {
+      await client.close();
+    }
+  });
+
+  test('have schemas that the Inspector finds portable, under names that every host takes', async () => {
+    const options = ['--header', `Authorization: ${authorization}`, '--protocol-era', 'modern'];
+    const { code, stdout, stderr } = await inspect(
+      address('?names=safe'),
+      ...options,
+      '--method',
+      'tools/list',
+      '--strict',
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { tools } = (JSON.parse(stdout) as { result: { tools: { name: string }[] } }).result;
+    for (const { name } of tools) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
   });
 });

@@ -124,5 +124,14 @@ function issues(error: z.ZodError): string {
 /** JSON Schema 2020-12; its `$schema` is left out, which some clients refuse. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io });
-  return rest;
+  return oneTypeEach(rest) as Record<string, unknown>;
+}
+
+/** `type: ["number", "null"]` as `anyOf`: hosts that know one type a schema refuse the tool, or drop the constraint. */
+function oneTypeEach(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(oneTypeEach);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const each = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, oneTypeEach(value)]));
+  const { type, ...rest } = each;
+  return Array.isArray(type) ? { anyOf: type.map((one) => ({ type: one })), ...rest } : each;
 }
