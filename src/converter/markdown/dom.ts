@@ -100,6 +100,11 @@ export function removeUnshown(root: DomElement): void {
       (element.getAttribute('aria-hidden') === 'true' && element.querySelector('img') === null);
     if (invisible) element.remove();
   }
+  // Buttons are the page's, not its text, unless one is all that there is, as in a heading that folds.
+  for (const button of [...root.querySelectorAll('button')]) {
+    const around = (button.parentNode?.textContent ?? '').trim();
+    if (around !== (button.textContent ?? '').trim()) button.remove();
+  }
 }
 
 /** Moves children of too deep elements up, so that recursion over the tree ends. Text is kept in order. */

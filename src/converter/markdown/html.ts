@@ -183,6 +183,10 @@ function createService(rendered: readonly string[], options: HtmlOptions): Turnd
         .replace(/\s*\n\s*/g, ' ')
         .trim();
       if (options.keepLink?.(address) === false) return label;
+      // A heading's link to itself says nothing, nor does the sign that shows it.
+      if (address.startsWith('#') && element(node).closest('h1, h2, h3, h4, h5, h6') !== null) {
+        return /^[^\p{L}\p{N}]*$/u.test(label) ? '' : label;
+      }
       return link(label, address, linkOptions(element(node)));
     },
   });
