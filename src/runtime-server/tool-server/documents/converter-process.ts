@@ -99,22 +99,30 @@ export function startConverterProcess([program, file]: readonly [string, ...stri
     waiting?.reject(new ProcessDied(memory ? 'memory' : 'crash', complaint.slice(-500)));
     waiting = null;
   });
-  // A kept process is no reason for the runtime to stay.
-  child.unref();
-  for (const stream of [child.stdin, child.stdout, child.stderr])
-    (stream as unknown as { unref?: () => void } | null)?.unref?.();
+  /** A kept process is no reason for the runtime to stay; one at work, or one whose end is awaited, is. */
+  function hold(holds: boolean): void {
+    const streams = [child.stdin, child.stdout, child.stderr] as unknown as ({ ref?(): void; unref?(): void } | null)[];
+    for (const one of [child, ...streams]) holds ? one?.ref?.() : one?.unref?.();
+  }
+  hold(false);
 
   return {
     pid: child.pid,
     convert(head, source) {
+      hold(true);
       const answered = new Promise<Answer>((resolve, reject) => {
         if (gone) reject(new ProcessDied('crash', complaint));
         else waiting = { resolve, reject };
       });
-      return Promise.all([answered, feed(child.stdin as Writable, head, source)]).then(([answer]) => answer);
+      return Promise.all([answered, feed(child.stdin as Writable, head, source)])
+        .then(([answer]) => answer)
+        .finally(() => hold(false));
     },
     alive: () => !gone && child.exitCode === null && !child.killed,
-    kill: () => void child.kill('SIGKILL'),
+    kill() {
+      hold(true);
+      child.kill('SIGKILL');
+    },
     ended,
   };
 }
