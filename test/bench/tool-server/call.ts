@@ -26,7 +26,7 @@ const sdk: Peer = { name: '@modelcontextprotocol/server 2.4.0, 20 tools', script
 
 const connections = 10;
 /** The compiler has seen all of it before anything counts. */
-const warmUp = 15_000;
+const warmUp = 30_000;
 const at = `gantry start, time.now over /mcp/server of the engine, ${modernVersion}, the owner's token, ${connections} kept connections from another process; CPU of the server's process, user and system`;
 
 /** As a client of today's protocol calls. */

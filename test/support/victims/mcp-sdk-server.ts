@@ -18,6 +18,18 @@ const outputSchema = z.strictObject({
   weekday: z.string(),
 });
 
+/** Of the zone that the bench asks for. */
+const format = new Intl.DateTimeFormat('en-US', {
+  timeZone: 'UTC',
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+  weekday: 'long',
+});
+
 function create(): McpServer {
   const server = new McpServer({ name: 'sdk', version: '1.0.0' });
   for (let count = 0; count < tools; count += 1) {
@@ -25,7 +37,9 @@ function create(): McpServer {
     server.registerTool(name, { description: 'Tells the time.', inputSchema, outputSchema }, ({ timezone = 'UTC' }) => {
       const now = Date.now();
       const utc = new Date(now).toISOString();
-      const structuredContent = { utc, unixMs: now, timezone, local: utc, weekday: 'Monday' };
+      const found = Object.fromEntries(format.formatToParts(now).map(({ type, value }) => [type, value]));
+      const local = `${found.year}-${found.month}-${found.day}T${found.hour}:${found.minute}${utc.slice(16, 23)}Z`;
+      const structuredContent = { utc, unixMs: now, timezone, local, weekday: found.weekday ?? '' };
       return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
     });
   }
