@@ -271,15 +271,17 @@ test('a link that takes a folder’s place while it is read leads no call outsid
     }
   })();
   const seen = { inside: 0, refused: 0 };
-  for (let round = 0; round < 2000 && (seen.inside < 20 || seen.refused < 20); round += 1) {
-    const result = await callOver(engine, 'file.read', { path: 'swap/a.txt' });
-    const text = textOf(result);
-    expect(text).not.toContain('OUTSIDE');
-    if (result.isError) seen.refused += 1;
-    else seen.inside += 1;
+  // Until both sides of the race were met, however slow the machine is; more often where it is not.
+  const end = Date.now() + 8000;
+  const met = (times: number) => seen.inside >= times && seen.refused >= times;
+  try {
+    while (!met(50) && (Date.now() < end || !met(1))) {
+      const result = await callOver(engine, 'file.read', { path: 'swap/a.txt' });
+      expect(textOf(result)).not.toContain('OUTSIDE');
+      seen[result.isError ? 'refused' : 'inside'] += 1;
+    }
+  } finally {
+    going = false;
+    await swapping;
   }
-  going = false;
-  await swapping;
-  expect(seen.inside).toBeGreaterThanOrEqual(20);
-  expect(seen.refused).toBeGreaterThanOrEqual(20);
 });
