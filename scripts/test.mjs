@@ -1,7 +1,7 @@
 /**
- * `npm test`: types, lint, unit, contract and integration tests, browser tests, short benches and faults, one after the other.
- * Closes with counts by area, a line for each skip with its reason, one for each test that passed only once in two runs, and
- * `N passed, N failed, N skipped`.
+ * `npm test`: types, lint, unit, contract, integration and browser tests. `npm test -- all` adds the short benches and faults, which
+ * need the machine for themselves; `.ci/run` does so. Closes with counts by area, a line for each skip with its reason, one for each
+ * test that passed only once in two runs, and `N passed, N failed, N skipped`.
  * `npm test -- lint unit` runs only these steps; `npm test -- --list` names them.
  */
 import { spawn } from 'node:child_process';
@@ -48,17 +48,24 @@ const steps = [
   { name: 'bench', run: () => figures('bench') },
   { name: 'faults', run: () => figures('faults') },
 ];
+/** Not in a plain `npm test`. */
+const apart = ['bench', 'faults'];
 
 const given = process.argv.slice(2);
 const names = given.filter((word) => !word.startsWith('-'));
-const unknown = names.filter((name) => !steps.some((step) => step.name === name));
+const unknown = names.filter((name) => name !== 'all' && !steps.some((step) => step.name === name));
 if (given.includes('--list')) {
   console.log(steps.map((step) => step.name).join('\n'));
 } else if (unknown.length > 0) {
-  console.error(`There is no step ${unknown.join(', ')}. Steps: ${steps.map((step) => step.name).join(', ')}`);
+  console.error(`There is no step ${unknown.join(', ')}. Steps: ${steps.map((step) => step.name).join(', ')}, or all`);
   process.exitCode = 64;
 } else {
-  process.exitCode = await main(names.length === 0 ? steps : steps.filter((step) => names.includes(step.name)));
+  process.exitCode = await main(steps.filter(({ name }) => isWanted(name)));
+}
+
+function isWanted(name) {
+  if (names.includes('all') || names.includes(name)) return true;
+  return names.length === 0 && !apart.includes(name);
 }
 
 async function main(chosen) {
@@ -210,6 +217,7 @@ function close() {
   for (const failure of failures) console.log(`FAILED  ${failure}`);
   for (const one of unstable) console.log(`UNSTABLE ${one}`);
   for (const skip of skips) console.log(`SKIPPED ${skip}`);
+  if (names.length === 0) console.log(`NOT RUN ${apart.join(', ')} (npm test -- all)`);
   console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
   return total.failed > 0 || total.passed === 0 ? 1 : 0;
 }

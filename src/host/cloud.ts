@@ -259,8 +259,8 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     closing.add('triggers', () => triggers.close());
     const daily = createDaily({
       ...{ store, clock: storeClock, timers: systemTimers },
-      areas: [notifications, approvals, events],
-      onFault: (fault) => log.warn('What is kept for 90 days could not be removed.', { fault: String(fault) }),
+      areas: [notifications, approvals, events, work],
+      onFault: (fault) => log.warn('What is older than it is kept could not be removed.', { fault: String(fault) }),
     });
     closing.add('removal of what is old', () => daily.close());
     const engines = createEngines({ link, computers: composed.lookup });

@@ -10,7 +10,7 @@ import type { Scope } from '../../contracts/common/route.ts';
 import { TicketKey } from '../../contracts/link/pairings.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import { bearerOf } from '../../kit/http/principals.ts';
-import type { Authenticator } from '../../kit/http/types.ts';
+import type { Authenticator, Principal } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import {
@@ -66,6 +66,31 @@ export async function createTickets(deps: TicketsDeps): Promise<Tickets> {
     return { token, expiresAt: (now + ticketLifeS) * 1000 };
   }
 
+  async function verify(token: string, paired: (computerId: string) => Promise<string | null>): Promise<Principal> {
+    try {
+      const { payload } = await jwtVerify(token, verifier, {
+        algorithms: [ticketAlgorithm],
+        typ: deviceTokenType,
+        issuer,
+        audience: issuer,
+        requiredClaims: ['sub', 'iat', 'exp', 'computer'],
+        maxTokenAge: ticketLifeS,
+        clockTolerance: ticketToleranceS,
+        currentDate: new Date(clock.now()),
+      });
+      const computerId = String(payload.computer);
+      const userId = payload.sub ?? '';
+      if ((await paired(computerId)) !== userId) throw new Error('The computer is not paired any more.');
+      return { kind: 'device', userId, scopes: deviceScopes, via: 'device-token', computerId };
+    } catch (cause) {
+      throw new AppError('refused', 'The device token is not valid here.', 'Ask for a new one.', {
+        status: 401,
+        wireCode: 'unauthorized',
+        cause,
+      });
+    }
+  }
+
   return {
     keys: [TicketKey.parse({ ...publicJwk, kid, alg: ticketAlgorithm, use: 'sig' })],
     mintTicket: async (computerId, userId) =>
@@ -73,31 +98,9 @@ export async function createTickets(deps: TicketsDeps): Promise<Tickets> {
     mintDeviceToken: (computerId, userId) => mint(deviceTokenType, issuer, userId, { computer: computerId }),
     authenticator: (paired) => ({
       name: 'device-token',
-      async authenticate(request) {
+      authenticate(request) {
         const token = bearerOf(request);
-        if (token === null || !isFor(request) || !looksLikeOurs(token)) return null;
-        try {
-          const { payload } = await jwtVerify(token, verifier, {
-            algorithms: [ticketAlgorithm],
-            typ: deviceTokenType,
-            issuer,
-            audience: issuer,
-            requiredClaims: ['sub', 'iat', 'exp', 'computer'],
-            maxTokenAge: ticketLifeS,
-            clockTolerance: ticketToleranceS,
-            currentDate: new Date(clock.now()),
-          });
-          const computerId = String(payload.computer);
-          const userId = payload.sub ?? '';
-          if ((await paired(computerId)) !== userId) throw new Error('The computer is not paired any more.');
-          return { kind: 'device', userId, scopes: deviceScopes, via: 'device-token', computerId };
-        } catch (cause) {
-          throw new AppError('refused', 'The device token is not valid here.', 'Ask for a new one.', {
-            status: 401,
-            wireCode: 'unauthorized',
-            cause,
-          });
-        }
+        return token === null || !isFor(request) || !looksLikeOurs(token) ? null : verify(token, paired);
       },
     }),
   };

@@ -10,7 +10,7 @@ import { createChanges } from './changes.ts';
 import { createLinks } from './links.ts';
 import { createQueue, type Queue } from './queue.ts';
 import { createWorkReads } from './reads.ts';
-import { createRetention } from './retention.ts';
+import { forgetEnded, keptMs } from './retention.ts';
 import { workOwners, workRoutes } from './routes.ts';
 import { changedTopic, createWorkStore } from './store.ts';
 import type { StoreClock } from './store-clock.ts';
@@ -35,6 +35,8 @@ export interface WorkQueue {
   readonly queue: Queue;
   /** Compares clocks, and begins what is done every ten seconds. */
   start(): Promise<void>;
+  /** What ended longer ago than it is kept. */
+  forgetOld(now: number): Promise<void>;
   /** Whoever waits is told that there is nothing. */
   close(): void;
 }
@@ -61,12 +63,6 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
     timers,
     onFault: (error) => onFault('Changes of tasks could not be read.', error),
   });
-  const retention = createRetention({
-    store,
-    now,
-    timers,
-    onFault: (error) => onFault('Tasks that ended long ago could not be removed.', error),
-  });
   const sessions = createLinks(store, 'work_session');
   const deployments = createLinks(store, 'work_deployment');
   let closed = false;
@@ -91,12 +87,11 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
       await clock.compare();
       await queue.sweep();
       later();
-      retention.start();
     },
+    forgetOld: (at) => forgetEnded(store, at - keptMs),
     close() {
       closed = true;
       cancel();
-      retention.close();
       queue.close();
       changes.close();
     },

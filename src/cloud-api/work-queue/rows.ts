@@ -40,6 +40,7 @@ const time = (at: number | null) => (at === null ? null : iso(at));
 export function wireTask(row: TaskRow): Task {
   const over = isEnded(row.status);
   const free = over || row.status === 'queued';
+  const createdAt = iso(row.created_at);
   return {
     id: row.id,
     session_id: row.session_id,
@@ -59,8 +60,8 @@ export function wireTask(row: TaskRow): Task {
     result: row.result === null ? null : (JSON.parse(row.result) as Task['result']),
     // One that was asked to stop keeps its reason for then.
     error: over && row.error !== null ? (JSON.parse(row.error) as TaskError) : null,
-    created_at: iso(row.created_at),
-    updated_at: iso(row.updated_at),
+    created_at: createdAt,
+    updated_at: row.updated_at === row.created_at ? createdAt : iso(row.updated_at),
   };
 }
 

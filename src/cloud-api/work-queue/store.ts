@@ -3,7 +3,7 @@
  * (architecture.md 10; store.md 3.5). Every statement names the owner. Two texts only where a lease is taken. Must not know HTTP.
  */
 import type { TaskStatus } from '../../contracts/work-queue/task.ts';
-import type { SharedStore, SharedTx, Sql } from '../../kit/store/shared-store.ts';
+import type { Op, SharedStore, SharedTx, Sql } from '../../kit/store/shared-store.ts';
 import type { Value } from '../../kit/store/store.ts';
 import { expiredError, held, moves, openFor, statusIn } from './model.ts';
 import { type TaskRow, taskColumns } from './rows.ts';
@@ -36,8 +36,11 @@ export interface Holder {
   readonly leaseId: string | null;
 }
 
+/** What a new task names and its person does not have. */
+export type Unlinked = 'session_not_found' | 'deployment_not_found';
+
 export interface WorkStore {
-  create(task: NewTask): Promise<TaskRow | 'session_not_found' | 'deployment_not_found'>;
+  create(task: NewTask): Promise<TaskRow | Unlinked>;
   find(userId: string, id: string): Promise<TaskRow | null>;
   /** The oldest that is queued or whose lease is over. */
   lease(userId: string, workerId: string, leaseId: string): Promise<TaskRow | null>;
@@ -72,6 +75,7 @@ export const readyTopic = (userId: string) => `work.ready:${userId}`;
 export const changedTopic = (userId: string) => `work.changed:${userId}`;
 
 const statement = { isolation: 'statement' } as const;
+const perRow = { isolation: 'rows' } as const;
 /** A large backlog whose time comes at once is lined up in portions, so that no write takes long. */
 const portion = 5_000;
 
@@ -165,14 +169,38 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
       });
   }
 
-  /** One statement that changes one task of a person, or none. */
-  function change(userId: string, sql: Sql, values: readonly Value[]): Promise<TaskRow | null> {
-    return store.write(function* (tx) {
-      const row = yield* tx.get<TaskRow>(sql, ...values);
-      if (row !== undefined) tell(tx, userId);
-      return row ?? null;
-    }, statement);
+  // Generators of what workers ask all the time are made once: each function of that kind brings a prototype and a shape of its own,
+  // which would cost more than the statement.
+  function* changing(tx: SharedTx, userId: string, sql: Sql, values: readonly Value[]): Op<TaskRow | null> {
+    const row = yield* tx.get<TaskRow>(sql, ...values);
+    if (row === undefined) return null;
+    tell(tx, userId);
+    return row;
   }
+
+  function* adding(tx: SharedTx, row: TaskRow, waits: boolean): Op<TaskRow | Unlinked> {
+    const { id, user_id: userId, session_id: sessionId, deployment_id: deploymentId, queued_at: queuedAt } = row;
+    if (sessionId !== null) {
+      const sql = 'SELECT 1 AS there FROM work_session WHERE id = ? AND user_id = ?';
+      if ((yield* tx.get(sql, sessionId, userId)) === undefined) return 'session_not_found';
+    }
+    if (deploymentId !== null) {
+      const sql = 'SELECT 1 AS there FROM work_deployment WHERE id = ? AND user_id = ?';
+      if ((yield* tx.get(sql, deploymentId, userId)) === undefined) return 'deployment_not_found';
+    }
+    yield* tx.run(
+      insertSql,
+      ...[id, userId, sessionId, deploymentId, row.rank, queuedAt, waits ? 1 : 0, row.not_before],
+      ...[row.max_attempts, row.created_at, row.updated_at, row.payload, row.env, row.sandbox_image],
+    );
+    tellReady(tx, userId);
+    if (waits) tx.afterCommit(() => notBefore(queuedAt));
+    return row;
+  }
+
+  /** One statement that changes one task of a person, or none. */
+  const change = (userId: string, sql: Sql, values: readonly Value[]) =>
+    store.write((tx) => changing(tx, userId, sql, values), statement);
 
   function whose(
     userId: string,
@@ -188,55 +216,33 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
       const at = now();
       const due = task.notBefore;
       const waits = due !== null && due > at;
-      const queuedAt = waits ? due : at;
-      const rank = task.priority === 0 ? 0 : -task.priority;
-      const links = task.sessionId !== null || task.deploymentId !== null;
-      return store.write(
-        function* (tx) {
-          if (task.sessionId !== null) {
-            const sql = 'SELECT 1 AS there FROM work_session WHERE id = ? AND user_id = ?';
-            if ((yield* tx.get(sql, task.sessionId, task.userId)) === undefined) return 'session_not_found' as const;
-          }
-          if (task.deploymentId !== null) {
-            const sql = 'SELECT 1 AS there FROM work_deployment WHERE id = ? AND user_id = ?';
-            if ((yield* tx.get(sql, task.deploymentId, task.userId)) === undefined)
-              return 'deployment_not_found' as const;
-          }
-          yield* tx.run(
-            insertSql,
-            ...[task.id, task.userId, task.sessionId, task.deploymentId, rank, queuedAt, waits ? 1 : 0, due],
-            ...[task.maxAttempts, at, at, task.payload, task.env, task.sandboxImage],
-          );
-          tellReady(tx, task.userId);
-          if (waits) tx.afterCommit(() => notBefore(due));
-          return {
-            id: task.id,
-            user_id: task.userId,
-            status: 'queued' as const,
-            session_id: task.sessionId,
-            deployment_id: task.deploymentId,
-            rank,
-            queued_at: queuedAt,
-            not_before: due,
-            attempts: 0,
-            max_attempts: task.maxAttempts,
-            fence: 0,
-            stop_requested: 0,
-            lease_id: null,
-            lease_worker_id: null,
-            lease_until: null,
-            created_at: at,
-            updated_at: at,
-            payload: task.payload,
-            env: task.env,
-            sandbox_image: task.sandboxImage,
-            result: null,
-            error: null,
-          };
-        },
-        // What a task belongs to is never removed, so that looking before writing is enough.
-        links ? { isolation: 'rows' } : statement,
-      );
+      const row: TaskRow = {
+        id: task.id,
+        user_id: task.userId,
+        status: 'queued',
+        session_id: task.sessionId,
+        deployment_id: task.deploymentId,
+        rank: task.priority === 0 ? 0 : -task.priority,
+        queued_at: waits ? due : at,
+        not_before: due,
+        attempts: 0,
+        max_attempts: task.maxAttempts,
+        fence: 0,
+        stop_requested: 0,
+        lease_id: null,
+        lease_worker_id: null,
+        lease_until: null,
+        created_at: at,
+        updated_at: at,
+        payload: task.payload,
+        env: task.env,
+        sandbox_image: task.sandboxImage,
+        result: null,
+        error: null,
+      };
+      // What a task belongs to is never removed, so that looking before writing is enough.
+      const links = row.session_id !== null || row.deployment_id !== null;
+      return store.write((tx) => adding(tx, row, waits), links ? perRow : statement);
     },
     find: async (userId, id) =>
       (await store.get<TaskRow>(`SELECT ${taskColumns} FROM work_task WHERE id = ? AND ${mine}`, id, userId)) ?? null,

@@ -12,8 +12,14 @@ export const maxDepth = 64;
 const jsonType = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
+/** A body that an authenticator has read already, because what it checks is signed as raw bytes. */
+const rawBody = Symbol('raw body');
+interface ReadRequest extends IncomingMessage {
+  [rawBody]?: Buffer;
+}
+
 /** `undefined` when there is no body at all. */
-export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
+export async function readJson(request: ReadRequest, limit: number): Promise<unknown> {
   const { headers } = request;
   const announced = headers['content-length'];
   const chunked = headers['transfer-encoding'] !== undefined;
@@ -30,7 +36,7 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
   }
   if (!chunked && (announced === undefined || announced === '0')) return undefined;
   if (announced !== undefined && Number(announced) > limit) throw tooLarge(limit);
-  const text = await readText(request, limit);
+  const text = textOf(request[rawBody] ?? (await readBytes(request, limit)), limit);
   if (text === '') return undefined;
   if (type === undefined) {
     throw new AppError('usage', 'The body has no Content-Type.', 'Send application/json.', {
@@ -50,12 +56,6 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
   return value;
 }
 
-/** A body that an authenticator has read already, because what it checks is signed as raw bytes. */
-const rawBody = Symbol('raw body');
-interface ReadRequest extends IncomingMessage {
-  [rawBody]?: Buffer;
-}
-
 /** The bytes of the body as they came; read once, and kept with the request for whoever parses them. */
 export async function readRaw(request: ReadRequest, limit: number): Promise<Buffer> {
   const kept = request[rawBody];
@@ -67,8 +67,7 @@ export async function readRaw(request: ReadRequest, limit: number): Promise<Buff
   return body;
 }
 
-async function readText(request: ReadRequest, limit: number): Promise<string> {
-  const bytes = request[rawBody] ?? (await readBytes(request, limit));
+function textOf(bytes: Buffer, limit: number): string {
   if (bytes.length > limit) throw tooLarge(limit);
   try {
     return utf8.decode(bytes);
@@ -77,11 +76,11 @@ async function readText(request: ReadRequest, limit: number): Promise<string> {
   }
 }
 
-async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   let whole = false;
-  await new Promise<void>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     const onData = (chunk: Buffer) => {
       size += chunk.length;
       if (size > limit) {
@@ -92,17 +91,16 @@ async function readBytes(request: IncomingMessage, limit: number): Promise<Buffe
       } else chunks.push(chunk);
     };
     request.on('data', onData);
-    request.once('end', () => {
+    request.on('end', () => {
       whole = true;
-      resolve();
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
     });
-    request.once('error', () => reject(cutOff()));
+    request.on('error', () => reject(cutOff()));
     // Comes after each request that was read whole, too.
-    request.once('close', () => {
+    request.on('close', () => {
       if (!whole) reject(cutOff());
     });
   });
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
 function inspect(value: unknown, depth: number): void {

@@ -5,13 +5,13 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import createRouter from 'find-my-way';
-import type { ZodType } from 'zod';
 import { claimedShape } from '../../contracts/common/areas.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type ErrorShape, type Method, methods, type Route } from '../../contracts/common/route.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Timers } from '../clock/timers.ts';
 import { type AdmissionOptions, createAdmission, type Gate } from './admission.ts';
+import { type AnswerCheck, createAnswerCheck } from './answer-check.ts';
 import { RequestContext } from './context.ts';
 import { render, toAppError } from './faults.ts';
 import { createGuard, type Door } from './guard.ts';
@@ -62,6 +62,7 @@ export interface Dispatcher {
 interface Mounted extends Gate {
   readonly bound: BoundRoute;
   readonly usualStatus: number;
+  readonly check: AnswerCheck;
 }
 
 /** A timer never waits longer: the wall clock may jump, and Node fires at once what is more than 24 days off. Milliseconds. */
@@ -117,6 +118,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         kinds: new Set(route.auth),
         onlyPublic: route.auth?.length === 1 && route.auth[0] === 'public',
         // Keys that are numbers always come in ascending order, so what was written first cannot be told.
+        check: createAnswerCheck(route, options),
         usualStatus: route.answers?.[201] === undefined ? Number(Object.keys(route.answers ?? {})[0]) : 201,
       };
       try {
@@ -274,7 +276,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const given = (await bound.handler(context as never)) as Answer<Route>;
       const status = given.status ?? mounted.usualStatus;
       extra = given.headers;
-      checkAnswer(route, status, given.body, requestId);
+      mounted.check(status, given.body, requestId);
       return { status, text: given.body === undefined ? '' : JSON.stringify(given.body) };
     };
     const key = route.idempotent ? context.request.headers['idempotency-key'] : undefined;
@@ -307,15 +309,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const rule = route.owner;
     if (typeof rule === 'string' || 'none' in rule) return true;
     return owners[rule.noun]!(principal, String((params as Record<string, unknown>)[rule.param]));
-  }
-
-  function checkAnswer(route: Route, status: number, body: unknown, requestId: string): void {
-    const schema: ZodType | undefined = route.answers[status];
-    const parsed = schema?.safeParse(body);
-    if (parsed?.success) return;
-    const detail = parsed === undefined ? `status ${status} is not declared` : parsed.error.message;
-    if (options.answers === 'throw') throw new Error(`${route.op} answered against its contract: ${detail}`);
-    log.error('answer breaks its contract', { requestId, op: route.op, detail });
   }
 
   return {

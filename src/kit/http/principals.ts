@@ -16,11 +16,20 @@ export const everyScope: ReadonlySet<Scope> = new Set(scopes);
 /** Shorter ones could be guessed; an empty one must never open the door (security.md 1.2, CVE-2026-10281). */
 const shortestToken = 32;
 
-export function bearerOf(request: IncomingMessage): string | null {
+const readBearer = Symbol('bearer');
+interface ReadRequest extends IncomingMessage {
+  [readBearer]?: string | null;
+}
+
+/** Read once a request: each kind of credential asks for it. */
+export function bearerOf(request: ReadRequest): string | null {
+  const known = request[readBearer];
+  if (known !== undefined) return known;
   const header = request.headers.authorization;
-  if (header === undefined) return null;
-  const match = /^Bearer ([A-Za-z0-9._~+/=-]{1,4096})$/i.exec(header);
-  return match === null ? null : match[1]!;
+  const match = header === undefined ? null : /^Bearer ([A-Za-z0-9._~+/=-]{1,4096})$/i.exec(header);
+  const bearer = match === null ? null : match[1]!;
+  request[readBearer] = bearer;
+  return bearer;
 }
 
 function digestOf(token: string, what: string): Buffer {

@@ -7,7 +7,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../clock/timers.ts';
 import { isBusy, isDamage, isTrouble, refusal, sqliteCode } from './sqlite-errors.ts';
 import type { Statements } from './statements.ts';
-import type { Tx, WriteGroupOptions } from './store.ts';
+import type { Tx, Value, WriteGroupOptions } from './store.ts';
 
 export interface WriteGroupsDeps {
   readonly database: Database;
@@ -30,6 +30,42 @@ interface Pending {
 type Outcome =
   | { readonly ok: true; readonly value: unknown; readonly effects: (() => void)[] }
   | { readonly ok: false; readonly error: unknown };
+
+/** The transaction of one operation. A class for its shape: one is made an operation, and closures would cost more than it does. */
+class GroupTx implements Tx {
+  readonly statements: Statements;
+  readonly effects: (() => void)[] = [];
+  /** False once its operation has returned. */
+  open = true;
+
+  constructor(statements: Statements) {
+    this.statements = statements;
+  }
+
+  get<T>(sql: string, ...values: Value[]): T | undefined {
+    this.guard();
+    return this.statements.get(sql).get(...values) as T | undefined;
+  }
+
+  all<T>(sql: string, ...values: Value[]): T[] {
+    this.guard();
+    return this.statements.get(sql).all(...values) as T[];
+  }
+
+  run(sql: string, ...values: Value[]): { changes: number } {
+    this.guard();
+    return { changes: this.statements.get(sql).run(...values).changes };
+  }
+
+  afterCommit(effect: () => void): void {
+    this.guard();
+    this.effects.push(effect);
+  }
+
+  guard(): void {
+    if (!this.open) throw new Error('A transaction was used after its operation had returned.');
+  }
+}
 
 /** Another program's lock is waited for this long, without blocking the loop. */
 const busyPauseMs = 25;
@@ -123,42 +159,20 @@ export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
 
   /** One operation in its savepoint. Throws only what ends the whole group. */
   function runOne(operation: (tx: Tx) => unknown, savepoint: boolean, shared: boolean): Outcome {
-    const effects: (() => void)[] = [];
     // A lone operation needs no savepoint of its own unless it fails; then there is nothing else to keep.
     const saved = savepoint && shared;
     if (saved) statements.savepoint();
-    let open = true;
-    const guard = () => {
-      if (!open) throw new Error('A transaction was used after its operation had returned.');
-    };
-    const tx: Tx = {
-      run: (sql, ...values) => {
-        guard();
-        return { changes: statements.get(sql).run(...values).changes };
-      },
-      get: <T>(sql: string, ...values: Parameters<Tx['get']>[1][]) => {
-        guard();
-        return statements.get(sql).get(...values) as T | undefined;
-      },
-      all: <T>(sql: string, ...values: Parameters<Tx['all']>[1][]) => {
-        guard();
-        return statements.get(sql).all(...values) as T[];
-      },
-      afterCommit: (effect) => {
-        guard();
-        effects.push(effect);
-      },
-    };
+    const tx = new GroupTx(statements);
     try {
       const value = operation(tx);
-      open = false;
+      tx.open = false;
       if (typeof (value as { then?: unknown } | null | undefined)?.then === 'function') {
         throw new Error('An operation of the store returned a promise: nothing may be awaited inside.');
       }
       if (saved) statements.release();
-      return { ok: true, value, effects };
+      return { ok: true, value, effects: tx.effects };
     } catch (error) {
-      open = false;
+      tx.open = false;
       // SQLite itself may have ended the transaction (disk full, I/O error): then nothing of the group is left.
       if (!database.inTransaction || isTrouble(sqliteCode(error))) throw error;
       if (saved) statements.rollbackTo();

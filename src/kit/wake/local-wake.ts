@@ -18,6 +18,8 @@ export function createLocalWake(timers: Timers = systemTimers): LocalWake {
   }
 
   function signal(topic: string): void {
+    // Who comes later looks for itself first.
+    if (!listeners.has(topic)) return;
     if (told.size === 0) queueMicrotask(tell);
     told.add(topic);
   }

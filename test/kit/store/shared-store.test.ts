@@ -169,7 +169,8 @@ describe.each(engines)('on $name', ({ name, place }) => {
     const ends = await Promise.allSettled([both(1, 'b'), both(3, 'there'), both(5, 'f')]);
     expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(await texts(store)).toEqual(['n1', 'b', 'n5', 'f', 'there']);
-    expect(told).toEqual([1, 5]);
+    // Each of a group that failed is asked again alone, at the same time as the others.
+    expect(told.sort((a, b) => a - b)).toEqual([1, 5]);
   });
 
   test('operations that read before they write count as if one came after the other', async () => {
