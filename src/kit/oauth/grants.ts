@@ -35,6 +35,8 @@ export interface Grant {
     /** Milliseconds since the epoch. */
     readonly savedAt: number;
   } | null;
+  /** Of the last sign-in that gave a token. */
+  readonly issuer: string | null;
   readonly pending: PendingSignIn | null;
 }
 
@@ -61,7 +63,7 @@ export interface GrantsDeps {
   readonly clock: { now(): number };
 }
 
-export const noGrant: Grant = { clients: {}, tokens: null, pending: null };
+export const noGrant: Grant = { clients: {}, tokens: null, issuer: null, pending: null };
 
 export function createGrants({ store, sealer, clock }: GrantsDeps): Grants {
   const place = (target: string) => `oauth_grant|sealed|${target}`;

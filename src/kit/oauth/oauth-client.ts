@@ -125,18 +125,28 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
           ? metadata
           : { ...metadata, token_endpoint_auth_method: 'client_secret_basic' },
       state: () => `${computerId}.${target.id}.${secret}`,
-      clientInformation: (about) =>
-        given === undefined
-          ? registered(about?.issuer)
-          : {
-              client_id: given,
-              ...(target.oauth?.clientSecret === undefined ? {} : { client_secret: target.oauth.clientSecret }),
-            },
+      clientInformation(about) {
+        if (given === undefined) return registered(about?.issuer);
+        // What a person was given by one provider is for that one alone, whatever the resource names later.
+        const [before, now] = [grant.issuer, about?.issuer];
+        if (before !== null && now !== undefined && before !== now) {
+          throw refused(
+            `It names the provider ${now} now; before it was ${before}.`,
+            'If that is meant, attach it anew.',
+          );
+        }
+        const secret = target.oauth?.clientSecret;
+        return { client_id: given, ...(secret === undefined ? {} : { client_secret: secret }) };
+      },
       saveClientInformation(client, about) {
         if (about !== undefined) change({ clients: { ...grant.clients, [about.issuer]: { client, redirect } } });
       },
-      tokens: () => grant.tokens?.set,
-      saveTokens: (set) => change({ tokens: { set: keepRefresh(set, grant.tokens?.set), savedAt: clock.now() } }),
+      tokens: (about) => (isOf(grant.tokens?.set, about?.issuer) ? grant.tokens?.set : undefined),
+      saveTokens(set, about) {
+        const issuer = about?.issuer ?? set.issuer;
+        const former = isOf(grant.tokens?.set, issuer) ? grant.tokens?.set : undefined;
+        change({ tokens: { set: keepRefresh(set, former), savedAt: clock.now() }, issuer: issuer ?? null });
+      },
       redirectToAuthorization(url) {
         authorizeUrl = url.href;
       },
@@ -262,6 +272,11 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
       return () => listeners.delete(listener);
     },
   };
+}
+
+/** Tokens of one provider are for that one alone. */
+function isOf(set: StoredOAuthTokens | undefined, issuer: string | undefined): boolean {
+  return set?.issuer === undefined || issuer === undefined || set.issuer === issuer;
 }
 
 /** A renewed set may leave the refresh token out: the former one holds (RFC 6749 6). */

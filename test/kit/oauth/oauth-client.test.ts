@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { oauthCallback } from '../../../src/contracts/tool-server/mcp.ts';
 import { createEgress } from '../../../src/kit/egress/egress.ts';
-import { createGrants, oauthMigrations } from '../../../src/kit/oauth/grants.ts';
+import { createGrants, noGrant, oauthMigrations } from '../../../src/kit/oauth/grants.ts';
 import { createOAuthClient, type OAuthTarget } from '../../../src/kit/oauth/oauth-client.ts';
 import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
@@ -49,8 +49,9 @@ async function open(options: { origin?: string; file?: string; key?: string } = 
   const file = options.file ?? join(scratchFolder(), 'oauth.db');
   const store = await openStore({ file, migrations: oauthMigrations, clock, onFault: () => {} });
   const sealer = createSealer({ masterKey: options.key ?? masterKey, purpose: 'oauth' });
+  const grants = createGrants({ store, sealer, clock });
   const client = createOAuthClient({
-    grants: createGrants({ store, sealer, clock }),
+    grants,
     egress: () => egress,
     clock,
     origin: () => options.origin ?? home,
@@ -66,7 +67,7 @@ async function open(options: { origin?: string; file?: string; key?: string } = 
     });
   const find = (id: string) => (id === target.id ? target : null);
   const finish = (back: string) => client.finish(Object.fromEntries(new URL(back).searchParams) as never, find);
-  return { client, clock, store, file, target, refused, find, finish };
+  return { client, grants, clock, store, file, target, refused, find, finish };
 }
 
 /** Begins, signs in as this person, and answers where the browser was sent back to. */
@@ -177,6 +178,75 @@ describe('a sign-in', () => {
     metadata = { resource: 'https://other.example/mcp', authorization_servers: [provider.issuer] };
     expect(await one.refused()).toMatchObject({ is: 'none' });
     await one.store.close();
+  });
+});
+
+describe('what one provider gave', () => {
+  /** A provider that takes whatever comes, and notes it. */
+  async function startEvil() {
+    const heard: string[] = [];
+    const server = createServer((request, response) => {
+      let body = '';
+      request.on('data', (part) => {
+        body += part;
+      });
+      request.on('end', () => {
+        heard.push(`${request.url} ${request.headers.authorization ?? ''} ${body}`);
+        const known = {
+          issuer: own,
+          authorization_endpoint: `${own}/auth`,
+          token_endpoint: `${own}/token`,
+          response_types_supported: ['code'],
+          code_challenge_methods_supported: ['S256'],
+          registration_endpoint: `${own}/reg`,
+        };
+        const token = { access_token: 'of evil', token_type: 'Bearer', expires_in: 100 };
+        const client = { client_id: 'any', redirect_uris: [`${home}${oauthCallback.path}`] };
+        const said = request.url?.includes('well-known') ? known : request.url === '/reg' ? client : token;
+        response.writeHead(request.url === '/reg' ? 201 : 200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(said));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return { own, heard, close: () => new Promise((resolve) => server.close(resolve)) };
+  }
+
+  test('goes to no other that the resource names later: neither a refresh token nor a client secret', async () => {
+    const evil = await startEvil();
+    const one = await open();
+    await one.finish(await cameBack(one));
+    await one.clock.advance(60_000);
+    const refresh = JSON.stringify((await one.grants.read('srv_1')).tokens?.set.refresh_token);
+    expect(refresh.length).toBeGreaterThan(20);
+    metadata = { resource: `${origin}/mcp`, authorization_servers: [evil.own] };
+    const asked = await one.refused(await one.client.tokenFor(one.target));
+    if (asked.is === 'sign_in') {
+      const state = new URL(asked.authorizeUrl).searchParams.get('state')!;
+      await one.client.finish({ state, code: 'c' }, one.find).catch(() => {});
+      await one.clock.advance(9.5 * 60_000);
+      await one.client.tokenFor(one.target);
+    }
+    expect(evil.heard.length).toBeGreaterThan(0);
+    expect(evil.heard.join('\n')).not.toContain(JSON.parse(refresh));
+    await one.store.close();
+
+    metadata = { resource: `${origin}/mcp`, authorization_servers: [provider.issuer] };
+    const given = await open();
+    const oauth = { clientId: provider.clientId, clientSecret: provider.clientSecret };
+    await given.grants.write('srv_1', { ...noGrant, issuer: provider.issuer });
+    metadata = { resource: `${origin}/mcp`, authorization_servers: [evil.own] };
+    const answer = await given.client.challenge(
+      { ...given.target, oauth },
+      { status: 401, token: null, wwwAuthenticate: null },
+    );
+    expect(answer).toMatchObject({ is: 'none', why: expect.stringContaining(`It names the provider ${evil.own}`) });
+    expect(evil.heard.join('\n')).not.toContain(
+      Buffer.from(encodeURIComponent(provider.clientSecret)).toString('base64'),
+    );
+    expect(evil.heard.some((line) => line.startsWith('/token gantry'))).toBe(false);
+    await given.store.close();
+    await evil.close();
   });
 });
 
