@@ -240,12 +240,13 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const usage = createUsage({ store, clock, events: events.backbone });
     const work = createWorkQueue({ store, clock: storeClock, timers: systemTimers, ids, log });
     closing.add('work queue', () => work.close());
+    const ownerOf = async (computerId: string) => (await devices.find(computerId))?.userId ?? null;
     const triggers = createTriggerDoor({
       store,
       clock,
       ids,
       log,
-      ownerOf: async (computerId) => (await devices.find(computerId))?.userId ?? null,
+      ownerOf,
       call: (computerId, request) => runtimes.call(computerId, request),
       openLanes: (send) =>
         createSharedLanes({
@@ -267,7 +268,10 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     closing.add('link', () => engines.close());
     const advice = local === null ? 'See that Gantry runs on that computer.' : `Start it with ${gantry} start.`;
     const proxy = createFactoryProxy({ engines, advice, approvals: approvals.service });
-    const tools = createToolServer({ engines, link, advice, origin, version: packageVersion(), log });
+    const tools = createToolServer({
+      ...{ engines, link, advice, origin, version: packageVersion(), log },
+      ...(local === null ? { ownerOf } : {}),
+    });
     const toPeers = createToPeers({ link, computers: computers.computers, tickets });
     closing.add('ways to other computers', () => toPeers.close());
     const areas: readonly Area[] = [

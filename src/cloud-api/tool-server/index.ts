@@ -23,6 +23,8 @@ export interface ToolServerDeps {
   /** Of this cloud, without a slash at the end. */
   readonly origin: string;
   readonly version: string;
+  /** Whose a computer is, where there are many people. */
+  readonly ownerOf?: (computerId: string) => Promise<string | null>;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
 }
 

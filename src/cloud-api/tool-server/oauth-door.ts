@@ -4,7 +4,9 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
+import { login } from '../../contracts/identity/routes.ts';
 import { oauthCallback, oauthClientDocument, oauthClientMetadata } from '../../contracts/tool-server/mcp.ts';
+import { pageHeaders, plainPage } from '../../kit/http/plain-page.ts';
 import { type BoundRoute, bind, bindPassThrough, type Context } from '../../kit/http/types.ts';
 import type { Engines } from '../link/engines.ts';
 import type { Link } from '../link/link.ts';
@@ -15,26 +17,56 @@ export interface OAuthDoorDeps {
   readonly link: Pick<Link, 'state'>;
   readonly advice: string;
   readonly origin: string;
+  /** Whose a computer is, where there are many people; absent for one person on their own computer. */
+  readonly ownerOf?: (computerId: string) => Promise<string | null>;
 }
 
+/** Says that the browser was led here by our own page. */
+const ledHere = '&led=1';
 /** A state begins with the id of the computer that made it. */
 const stateForm = /^([A-Za-z0-9_-]{1,200})\.[\x21-\x7e]+$/;
 
-export function createOAuthDoor({ engines, link, advice, origin }: OAuthDoorDeps): {
+export function createOAuthDoor({ engines, link, advice, origin, ownerOf }: OAuthDoorDeps): {
   readonly routes: readonly BoundRoute[];
 } {
   const document = { client_id: `${origin}${oauthClientDocument.path}`, ...oauthClientMetadata(origin) };
+
+  /**
+   * Who comes back must be who began: what a provider gives is for the computer's owner, not for whoever was sent the address
+   * (security.md 1.5, mix-up). The session's cookie is not sent with a navigation from another site, so the browser is led
+   * here once more by our own page.
+   */
+  async function isOwner(context: Context<Route>, computerId: string): Promise<boolean> {
+    const { principal, request, response } = context;
+    if (ownerOf === undefined) return true;
+    if (principal.kind !== 'public') return (await ownerOf(computerId)) === principal.userId;
+    const { url = '/' } = request;
+    if (!url.endsWith(ledHere)) {
+      const again = `${url}${ledHere}`;
+      response.writeHead(200, { ...pageHeaders, refresh: `0; url=${again}` });
+      response.end(plainPage('One moment', ['Gantry looks who you are.'], { href: again, text: 'Go on' }));
+    } else {
+      const words = [
+        'Sign in to Gantry in this browser, as the person whose computer it is. Then begin again from Tools.',
+      ];
+      response.writeHead(403, pageHeaders);
+      response.end(plainPage('Nobody is signed in here', words, { href: login.path, text: 'Sign in' }));
+    }
+    return false;
+  }
 
   async function comeBack(context: Context<Route>): Promise<void> {
     const { url: path = '/' } = context.request;
     const state = new URLSearchParams(path.split('?', 2)[1] ?? '').get('state') ?? '';
     const computerId = stateForm.exec(state)?.[1] ?? null;
-    const known = computerId !== null && (await link.state(computerId));
-    // Nobody learns here which computers there are: one that is away is like one that never was.
+    const mine = computerId !== null && (await isOwner(context, computerId));
+    if (context.response.headersSent) return;
+    const known = mine && (await link.state(computerId));
+    // Nobody learns here which computers there are: one that is away, or another person's, is like one that never was.
     if (computerId === null || known === false || !known.linked) {
       throw new AppError(
         'not_found',
-        'No computer that is here has begun this sign-in.',
+        'No computer of yours that is here has begun this sign-in.',
         'See that Gantry runs on it, and begin again.',
       );
     }

@@ -83,7 +83,7 @@ export const oauthCallback = defineRoute({
     'Where a provider sends the browser back after a sign-in for an attached server; a page that says how it went',
   method: 'GET',
   path: '/mcp/oauth/callback',
-  auth: ['public'],
+  auth: ['public', 'owner', 'user', 'link'],
   scope: null,
   owner: { none: 'the state, which nobody can guess, names the sign-in that a person began' },
   kind: 'raw',

@@ -68,8 +68,8 @@ test('of a computer that is away it is said since when', async () => {
   }
 });
 
-test('a browser comes back from a provider to the computer whose sign-in it was, whoever it is signed in as', async () => {
-  const { cloud, web } = await startToolCloud();
+/** Its engine notes who came back, and says how it went. */
+async function withWayBack(cloud: Awaited<ReturnType<typeof startToolCloud>>['cloud']) {
   const seen: (string | undefined)[] = [];
   const back = bind(oauthCallback, ({ request, response, principal }) => {
     seen.push(request.url, principal.kind);
@@ -77,13 +77,48 @@ test('a browser comes back from a provider to the computer whose sign-in it was,
   });
   const computer = await startToolComputer(cloud, 2, { routes: [back] });
   const path = `/mcp/oauth/callback?code=c&state=${computer.id}.secret-part&iss=https%3A%2F%2Fas.example`;
-  const reply = await web.call('GET', path, { token: null });
+  return { seen, path };
+}
+
+test('a browser comes back from a provider to the computer whose sign-in it was, for nobody but its owner', async () => {
+  const { cloud, web } = await startToolCloud();
+  const { seen, path } = await withWayBack(cloud);
+  const reply = await web.call('GET', path, { token: 'bob' });
   expect([reply.status, reply.text]).toEqual([200, '<p>Signed in.</p>']);
   expect(reply.headers['content-security-policy']).toBe("default-src 'none'; sandbox");
-  expect(seen).toEqual([path, 'public']);
-  for (const state of ['', 'computer_c', 'computer_z.secret', 'computer_a.secret', '../x.y']) {
-    const refused = await web.call('GET', `/mcp/oauth/callback?code=c&state=${state}`, { token: null });
-    expect([state, refused.status]).toEqual([state, 404]);
+  expect(seen).toEqual([path, 'link']);
+  // Another person, who was sent the address: what the provider gave them must not land on bob's computer.
+  for (const state of [
+    '',
+    'computer_c',
+    'computer_z.secret',
+    'computer_a.secret',
+    'computer_c.secret-part',
+    '../x.y',
+  ]) {
+    const refused = await web.call('GET', `/mcp/oauth/callback?code=c&state=${state}`, { token: 'eve' });
+    expect([state, refused.status, refused.json.message]).toEqual([
+      state,
+      404,
+      expect.stringContaining('No computer of yours'),
+    ]);
   }
   expect(seen).toHaveLength(2);
+});
+
+test('a browser that shows nobody when it comes back is led here once more, and then told to sign in', async () => {
+  const { cloud, web } = await startToolCloud();
+  const { seen, path } = await withWayBack(cloud);
+  const first = await web.call('GET', path, { token: null });
+  expect([first.status, first.headers.refresh]).toEqual([200, `0; url=${path}&led=1`]);
+  const second = await web.call('GET', `${path}&led=1`, { token: null });
+  expect([second.status, second.text]).toEqual([403, expect.stringContaining('Nobody is signed in here')]);
+  expect(seen).toEqual([]);
+});
+
+test('on the computer of one person alone whoever comes back with the state is that person', async () => {
+  const { cloud, web } = await startToolCloud({ alone: true });
+  const { seen, path } = await withWayBack(cloud);
+  expect((await web.call('GET', path, { token: null })).status).toBe(200);
+  expect(seen).toEqual([path, 'public']);
 });

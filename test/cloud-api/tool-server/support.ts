@@ -34,7 +34,8 @@ const people: Readonly<Record<string, Principal>> = Object.fromEntries(
   }),
 );
 
-export async function startToolCloud() {
+/** `alone`: of one person, on their own computer. */
+export async function startToolCloud({ alone = false } = {}) {
   const cloud = await startTestCloud();
   onEnd(() => cloud.close());
   const engines = createEngines({
@@ -54,6 +55,7 @@ export async function startToolCloud() {
     origin,
     version: '1.0.0',
     log: { error() {} },
+    ...(alone ? {} : { ownerOf: async (id: string) => computers.find((one) => one.id === id)?.user ?? null }),
   });
   const web = await serve({
     routes: tools.routes,
