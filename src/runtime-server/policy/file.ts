@@ -4,7 +4,7 @@
  */
 import { type Document, isMap, isNode, isPair, isScalar, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { isCompound } from './command-line.ts';
+import { isCompound, saysCompound } from './command-line.ts';
 import { compileGlob } from './glob.ts';
 import type { PolicyAction, PolicyProblem, Verdict } from './policy.ts';
 import { nameOf } from './risk.ts';
@@ -113,7 +113,7 @@ function toRule({ when, then: verdict, reason }: z.infer<typeof Rule>, line: num
   const path = when.path === undefined ? null : compileGlob(when.path.replace(/^\.\//, ''), 'path');
   // `git *` is about git, not about whatever stands behind a semicolon. Who writes `*`, or a line of several, means it.
   const plainOnly =
-    verdict === 'allow' && when.command !== undefined && !/^\*+$/.test(when.command) && !isCompound(when.command);
+    verdict === 'allow' && when.command !== undefined && !/^\*+$/.test(when.command) && !saysCompound(when.command);
   const named = reason === undefined ? '' : `: ${reason}`;
   return {
     // biome-ignore lint/suspicious/noThenProperty: the file's own word.
@@ -130,7 +130,7 @@ function toRule({ when, then: verdict, reason }: z.infer<typeof Rule>, line: num
       if (path !== null && (action.path === undefined || !path.test(action.path.replace(/^\.\//, '')))) return false;
       if (host != null && !isHost(host, action.host)) return false;
       if (command == null) return true;
-      const line = action.command?.trim();
+      const line = action.command?.replace(/^[ \t\n]+|[ \t\n]+$/g, '');
       return line !== undefined && command.test(line) && !(plainOnly && isCompound(line));
     },
   };

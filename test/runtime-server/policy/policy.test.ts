@@ -119,6 +119,8 @@ test('a rule lets a command run, not what a shell would run beside it; one that 
     'git log "$(rm x)"',
     'git log `rm x`',
     'git status\nrm x',
+    "git --version #'\ntouch pwned; id > pwned #'",
+    "git log $'\\'' ; touch pwned #'",
     'git diff <(rm x)',
   ]) {
     expect([command, verdict(command)]).toEqual([command, 'ask']);
