@@ -24,6 +24,8 @@ export async function createArgumentCheck(schema: Schema): Promise<ArgumentCheck
     // An instance of its own: ids of two schemas never meet. Formats are the server's business.
     const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false, logger: false, $data: false });
     validate = ajv.compile(withoutCostly(schema) as Record<string, unknown>);
+    // One that answers with a promise would reject where nobody waits.
+    if ('$async' in validate) return () => null;
   } catch {
     // It says something that ajv does not take; the server knows what it meant.
     return () => null;
@@ -80,7 +82,8 @@ function withoutCostly(schema: unknown): unknown {
   const byPattern = schema.patternProperties !== undefined;
   const made: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(schema)) {
-    if (leftOut.has(name) || name === 'oneOf' || (byPattern && name === 'additionalProperties')) continue;
+    if (leftOut.has(name) || (name === 'nullable' && !mayBeNull(schema))) continue;
+    if (name === 'oneOf' || (byPattern && name === 'additionalProperties')) continue;
     if (asData.has(name)) made[name] = value;
     else if (byName.has(name) && isObject(value)) {
       made[name] = Object.fromEntries(Object.entries(value).map(([member, part]) => [member, withoutCostly(part)]));
@@ -91,7 +94,12 @@ function withoutCostly(schema: unknown): unknown {
   return made.anyOf === undefined ? { ...made, anyOf } : { allOf: [made, { anyOf }] };
 }
 
+/** OpenAPI's word is ajv's as well, which takes it beside a type alone. */
+const mayBeNull = ({ nullable, type }: Schema) => nullable === true && type !== undefined;
+
 const leftOut = new Set([
+  // Of ajv's own: a check that answers later.
+  '$async',
   ...['pattern', 'patternProperties', 'uniqueItems', 'format'],
   ...['not', 'if', 'then', 'else', 'maxContains', 'unevaluatedItems', 'unevaluatedProperties'],
 ]);

@@ -36,7 +36,7 @@ const lists = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 /** Members that hold schemas by name. */
 const maps = new Set(['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties']);
 /** Members that other drafts or other programs mean something by, and that no reader of 2020-12 wants. */
-const dropped = new Set(['$schema', '$vocabulary', '$id', 'id', '$recursiveAnchor', 'x-mcp-header']);
+const dropped = new Set(['$schema', '$vocabulary', '$id', 'id', '$recursiveAnchor', '$async', 'x-mcp-header']);
 
 /** `kind`: an input schema must be one of an object; an output schema of any value. */
 export function normaliseSchema(given: unknown, kind: 'input' | 'output'): NormalisedSchema {

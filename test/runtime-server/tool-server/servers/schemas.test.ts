@@ -1,6 +1,6 @@
 /** Schemas of others: what becomes of every draft, what is refused, and how arguments are held against them without any danger. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createArgumentCheck, weigh } from '../../../../src/runtime-server/tool-server/servers/arguments.ts';
 import { normaliseSchema, type Schema } from '../../../../src/runtime-server/tool-server/servers/schemas.ts';
 
@@ -65,6 +65,11 @@ test.each([
     'recursion of 2019',
     object({ a: { $recursiveRef: '#' } }, { $recursiveAnchor: true }),
     object({ a: { $ref: '#' } }),
+  ],
+  [
+    'a checker’s own word for a check that answers later',
+    { $async: true, ...object({ a: { $async: true, type: 'string' }, $async: { type: 'string' } }) },
+    object({ a: { type: 'string' }, $async: { type: 'string' } }),
   ],
   [
     'headers that repeat arguments',
@@ -186,4 +191,33 @@ test('a schema that unfolds to very much, or refers to itself, is not compiled; 
   // Neither comes back within a lifetime where it is really looked at.
   expect([await check(bomb, { a: 7 }), await check(self, { a: value })]).toEqual([null, null]);
   expect(weigh(schemaOf({ ...object({ a: {} }), $defs }))).toBe(2);
+});
+
+test('no word of the checker’s own makes it answer later: a bad argument is told, and nothing is left to fail alone', async () => {
+  const unhandled: unknown[] = [];
+  const hear = (reason: unknown) => unhandled.push(reason);
+  process.on('unhandledRejection', hear);
+  onTestFinished(() => void process.off('unhandledRejection', hear));
+  const late = { $async: true, ...object({ a: { $async: true, type: 'string' } }, { required: ['a'] }) };
+  const behind = object({ a: { $ref: '#/$defs/A' } }, { $defs: { A: { $async: true, type: 'string' } } });
+  // As it is listed now, and as it stands in a row of before.
+  for (const schema of [schemaOf(late), late, schemaOf(behind), behind]) {
+    expect(await check(schema, { a: 7 })).toBe('a must be string');
+    expect(await check(schema, { a: 'x' })).toBeNull();
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(unhandled).toEqual([]);
+});
+
+test('what ajv knows beside JSON Schema refuses nothing that the schema takes', async () => {
+  const nullable = object({ a: { type: 'string', nullable: true }, b: { nullable: true, maximum: 3 } });
+  expect(await check(nullable, { a: null, b: 1 })).toBeNull();
+  expect(await check(nullable, { a: 'x', b: 4 })).toBe('b must be <= 3');
+  const never = object({ a: { type: ['string', 'null'], nullable: false } });
+  expect(await check(never, { a: null })).toBeNull();
+  expect(await check(never, { a: 7 })).toBe('a must be string,null');
+  const data = object({ a: { maximum: { $data: '1/b' } }, b: {} });
+  expect(await check(data, { a: 7, b: 1 })).toBeNull();
+  const tagged = object({ a: { discriminator: { propertyName: 'kind' }, oneOf: [{ type: 'object' }] } });
+  expect(await check(tagged, { a: {} })).toBeNull();
 });
