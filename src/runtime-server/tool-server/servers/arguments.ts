@@ -4,7 +4,7 @@
  * is left to it (security.md 4, "Further"; store.md 5 for what such schemas cost). Must not know servers.
  */
 import type { ValidateFunction } from 'ajv/dist/2020.js';
-import { isObject, partsOf, resolveReference, type Schema } from './schemas.ts';
+import { isObject, partsOf, referencesOf, type Schema } from './schemas.ts';
 
 /** Null: nothing is wrong, or it was not looked. Else a sentence. */
 export type ArgumentCheck = (args: Readonly<Record<string, unknown>>) => string | null;
@@ -51,6 +51,7 @@ export async function createArgumentCheck(schema: Schema): Promise<ArgumentCheck
 
 /** How many schemas there are with every reference unfolded; Infinity for one that refers to itself. */
 export function weigh(root: Schema): number {
+  const references = referencesOf(root);
   const known = new Map<object, number>();
   const open = new Set<object>();
   function of(schema: unknown): number {
@@ -61,7 +62,7 @@ export function weigh(root: Schema): number {
     open.add(schema);
     let weight = 1;
     for (const part of partsOf(schema, unfolded)) weight += of(part);
-    if (typeof schema.$ref === 'string') weight += of(resolveReference(root, schema.$ref));
+    if (typeof schema.$ref === 'string') weight += of(references.resolve(schema.$ref));
     open.delete(schema);
     known.set(schema, weight);
     return weight;

@@ -2,7 +2,7 @@
  * A server's list of tools, made into what Gantry shows: usable names, schemas of one dialect, bounded texts; what cannot be used
  * is left out with a sentence (mcp.md 8.1, 8.2). One bad tool never costs the others. Pure. Must not know other servers.
  */
-import { isObject, normaliseSchema, type Schema } from './schemas.ts';
+import { isObject, normaliseSchema, type Schema, sizeOf } from './schemas.ts';
 
 export interface ListedTool {
   /** As the server calls it. */
@@ -26,7 +26,7 @@ const longestTitle = 200;
 const longestDescription = 8 * 1024;
 /** Of one server. */
 export const mostTools = 2000;
-/** All that is shown of one server, as JSON. */
+/** All that is shown of one server, and all that was read of it in vain: what is refused costs as much time. As JSON. */
 const largestList = 4 * 1024 * 1024;
 const mostProblems = 50;
 const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
@@ -41,20 +41,17 @@ export function readListing(sent: readonly unknown[]): Listing {
       break;
     }
     const read = readTool(item, index);
+    const text = JSON.stringify(read);
+    size += Math.max(text.length, isObject(item) ? sizeOf(item.inputSchema) + sizeOf(item.outputSchema) : 0);
+    if (size > largestList) {
+      const name = typeof read === 'string' ? `tool ${index + 1}` : quoted(read.tool);
+      problems.push(`Its list is longer than ${largestList} characters; ${name} and all after it are left out.`);
+      break;
+    }
     if (typeof read === 'string') problems.push(read);
     else if (tools.has(read.tool)) problems.push(`${quoted(read.tool)} is listed twice; the first one is taken.`);
-    else {
-      const text = JSON.stringify(read);
-      size += text.length;
-      if (size > largestList) {
-        problems.push(
-          `Its list is longer than ${largestList} characters; ${quoted(read.tool)} and all after it are left out.`,
-        );
-        break;
-      }
-      // As it will be read back from its row: JSON has numbers that JavaScript reads as infinite.
-      tools.set(read.tool, JSON.parse(text) as ListedTool);
-    }
+    // As it will be read back from its row: JSON has numbers that JavaScript reads as infinite.
+    else tools.set(read.tool, JSON.parse(text) as ListedTool);
   }
   const more = problems.length - mostProblems;
   return {

@@ -13,6 +13,7 @@ const deepestSchema = 64;
 const deepestValue = 200;
 /** Of schemas within one. */
 const mostSubschemas = 5000;
+const mostReferences = 2000;
 
 class Refused extends Error {}
 
@@ -50,7 +51,7 @@ export function normaliseSchema(given: unknown, kind: 'input' | 'output'): Norma
     }
     const root = createWalk(typeof given.$id === 'string' ? given.$id : null).schema(given, 0);
     const schema = kind === 'input' ? asObject(root) : root;
-    for (const reference of referencesIn(schema)) checkReference(schema, reference);
+    checkReferences(schema);
     return { schema };
   } catch (error) {
     if (error instanceof Refused) return { problem: `its ${kind} schema ${error.message}` };
@@ -68,6 +69,7 @@ function asObject(schema: Record<string, unknown>): Schema {
 
 function createWalk(rootId: string | null) {
   let count = 0;
+  let references = 0;
 
   function schema(given: unknown, depth: number): Record<string, unknown> {
     if (!isObject(given)) throw new Refused(`has ${JSON.stringify(given)?.slice(0, 40)} where a schema belongs`);
@@ -140,6 +142,8 @@ function createWalk(rootId: string | null) {
   }
 
   function local(reference: unknown): string {
+    references += 1;
+    if (references > mostReferences) throw new Refused(`has more than ${mostReferences} references`);
     if (typeof reference !== 'string') throw new Refused('has a $ref that is no text');
     const inside = rootId !== null && reference.startsWith(`${rootId}#`) ? reference.slice(rootId.length) : reference;
     if (!inside.startsWith('#'))
@@ -150,29 +154,58 @@ function createWalk(rootId: string | null) {
   return { schema };
 }
 
-/** Every `$ref` at the place of a schema. */
-function* referencesIn(schema: unknown): Generator<string> {
-  if (!isObject(schema)) return;
-  if (typeof schema.$ref === 'string') yield schema.$ref;
-  for (const part of partsOf(schema)) yield* referencesIn(part);
-}
-
-function checkReference(root: Schema, reference: string): void {
-  if (resolveReference(root, reference) !== undefined) return;
-  throw new Refused(`refers to ${JSON.stringify(reference.slice(0, 120))}, which is not in it`);
-}
-
-/** What a `$ref` of a normalised schema points at; undefined where there is nothing. */
-export function resolveReference(root: Schema, reference: string): unknown {
-  if (reference === '#') return root;
-  if (!reference.startsWith('#/')) return anchored(root, reference.slice(1));
-  let at: unknown = root;
-  for (const step of reference.slice(2).split('/')) {
-    const name = decode(step);
-    if (name === null || !(isObject(at) || Array.isArray(at)) || !Object.hasOwn(at, name)) return undefined;
-    at = (at as Record<string, unknown>)[name];
+function checkReferences(schema: Schema): void {
+  const { all, resolve } = referencesOf(schema);
+  for (const reference of all) {
+    if (resolve(reference) !== undefined) continue;
+    throw new Refused(`refers to ${JSON.stringify(reference.slice(0, 120))}, which is not in it`);
   }
-  return isObject(at) || typeof at === 'boolean' ? at : undefined;
+}
+
+/** What the `$ref`s of one normalised schema point at. */
+export interface References {
+  /** Each one that stands in it, once. */
+  readonly all: ReadonlySet<string>;
+  /** Undefined where there is nothing, or nothing that is a schema. */
+  resolve(reference: string): unknown;
+}
+
+/** Looks at each part once, however many references there are. */
+export function referencesOf(root: Schema): References {
+  const places = new Set<unknown>([root]);
+  const anchors = new Map<string, Schema>();
+  const all = new Set<string>();
+  const resolved = new Map<string, unknown>();
+  // A set grows while it is gone through.
+  for (const part of places) {
+    if (!isObject(part)) continue;
+    if (typeof part.$ref === 'string') all.add(part.$ref);
+    for (const name of [part.$anchor, part.$dynamicAnchor]) {
+      if (typeof name === 'string' && !anchors.has(name)) anchors.set(name, part);
+    }
+    for (const inner of partsOf(part)) places.add(inner);
+  }
+
+  function find(reference: string): unknown {
+    if (reference === '#') return root;
+    if (!reference.startsWith('#/')) return anchors.get(reference.slice(1));
+    let at: unknown = root;
+    for (const step of reference.slice(2).split('/')) {
+      const name = decode(step);
+      if (name === null || !(isObject(at) || Array.isArray(at)) || !Object.hasOwn(at, name)) return undefined;
+      at = (at as Record<string, unknown>)[name];
+    }
+    // What stands elsewhere was never read as a schema, and could lead out.
+    return places.has(at) ? at : undefined;
+  }
+
+  return {
+    all,
+    resolve(reference) {
+      if (!resolved.has(reference)) resolved.set(reference, find(reference));
+      return resolved.get(reference);
+    },
+  };
 }
 
 function decode(step: string): string | null {
@@ -183,25 +216,20 @@ function decode(step: string): string | null {
   }
 }
 
-function anchored(schema: unknown, name: string): unknown {
-  if (Array.isArray(schema)) return first(schema, name);
-  if (!isObject(schema)) return undefined;
-  if (schema.$anchor === name || schema.$dynamicAnchor === name) return schema;
-  return first(Object.values(schema), name);
-}
-
-function first(values: readonly unknown[], name: string): unknown {
-  for (const value of values) {
-    const found = anchored(value, name);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
 /** Whether a value nests deeper than `levels`; looks no deeper than that itself. */
 export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
+}
+
+/** How much there is to read of what was sent as a schema: characters, and no more than are ever read. */
+export function sizeOf(given: unknown): number {
+  try {
+    return Math.min(JSON.stringify(given ?? null).length, longestSchema);
+  } catch {
+    // Too deep to be written.
+    return longestSchema;
+  }
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

@@ -150,6 +150,24 @@ test('a list beyond all measure is taken as far as it goes, and says so', () => 
   expect([wrong.problems.length, wrong.problems.at(-1)]).toEqual([51, 'And 150 more.']);
 });
 
+test('what is refused counts as well, so that a server cannot send the same trouble without end', () => {
+  const inputSchema = { type: 'object', properties: { a: { $ref: '#no' } }, description: 'd'.repeat(100_000) };
+  const same = Array.from({ length: 100 }, () => tool({ inputSchema }));
+  const good = tool({ name: 'good' });
+  for (const sent of [
+    same,
+    same.map((one) => ({ ...one, inputSchema: {}, outputSchema: inputSchema, name: 'again' })),
+  ]) {
+    const { tools, problems } = readListing([...sent, good]);
+    expect(tools.map((one) => one.tool)).not.toContain('good');
+    expect(problems.at(-1)).toMatch(/^Its list is longer than 4194304 characters; .* and all after it are left out\.$/);
+    expect(problems.length).toBeLessThan(43);
+  }
+  // One that is refused for its length is not read: it costs the others nothing.
+  const giant = tool({ inputSchema: { type: 'object', description: 'd'.repeat(6_000_000) } });
+  expect(readListing([giant, good]).tools.map((one) => one.tool)).toEqual(['good']);
+});
+
 test('a result fits: text is cut with a notice, blobs and structure that are too large are left out in words', () => {
   const text = { type: 'text', text: 'x'.repeat(longestText + 10) };
   const cut = readResult({ content: [text, { type: 'text', text: 'more' }] });

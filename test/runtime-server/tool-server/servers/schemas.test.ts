@@ -134,6 +134,16 @@ test.each([
     object(Object.fromEntries(Array.from({ length: 6000 }, (_, i) => [`p${i}`, {}]))),
     'more than 5000 parts',
   ],
+  [
+    'many references',
+    object(Object.fromEntries(Array.from({ length: 2001 }, (_, i) => [`p${i}`, { $ref: '#' }]))),
+    'more than 2000 references',
+  ],
+  [
+    'what no reader of schemas reads',
+    { ...object({ a: { $ref: '#/x/a' } }), x: { a: { $ref: 'https://evil.example' } } },
+    'refers to "#/x/a", which is not in it',
+  ],
   ['length', object({}, { description: 'x'.repeat(200_000) }), 'characters, more than 131072'],
 ])('a schema with a reference to, or with %s is refused in words', (_, given, why) => {
   expect(problemOf(given)).toContain(why);
@@ -220,4 +230,51 @@ test('what ajv knows beside JSON Schema refuses nothing that the schema takes', 
   expect(await check(data, { a: 7, b: 1 })).toBeNull();
   const tagged = object({ a: { discriminator: { propertyName: 'kind' }, oneOf: [{ type: 'object' }] } });
   expect(await check(tagged, { a: {} })).toBeNull();
+});
+
+/** How often a function looks into an object or a list. Ends it where that is beyond all measure. */
+function looksOf(work: () => unknown): number {
+  let looks = 0;
+  const real = { values: Object.values, entries: Object.entries };
+  const counted =
+    <T>(look: (of: object) => T) =>
+    (of: object) => {
+      looks += 1;
+      if (looks > 1e6) throw new Error('It looks far too often.');
+      return look(of);
+    };
+  try {
+    Object.assign(Object, { values: counted(real.values), entries: counted(real.entries) });
+    work();
+  } finally {
+    Object.assign(Object, real);
+  }
+  return looks;
+}
+
+/** Each reference leads to the last of many parts. */
+const referring = (references: number) =>
+  object({
+    ...Object.fromEntries(Array.from({ length: references }, (_, i) => [`p${i}`, { $ref: '#z' }])),
+    z: { $anchor: 'z' },
+  });
+
+test('a schema is looked through a few times, however many references are in it and wherever they lead', () => {
+  // To refuse it is no more work than to take it.
+  for (const references of [1000, 2000, 4000]) {
+    const schema = referring(references);
+    for (const work of [() => normaliseSchema(schema, 'input'), () => weigh(schema)]) {
+      const looks = looksOf(work);
+      expect(looks).toBeGreaterThan(references / 2);
+      expect(looks).toBeLessThan(10 * references);
+    }
+  }
+  expect(weigh(schemaOf(referring(1000)))).toBe(2002);
+});
+
+test('references that follow one another, as many as there may be, are followed to their end', () => {
+  const $defs = Object.fromEntries(
+    Array.from({ length: 2000 }, (_, i) => [`d${i}`, i === 1999 ? {} : { $ref: `#/$defs/d${i + 1}` }]),
+  );
+  expect(weigh(schemaOf({ ...object({ a: { $ref: '#/$defs/d0' } }), $defs }))).toBe(2002);
 });
