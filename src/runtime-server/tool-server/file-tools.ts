@@ -5,7 +5,7 @@ import { join, matchesGlob, relative, sep } from 'node:path';
 import { createTwoFilesPatch, formatPatch } from 'diff';
 import { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
-import { createJail, type EntryKind, type Jail, kindIn, namesIn, type Place } from './jail.ts';
+import { createJail, type EntryKind, type Jail, kindIn, type Place } from './jail.ts';
 import { defineTool, type Tool, type ToolCaller } from './tool.ts';
 
 /** A model reads this much at once, bytes; the rest by `offset`. */
@@ -30,11 +30,13 @@ const Path = z
 const Encoding = z.enum(['utf8', 'base64']).optional().meta({ description: 'Default utf8.' });
 
 export interface FileToolsDeps {
+  /** As {@link createJail} has it. */
+  readonly hidden: readonly string[];
   readonly freshName: () => string;
 }
 
 export function createFileTools(deps: FileToolsDeps): Tool[] {
-  const jailOf = (caller: ToolCaller): Promise<Jail> => createJail({ root: caller.root, freshName: deps.freshName });
+  const jailOf = ({ root }: ToolCaller): Promise<Jail> => createJail({ ...deps, root });
   /** Where it leads in truth: a link must not give a guarded folder, or what a rule is about, another name. */
   const at = async (jail: Jail, path: string, last = true) => {
     const located = await jail.lands(path, last);
@@ -366,7 +368,7 @@ async function walk(
   signal: AbortSignal,
   take: (entry: { path: string; type: EntryKind; size: number }) => boolean,
 ): Promise<boolean> {
-  for (const name of await namesIn(folder, jail.root)) {
+  for (const name of await jail.names(folder)) {
     signal.throwIfAborted();
     const found = await kindIn(folder, jail.root, name);
     if (found === null) continue;

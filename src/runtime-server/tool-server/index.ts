@@ -42,7 +42,7 @@ export interface ToolServerDeps {
   readonly timers: Timers;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly freshName: () => string;
-  /** Folders that no command sees: Gantry's own. */
+  /** Folders that no tool reaches and no command sees: Gantry's own. */
   readonly hidden: readonly string[];
   /** Null: no documents are converted here. */
   readonly converter: Pick<Converter, 'convert'> | null;
@@ -80,16 +80,18 @@ const nothingAttached: ForeignTools = {
 export function createToolServer(deps: ToolServerDeps): ToolServer {
   const { ask } = createAsker(deps);
   const foreign = deps.foreign ?? nothingAttached;
-  const { env, freshName, timers, converter, lookup } = deps;
+  const { env, hidden, freshName, timers, converter, lookup } = deps;
   const web = createWeb(lookup === undefined ? {} : { lookup });
-  const sandbox = createShellSandbox({ env, hidden: deps.hidden, wanted: env.GANTRY_TOOL_SANDBOX !== 'off' });
+  const sandbox = createShellSandbox({ env, hidden, wanted: env.GANTRY_TOOL_SANDBOX !== 'off' });
   const tools = [
-    ...createFileTools({ freshName }),
-    createShellTool({ sandbox, freshName }),
+    ...createFileTools({ hidden, freshName }),
+    createShellTool({ sandbox, hidden, freshName }),
     ...createSystemTools({ env, sandbox }),
     ...createHttpTools({ web }),
     createTimeTool(deps),
-    ...(converter === null ? [] : createDocumentTools({ converter, fetch: web, freshName, after: timers.after })),
+    ...(converter === null
+      ? []
+      : createDocumentTools({ converter, fetch: web, hidden, freshName, after: timers.after })),
     ...(deps.tools ?? []),
   ];
   const registry = (more: readonly Tool[] = []) =>

@@ -2,7 +2,8 @@
  * Files inside one allowed root, and nowhere else (security.md 4, 7 and 8). A path is never trusted after it was looked at: what is
  * open is asked where it lies. On Linux every step is taken from an open folder (`/proc/self/fd/N/name`, as `openat` does), so a
  * folder that is swapped for a link meanwhile leads nowhere. Elsewhere the real path is compared before and after, which leaves a
- * short race. Links that stay inside are followed. Must not know tools.
+ * short race. Links that stay inside are followed. What Gantry keeps to itself lies nowhere for a tool, even where the root holds it.
+ * Must not know tools.
  */
 import { constants } from 'node:fs';
 import {
@@ -46,6 +47,8 @@ export interface Jail {
   remove(path: string, options: { readonly recursive: boolean; readonly lands?: string }): Promise<void>;
   /** Real path of a folder inside, for a program that starts there. */
   folder(path: string): Promise<string>;
+  /** Names in an open folder, sorted, without what is hidden. */
+  names(folder: Place): Promise<string[]>;
 }
 
 export interface WriteOptions {
@@ -57,6 +60,8 @@ export interface WriteOptions {
 
 export interface JailDeps {
   readonly root: string;
+  /** Folders that are refused and not listed: Gantry's own. One that the root itself lies in is not: a worktree lies there. */
+  readonly hidden: readonly string[];
   /** A name that nothing has yet. */
   readonly freshName: () => string;
 }
@@ -72,6 +77,20 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
     throw new AppError('not_found', `The folder ${given} is not there.`, 'Make it, or name another one.', { cause });
   });
   const inside = (path: string) => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+  // By both names: a link to such a folder is not to be taken away either.
+  const ways = await Promise.all(
+    deps.hidden.map(async (path) => [resolve(path), await realpath(path).catch(() => path)]),
+  );
+  const hidden = ways.filter(([, real]) => !(holds(real!, root) && alike(real!) !== alike(root))).flat();
+  const isHidden = (path: string) => hidden.some((folder) => holds(folder, path));
+  const mustShow = (real: string, shown: string): void => {
+    if (!isHidden(real)) return;
+    throw new AppError(
+      'refused',
+      `${JSON.stringify(shown)} lies in Gantry's own folder.`,
+      'Leave it: no tool reaches it.',
+    );
+  };
 
   const outside = (path: string): AppError =>
     new AppError('refused', `${JSON.stringify(path)} lies outside of ${given}.`, 'Name a path inside that folder.');
@@ -121,6 +140,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
     try {
       const real = await whereIs(handle, way);
       if (!inside(real)) throw outside(shown);
+      mustShow(real, shown);
       return { path: relative(root, real), handle };
     } catch (error) {
       await handle.close();
@@ -187,6 +207,12 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
   }
 
   async function lands(path: string, last: boolean): Promise<string> {
+    const found = await leadsTo(path, last);
+    mustShow(join(root, found), path);
+    return found;
+  }
+
+  async function leadsTo(path: string, last: boolean): Promise<string> {
     const given = locate(path);
     if (given === '') return given;
     const located = last ? await throughLink(given, path) : given;
@@ -268,6 +294,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
       const folder = await openParent(located, createDirs);
       const name = basename(located);
       const way = within(folder, name);
+      mustShow(join(root, folder.path, name), path);
       const draft = within(folder, `.${name.slice(0, 60)}.${deps.freshName()}`);
       try {
         const found = await lstat(way).catch(() => null);
@@ -298,7 +325,13 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
       if (located === '') throw new AppError('refused', 'The root itself is never removed.', 'Name something in it.');
       const folder = await openParent(located, false);
       try {
-        stillThere(join(folder.path, basename(located)), seen, path);
+        const found = join(folder.path, basename(located));
+        stillThere(found, seen, path);
+        const real = join(root, found);
+        mustShow(real, path);
+        // Before anything beside it is gone.
+        const held = hidden.find((one) => holds(real, one));
+        if (held !== undefined) mustShow(held, relative(root, held));
         await removeAt(folder, basename(located), recursive);
       } finally {
         await folder.handle.close();
@@ -315,11 +348,20 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
         await place.handle.close();
       }
     },
+    names: async (folder) => (await namesIn(folder, root)).filter((name) => !isHidden(join(root, folder.path, name))),
   };
 }
 
-/** Names in an open folder, sorted. */
-export async function namesIn(folder: Place, root: string): Promise<string[]> {
+/** Disks of these systems do not tell capitals apart. */
+const alike = (path: string): string => (linux ? path : path.toLowerCase());
+
+function holds(folder: string, path: string): boolean {
+  const [outer, inner] = [alike(folder), alike(path)];
+  return inner === outer || inner.startsWith(outer.endsWith(sep) ? outer : outer + sep);
+}
+
+/** All names in an open folder, sorted. */
+async function namesIn(folder: Place, root: string): Promise<string[]> {
   const names = await readdir(linux ? `/proc/self/fd/${folder.handle.fd}` : join(root, folder.path));
   return names.sort();
 }

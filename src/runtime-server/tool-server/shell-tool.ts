@@ -17,6 +17,8 @@ const outputCap = 256 * 1024;
 
 export interface ShellToolDeps {
   readonly sandbox: Pick<ShellSandbox, 'place'>;
+  /** As {@link createJail} has it. */
+  readonly hidden: readonly string[];
   readonly freshName: () => string;
 }
 
@@ -61,7 +63,7 @@ export function createShellTool(deps: ShellToolDeps): Tool {
     readOnly: false,
     annotations: { destructiveHint: true, openWorldHint: true },
     async plan(input, caller) {
-      const jail = await createJail({ root: caller.root, freshName: deps.freshName });
+      const jail = await createJail({ root: caller.root, hidden: deps.hidden, freshName: deps.freshName });
       const located = jail.locate(input.cwd ?? '.');
       const line = [
         input.shell === true ? input.command : quoted(input.command),

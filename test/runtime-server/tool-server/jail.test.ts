@@ -40,7 +40,7 @@ beforeEach(async () => {
   symlinkSync(join(outside, 'not-yet.txt'), join(root, 'dangling.txt'));
   symlinkSync('in', join(root, 'good-dir'));
   symlinkSync('a.txt', join(root, 'good.txt'));
-  jail = await createJail({ root, freshName: () => `tmp${names++}` });
+  jail = await createJail({ root, hidden: [], freshName: () => `tmp${names++}` });
 });
 
 async function read(path: string): Promise<string> {

@@ -29,7 +29,7 @@ export function composeHosted(deps: HostedFactoryDeps): Hosted {
     await deps.sends().send({ to: `channel:${threadId}`, text, idempotencyKey: key }, sender, undefined);
   };
   const openFile = async (root: string, path: string) => {
-    const jail = await createJail({ root, freshName });
+    const jail = await createJail({ root, hidden: [deps.home], freshName });
     const { handle } = await jail.open(path);
     return { fd: handle.fd, close: () => handle.close() };
   };

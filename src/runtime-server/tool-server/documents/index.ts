@@ -15,6 +15,8 @@ export type { DocumentFetch, FetchedDocument } from './sources.ts';
 export interface DocumentToolsDeps {
   readonly converter: Pick<Converter, 'convert'>;
   readonly fetch: DocumentFetch;
+  /** As {@link createJail} has it. */
+  readonly hidden: readonly string[];
   readonly freshName: () => string;
   readonly after: (ms: number, effect: () => void) => () => void;
 }
@@ -113,7 +115,7 @@ export function createDocumentTools(deps: DocumentToolsDeps): Tool[] {
       readOnly: true,
       annotations: { openWorldHint: true },
       async plan(input, caller) {
-        const jailOf = () => createJail({ root: caller.root, freshName: deps.freshName });
+        const jailOf = () => createJail({ root: caller.root, hidden: deps.hidden, freshName: deps.freshName });
         const source = await sourceOf(input, jailOf, deps.fetch);
         const offset = input.offset ?? 0;
         const key = [caller.client, name, source.key, input.filename ?? '', input.mimeType ?? ''].join('\n');

@@ -32,7 +32,7 @@ const counted: typeof real.converter = {
     return real.converter.convert(...work);
   },
 };
-const tools = createDocumentTools({ converter: counted, fetch, freshName: () => 'x', after });
+const tools = createDocumentTools({ converter: counted, fetch, hidden: [], freshName: () => 'x', after });
 const caller = { root: folder, client: 'me' } as ToolCaller;
 
 interface Out {
