@@ -330,6 +330,14 @@ test('a change keeps the secrets that nobody typed anew, and a new name renames 
   await page.getByRole('button', { name: 'Change', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Change tracker' });
   expect(await dialog.getByLabel('Value of TRACKER_TOKEN').inputValue()).toBe('•••');
+  // Another program gets no secret that it was not given.
+  const args = dialog.getByRole('textbox', { name: /^Arguments/ });
+  const before = await args.inputValue();
+  await args.fill(`${before}\nmore`);
+  await page.keyboard.press('Control+Enter');
+  await dialog.getByText('Type the value of TRACKER_TOKEN again: it was given for another program.').waitFor();
+  expect(await axe(page)).toEqual([]);
+  await args.fill(before);
   await dialog.getByRole('textbox', { name: 'Name needed' }).fill('issues');
   await page.keyboard.press('Control+Enter');
   await dialog.waitFor({ state: 'detached' });

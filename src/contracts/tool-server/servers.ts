@@ -39,8 +39,14 @@ export const HttpTransport = z.strictObject({
 export const Transport = z.discriminatedUnion('type', [StdioTransport, HttpTransport]);
 export type Transport = z.infer<typeof Transport>;
 
-/** What stands in place of a secret; sent back unchanged it keeps the secret that there is. */
+/** What stands in place of a secret; sent back unchanged, for the same place, it keeps the secret that there is. */
 export const hiddenSecret = '•••';
+
+/** Which program or address a transport is, so to whom its secrets go; not with which secrets it is asked. */
+export function placeOf(transport: Transport): string {
+  if (transport.type === 'http') return JSON.stringify([transport.url]);
+  return JSON.stringify([transport.command, transport.args ?? [], transport.cwd ?? null]);
+}
 
 export const serverStates = ['connected', 'connecting', 'error', 'disabled', 'needs_reauth'] as const;
 export type ServerState = (typeof serverStates)[number];

@@ -32,20 +32,23 @@ test('what is sent is what the contract takes, and nothing that was left empty',
 });
 
 test('each wrong field is named below itself', () => {
-  expect(problemsOf(program)).toEqual({});
-  expect(problemsOf({ ...program, name: '', command: ' ' })).toEqual({ name: 'Is needed.', command: 'Is needed.' });
-  expect(problemsOf({ ...program, name: 'file' }).name).toContain('family of Gantry’s own tools');
-  expect(problemsOf({ ...program, name: 'My Server' }).name).toContain('32 small letters');
-  expect(problemsOf({ ...program, type: 'http', url: 'javascript:alert(1)' }).url).toContain('https://');
-  expect(problemsOf({ ...program, timeout: '0' }).timeout).toBe('From 1 to 600 seconds.');
+  expect(problemsOf(program, null)).toEqual({});
+  expect(problemsOf({ ...program, name: '', command: ' ' }, null)).toEqual({
+    name: 'Is needed.',
+    command: 'Is needed.',
+  });
+  expect(problemsOf({ ...program, name: 'file' }, null).name).toContain('family of Gantry’s own tools');
+  expect(problemsOf({ ...program, name: 'My Server' }, null).name).toContain('32 small letters');
+  expect(problemsOf({ ...program, type: 'http', url: 'javascript:alert(1)' }, null).url).toContain('https://');
+  expect(problemsOf({ ...program, timeout: '0' }, null).timeout).toBe('From 1 to 600 seconds.');
   const twice = [
     { key: 0, name: 'A', value: '1' },
     { key: 1, name: 'A', value: '2' },
   ];
-  expect(problemsOf({ ...program, env: twice }).env).toBe('A is there twice.');
-  expect(problemsOf({ ...program, env: [{ key: 0, name: '', value: 'x' }] }).env).toBe('A value has no name.');
+  expect(problemsOf({ ...program, env: twice }, null).env).toBe('A is there twice.');
+  expect(problemsOf({ ...program, env: [{ key: 0, name: '', value: 'x' }] }, null).env).toBe('A value has no name.');
   // What only the contract knows.
-  expect(problemsOf({ ...program, command: 'x'.repeat(5000) }).command).toBeDefined();
+  expect(problemsOf({ ...program, command: 'x'.repeat(5000) }, null).command).toBeDefined();
 });
 
 test('a change sends only what differs, and a hidden secret goes back as it came', () => {
@@ -68,7 +71,27 @@ test('a change sends only what differs, and a hidden secret goes back as it came
   const draft = draftOf(server);
   expect(changeOf(draft, server)).toEqual({});
   expect(changeOf({ ...draft, name: 'gh', timeout: '90' }, server)).toEqual({ name: 'gh', timeoutMs: 90_000 });
-  expect(changeOf({ ...draft, args: '-y\ny' }, server)).toEqual({
-    transport: { type: 'stdio', command: 'npx', args: ['-y', 'y'], env: { TOKEN: '•••' } },
+  const more = { ...draft, env: [...draft.env, { key: 1, name: 'MODE', value: 'fast' }] };
+  expect(problemsOf(more, server)).toEqual({});
+  expect(changeOf(more, server)).toEqual({
+    transport: { type: 'stdio', command: 'npx', args: ['-y', 'x'], env: { TOKEN: '•••', MODE: 'fast' } },
+  });
+
+  // For another program it has to be typed again, which is said before it is sent.
+  const other = { ...draft, args: '-y\ny' };
+  expect(problemsOf(other, server)).toEqual({
+    env: 'Type the value of TOKEN again: it was given for another program.',
+  });
+  expect(problemsOf({ ...other, env: [{ key: 0, name: 'TOKEN', value: 'new' }] }, server)).toEqual({});
+  expect(problemsOf({ ...other, env: [] }, server)).toEqual({});
+  const oauth = { clientId: 'me', clientSecret: '•••' };
+  const web = {
+    ...server,
+    transport: { type: 'http' as const, url: 'https://a.example/', headers: { k: '•••' }, oauth },
+  };
+  expect(problemsOf({ ...draftOf(web), timeout: '5' }, web)).toEqual({});
+  expect(problemsOf({ ...draftOf(web), url: 'https://b.example/' }, web)).toEqual({
+    headers: 'Type the value of k again: it was given for another address.',
+    clientSecret: 'Type it again: it was given for another address.',
   });
 });

@@ -32,7 +32,7 @@ export function ServerDialog({
   /** One key for one wish: pressed again after a cut, it is the same server. */
   const wish = useRef({ text: '', key: '' });
   const form = useRef<HTMLFormElement>(null);
-  const problems = problemsOf(draft);
+  const problems = problemsOf(draft, server);
   const shown: typeof problems = tried ? problems : {};
   const nameProblem = taken?.name === draft.name.trim() ? taken.why : shown.name;
   const set = (change: Partial<ServerDraft>) => setDraft((old) => ({ ...old, ...change }));

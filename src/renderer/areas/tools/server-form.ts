@@ -3,7 +3,9 @@ import {
   type AttachedServer,
   AttachServer,
   type ChangeServer,
+  hiddenSecret,
   nativeFamilies,
+  placeOf,
   type Transport,
   usualCallTimeoutMs,
 } from '../../../contracts/tool-server/servers.ts';
@@ -130,8 +132,8 @@ export function changeOf(draft: ServerDraft, server: AttachedServer): ChangeServ
 
 export type DraftProblems = Partial<Record<keyof ServerDraft, string>>;
 
-/** What the contract has to say, in words, below the field that it is about. */
-export function problemsOf(draft: ServerDraft): DraftProblems {
+/** What the contract has to say, in words, below the field that it is about. `server`: the one that is changed. */
+export function problemsOf(draft: ServerDraft, server: AttachedServer | null): DraftProblems {
   const problems: DraftProblems = {};
   const name = draft.name.trim();
   if (name === '') problems.name = 'Is needed.';
@@ -154,6 +156,17 @@ export function problemsOf(draft: ServerDraft): DraftProblems {
   if (twice !== undefined) problems[pairs] = `${twice} is there twice.`;
   else if (draft[pairs].some((pair) => pair.name.trim() === '' && pair.value !== '')) {
     problems[pairs] = 'A value has no name.';
+  }
+  // Secrets go where they were meant to go: Gantry keeps them for the same program or address alone.
+  if (server !== null && placeOf(transportOf(draft)) !== placeOf(server.transport)) {
+    const other = draft.type === 'stdio' ? 'program' : 'address';
+    const kept = draft[pairs].find(({ value }) => value === hiddenSecret);
+    if (kept !== undefined) {
+      problems[pairs] ??= `Type the value of ${kept.name.trim()} again: it was given for another ${other}.`;
+    }
+    if (draft.type === 'http' && draft.clientSecret === hiddenSecret) {
+      problems.clientSecret = 'Type it again: it was given for another address.';
+    }
   }
   const seconds = Number(draft.timeout);
   if (draft.timeout.trim() !== '' && !(seconds >= 1 && seconds <= 600)) problems.timeout = 'From 1 to 600 seconds.';

@@ -3,7 +3,7 @@
  * before a transport is kept or shown, and put back before it is used. Pure. Must not know how they are sealed.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
-import { hiddenSecret, type Transport } from '../../../contracts/tool-server/servers.ts';
+import { hiddenSecret, placeOf, type Transport } from '../../../contracts/tool-server/servers.ts';
 
 /** By place: `env.TOKEN`, `headers.authorization`, `oauth.clientSecret`. */
 export type TransportSecrets = Readonly<Record<string, string>>;
@@ -34,15 +34,31 @@ export function hideSecrets(transport: Transport): { hidden: Transport; secrets:
   return { hidden, secrets };
 }
 
-/** What was sent as {@link hiddenSecret} is what was there before. Throws `usage` where there was nothing. */
-export function restoreSecrets(sent: Transport, before: TransportSecrets): Transport {
+/** What stands as {@link hiddenSecret} is what was taken out. Throws `usage` where there is nothing. */
+export const restoreSecrets = (hidden: Transport, secrets: TransportSecrets): Transport =>
+  keepSecrets(hidden, { hidden, secrets });
+
+/**
+ * A changed transport with the secrets that it keeps. They were given for one program or one address: another one gets none of them
+ * unless the person sends them again, or whoever may change a server could read what they may not see. Throws `usage`.
+ */
+export function keepSecrets(
+  sent: Transport,
+  before: { readonly hidden: Transport; readonly secrets: TransportSecrets | null },
+): Transport {
+  const secrets = before.secrets ?? {};
+  const bad = (fact: string, action: string) => new AppError('usage', fact, action, { wireCode: 'bad_request' });
   return mapSecrets(sent, (place, value) => {
     if (value !== hiddenSecret) return value;
-    const kept = Object.hasOwn(before, place) ? before[place] : undefined;
-    if (kept !== undefined) return kept;
-    throw new AppError('usage', `transport.${place} has no secret that could be kept.`, 'Send the secret itself.', {
-      wireCode: 'bad_request',
-    });
+    const kept = Object.hasOwn(secrets, place) ? secrets[place] : undefined;
+    if (kept === undefined)
+      throw bad(`transport.${place} has no secret that could be kept.`, 'Send the secret itself.');
+    if (placeOf(sent) === placeOf(before.hidden)) return kept;
+    const other = sent.type === 'http' ? 'address' : 'command';
+    throw bad(
+      `The secret transport.${place} was given for another ${other}.`,
+      `Send the secret again for this ${other}, or leave it out.`,
+    );
   });
 }
 

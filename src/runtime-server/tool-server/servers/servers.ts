@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { AttachedServer, AttachServer, ChangeServer, Transport } from '../../../contracts/tool-server/servers.ts';
-import { usualCallTimeoutMs } from '../../../contracts/tool-server/servers.ts';
+import { placeOf, usualCallTimeoutMs } from '../../../contracts/tool-server/servers.ts';
 import { type Clock, iso } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
@@ -18,7 +18,7 @@ import { authServerOf } from './http-connection.ts';
 import { type ListedTool, readListing } from './listing.ts';
 import { type ServerRecord, type ServerRecords, type StoredList, wholeTransport } from './records.ts';
 import { failure } from './results.ts';
-import { hideSecrets, restoreSecrets, withoutSecrets } from './secrets.ts';
+import { hideSecrets, keepSecrets, restoreSecrets, withoutSecrets } from './secrets.ts';
 import { openUpstream, type UpstreamDeps } from './upstream.ts';
 
 export interface ServersDeps {
@@ -197,12 +197,13 @@ export function createServers(deps: ServersDeps): Servers {
     },
     attach: (body) =>
       inTurn(async () => {
-        checkTransport(body.transport);
+        const transport = restoreSecrets(body.transport, {});
+        checkTransport(transport);
         const now = clock.now();
         const record: ServerRecord = {
           id: deps.ids.next('server'),
           name: body.name,
-          ...hideSecrets(restoreSecrets(body.transport, {})),
+          ...hideSecrets(transport),
           enabled: body.enabled ?? true,
           timeoutMs: body.timeoutMs ?? usualCallTimeoutMs,
           createdAt: now,
@@ -220,12 +221,11 @@ export function createServers(deps: ServersDeps): Servers {
       inTurn(async () => {
         const entry = find(id);
         const { record } = entry;
-        if (body.transport !== undefined) checkTransport(body.transport);
-        const transport =
-          body.transport === undefined ? {} : hideSecrets(restoreSecrets(body.transport, record.secrets ?? {}));
+        const whole = body.transport === undefined ? undefined : keepSecrets(body.transport, record);
+        if (whole !== undefined) checkTransport(whole);
         const changed: ServerRecord = {
           ...record,
-          ...transport,
+          ...(whole === undefined ? {} : hideSecrets(whole)),
           name: body.name ?? record.name,
           enabled: body.enabled ?? record.enabled,
           timeoutMs: body.timeoutMs ?? record.timeoutMs,
@@ -284,7 +284,7 @@ export function createServers(deps: ServersDeps): Servers {
 
 const clean = ({ secrets }: ServerRecord, text: string) => withoutSecrets(text, secrets ?? {});
 
-/** What the contract’s shape does not say. Throws `usage`. */
+/** What the contract’s shape does not say, of a transport with its secrets. Throws `usage`. */
 function checkTransport(transport: Transport): void {
   if (transport.type === 'stdio') return;
   const bad = (fact: string, action: string) => new AppError('usage', fact, action, { wireCode: 'bad_request' });
@@ -301,12 +301,6 @@ function checkTransport(transport: Transport): void {
   } catch {
     throw bad('transport.headers has a name or a value that no header can have.', 'Correct it.');
   }
-}
-
-/** Which program or address it is; not with which secrets it is asked. */
-function placeOf(transport: Transport): string {
-  if (transport.type === 'http') return JSON.stringify([transport.url]);
-  return JSON.stringify([transport.command, transport.args ?? [], transport.cwd ?? null]);
 }
 
 function difference(before: readonly ListedTool[], after: readonly ListedTool[]) {

@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { serveHttp } from '../../../support/attached/http.ts';
 import { scratchFolder } from '../../../support/scratch.ts';
-import { alive, openServers, stdio, textOf } from './support.ts';
+import { alive, onEnd, openServers, stdio, textOf } from './support.ts';
 
 const open = (more = {}) => openServers({ file: join(scratchFolder(), 'runtime.db'), ...more });
 
@@ -55,6 +56,61 @@ test('secrets are sealed at rest, never shown, given to the child, and kept by w
   expect([unknown.status, unknown.json.message]).toEqual([400, expect.stringContaining('transport.env.NEW')]);
   await servers.close();
   expect(readFileSync(file).includes(secret)).toBe(false);
+});
+
+test('a secret is kept for the place that it was given for, and sent to no other', async () => {
+  const servers = await open();
+  const secret = 'sk-very-secret-value';
+  const program = { type: 'stdio', command: 'true', args: ['a'], env: { TOKEN: secret } };
+  const url = 'https://mcp.example/mcp';
+  const oauth = { clientId: 'me', clientSecret: secret };
+  const address = { type: 'http', url, headers: { Authorization: `Bearer ${secret}` }, oauth };
+  const ids = {
+    program: (await servers.attach('program', program, { enabled: false })).id,
+    address: (await servers.attach('address', address, { enabled: false })).id,
+  };
+  const patch = (of: keyof typeof ids, transport: object) =>
+    servers.http('PATCH', `/mcp/servers/${ids[of]}`, { body: { transport } });
+  const env = { TOKEN: '•••' };
+  const headers = { Authorization: '•••' };
+  const elsewhere = [
+    ['program', { type: 'stdio', command: 'sh', args: ['a'], env }],
+    ['program', { type: 'stdio', command: 'true', args: ['-c', 'echo "$TOKEN"'], env }],
+    ['program', { type: 'stdio', command: 'true', args: ['a'], cwd: '/', env }],
+    ['address', { type: 'http', url: 'https://evil.example/mcp', headers }],
+    ['address', { type: 'http', url: 'https://mcp.example/other', headers }],
+    ['address', { type: 'http', url: 'https://evil.example/mcp', oauth: { ...oauth, clientSecret: '•••' } }],
+  ] as const;
+  for (const [of, transport] of elsewhere) {
+    const { status, json } = await patch(of, transport);
+    expect([status, json.error, json.message]).toEqual([400, 'bad_request', expect.stringMatching(/Send .* again/)]);
+    expect(JSON.stringify(json)).not.toContain(secret);
+  }
+  // Where it is the same, it stays, and what is beside it may change.
+  expect((await patch('program', { ...program, env: { ...env, MODE: 'fast' } })).status).toBe(200);
+  expect((await patch('address', { ...address, headers, oauth: { clientSecret: '•••' } })).status).toBe(200);
+  // Sent again, or left out, another place may be named.
+  expect((await patch('program', { ...program, command: 'sh' })).status).toBe(200);
+  expect((await patch('address', { type: 'http', url: 'https://mcp.example/other' })).status).toBe(200);
+  const dropped = await patch('address', { type: 'http', url: 'https://mcp.example/other', headers });
+  expect([dropped.status, dropped.json.message]).toEqual([
+    400,
+    expect.stringContaining('no secret that could be kept'),
+  ]);
+});
+
+test('a header that is kept is sent as it was given', async () => {
+  const server = await serveHttp();
+  onEnd(server.close);
+  const servers = await open();
+  const transport = { type: 'http', url: server.url, headers: { 'x-key': 'sk-secret' } };
+  const { id } = await servers.attach('web', transport);
+  await servers.until(id, 'connected');
+  const body = { transport: { ...transport, headers: { 'x-key': '•••', 'x-more': 'new' } } };
+  const { status, json } = await servers.http('PATCH', `/mcp/servers/${id}`, { body });
+  expect([status, json]).toMatchObject([200, { transport: { headers: { 'x-key': '•••', 'x-more': '•••' } } }]);
+  await servers.until(id, 'connected');
+  expect(server.requests.at(-1)?.headers).toMatchObject({ 'x-key': 'sk-secret', 'x-more': 'new' });
 });
 
 test('what was sealed under another master key is told, and can be set anew', async () => {
