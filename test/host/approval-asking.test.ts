@@ -33,6 +33,16 @@ test('a bot in a loop cannot bury the inbox: fifty of its questions wait, and ot
   await ask(50);
 });
 
+test('what a person is shown has nothing in it that is not seen, on whatever surface', async () => {
+  const pair = await startPair({});
+  const summary = 'rm -rf ~\r\u001b]0;x\u0007git \u202estatus\u200b\n\tend';
+  await pair.desk.ask({ ...push, title: 'Run\u202e x\ny', summary });
+  expect((await pending(pair))[0]).toMatchObject({
+    title: 'Run\\u{202e} x\\ny',
+    summary: 'rm -rf ~\\u{d}\\u{1b}]0;x\\u{7}git \\u{202e}status\\u{200b}\n\tend',
+  });
+});
+
 test('while the cloud is away, what is asked waits here, is shown here, and arrives when it is back', async () => {
   const pair = await startPair({});
   const port = pair.homeCloud.port;

@@ -30,7 +30,11 @@ export const Note = z.string().max(2000);
 
 /** What is asked, as the runtime says it. `summary` is whole: nobody approves a command of which they saw a part. */
 export const ApprovalQuestion = z.strictObject({
-  kind: z.string().min(1).max(60).meta({ description: 'tool_call, permission, wait_gate, …' }),
+  kind: z
+    .string()
+    .min(1)
+    .max(60)
+    .meta({ description: 'tool_call, file_change (its summary is a diff), permission, wait_gate, …' }),
   title: z.string().min(1).max(200),
   summary: z.string().max(200_000).meta({ description: 'The exact command or diff, whole.' }),
   risk: ApprovalRisk,

@@ -5,13 +5,13 @@
 import { ChevronRight, Triangle } from 'lucide-react';
 import { type ReactNode, type Ref, useId, useState } from 'react';
 import type { Approval, ApprovalRisk } from '../../contracts/approvals/approval.ts';
-import { answeredWords, isPending, sourceWords } from './approval-words.ts';
+import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
+import { answeredWords, isPending, showsDiff, sourceWords } from './approval-words.ts';
 import { Button } from './button.tsx';
 import { Kbd } from './kbd.tsx';
 import { Ago, formatElapsed, useNow } from './now.tsx';
 import { Problem } from './problem.tsx';
 import { approvalStatus, Status } from './status.tsx';
-import { looksLikeDiff } from './text-lines.ts';
 import { TextView } from './text-view.tsx';
 
 export type Decision = 'approve' | 'reject';
@@ -124,18 +124,18 @@ function PendingCard({
       </header>
       <div className="min-w-0">
         <h3 id={id} className="text-title font-semibold break-words">
-          {approval.title}
+          {visibleLine(approval.title)}
         </h3>
         <p className="break-words text-muted">
           {who} <Source approval={approval} />· <Ago at={approval.requestedAt} />
         </p>
       </div>
       <TextView
-        text={approval.summary}
+        text={visible(approval.summary)}
         label={`What ${approval.title} would do`}
-        diff={looksLikeDiff(approval.summary)}
+        diff={showsDiff(approval)}
         // Nobody approves what lies beyond the edge; in a diff the signs must keep their column.
-        wrap={!looksLikeDiff(approval.summary)}
+        wrap={!showsDiff(approval)}
         maxLines={14}
       />
       {problem}
@@ -207,8 +207,8 @@ function AnsweredLine({
         >
           <ChevronRight className="size-3.5 shrink-0 text-faint group-open:rotate-90" aria-hidden="true" />
           <span className="min-w-0 flex-1 basis-40 truncate">
-            {approval.title}{' '}
-            <span className="font-mono text-code text-muted">{approval.summary.split('\n', 1)[0]}</span>
+            {visibleLine(approval.title)}{' '}
+            <span className="font-mono text-code text-muted">{visible(approval.summary).split('\n', 1)[0]}</span>
           </span>
           <span className="shrink-0 text-muted" title={approval.decision ?? approval.state}>
             {answered}
@@ -223,10 +223,10 @@ function AnsweredLine({
             {approval.note !== null && <> · note: “{approval.note}”</>}
           </p>
           <TextView
-            text={approval.summary}
+            text={visible(approval.summary)}
             label={`What ${approval.title} was about`}
-            diff={looksLikeDiff(approval.summary)}
-            wrap={!looksLikeDiff(approval.summary)}
+            diff={showsDiff(approval)}
+            wrap={!showsDiff(approval)}
           />
         </div>
       </details>

@@ -1,5 +1,6 @@
 /** An approval in a person's words. Pure. */
 import type { Approval, ApprovalSource } from '../../contracts/approvals/approval.ts';
+import { looksLikeDiff } from './text-lines.ts';
 
 /** What kind of question it is; null where the asker says it already. */
 export const sourceWords: Readonly<Record<ApprovalSource, string | null>> = {
@@ -21,6 +22,11 @@ const surfaces: Readonly<Record<string, string>> = {
 };
 
 export const surfaceWords = (surface: string): string => surfaces[surface] ?? `via ${surface}`;
+
+/** Only where the asker says so: a command can be worded as a diff, and its lines would go on beyond the edge. */
+export function showsDiff({ kind, summary }: Pick<Approval, 'kind' | 'summary'>): boolean {
+  return kind === 'file_change' && looksLikeDiff(summary);
+}
 
 export function isPending(approval: Approval, now: number): boolean {
   return approval.state === 'pending' && Date.parse(approval.expiresAt) > now;

@@ -8,8 +8,8 @@ import { type DiffLineKind, diffKinds, linesOf } from './text-lines.ts';
 
 const lineHeight = 18;
 const padding = 6;
-/** Characters. What is longer is not wrapped: only the lines in view are drawn then. */
-const mostWrapped = 50_000;
+/** Characters; the longest question has as many. What is longer is not wrapped: only the lines in view are drawn then. */
+const mostWrapped = 200_000;
 
 const kindClass: Readonly<Record<DiffLineKind, string>> = {
   file: 'text-muted',

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import type { Approval, ApprovalAnswerBody, ApprovalQuestion } from '../../contracts/approvals/approval.ts';
+import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -314,7 +315,9 @@ function isSame(hold: Hold, body: ApprovalAnswerBody): boolean {
 }
 
 function questionOf(ask: ApprovalAsk, now: number): ApprovalQuestion {
-  const { source, kind, title, summary, risk, agentId, dagId, nodeId, runId, expiresInMs } = ask;
+  const { source, kind, risk, agentId, dagId, nodeId, runId, expiresInMs } = ask;
+  // Once, for every surface: nobody may be shown other than what is done.
+  const [title, summary] = [visibleLine(ask.title), visible(ask.summary)];
   if (summary.length > largestSummary) {
     throw new AppError(
       'refused',

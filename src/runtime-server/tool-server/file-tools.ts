@@ -127,6 +127,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
         risk: guarded ? 'high' : 'medium',
         title: before === null ? `Make ${located}` : `Change ${located}`,
         summary: changeOf(located, before, content),
+        isDiff: true,
         async run() {
           const done = await jail.write(input.path, content, {
             createDirs: input.createDirs ?? false,

@@ -194,7 +194,7 @@ function questionOf(plan: ToolPlan<unknown>, caller: ToolCaller, key: string, ac
   return {
     key,
     source: 'executor',
-    kind: 'tool_call',
+    kind: plan.isDiff === true ? 'file_change' : 'tool_call',
     title: `${who}: ${plan.title}`.slice(0, 200),
     summary: plan.summary,
     risk: plan.risk,

@@ -54,6 +54,8 @@ export interface ToolPlan<Out> {
   readonly title: string;
   /** The exact command or diff, whole. */
   readonly summary: string;
+  /** `summary` is a diff. */
+  readonly isDiff?: boolean;
   /** Does exactly what the plan says, or fails. `may`: what the policy says to this same call at another host. */
   run(signal: AbortSignal, may: (host: OtherHost) => PolicyVerdict): Promise<Out>;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Approval } from '../../../src/contracts/approvals/approval.ts';
 import { splitApprovals } from '../../../src/renderer/app/approvals.ts';
-import { answeredWords, isPending } from '../../../src/renderer/ui/approval-words.ts';
+import { answeredWords, isPending, showsDiff } from '../../../src/renderer/ui/approval-words.ts';
 
 const at = (minute: number): string => `2026-01-02T03:${String(minute).padStart(2, '0')}:00.000Z`;
 const now = Date.parse(at(10));
@@ -57,4 +57,11 @@ test('what waits comes longest first, what ended latest first; time alone ends o
   expect(pending.map((one) => one.id)).toEqual(['apr_old', 'apr_new']);
   expect(ended.map((one) => one.id)).toEqual(['apr_done', 'apr_gone']);
   expect(list.filter((one) => isPending(one, Date.parse(at(30))))).toEqual([]);
+});
+
+test('a diff is drawn as one only where the asker says that it is one: a command may be worded like it', () => {
+  const summary = '--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y';
+  expect(showsDiff({ kind: 'file_change', summary })).toBe(true);
+  expect(showsDiff({ kind: 'tool_call', summary })).toBe(false);
+  expect(showsDiff({ kind: 'file_change', summary: 'a.png: 12 bytes that are no text' })).toBe(false);
 });

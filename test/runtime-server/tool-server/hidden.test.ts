@@ -38,7 +38,15 @@ function toolsFor(root: string, hidden = gantry) {
         const parts: Uint8Array[] = [];
         for await (const chunk of chunks) parts.push(chunk);
         const markdown = Buffer.concat(parts).toString();
-        return { markdown, family: 'data', kind: 'text', mimeType: 'text/plain', charset: null, metadata: {}, notes: [] };
+        return {
+          markdown,
+          family: 'data',
+          kind: 'text',
+          mimeType: 'text/plain',
+          charset: null,
+          metadata: {},
+          notes: [],
+        };
       },
     },
   });

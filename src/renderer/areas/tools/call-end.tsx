@@ -106,7 +106,7 @@ function useQuestion(call: ToolCall | null): Approval | null {
   const since = Date.parse(call.startedAt) - clocksDiffer;
   const asked = approvals.filter(
     (one) =>
-      one.agentId === null && one.kind === 'tool_call' && isPending(one, now) && Date.parse(one.requestedAt) >= since,
+      one.agentId === null && one.source === 'executor' && isPending(one, now) && Date.parse(one.requestedAt) >= since,
   );
   return asked.at(-1) ?? null;
 }
