@@ -29,10 +29,13 @@ export const tools: Part = {
       name: 'servers',
       args: '[action] [name] [command...]',
       about: 'ls, attach <name>, detach <name>, reconnect <name>, enable <name>, disable <name>',
-      more: 'A program:   gantry tools servers attach files -- npx -y @modelcontextprotocol/server-filesystem .\nAn address:  gantry tools servers attach issues --url https://mcp.example/mcp --header "Authorization: Bearer …"\nValues of --env and --header are secrets: they are kept sealed and never shown again.',
+      more: 'A program:   gantry tools servers attach files -- npx -y @modelcontextprotocol/server-filesystem .\nAn address:  gantry tools servers attach issues --url https://mcp.example/mcp --header \'Authorization: Bearer $TOKEN\'\nValues of --env and --header are secrets: they are kept sealed and never shown again. Every program of this computer sees what is\nwritten on a command line, and the shell remembers it: in single quotes, $TOKEN at the end of a header is read from the environment\nby gantry itself; --header @file, or @- for stdin, reads "Name: value" from each line.',
       options: [
         { flags: '--url <url>', about: 'with attach: a server that speaks HTTP' },
-        { flags: '--header <header...>', about: 'with --url: "Name: value"' },
+        {
+          flags: '--header <header...>',
+          about: 'with --url: "Name: value", \'Name: $VARIABLE\', @file or @- for stdin',
+        },
         { flags: '--env <variable...>', about: 'with a program: NAME=value, or NAME to take it from here' },
         { flags: '--cwd <folder>', about: 'with a program: where it runs' },
         { flags: '--timeout <seconds>', about: 'with attach: of one call, 1 to 600 (default 60)' },

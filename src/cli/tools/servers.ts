@@ -1,8 +1,10 @@
 /** `gantry tools servers`: attached tool servers of this computer. */
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type AttachedServer, AttachServer } from '../../contracts/tool-server/servers.ts';
-import { type Action, type Context, type Input, integer, optionalText, text, words } from '../command.ts';
+import { type Action, type Context, type Input, integer, optionalText, text as textOf, words } from '../command.ts';
 import { table } from '../table.ts';
 import { count, oneLine, spoken } from '../words.ts';
 import { connectTools, type ToolsClient } from './client.ts';
@@ -19,14 +21,14 @@ export const servers: Action = async (context, input) => {
   const client = await connectTools(context);
   if (action === 'ls') return list(context, client);
   if (action === 'attach') {
-    const server = await client.attachServer({ body: wanted(context, input) });
+    const server = await client.attachServer({ body: await wanted(context, input) });
     context.output.result(
       server,
       () => `Attached ${server.name}.\nSee how it is: ${context.names.gantry} tools servers`,
     );
     return undefined;
   }
-  const { id, name } = await find(context, client, text(input, 'name'));
+  const { id, name } = await find(context, client, textOf(input, 'name'));
   if (action === 'detach') {
     await client.detachServer({ params: { id } });
     context.output.result({ id, name, detached: true }, () => `Detached ${name}.`);
@@ -73,11 +75,11 @@ async function find(context: Context, client: ToolsClient, named: string): Promi
 }
 
 /** Checked here already, so that what is wrong is said with the words of the command. */
-function wanted(context: Context, input: Input): AttachServer {
+async function wanted(context: Context, input: Input): Promise<AttachServer> {
   const timeout = integer(input, 'timeout', 1, longestTimeoutS);
   const body = {
-    name: text(input, 'name'),
-    transport: transportOf(context, input),
+    name: textOf(input, 'name'),
+    transport: await transportOf(context, input),
     ...(timeout === undefined ? {} : { timeoutMs: timeout * 1000 }),
   };
   const checked = AttachServer.safeParse(body);
@@ -87,7 +89,8 @@ function wanted(context: Context, input: Input): AttachServer {
   throw new AppError('usage', fact, 'Names have 1 to 32 of a-z, 0-9, _ and -, and are no family of native tools.');
 }
 
-function transportOf({ env, cwd }: Context, input: Input): AttachServer['transport'] {
+async function transportOf(context: Context, input: Input): Promise<AttachServer['transport']> {
+  const { env, cwd } = context;
   const url = optionalText(input, 'url');
   const [command, ...args] = words(input, 'command');
   if ((url === undefined) === (command === undefined)) {
@@ -96,7 +99,8 @@ function transportOf({ env, cwd }: Context, input: Input): AttachServer['transpo
     throw new AppError('usage', fact, 'Give a command after --, or --url <url>.');
   }
   if (url !== undefined) {
-    const headers = Object.fromEntries(words(input, 'header').map(headerOf));
+    const given = await Promise.all(words(input, 'header').map((header) => linesOf(context, header)));
+    const headers = Object.fromEntries(given.flat().map((header) => headerOf(header, env)));
     return { type: 'http', url, ...(Object.keys(headers).length === 0 ? {} : { headers }) };
   }
   const variables = Object.fromEntries(words(input, 'env').map((given) => variableOf(given, env)));
@@ -110,10 +114,26 @@ function transportOf({ env, cwd }: Context, input: Input): AttachServer['transpo
   };
 }
 
-function headerOf(given: string): [string, string] {
+/** `@file`, or `@-` for stdin: a header in each of its lines. */
+async function linesOf({ cwd, terminal }: Context, given: string): Promise<readonly string[]> {
+  if (!given.startsWith('@')) return [given];
+  const file = given.slice(1);
+  try {
+    const content = file === '-' ? await text(terminal.stdin) : await readFile(resolve(cwd, file), 'utf8');
+    return content.split('\n').filter((line) => line.trim() !== '');
+  } catch (error) {
+    const fact = `The headers in ${JSON.stringify(file)} cannot be read: ${(error as Error).message}.`;
+    throw new AppError('usage', fact, 'Give a file with "Name: value" in each line, or @- for stdin.');
+  }
+}
+
+/** Never repeats the value: it is a secret. */
+function headerOf(given: string, env: Context['env']): [string, string] {
   const at = given.indexOf(':');
-  if (at > 0) return [given.slice(0, at).trim(), given.slice(at + 1).trim()];
-  throw new AppError('usage', `--header ${JSON.stringify(given)} has no colon.`, 'Give "Name: value".');
+  if (at <= 0) throw new AppError('usage', 'A header has no colon.', 'Give "Name: value".');
+  const value = given.slice(at + 1).trim();
+  const [, before = '', name] = /^(\w+ )?\$([A-Za-z_]\w*)$/.exec(value) ?? [];
+  return [given.slice(0, at).trim(), name === undefined ? value : `${before}${variableOf(name, env)[1]}`];
 }
 
 function variableOf(given: string, env: Context['env']): [string, string] {

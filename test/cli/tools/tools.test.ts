@@ -1,8 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import type { AttachedServer } from '../../../src/contracts/tool-server/servers.ts';
 import type { ToolInfo } from '../../../src/contracts/tool-server/tools.ts';
-import { run, type Seen, startEngine } from '../support.ts';
+import { onEnd, run, type Seen, startEngine } from '../support.ts';
 
 const tools: ToolInfo[] = [
   {
@@ -174,6 +177,33 @@ test('servers are attached as programs or addresses, their secrets from the envi
   ]) {
     const ran = await gantry('servers', ...wrong);
     expect([wrong, ran.code]).toEqual([wrong, 64]);
+  }
+});
+
+test('a header’s secret need not stand on the command line: it comes from a variable, a file or stdin', async () => {
+  const { called, env, tools: gantry } = await start({ attachServer: () => attached });
+  const file = join(mkdtempSync(join(tmpdir(), 'gantry-headers-')), 'headers');
+  onEnd(() => rmSync(dirname(file), { recursive: true }));
+  writeFileSync(file, 'Authorization: Bearer from-file\r\n\nX-Key: two\n');
+  const attach = async (headers: readonly string[], stdin: string | null = null) => {
+    const argv = ['tools', 'servers', 'attach', 'issues', '--url', 'https://mcp.example/mcp', '--header', ...headers];
+    const ran = await run({ ...env, TOKEN: 'from-here' }, argv, stdin);
+    expect([ran.code, ran.err]).toEqual([0, '']);
+    const seen = called('attachServer') as Seen;
+    return (seen.body as { transport: { headers: object } }).transport.headers;
+  };
+  expect(await attach(['Authorization: Bearer $TOKEN', 'X-Key: $TOKEN'])).toEqual({
+    Authorization: 'Bearer from-here',
+    'X-Key': 'from-here',
+  });
+  expect(await attach([`@${file}`])).toEqual({ Authorization: 'Bearer from-file', 'X-Key': 'two' });
+  expect(await attach(['@-'], 'Authorization: Bearer from-stdin\n')).toEqual({ Authorization: 'Bearer from-stdin' });
+  // What only looks like it is sent as it is.
+  expect(await attach(['X-Key: a$TOKEN', 'X-Price: 5$'])).toEqual({ 'X-Key': 'a$TOKEN', 'X-Price': '5$' });
+  for (const wrong of ['X-Key: $NOT_SET_HERE', '@/no/such/file', 'sk-secret-without-a-name']) {
+    const ran = await gantry('servers', 'attach', 'issues', '--url', 'https://mcp.example/mcp', '--header', wrong);
+    expect([wrong, ran.code]).toEqual([wrong, 64]);
+    expect(ran.err).not.toContain('sk-secret');
   }
 });
 
