@@ -57,6 +57,8 @@ type Standing = {
   readonly error: string | null;
   readonly authorizeUrl: string | null;
 };
+const signInWords =
+  'Somebody has to sign in there: on the Tools page, or at the address that `gantry tools servers` shows.';
 const connecting: Standing = { status: 'connecting', error: null, authorizeUrl: null };
 const connected: Standing = { status: 'connected', error: null, authorizeUrl: null };
 
@@ -129,7 +131,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
     if (answer.is === 'token') return true;
     standing =
       answer.is === 'sign_in'
-        ? { status: 'needs_reauth', error: 'Somebody has to sign in there.', authorizeUrl: answer.authorizeUrl }
+        ? { status: 'needs_reauth', error: signInWords, authorizeUrl: answer.authorizeUrl }
         : { status: 'needs_reauth', error: answer.why, authorizeUrl: null };
     return false;
   }
@@ -223,7 +225,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
       } catch (error) {
         const fault = error as UpstreamFault;
         // Neither has reached the tool.
-        const refused = fault.kind === 'session' || fault.kind === 'unauthorized';
+        const refused = fault.kind === 'session' || (fault.kind === 'unauthorized' && !isForbidden(fault));
         if (refused) await untilAborted(replace(upstream, fault), signal);
         // Over HTTP one request can fail alone: a list shows whether there is still somebody.
         if (fault.kind === 'connection') void refresh();
@@ -247,6 +249,11 @@ export function createConnection(deps: ConnectionDeps): Connection {
     current = null;
     await Promise.all([upstream?.close(), attempt]);
   }
+}
+
+/** That one call is refused to whoever we are: no new connection and no sign-in would change it. */
+function isForbidden({ challenge }: UpstreamFault): boolean {
+  return challenge?.status === 403 && !(challenge.wwwAuthenticate ?? '').includes('insufficient_scope');
 }
 
 /** The work goes on by itself. */

@@ -168,6 +168,11 @@ test('a call that is forbidden is told as that, and costs the server nothing els
     expect.stringMatching(/^The attached server "web" refused web\.echo after \d\.\d s: .*Not this one\.$/),
   ]);
   await servers.until(id, 'connected');
+  await servers.call('web.echo', { text: 'x' });
+  // Each is sent once, over the connection that there is.
+  const calls = methods(server).filter((method) => method === 'tools/call');
+  const lists = methods(server).filter((method) => method === 'tools/list');
+  expect([calls.length, lists.length]).toEqual([2, 1]);
 });
 
 test('without a sign-in, 401 says that a header is missing; with one it is tried', async () => {
@@ -230,7 +235,9 @@ test('whoever signs in is asked for tokens, told of refusals, and gives the addr
   expect(textOf(await servers.call('web.echo', { text: 'x' }))).toBe('echo: {"text":"x"}');
   // The token is taken back while it is connected.
   valid = 'second';
-  expect(textOf(await servers.call('web.echo', { text: 'x' }))).toContain('Somebody has to sign in there');
+  expect(textOf(await servers.call('web.echo', { text: 'x' }))).toContain(
+    'Somebody has to sign in there: on the Tools page',
+  );
   expect(await servers.read(id)).toMatchObject({ status: 'needs_reauth', toolCount: 4 });
   expect(refusals.at(-1)).toMatchObject([{ id }, { token: 'first' }]);
   await servers.http('DELETE', `/mcp/servers/${id}`);
