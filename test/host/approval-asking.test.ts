@@ -33,6 +33,21 @@ test('a bot in a loop cannot bury the inbox: fifty of its questions wait, and ot
   await ask(50);
 });
 
+test('nor can a client with a key: fifty of its questions wait, and another client still asks', async () => {
+  const pair = await startPair({});
+  const ask = (n: number, client: string) =>
+    pair.desk.ask({ ...push, agentId: null, client, actionHash: actionHash({ n }), dedupeKey: `${client}-${n}` });
+  const asked = [];
+  for (let n = 0; n < 50; n += 1) asked.push(await ask(n, 'user_local/key:k1'));
+  await expect(ask(50, 'user_local/key:k1')).rejects.toMatchObject({
+    status: 429,
+    fact: '50 questions of this client wait for a person already.',
+  });
+  await ask(0, 'user_local/key:k2');
+  await pair.desk.withdraw(asked[0]?.id ?? '', 'engine');
+  await ask(50, 'user_local/key:k1');
+});
+
 test('what a person is shown has nothing in it that is not seen, on whatever surface', async () => {
   const pair = await startPair({});
   const summary = 'rm -rf ~\r\u001b]0;x\u0007git \u202estatus\u200b\n\tend';

@@ -22,6 +22,7 @@ import {
   liveByKey,
   liveHolds,
   liveOfAgent,
+  liveOfClient,
   nextDeadline,
   overdue,
   readHold,
@@ -64,8 +65,8 @@ export const answerKeptMs = 10 * 60_000;
 export const askAgainMs = 60_000;
 /** Ended holds are shown by node pages and `why`; the ledger keeps what happened for good. */
 const endedKeptMs = 30 * 24 * 60 * 60_000;
-/** Questions of one bot that wait at a time: more would bury the person's inbox, and be approved unread. */
-export const mostOfBot = 50;
+/** Questions of one bot, or of one client, that wait at a time: more would bury the person's inbox, and be approved unread. */
+export const mostOfOne = 50;
 /** The wall clock may jump: deadlines are looked at this often. */
 const longestWaitMs = 30_000;
 const longestExpiryMs = 7 * 24 * 60 * 60_000;
@@ -132,9 +133,10 @@ export function createDesk(deps: DeskDeps): Desk {
   }
 
   function hold(tx: Tx, request: ApprovalAsk): string {
-    const waiting = request.agentId === null ? 0 : liveOfAgent(tx, request.agentId);
-    if (waiting >= mostOfBot) {
-      const fact = `${waiting} questions of this bot wait for a person already.`;
+    const { agentId: bot, client = null } = request;
+    const waiting = bot !== null ? liveOfAgent(tx, bot) : client !== null ? liveOfClient(tx, client) : 0;
+    if (waiting >= mostOfOne) {
+      const fact = `${waiting} questions of this ${bot === null ? 'client' : 'bot'} wait for a person already.`;
       throw new AppError('refused', fact, 'Wait until some are answered.', { status: 429 });
     }
     const id = ids.next('apr');
@@ -150,7 +152,7 @@ export function createDesk(deps: DeskDeps): Desk {
       subject: `approval:${id}`,
       body: { v: 1, ...about },
     });
-    insertHold(tx, { id, question, actionHash, dedupeKey, ledgerId: row.id });
+    insertHold(tx, { id, question, actionHash, dedupeKey, client, ledgerId: row.id });
     reports.queue(tx, readHold(tx, id)!);
     return id;
   }

@@ -18,6 +18,8 @@ export interface ApprovalAsk {
   readonly summary: string;
   readonly risk: ApprovalRisk;
   readonly agentId: string | null;
+  /** Who asks where no bot does: a key, a program of the person's. So many of its questions wait, and no more. */
+  readonly client?: string;
   readonly dagId?: string;
   readonly nodeId?: string;
   readonly runId?: string;

@@ -5,6 +5,7 @@
 import { checkGate, longestGateWait } from '../../contracts/approvals/gate.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
+import { clientOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
 import { actionHash } from '../../kit/signing/action-hash.ts';
 import { classOf, type Policy, type PolicyAction, riskOf } from '../policy/index.ts';
@@ -65,6 +66,7 @@ async function askPerson(
       summary: summaryOf(action, reason),
       risk: riskOf[classOf(action)],
       agentId: principal.agentId ?? null,
+      client: `${principal.userId}/${clientOf(principal)}`,
       actionHash: hash,
       expiresInMs,
       dedupeKey: `gate:${asker}:${hash}`,

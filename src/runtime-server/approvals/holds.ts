@@ -66,6 +66,12 @@ export const holdMigrations: readonly Migration[] = [
       CREATE INDEX approval_hold_node ON approval_hold (dag_id, node_id) WHERE dag_id IS NOT NULL;
     `,
   },
+  {
+    area: 'approvals',
+    number: 2,
+    name: 'clients',
+    sql: 'ALTER TABLE approval_hold ADD COLUMN client TEXT',
+  },
 ];
 
 interface HoldRow extends Omit<Hold, 'question'> {
@@ -81,13 +87,14 @@ export interface NewHold {
   readonly question: ApprovalQuestion;
   readonly actionHash: string;
   readonly dedupeKey: string | null;
+  readonly client: string | null;
   readonly ledgerId: string;
 }
 
-export function insertHold(tx: Tx, { id, question, actionHash, dedupeKey, ledgerId }: NewHold): void {
+export function insertHold(tx: Tx, { id, question, actionHash, dedupeKey, client, ledgerId }: NewHold): void {
   tx.run(
-    `INSERT INTO approval_hold (id, question, action_hash, dedupe_key, deadline, ledger_id, state, dag_id, node_id)
-      VALUES (?, ?, ?, ?, ?, ?, 'live', ?, ?)`,
+    `INSERT INTO approval_hold (id, question, action_hash, dedupe_key, deadline, ledger_id, state, dag_id, node_id, client)
+      VALUES (?, ?, ?, ?, ?, ?, 'live', ?, ?, ?)`,
     id,
     JSON.stringify(question),
     actionHash,
@@ -96,6 +103,7 @@ export function insertHold(tx: Tx, { id, question, actionHash, dedupeKey, ledger
     ledgerId,
     question.dagId ?? null,
     question.nodeId ?? null,
+    client,
   );
 }
 
@@ -146,6 +154,11 @@ export function liveHolds(tx: Reader): Hold[] {
 export function liveOfAgent(tx: Reader, agentId: string): number {
   const sql = `SELECT count(*) AS n FROM approval_hold WHERE state = 'live' AND question ->> '$.agentId' = ?`;
   return tx.get<{ n: number }>(sql, agentId)?.n ?? 0;
+}
+
+export function liveOfClient(tx: Reader, client: string): number {
+  const sql = `SELECT count(*) AS n FROM approval_hold WHERE state = 'live' AND client = ?`;
+  return tx.get<{ n: number }>(sql, client)?.n ?? 0;
 }
 
 /** Whether it asks a person now, or acted on an answer at or after `since`. */

@@ -199,6 +199,7 @@ function questionOf(plan: ToolPlan<unknown>, caller: ToolCaller, key: string, ac
     summary: plan.summary,
     risk: plan.risk,
     agentId: caller.bot?.agentId ?? null,
+    ...(caller.bot === null ? { client: caller.client } : {}),
     ...(caller.dagId === undefined ? {} : { dagId: caller.dagId }),
     ...(caller.nodeId === undefined ? {} : { nodeId: caller.nodeId }),
     ...(caller.runId === undefined ? {} : { runId: caller.runId }),

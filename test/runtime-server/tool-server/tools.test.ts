@@ -138,7 +138,7 @@ test('a write is asked with the whole diff, keeps rights, and holds to the hash 
   const done = await call('file.write', { path: 'a.sh', content: '#!/bin/sh\necho two\n' });
   expect(done).toMatchObject({ isError: false, approvalId: 'apr_1', verdict: { verdict: 'ask' } });
   expect(asked[0]).toMatchObject({
-    kind: 'tool_call',
+    kind: 'file_change',
     source: 'executor',
     title: 'dev@crew: Change a.sh',
     risk: 'medium',
