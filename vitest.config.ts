@@ -34,6 +34,7 @@ const longFiles: Readonly<Record<string, number>> = {
   'factory/unreadable': 22,
   'e2e/floor': 20,
   'e2e/push': 20,
+  'servers/chaos': 15,
   'e2e/window-events': 15,
   'e2e/states': 15,
   'e2e/keyboard': 12,
