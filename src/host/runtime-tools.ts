@@ -42,6 +42,8 @@ export interface RuntimeToolsDeps {
   readonly workspace: string;
   /** Where the person's browser finds Gantry. */
   readonly webOrigin: () => string;
+  /** Of the engine's own door, on the loopback address. */
+  readonly port: number;
   readonly closing: Closing;
 }
 
@@ -86,6 +88,7 @@ export function createRuntimeTools(deps: RuntimeToolsDeps): RuntimeTools {
     version,
     auth: oauth,
     egressAllow,
+    isOwn: (url) => isOwnToolServer(url, deps.computerId, [deps.webOrigin(), `http://127.0.0.1:${deps.port}`]),
   });
   closing.add('attached servers', () => attached.close());
   const converter = createConverter({ command: programCommand('converter'), after: systemTimers.after });
@@ -121,4 +124,14 @@ export function createRuntimeTools(deps: RuntimeToolsDeps): RuntimeTools {
       ...signInRoutes({ oauth, find: (id) => attached.signInAt(id) }),
     ],
   };
+}
+
+/** `origins`: where `computerId` is reached; the names of the loopback address are one. Another computer may be named in the query. */
+export function isOwnToolServer(url: URL, computerId: string, origins: readonly string[]): boolean {
+  const near = new Set(['localhost', '127.0.0.1', '[::1]']);
+  const doorOf = ({ protocol, hostname, port }: URL) =>
+    `${protocol}//${near.has(hostname) ? 'here' : hostname}:${port}`;
+  const ours = origins.flatMap((origin) => (URL.canParse(origin) ? [doorOf(new URL(origin))] : []));
+  if (!/^\/mcp\/server\/?$/.test(url.pathname) || !ours.includes(doorOf(url))) return false;
+  return (url.searchParams.get('computer') ?? computerId) === computerId;
 }

@@ -233,6 +233,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     home: places.home,
     workspace: workspace.path,
     webOrigin,
+    port: doors.port,
     closing,
   });
   const factory = createFactory({

@@ -35,6 +35,8 @@ export interface AttachedServersDeps {
   readonly auth: ServerAuth | null;
   /** Of GANTRY_EGRESS_ALLOW: private addresses beside the attached one. */
   readonly egressAllow: readonly string[];
+  /** Whether an address is Gantry's own tool server on this computer, which cannot be attached to itself. */
+  readonly isOwn?: (url: URL) => boolean;
   readonly limits?: Partial<UpstreamLimits>;
   readonly waits?: Partial<ConnectionWaits>;
 }
@@ -66,6 +68,7 @@ export function createAttachedServers(deps: AttachedServersDeps): AttachedServer
   const limits = { ...usualLimits, ...deps.limits };
   const servers = createServers({
     ...deps,
+    isOwn: deps.isOwn ?? (() => false),
     records: createServerRecords(deps),
     upstream: { clock, timers, auth, version: deps.version, egressAllow: deps.egressAllow, limits },
     waits: { ...usualWaits, ...deps.waits },

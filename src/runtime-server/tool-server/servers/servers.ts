@@ -26,6 +26,8 @@ export interface ServersDeps {
   readonly auth: ServerAuth | null;
   readonly upstream: UpstreamDeps;
   readonly waits: ConnectionWaits;
+  /** Whether an address is Gantry's own tool server, on this computer. */
+  readonly isOwn: (url: URL) => boolean;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly ids: Ids;
@@ -198,7 +200,7 @@ export function createServers(deps: ServersDeps): Servers {
     attach: (body) =>
       inTurn(async () => {
         const transport = restoreSecrets(body.transport, {});
-        checkTransport(transport);
+        checkTransport(transport, deps.isOwn);
         const now = clock.now();
         const record: ServerRecord = {
           id: deps.ids.next('server'),
@@ -222,7 +224,7 @@ export function createServers(deps: ServersDeps): Servers {
         const entry = find(id);
         const { record } = entry;
         const whole = body.transport === undefined ? undefined : keepSecrets(body.transport, record);
-        if (whole !== undefined) checkTransport(whole);
+        if (whole !== undefined) checkTransport(whole, deps.isOwn);
         const changed: ServerRecord = {
           ...record,
           ...(whole === undefined ? {} : hideSecrets(whole)),
@@ -285,7 +287,7 @@ export function createServers(deps: ServersDeps): Servers {
 const clean = ({ secrets }: ServerRecord, text: string) => withoutSecrets(text, secrets ?? {});
 
 /** What the contract’s shape does not say, of a transport with its secrets. Throws `usage`. */
-function checkTransport(transport: Transport): void {
+function checkTransport(transport: Transport, isOwn: ServersDeps['isOwn']): void {
   if (transport.type === 'stdio') return;
   const bad = (fact: string, action: string) => new AppError('usage', fact, action, { wireCode: 'bad_request' });
   const { url } = transport;
@@ -295,6 +297,12 @@ function checkTransport(transport: Transport): void {
   }
   if (parsed.username !== '' || parsed.password !== '') {
     throw bad('transport.url carries a credential.', 'Give it as a header: transport.headers.');
+  }
+  if (isOwn(parsed)) {
+    throw bad(
+      'transport.url is Gantry’s own tool server on this computer: it would list its own tools again and again.',
+      'Its tools are here already. Attach another server; another computer’s is named with ?computer=<id>.',
+    );
   }
   try {
     new Headers(transport.headers ?? {});

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { isOwnToolServer } from '../../../../src/host/runtime-tools.ts';
 import { serveHttp } from '../../../support/attached/http.ts';
 import { scratchFolder } from '../../../support/scratch.ts';
 import { alive, onEnd, openServers, stdio, textOf } from './support.ts';
@@ -97,6 +98,34 @@ test('a secret is kept for the place that it was given for, and sent to no other
     400,
     expect.stringContaining('no secret that could be kept'),
   ]);
+});
+
+test('Gantry’s own tool server is not attached to itself, under whatever name it is called', async () => {
+  const origins = ['http://127.0.0.1:7001', 'https://gantry.example', ''];
+  const servers = await open({ isOwn: (url: URL) => isOwnToolServer(url, 'c1', origins) });
+  const own = [
+    'http://127.0.0.1:7001/mcp/server',
+    'http://localhost:7001/mcp/server?names=safe',
+    'http://[::1]:7001/mcp/server/',
+    'https://gantry.example:443/mcp/server?computer=c1',
+  ];
+  const other = [
+    'http://127.0.0.1:7002/mcp/server',
+    'https://other.example/mcp/server',
+    'https://gantry.example/mcp/server?computer=c2',
+  ];
+  const { id } = await servers.attach('web', { type: 'http', url: other[0] }, { enabled: false });
+  for (const url of own) {
+    const transport = { type: 'http', url };
+    const attached = await servers.http('POST', '/mcp/servers', { body: { name: 'self', transport } });
+    const changed = await servers.http('PATCH', `/mcp/servers/${id}`, { body: { transport } });
+    for (const { status, json } of [attached, changed]) {
+      expect([url, status, json.message]).toEqual([url, 400, expect.stringContaining('Gantry’s own tool server')]);
+    }
+  }
+  for (const [index, url] of other.entries()) {
+    await servers.attach(`other-${index}`, { type: 'http', url }, { enabled: false });
+  }
 });
 
 test('a header that is kept is sent as it was given', async () => {
