@@ -77,6 +77,8 @@ export function createDesk(deps: DeskDeps): Desk {
   const waiters = new Map<string, Set<Waiter>>();
   /** Holds of an earlier run that nobody has asked for again yet. */
   const orphans = new Set<string>();
+  /** Holds whose askers have all left, and how to let them stay. */
+  const leaving = new Map<string, () => void>();
   let cancelTimer = () => {};
   let cancelOrphans = () => {};
   let closed = false;
@@ -97,7 +99,7 @@ export function createDesk(deps: DeskDeps): Desk {
         }
         joined = join(tx, request) ?? hold(tx, request);
         // At once: the next operation of this commit may be the answer.
-        wait(joined, waiter, options.signal);
+        wait(joined, waiter, options.signal, request.withdrawnAfterMs);
         return joined;
       });
       schedule();
@@ -157,12 +159,39 @@ export function createDesk(deps: DeskDeps): Desk {
     return id;
   }
 
-  function wait(id: string, waiter: Waiter, signal: AbortSignal | undefined): void {
-    if (signal?.aborted) return;
+  function wait(id: string, waiter: Waiter, signal: AbortSignal | undefined, withdrawnAfterMs?: number): void {
+    const left = () => {
+      // An ended hold has no waiters any more.
+      if (waiters.get(id)?.delete(waiter)) withdrawUnlessAsked(id, withdrawnAfterMs);
+    };
+    stays(id);
+    if (signal?.aborted) {
+      withdrawUnlessAsked(id, withdrawnAfterMs);
+      return;
+    }
     orphans.delete(id);
     const waiting = waiters.get(id) ?? new Set();
     waiters.set(id, waiting.add(waiter));
-    signal?.addEventListener('abort', () => waiting.delete(waiter), { once: true });
+    signal?.addEventListener('abort', left, { once: true });
+  }
+
+  function stays(id: string): void {
+    leaving.get(id)?.();
+    leaving.delete(id);
+  }
+
+  function withdrawUnlessAsked(id: string, ms: number | undefined): void {
+    if (closed || ms === undefined || (waiters.get(id)?.size ?? 0) > 0) return;
+    stays(id);
+    leaving.set(
+      id,
+      timers.after(ms, () => {
+        leaving.delete(id);
+        withdraw(id, 'engine').catch((fault: unknown) =>
+          log.warn('An approval that nobody waits for could not be withdrawn.', { id, fault: String(fault) }),
+        );
+      }),
+    );
   }
 
   /** Ends a live hold and tells those who wait, once it is durable. False: it had ended before. */
@@ -190,6 +219,7 @@ export function createDesk(deps: DeskDeps): Desk {
 
   function settle(id: string, answer: ApprovalAnswer): void {
     orphans.delete(id);
+    stays(id);
     const waiting = waiters.get(id);
     waiters.delete(id);
     for (const { resolve } of waiting ?? []) resolve(answer);
@@ -301,6 +331,7 @@ export function createDesk(deps: DeskDeps): Desk {
       closed = true;
       cancelTimer();
       cancelOrphans();
+      for (const cancel of leaving.values()) cancel();
       await reports.close();
     },
   };

@@ -9,6 +9,9 @@
 import type { Approval, ApprovalRisk, ApprovalSource } from '../../contracts/approvals/approval.ts';
 import type { Tx } from '../../kit/store/store.ts';
 
+/** For callers that ask again while they want an answer. */
+export const comesBackWithinMs = 10 * 60_000;
+
 export interface ApprovalAsk {
   readonly source: ApprovalSource;
   /** `tool_call`, `permission`, `wait_gate`, … */
@@ -31,6 +34,8 @@ export interface ApprovalAsk {
    * when whoever asked asks again within a minute; one without is withdrawn.
    */
   readonly dedupeKey?: string;
+  /** With a key: withdrawn when all who waited have left and nobody asks again for so long. Default: it stays until it expires. */
+  readonly withdrawnAfterMs?: number;
 }
 
 export interface ApprovalVerdict {

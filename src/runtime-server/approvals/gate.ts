@@ -9,7 +9,8 @@ import { clientOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
 import { actionHash } from '../../kit/signing/action-hash.ts';
 import { classOf, type Policy, type PolicyAction, riskOf } from '../policy/index.ts';
-import type { ApprovalAnswer, ApprovalDesk } from './desk.ts';
+import { type ApprovalAnswer, type ApprovalDesk, comesBackWithinMs } from './desk.ts';
+import { createTurns, type Turns } from './turns.ts';
 
 export interface GateDeps {
   readonly desk: Pick<ApprovalDesk, 'ask'>;
@@ -30,13 +31,16 @@ interface GateAnswer {
 const expiresInMs = 60 * 60_000;
 
 export function gateRoutes(deps: GateDeps): BoundRoute[] {
+  const turns = createTurns();
   return [
     bind(checkGate, async ({ principal, body, signal }) => {
       const { reason, waitSeconds = longestGateWait, dryRun = false, ...action } = body;
       const bot = botOf(deps, principal);
       const decided = deps.policy.decide({ ...action, bot }, null);
       if (decided.verdict !== 'ask' || dryRun) return { body: { ...decided, approvalId: null, note: null } };
-      return { body: await askPerson(deps, { ...action, bot }, { principal, reason, waitSeconds, signal }) };
+      return {
+        body: await askPerson({ ...deps, turns }, { ...action, bot }, { principal, reason, waitSeconds, signal }),
+      };
     }),
   ];
 }
@@ -49,52 +53,65 @@ interface Asking {
 }
 
 async function askPerson(
-  { desk, timers }: GateDeps,
+  { desk, timers, turns }: GateDeps & { readonly turns: Turns },
   action: PolicyAction,
   { principal, reason, waitSeconds, signal }: Asking,
 ): Promise<GateAnswer> {
   const asker = principal.agentId ?? principal.userId;
   const hash = actionHash({ ...action, asker });
   const who = action.bot ?? 'A program of yours';
-  const leave = new AbortController();
   const name = action.member === undefined ? action.tool : `${action.tool}.${action.member}`;
-  const asked = await desk.ask(
-    {
-      source: 'gate',
-      kind: 'gate',
-      title: `${who}: ${name}`,
-      summary: summaryOf(action, reason),
-      risk: riskOf[classOf(action)],
-      agentId: principal.agentId ?? null,
-      client: `${principal.userId}/${clientOf(principal)}`,
-      actionHash: hash,
-      expiresInMs,
-      dedupeKey: `gate:${asker}:${hash}`,
-    },
-    { signal: leave.signal },
-  );
-  const answer = await within(asked.answer, waitSeconds * 1000, timers, signal);
-  // From here on nobody listens: an answer is kept for the next time this is asked.
-  leave.abort();
-  return { ...wordsOf(answer), approvalId: asked.id };
+  const over = stopping(waitSeconds * 1000, timers, signal);
+  const question = {
+    source: 'gate' as const,
+    kind: 'gate',
+    title: `${who}: ${name}`,
+    summary: summaryOf(action, reason),
+    risk: riskOf[classOf(action)],
+    agentId: principal.agentId ?? null,
+    client: `${principal.userId}/${clientOf(principal)}`,
+    actionHash: hash,
+    expiresInMs,
+    withdrawnAfterMs: comesBackWithinMs,
+    dedupeKey: `gate:${asker}:${hash}`,
+  };
+  try {
+    for (;;) {
+      const leave = new AbortController();
+      let written = false;
+      const apply = () => {
+        written = true;
+      };
+      const asked = await desk.ask(question, { signal: leave.signal, apply });
+      const turn = turns.join(asked.id);
+      // An answer that was taken for this caller could not be taken a second time.
+      const answer = (await Promise.race([asked.answer, over.passed])) ?? (written ? await asked.answer : null);
+      // From here on nobody listens: an answer is kept for the next time this is asked.
+      leave.abort();
+      const mine = turn.leave(answer?.kind === 'approve');
+      // Another that asked the same acts on this yes. This one is asked about anew.
+      if (answer?.kind === 'approve' && !mine) continue;
+      return { ...wordsOf(answer), approvalId: asked.id };
+    }
+  } finally {
+    over.cancel();
+  }
 }
 
-/** Null once the time is over or the caller has left. */
-function within(
-  answer: Promise<ApprovalAnswer>,
-  ms: number,
-  timers: Timers,
-  signal: AbortSignal,
-): Promise<ApprovalAnswer | null> {
-  return new Promise((resolve) => {
-    const late = () => resolve(null);
-    const cancel = timers.after(ms, late);
-    signal.addEventListener('abort', late, { once: true });
-    void answer.then(resolve).finally(() => {
-      cancel();
-      signal.removeEventListener('abort', late);
-    });
+/** `passed` is null once the time is over or the caller has left. */
+function stopping(ms: number, timers: Timers, signal: AbortSignal): { passed: Promise<null>; cancel: () => void } {
+  let cancel = () => {};
+  const passed = new Promise<null>((resolve) => {
+    const end = () => resolve(null);
+    const cancelTimer = timers.after(ms, end);
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end, { once: true });
+    cancel = () => {
+      cancelTimer();
+      signal.removeEventListener('abort', end);
+    };
   });
+  return { passed, cancel };
 }
 
 function wordsOf(answer: ApprovalAnswer | null): Omit<GateAnswer, 'approvalId'> {

@@ -4,7 +4,8 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
-import type { ApprovalAnswer, ApprovalAsk, ApprovalDesk } from '../approvals/desk.ts';
+import { type ApprovalAnswer, type ApprovalAsk, type ApprovalDesk, comesBackWithinMs } from '../approvals/desk.ts';
+import { createTurns } from '../approvals/turns.ts';
 
 export interface CallQuestion extends Omit<ApprovalAsk, 'expiresInMs' | 'dedupeKey'> {
   /** The same for the same call: client, tool, arguments. */
@@ -38,8 +39,7 @@ const openForMs = 60 * 60 * 1000;
 const writtenWithinMs = 5000;
 
 export function createAsker({ approvals, timers }: AskerDeps) {
-  /** Same calls that wait for one approval at this moment. */
-  const waiting = new Map<string, { calls: number; used: boolean }>();
+  const turns = createTurns();
 
   async function ask({ key, ...question }: CallQuestion, caller: Waiting): Promise<Answered> {
     try {
@@ -72,7 +72,7 @@ export function createAsker({ approvals, timers }: AskerDeps) {
         const leave = new AbortController();
         let written = false;
         const asked = await approvals.ask(
-          { ...question, expiresInMs: openForMs, dedupeKey: key },
+          { ...question, expiresInMs: openForMs, withdrawnAfterMs: comesBackWithinMs, dedupeKey: key },
           {
             signal: leave.signal,
             apply: () => {
@@ -80,7 +80,7 @@ export function createAsker({ approvals, timers }: AskerDeps) {
             },
           },
         );
-        const turn = join(asked.id);
+        const turn = turns.join(asked.id);
         caller.asking(asked.id);
         let answer = await Promise.race([asked.answer, stop.over]);
         if (answer === 'over' && written) answer = await Promise.race([asked.answer, later(writtenWithinMs)]);
@@ -96,22 +96,6 @@ export function createAsker({ approvals, timers }: AskerDeps) {
     } finally {
       stop.cancel();
     }
-  }
-
-  /** `leave(true)` answers whether the approval is this call's to use. */
-  function join(id: string): { leave(use: boolean): boolean } {
-    const entry = waiting.get(id) ?? { calls: 0, used: false };
-    entry.calls += 1;
-    waiting.set(id, entry);
-    return {
-      leave(use) {
-        entry.calls -= 1;
-        if (entry.calls === 0) waiting.delete(id);
-        const mine = use && !entry.used;
-        entry.used ||= use;
-        return mine;
-      },
-    };
   }
 
   function stopping(signal: AbortSignal, ms: number | null): { over: Promise<'over'>; cancel: () => void } {

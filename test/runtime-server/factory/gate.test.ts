@@ -98,6 +98,20 @@ test('a bot that did not wait takes the answer by asking again, once; another bo
   for (const { id } of await live(engine.current)) await engine.current.desk.withdraw(id, 'engine');
 });
 
+test('two that ask the same at once wait for one question, and one of them acts on its yes', async () => {
+  const { token } = await newBot();
+  const ask = { tool: 'shell.exec', command: 'make release', waitSeconds: 5 };
+  const both = [gate(ask, token), gate(ask, token)];
+  await expect.poll(() => live(engine.current)).toHaveLength(1);
+  const [asked] = await live(engine.current);
+  // The second joins within the same moment; a third that comes to wait says that both are there.
+  expect((await gate({ ...ask, waitSeconds: 0 }, token)).body.approvalId).toBe(asked!.id);
+  await answer(engine.current, asked!.id, 'approve');
+  const verdicts = (await Promise.all(both)).map(({ body }) => body.verdict);
+  expect(verdicts.toSorted()).toEqual(['allow', 'ask']);
+  for (const { id } of await live(engine.current)) await engine.current.desk.withdraw(id, 'engine');
+});
+
 test('no means no, and so does a question that was withdrawn', async () => {
   const { token } = await newBot();
   const waiting = gate({ tool: 'file.remove', path: 'docs' }, token);

@@ -216,9 +216,14 @@ test('a client that leaves while it waits takes nothing back: the person may be 
   expect(runs()).toEqual(['ran']);
 });
 
-test('a question that nobody answers for an hour is over, and a call that comes then asks anew', async () => {
+test('a question that nobody comes back for within ten minutes is withdrawn, one that is asked again stays', async () => {
   const first = required(await tooLong(call())).approvalId;
-  await seconds(3600);
+  await seconds(9 * 60);
+  expect(required(await tooLong(call())).approvalId).toBe(first);
+  await seconds(9 * 60);
+  expect(await bench.desk.live()).toHaveLength(1);
+  await seconds(61);
+  await questions(0);
   expect(await bench.desk.live()).toEqual([]);
   expect(await bench.answer(first, 'approve')).toBe('gone');
   expect(required(await tooLong(call())).approvalId).not.toBe(first);

@@ -1,0 +1,26 @@
+/** One yes, one use: which of those who wait for the same question acts on its answer. Must not know what they ask. */
+
+export interface Turns {
+  /** Begins to wait. `leave(true)` answers whether the approval is this caller's to use. */
+  join(id: string): { leave(use: boolean): boolean };
+}
+
+export function createTurns(): Turns {
+  const waiting = new Map<string, { calls: number; used: boolean }>();
+  return {
+    join(id) {
+      const entry = waiting.get(id) ?? { calls: 0, used: false };
+      entry.calls += 1;
+      waiting.set(id, entry);
+      return {
+        leave(use) {
+          entry.calls -= 1;
+          if (entry.calls === 0) waiting.delete(id);
+          const mine = use && !entry.used;
+          entry.used ||= use;
+          return mine;
+        },
+      };
+    },
+  };
+}
