@@ -37,7 +37,7 @@ test('an entry that cannot be read says so in its place, and the others are read
   expect(markdown).toMatch(/## x\.bin\n\n> Not converted: .*no format here knows/);
   expect(markdown).toMatch(/## secret\.txt\n\n> Not converted: .*encrypted/);
   expect(markdown).toMatch(/## wrong\.txt\n\n> Not converted: .*checksum/);
-  expect(markdown).toContain('## good.txt\n\ngood words');
+  expect(markdown).toContain('## good.txt\n\n```\ngood words\n```');
 });
 
 test('names that lead out of the archive are not read, and told', async () => {
@@ -45,7 +45,7 @@ test('names that lead out of the archive are not read, and told', async () => {
   const { markdown, notes } = await convert(
     makeZip([...names.map((name) => ({ name, content: 'evil' })), { name: 'ok.txt', content: 'fine' }]),
   );
-  expect(markdown).toBe('## ok.txt\n\nfine\n');
+  expect(markdown).toBe('## ok.txt\n\n```\nfine\n```\n');
   expect(notes.join()).toContain('../up.txt');
   expect(markdown).not.toContain('evil');
 });
@@ -61,7 +61,7 @@ test('an entry that unpacks to far more than it is, or than it says, is not unpa
   );
   expect(markdown).toMatch(/## bomb\.txt\n\n> Not converted: .*unpacks to \d+ times its size/);
   expect(markdown).toMatch(/## liar\.txt\n\n> Not converted: .*more than its directory says/);
-  expect(markdown).toContain('## ok.txt\n\nfine');
+  expect(markdown).toContain('## ok.txt\n\n```\nfine\n```');
 });
 
 test('archives in archives end at a depth, and all of them share what may be unpacked', async () => {

@@ -34,7 +34,7 @@ test('headings by size, paragraphs over lines, divided words, links', async () =
     ),
   );
   expect(markdown).toBe(
-    '# The Title\n\n## A chapter\n\nThis paragraph goes on over the end of its first line and has a divided word in it; its \\*stars\\* and \\<tags> are text, and that is all it says.\n\nAnother paragraph stands below it, with an address at its end that is a [link.](https://example.com/a?b=1)\n',
+    '# The Title\n\n## A chapter\n\nThis paragraph goes on over the end of its first line and has a divided word in it; its \\*stars\\* and &lt;tags> are text, and that is all it says.\n\nAnother paragraph stands below it, with an address at its end that is a [link.](https://example.com/a?b=1)\n',
   );
   expect(metadata).toMatchObject({ pages: 1, title: 'Named', author: 'Ann', created: '2026-01-31T12:00:00+01:00' });
 });

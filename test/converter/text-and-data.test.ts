@@ -76,7 +76,7 @@ test('a table keeps its cells, whatever stands in them', async () => {
     'a.csv',
   );
   expect(markdown).toBe(
-    '| Name | Remark |\n| --- | --- |\n| Smith, J. | 5" \\| pipe second line |\n| \\*x\\* | \\<b> |\n',
+    '| Name | Remark |\n| --- | --- |\n| Smith, J. | 5" \\| pipe second line |\n| \\*x\\* | &lt;b> |\n',
   );
   expect(metadata).toEqual({ rows: 2, columns: 2, separator: ',' });
 });

@@ -58,7 +58,9 @@ const dropped =
   'script, style, template, noscript, iframe, object, embed, applet, canvas, svg, select, datalist, textarea, title, meta, link, rp';
 
 /** A document from HTML, whole page or fragment: always with html, head and body. */
-export function parseDocument(html: string): DomDocument {
+export function parseDocument(text: string): DomDocument {
+  // Browsers drop it too, and a check that it stands in the middle of would not hold.
+  const html = text.replaceAll('\0', '');
   const whole = /<(?:html|body|head|!doctype)[\s>]/i.test(html.slice(0, 4096)) || /<body[\s>]/i.test(html);
   const source = whole ? html : `<!doctype html><html><head></head><body>${html}</body></html>`;
   const document = parseHTML(source).document as unknown as DomDocument;

@@ -3,14 +3,20 @@
  * heading or a tag is escaped, and only what would be. Must not know any document format.
  */
 
-/** `\` stands before punctuation (there it would vanish); elsewhere, as in `C:\Users`, it is text as it is. */
-const backslash = /\\(?=[!-/:-@[-`{-~])/g;
+/**
+ * `\` before punctuation would vanish; elsewhere, as in `C:\Users`, it is text as it is. At the end nobody knows what follows: the next
+ * piece of text may begin with what it would take the meaning from.
+ */
+const backslash = /\\(?=[!-/:-@[-`{-~]|$)/g;
 /** `*`, except between two spaces, where it cannot open or close anything. */
 const star = /(?<!(?:^|\s))\*|\*(?!\s|$)/g;
 /** `_` at the edge of a word; inside one (`snake_case`) it is text in CommonMark. */
 const underscore = /(?<![\p{L}\p{N}])_(?!\s|$)|(?<!\s|^)_(?![\p{L}\p{N}])/gu;
-/** What begins a tag, a comment or an autolink. `a < b` is none of them. */
-const tag = /<(?=[a-zA-Z/!?])/g;
+/**
+ * What begins a tag, a comment or an autolink, or would with the text that follows. `a < b` is none of them. It becomes `&lt;`: after an
+ * address a backslash is taken for its last character, and no longer for an escape.
+ */
+const tag = /<(?=[a-zA-Z/!?]|$)/g;
 /** A character reference that a reader of Markdown would replace. */
 const reference = /&(?=#?[a-zA-Z0-9]+;)/g;
 const lineStart = /^(\s{0,3})(#{1,6}(?=\s|$)|[-+](?=\s|$)|>|=+(?=\s*$)|-{2,}(?=\s*$)|~{3,})/gm;
@@ -24,8 +30,8 @@ export function escapeText(text: string): string {
     .replace(star, '\\*')
     .replace(underscore, '\\_')
     .replace(/~~/g, '\\~\\~')
-    .replace(tag, '\\<')
     .replace(reference, '\\&')
+    .replace(tag, '&lt;')
     .replace(lineStart, '$1\\$2')
     .replace(numbered, '$1\\$2');
 }
@@ -38,6 +44,21 @@ export function escapeLine(text: string): string {
 /** Text between HTML tags, for documents that go through HTML. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char] ?? char);
+}
+
+/**
+ * A formula between dollar signs. Not every reader of Markdown knows formulas: what would be a tag or a link without is divided by a space,
+ * which means nothing in TeX, and a backtick, which is an opening quotation mark there, is written as one.
+ */
+export function formula(tex: string, display: boolean): string {
+  const text = tex
+    .trim()
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/<(?=[a-zA-Z/!?])/g, '< ')
+    .replace(/\]\(/g, '] (')
+    .replaceAll('`', '‘');
+  const mark = display ? '$$' : '$';
+  return text === '' ? '' : `${mark}${text}${mark}`;
 }
 
 /** A run of code in backticks, with a fence longer than any inside it. */

@@ -13,7 +13,7 @@ import {
   parseDocument,
   removeUnshown,
 } from './dom.ts';
-import { codeBlock, escapeText, inlineCode } from './escape.ts';
+import { codeBlock, escapeLine, escapeText, formula, inlineCode } from './escape.ts';
 import { replaceTables } from './html-table.ts';
 import { image, link } from './link.ts';
 
@@ -38,6 +38,8 @@ const blocks = new Set(
   ).split(' '),
 );
 const containers = new Set(['body', 'div', 'main', 'article', 'section', 'center', 'form']);
+/** Around code until all is joined: two runs of code that touch would be one, and what is in them would be text. No document has it. */
+const codeEdge = '\0';
 /** The converter joins what it has by copying it all, so a long run of siblings is given to it in pieces of this size. */
 const siblingsAtOnce = 100;
 
@@ -70,9 +72,23 @@ export function elementToMarkdown(root: DomElement, options: HtmlOptions = {}): 
   return tidy(renderPieces(root, document, render, options).join('\n\n'));
 }
 
+/** A longer run without white space is taken for an address. Characters. */
+const longestRun = 2000;
+
+/** Readers make a link of a bare address and take all that follows without white space for a part of it, also what begins code. */
+function endsInAddress(before: string): boolean {
+  const run = before.split(/\s/).at(-1) ?? '';
+  return run.length === longestRun || /:\/\/|www\.|@/i.test(run);
+}
+
 /** Blank lines in rows become one, and trailing white space goes, except the two spaces that break a line. */
-function tidy(markdown: string): string {
+function tidy(joined: string): string {
+  const markdown = joined.replaceAll(`${codeEdge}${codeEdge}`, ' ');
   return markdown
+    .replace(/\0(?=`)/g, (_, at: number) =>
+      endsInAddress(markdown.slice(Math.max(0, at - longestRun), at)) ? ' ' : '',
+    )
+    .replaceAll(codeEdge, '')
     .replace(/\u00a0/g, ' ')
     .replace(/[ \t]+$/gm, (run) => (run === '  ' ? run : ''))
     .replace(/ {2}\n(?=\s*\n|$)/g, '\n')
@@ -121,12 +137,12 @@ function renderPieces(
 /** Formulas whose TeX is in the page: MathML with an annotation (KaTeX, MathJax 3) and MathJax's scripts. */
 function replaceMath(root: DomElement, keep: (markdown: string) => DomElement): void {
   const place = (element: DomElement, tex: string, display: boolean) => {
-    const text = tex.trim().replace(/\s*\n\s*/g, ' ');
-    if (text === '') return;
-    if (display) element.replaceWith(keep(`$$${text}$$`));
+    const markdown = formula(tex, display);
+    if (markdown === '') return;
+    if (display) element.replaceWith(keep(markdown));
     else {
       const code = element.ownerDocument.createElement('span');
-      const made = keep(`$${text}$`);
+      const made = keep(markdown);
       code.setAttribute(renderedAttribute, made.getAttribute(renderedAttribute) ?? '');
       code.appendChild(element.ownerDocument.createTextNode('x'));
       element.replaceWith(code);
@@ -195,12 +211,15 @@ function createService(rendered: readonly string[], options: HtmlOptions): Turnd
     replacement: (_content, node) => {
       const alt = element(node).getAttribute('alt') ?? '';
       const source = element(node).getAttribute('src') || element(node).getAttribute('data-src') || '';
-      return source === '' ? escapeText(alt) : image(alt, source, linkOptions(element(node)));
+      return source === '' ? escapeLine(alt) : image(alt, source, linkOptions(element(node)));
     },
   });
   service.addRule('code', {
     filter: (node) => ['code', 'kbd', 'samp', 'tt'].includes(element(node).localName),
-    replacement: (_content, node) => inlineCode(element(node).textContent ?? ''),
+    replacement: (_content, node) => {
+      const code = inlineCode(element(node).textContent ?? '');
+      return code === '' ? '' : `${codeEdge}${code}${codeEdge}`;
+    },
   });
   service.addRule('raised', {
     filter: ['sup', 'sub'],
@@ -214,7 +233,11 @@ function createService(rendered: readonly string[], options: HtmlOptions): Turnd
   });
   service.addRule('term', {
     filter: ['dt', 'summary'],
-    replacement: (content) => (content.trim() === '' ? '' : `\n\n**${content.trim().replace(/\*\*/g, '')}**\n\n`),
+    replacement: (content) => {
+      const term = content.trim();
+      // Bold in bold would end it.
+      return term === '' ? '' : `\n\n${term.includes('**') ? term : `**${term}**`}\n\n`;
+    },
   });
   service.addRule('quotation', { filter: 'q', replacement: (content) => `"${content}"` });
   service.addRule('preformatted', {

@@ -2,21 +2,26 @@
  * Owns which addresses of a document may stand in Markdown and how: nothing a click would run, no embedded data.
  * Nothing is ever fetched. Must not know any document format.
  */
+import { escapeLine } from './escape.ts';
 
-const followed = new Set(['http', 'https', 'mailto', 'tel', 'sms', 'ftp', 'ftps', 'urn', 'cid', 'mid']);
+const followed: ReadonlySet<string> = new Set(['http', 'https', 'mailto', 'tel']);
+/** A picture may also be a part of the mail it stands in. */
+const pictured: ReadonlySet<string> = new Set([...followed, 'cid']);
+/** `javascript&colon;` before its first slash: whoever reads it once more than we do reads a scheme. No honest address does that. */
+const hiddenScheme = /^[^/?#]*&#?[a-z0-9]+;/i;
 
 /**
  * The address as it may be written, or null where it would run code (`javascript:`), hold data or name a local file.
  * `base` makes relative ones absolute.
  */
-export function safeAddress(address: string, base?: string): string | null {
+export function safeAddress(address: string, base?: string, schemes = followed): string | null {
   // Browsers ignore control characters and white space inside a scheme, so a check must too.
   const plain = address.replace(/[\u0000-\u0020\u007f-\u00a0\u200b-\u200f\u2028\u2029]+/g, (run, at: number) =>
     at === 0 || at + run.length === address.length || !run.includes(' ') ? '' : ' ',
   );
   if (plain === '') return null;
   const scheme = /^([a-zA-Z][a-zA-Z0-9+.-]*):/.exec(plain.replace(/ /g, ''))?.[1]?.toLowerCase();
-  if (scheme !== undefined && !followed.has(scheme)) return null;
+  if (scheme === undefined ? hiddenScheme.test(plain) : !schemes.has(scheme)) return null;
   if (scheme === undefined && base !== undefined && !plain.startsWith('#')) {
     try {
       return new URL(plain, base).href;
@@ -27,26 +32,35 @@ export function safeAddress(address: string, base?: string): string | null {
   return plain;
 }
 
+/**
+ * A reader of Markdown takes backslashes and character references off again: what it has then is the address that was checked. Never
+ * in angle brackets: where the link is none after all, because another is around it, they would make a tag.
+ */
 function destination(address: string): string {
-  if (/[\s<>]/.test(address) || unbalanced(address)) {
-    return `<${address.replace(/[<>\n\r]/g, (char) => encodeURIComponent(char)).replace(/\\/g, '%5C')}>`;
-  }
-  return address;
+  const plain = address
+    .replace(/[\s<>`\\]/g, encodeURIComponent)
+    .replace(/&(?=#?[a-zA-Z0-9]+;)/g, '&amp;')
+    .replace(/[[\]]/g, '\\$&');
+  return unbalanced(plain) ? plain.replace(/[()]/g, '\\$&') : plain;
 }
+
+/** Readers follow parentheses 32 deep. */
+const deepestParentheses = 30;
 
 function unbalanced(address: string): boolean {
   let depth = 0;
   for (const char of address) {
     if (char === '(') depth += 1;
     else if (char === ')') depth -= 1;
-    if (depth < 0) return true;
+    if (depth < 0 || depth > deepestParentheses) return true;
   }
   return depth !== 0;
 }
 
+/** Harmless also where the link is none after all and this becomes text. */
 function titlePart(title: string | undefined): string {
   const text = (title ?? '').replace(/\s+/g, ' ').trim();
-  return text === '' ? '' : ` "${text.replace(/["\\]/g, '\\$&')}"`;
+  return text === '' ? '' : ` "${text.replace(/["\\`[\]]|&(?=#?[a-zA-Z0-9]+;)/g, '\\$&').replaceAll('<', '&lt;')}"`;
 }
 
 /** A link. `label` is Markdown already; where the address may not stand the label alone is left. */
@@ -59,13 +73,10 @@ export function link(label: string, address: string, options: { base?: string; t
 
 /** An image by its address or, where it is embedded, a short placeholder that tells its kind. `alt` is plain text. */
 export function image(alt: string, address: string, options: { base?: string; title?: string } = {}): string {
-  const label = alt
-    .replace(/\s+/g, ' ')
-    .trim()
-    .replace(/[\\[\]]/g, '\\$&');
+  const label = escapeLine(alt);
   const embedded = /^\s*data:([\w.+/-]*)/i.exec(address);
   if (embedded !== null) return `![${label}](data:${embedded[1] || 'image'};base64...)`;
-  const safe = safeAddress(address, options.base);
+  const safe = safeAddress(address, options.base, pictured);
   if (safe === null) return label;
   return `![${label}](${destination(safe)}${titlePart(options.title)})`;
 }

@@ -2,10 +2,13 @@
 
 /** Cell as it may stand between two pipes. The content is Markdown already. */
 function cell(content: string): string {
-  return content
-    .trim()
-    .replace(/\|/g, '\\|')
-    .replace(/\s*(?:\r\n|\r|\n)+\s*/g, '<br>');
+  return (
+    content
+      .trim()
+      // One that is escaped already stays: a second backslash would take the meaning from the first.
+      .replace(/(\\*)\|/g, (all, before: string) => (before.length % 2 === 0 ? `${before}\\|` : all))
+      .replace(/\s*(?:\r\n|\r|\n)+\s*/g, '<br>')
+  );
 }
 
 /**

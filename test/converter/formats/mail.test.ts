@@ -27,7 +27,7 @@ describe('a mail', () => {
     expect(result.markdown).toBe(
       '# Email Message\n\n**From:** j@example.org (Jürgen)  \n**To:** ada@example.org (Beck, Ada), bea@example.org  \n' +
         '**Cc:** c@example.org, d@example.org  \n**Subject:** 日本 plan  \n**Date:** 2024-11-19T12:30:00.000Z\n\n## Content\n\n' +
-        'Café at nine  \nor ten \\<script>\n\n> earlier words',
+        'Café at nine  \nor ten &lt;script>\n\n> earlier words',
     );
     expect(result.metadata).toMatchObject({
       subject: '日本 plan',

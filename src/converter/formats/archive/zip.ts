@@ -1,6 +1,6 @@
 /** Zip archives: every document in them under a heading with its name, archives in archives as well. Nothing is written to disk. */
-import { type ConvertContext, type Converted, ConvertFault, type Format } from '../../format.ts';
-import { escapeLine } from '../../markdown/escape.ts';
+import { type ConvertContext, type Converted, ConvertFault, type Format, type Kind } from '../../format.ts';
+import { codeBlock, escapeLine } from '../../markdown/escape.ts';
 import { readZip, type ZipEntry } from '../../zip-reader.ts';
 
 /** Documents of one archive that are converted; the others are named. */
@@ -44,19 +44,30 @@ async function entryOf(
 ): Promise<string | null> {
   try {
     context.mustHaveTime();
-    const inner = await context.convertInner({ filename: entry.name, bytes: await read(entry.name) });
-    const notes = inner.notes.map((note) => `> Note: ${note}`).join('\n>\n');
-    // Two levels lower: the archive has the first, its entries have the second.
-    return [lowered(inner.markdown.trim()), notes].filter((part) => part !== '').join('\n\n');
+    return standing(await context.convertInner({ filename: entry.name, bytes: await read(entry.name) }));
   } catch (error) {
     if (!(error instanceof ConvertFault)) throw error;
     if (error.code === 'timeout') return null;
-    return `> Not converted: ${error.fact} ${error.action}`;
+    return refusal(error);
   }
 }
 
+/** A document inside another, below its name. Plain text is no Markdown and stands in a fence; what was lost is told below. */
+export function standing(inner: Converted & { readonly kind: Kind }): string {
+  const text = inner.markdown.trim();
+  // Two levels lower: what is around it has the first, its name has the second.
+  const shown = inner.kind === 'text' && text !== '' ? codeBlock(text) : lowered(text);
+  const notes = inner.notes.map((note) => `> Note: ${escapeLine(note)}`).join('\n>\n');
+  return [shown, notes].filter((part) => part !== '').join('\n\n');
+}
+
+/** In place of one that could not be read. */
+export function refusal(fault: ConvertFault): string {
+  return `> Not converted: ${escapeLine(`${fault.fact} ${fault.action}`)}`;
+}
+
 /** Headings of an entry stand below its own; fences are left alone. */
-export function lowered(markdown: string): string {
+function lowered(markdown: string): string {
   let fence: string | null = null;
   return markdown
     .split('\n')

@@ -5,7 +5,7 @@
 import { type ConvertContext, type Converted, ConvertFault, type MetadataValue } from '../../format.ts';
 import { escapeLine, escapeText } from '../../markdown/escape.ts';
 import { htmlToMarkdown } from '../../markdown/html.ts';
-import { lowered } from '../archive/zip.ts';
+import { refusal, standing } from '../archive/zip.ts';
 
 export interface Person {
   readonly name: string;
@@ -107,13 +107,11 @@ async function attachments(
 async function converted(attachment: MailAttachment, context: ConvertContext): Promise<string | null> {
   try {
     const { name, mimeType, bytes } = attachment;
-    const inner = await context.convertInner({ filename: name, mimeType, bytes });
-    const said = inner.notes.map((note) => `> Note: ${note}`).join('\n>\n');
-    return [lowered(inner.markdown.trim()), said].filter((part) => part !== '').join('\n\n');
+    return standing(await context.convertInner({ filename: name, mimeType, bytes }));
   } catch (fault) {
     if (!(fault instanceof ConvertFault)) throw fault;
     if (fault.code === 'timeout') return null;
-    return `> Not converted: ${fault.fact} ${fault.action}`;
+    return refusal(fault);
   }
 }
 

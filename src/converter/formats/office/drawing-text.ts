@@ -1,7 +1,7 @@
 /** Owns text and tables of DrawingML (slides, notes, diagrams) as Markdown. Must not know what shape they stand in. */
 
 import { joinBlocks, type ListPlace } from '../../markdown/blocks.ts';
-import { escapeLine, escapeText } from '../../markdown/escape.ts';
+import { escapeLine, escapeText, formula } from '../../markdown/escape.ts';
 import { type Run, runsToMarkdown } from '../../markdown/runs.ts';
 import { table } from '../../markdown/table.ts';
 import {
@@ -45,8 +45,8 @@ export function lineOf(paragraph: XmlElement, relationships: Relationships): str
         break;
       case 'm':
       case 'AlternateContent': {
-        const latex = equationIn(part);
-        if (latex !== '') runs.push({ markdown: `$${latex}$` });
+        const markdown = formula(equationIn(part), false);
+        if (markdown !== '') runs.push({ markdown });
         break;
       }
       default:

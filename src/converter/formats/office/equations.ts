@@ -3,6 +3,7 @@
  * the HTML is there. Must not know how an equation becomes LaTeX (`omml.ts`).
  */
 import { ConvertFault } from '../../format.ts';
+import { formula } from '../../markdown/escape.ts';
 import { parseXml } from '../xml-tree.ts';
 import { ommlToLatex } from './omml.ts';
 
@@ -26,8 +27,7 @@ export function createEquations(parts: readonly string[]): Equations {
 
   function latex(slice: string, alone: boolean): string {
     try {
-      const tex = ommlToLatex(parseXml(slice, 'an equation'));
-      return tex === '' ? '' : alone ? `$$${tex}$$` : `$${tex}$`;
+      return formula(ommlToLatex(parseXml(slice, 'an equation')), alone);
     } catch (cause) {
       if (!(cause instanceof ConvertFault)) throw cause;
       broken += 1;

@@ -3,6 +3,7 @@
  * decide, because a PDF does not say. Must not know the library that read it.
  */
 import { escapeLine } from '../../markdown/escape.ts';
+import { link } from '../../markdown/link.ts';
 import { table } from '../../markdown/table.ts';
 import type { Row, Segment } from './page-text.ts';
 
@@ -316,12 +317,13 @@ function cleaned(runs: readonly Run[], clean: (first: string) => string): Run[] 
 
 function runsOf(runs: readonly Run[]): string {
   return runs
-    .map(({ text, link }) => {
+    .map(({ text, link: address }) => {
       const shown = escapeLine(text);
       if (shown === '') return text === '' ? '' : ' ';
       const [before, after] = [/^\s/.test(text) ? ' ' : '', /\s$/.test(text) ? ' ' : ''];
-      if (link === null) return `${before}${shown}${after}`;
-      return `${before}${plain(text) === link.toLowerCase() ? `<${link}>` : `[${shown}](${link})`}${after}`;
+      if (address === null) return `${before}${shown}${after}`;
+      const itself = plain(text) === address.toLowerCase() && /^https?:[^\s<>\\&`]+$/i.test(address);
+      return `${before}${itself ? `<${address}>` : link(shown, address)}${after}`;
     })
     .join('')
     .replace(/ {2,}/g, ' ')

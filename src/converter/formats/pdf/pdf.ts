@@ -131,7 +131,7 @@ async function readPage(page: PDFPageProxy, library: Library): Promise<PageText>
   for (const annotation of annotations as Annotation[]) {
     if (annotation.subtype === 'Link' && typeof annotation.url === 'string') {
       links.push({
-        url: annotation.url.replace(/[\s<>()]/g, encodeURIComponent),
+        url: annotation.url,
         rect: onPage(annotation.rect, viewport.transform),
       });
     }
