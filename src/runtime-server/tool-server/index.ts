@@ -81,7 +81,7 @@ export function createToolServer(deps: ToolServerDeps): ToolServer {
   const { ask } = createAsker(deps);
   const foreign = deps.foreign ?? nothingAttached;
   const { env, hidden, freshName, timers, converter, lookup } = deps;
-  const web = createWeb(lookup === undefined ? {} : { lookup });
+  const web = createWeb({ clock: deps.clock, ...(lookup === undefined ? {} : { lookup }) });
   const sandbox = createShellSandbox({ env, hidden, wanted: env.GANTRY_TOOL_SANDBOX !== 'off' });
   const tools = [
     ...createFileTools({ hidden, freshName }),

@@ -5,6 +5,7 @@
  */
 
 import { AppError } from '../../contracts/common/errors.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
 import {
   createEgress,
   type Egress,
@@ -31,6 +32,7 @@ export interface Web extends DocumentFetch {
 }
 
 export interface WebDeps {
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly lookup?: Lookup;
 }
 
@@ -40,10 +42,11 @@ const mostRedirects = 3;
 /** Names that lead to this computer or its network by their very letters. */
 const localName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)(?::\d+)?$/;
 const documentTimeoutMs = 60_000;
+const usualTimeoutMs = 30_000;
 const advice =
   'Ask for a public http or https address; what lies elsewhere needs a rule in .gantry/policy.yaml that names its host.';
 
-export function createWeb({ lookup }: WebDeps = {}): Web {
+export function createWeb({ clock, lookup }: WebDeps): Web {
   const options = { plain: true, advice, ...(lookup === undefined ? {} : { lookup }) };
   const guarded = createEgress(options);
 
@@ -76,10 +79,17 @@ export function createWeb({ lookup }: WebDeps = {}): Web {
   }
 
   async function request(first: EgressRequest, planned: OtherHost, may: May): Promise<WebAnswer> {
+    const endsAt = clock.monotonic() + (first.timeoutMs ?? usualTimeoutMs);
     let now = first;
     let at = await settle(now.url, planned, may);
     for (let redirects = 0; ; redirects += 1) {
-      const answer = await ask(now, at);
+      // One time for the whole way: each redirect would else begin it anew.
+      const timeoutMs = Math.ceil(endsAt - clock.monotonic());
+      if (timeoutMs <= 0) {
+        const fact = `${first.url.slice(0, 200)} did not answer in time: it redirects, and each answer took its part.`;
+        throw new AppError('transport', fact, 'Ask with a longer time, or for the address that it leads to.');
+      }
+      const answer = await ask({ ...now, timeoutMs }, at);
       const next = redirectOf(now, answer);
       if (next === null) return { ...answer, url: now.url };
       const leads = host(next.url);

@@ -293,6 +293,19 @@ describe('a redirect', () => {
     expect((await get(`${start()}/begin`)).text).toContain('redirects more than 3 times');
   });
 
+  test('takes of the one time that the whole call has', async () => {
+    let left = 3;
+    answer = (_request, response) => {
+      left -= 1;
+      const end =
+        left < 0 ? () => response.end('the end') : () => response.writeHead(307, { location: `/${left}` }).end();
+      setTimeout(end, 400);
+    };
+    const outcome = await get(`${start()}/begin`, { timeoutMs: 1000 });
+    expect(outcome.isError).toBe(true);
+    expect(outcome.text).toMatch(/did not answer (?:in time|within)/);
+  });
+
   test('of a POST becomes a GET without its body, unless it says that it stays one', async () => {
     rules = 'rules:\n  - when: {tool: http, host: start.corp}\n    then: allow\n';
     const post = { url: `${start()}/begin`, body: 'given', headers: { 'content-type': 'text/plain' } };
