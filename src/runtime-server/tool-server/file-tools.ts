@@ -64,6 +64,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
       next: z.number().nullable(),
     }),
     readOnly: true,
+    annotations: { openWorldHint: false },
     async plan(input, caller) {
       const jail = await jailOf(caller);
       const { lands, located, absolute } = await at(jail, input.path);
@@ -107,6 +108,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
     }),
     output: z.strictObject({ path: z.string(), size: z.number(), sha256: z.string(), created: z.boolean() }),
     readOnly: false,
+    annotations: { destructiveHint: true, openWorldHint: false },
     async plan(input, caller) {
       const jail = await jailOf(caller);
       const { lands, located, absolute, guarded } = await at(jail, input.path);
@@ -160,6 +162,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
       truncated: z.boolean(),
     }),
     readOnly: true,
+    annotations: { openWorldHint: false },
     async plan(input, caller) {
       const jail = await jailOf(caller);
       const path = input.path ?? '.';
@@ -211,6 +214,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
     input: z.strictObject({ path: Path }),
     output: z.strictObject({ exists: z.boolean(), type: z.enum(['file', 'folder', 'other']).nullable() }),
     readOnly: true,
+    annotations: { openWorldHint: false },
     async plan(input, caller) {
       const jail = await jailOf(caller);
       const { located, absolute } = await at(jail, input.path);
@@ -234,6 +238,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
     input: z.strictObject({ path: Path, recursive: z.boolean().optional() }),
     output: z.strictObject({ removed: z.string() }),
     readOnly: false,
+    annotations: { destructiveHint: true, openWorldHint: false },
     async plan(input, caller) {
       const jail = await jailOf(caller);
       const { lands, located, absolute, guarded } = await at(jail, input.path, false);

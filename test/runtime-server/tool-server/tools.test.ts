@@ -88,6 +88,15 @@ test('tools are listed by name with JSON Schema in and out, and with what only r
     ['system.info', true],
     ['time.now', true],
   ]);
+  const hints = (name: string) => list.find((tool) => tool.name === name)?.annotations;
+  for (const name of ['file.write', 'file.remove']) {
+    expect(hints(name)).toMatchObject({ readOnlyHint: false, destructiveHint: true, openWorldHint: false });
+  }
+  for (const name of ['shell.exec', 'http.post']) {
+    expect(hints(name)).toMatchObject({ readOnlyHint: false, destructiveHint: true, openWorldHint: true });
+  }
+  expect(hints('http.get')).toMatchObject({ readOnlyHint: false, destructiveHint: false, openWorldHint: true });
+  expect(hints('file.read')).toMatchObject({ readOnlyHint: true, openWorldHint: false });
   for (const tool of list) {
     expect(tool.inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
     expect(tool.outputSchema).toMatchObject({ type: 'object' });
