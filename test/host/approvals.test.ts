@@ -73,11 +73,15 @@ test('what a bot asks is seen in the cloud, answered there, and the answer acts 
     .toMatch(/^20/);
 });
 
-test('the longest summary arrives, however it is escaped on its way', async () => {
+test('the longest summary arrives, however it is written on its way; one that is longer to read is refused', async () => {
   const pair = await startPair({});
-  const summary = '\u0001'.repeat(200_000);
+  // Three bytes each, then two.
+  const summary = '語'.repeat(100_000) + '"'.repeat(100_000);
   await pair.desk.ask({ ...push, summary });
   expect((await pending(pair))[0]?.summary).toBe(summary);
+  await expect(pair.desk.ask({ ...push, summary: '\u0001'.repeat(200_000) })).rejects.toMatchObject({
+    code: 'refused',
+  });
 });
 
 test('of two surfaces that answer at once one wins, and the other is told who, where and when', async () => {
