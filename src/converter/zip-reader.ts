@@ -33,9 +33,10 @@ export interface ZipReader {
 const mostEntries = 10_000;
 /** One entry beyond this is not what a person reads. Bytes. */
 const largestEntry = 128 * 1024 * 1024;
-/** Deflate reaches 1032 at most; documents stay far below this. Only entries over a megabyte are judged by it. */
+/** Deflate reaches 1032 at most. Forms and sheets that repeat themselves come close, so only what is large in all is judged by it. */
 const highestRatio = 200;
-const judgedFrom = 1024 * 1024;
+/** Bytes that come out: whatever their ratio, this many are read. */
+const judgedFrom = 32 * 1024 * 1024;
 
 const inflate = promisify(inflateRaw) as (data: Uint8Array, options: { maxOutputLength: number }) => Promise<Buffer>;
 
@@ -45,6 +46,8 @@ export async function readZip(
 ): Promise<ZipReader> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { found, refused } = await directory(buffer);
+  let out = 0;
+  let packedIn = 0;
 
   async function read(name: string): Promise<Uint8Array> {
     context.mustHaveTime();
@@ -55,11 +58,16 @@ export async function readZip(
       throw new ConvertFault('encrypted', `${shown} is encrypted.`, 'Unpack it with its password first.');
     }
     if (entry.uncompressedSize > largestEntry) throw bomb(`${shown} unpacks to ${entry.uncompressedSize} bytes`);
-    if (entry.uncompressedSize > judgedFrom && entry.uncompressedSize > highestRatio * entry.compressedSize) {
-      throw bomb(`${shown} unpacks to ${Math.round(entry.uncompressedSize / entry.compressedSize)} times its size`);
-    }
+    mustBeLikely(shown, entry.uncompressedSize, entry.compressedSize);
+    mustBeLikely(
+      `${shown} with what was read before it`,
+      out + entry.uncompressedSize,
+      packedIn + entry.compressedSize,
+    );
     // Before it is unpacked: what the directory says is at most believed when it is too much.
     context.unpacked(entry.uncompressedSize);
+    out += entry.uncompressedSize;
+    packedIn += entry.compressedSize;
     const packed = await packedBytes(buffer, entry);
     const content =
       entry.compressionMethod === 0
@@ -93,6 +101,11 @@ export async function readZip(
       return new TextDecoder(wide).decode(content);
     },
   };
+}
+
+function mustBeLikely(shown: string, size: number, packed: number): void {
+  if (size > judgedFrom && size > highestRatio * packed)
+    throw bomb(`${shown} unpacks to ${Math.round(size / packed)} times its size`);
 }
 
 async function directory(buffer: Buffer): Promise<{ found: Map<string, Entry>; refused: string[] }> {

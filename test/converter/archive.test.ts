@@ -51,7 +51,7 @@ test('names that lead out of the archive are not read, and told', async () => {
 });
 
 test('an entry that unpacks to far more than it is, or than it says, is not unpacked', async () => {
-  const zeros = Buffer.alloc(20 * 1024 * 1024);
+  const zeros = Buffer.alloc(33 * 1024 * 1024);
   const { markdown } = await convert(
     makeZip([
       { name: 'bomb.txt', content: zeros },
@@ -62,6 +62,14 @@ test('an entry that unpacks to far more than it is, or than it says, is not unpa
   expect(markdown).toMatch(/## bomb\.txt\n\n> Not converted: .*unpacks to \d+ times its size/);
   expect(markdown).toMatch(/## liar\.txt\n\n> Not converted: .*more than its directory says/);
   expect(markdown).toContain('## ok.txt\n\n```\nfine\n```');
+});
+
+test('entries that are small one by one and unpack to far more together are not unpacked', async () => {
+  const zeros = Buffer.alloc(8 * 1024 * 1024);
+  const { markdown } = await convert(
+    makeZip(Array.from({ length: 6 }, (_, index) => ({ name: `${index}.txt`, content: zeros }))),
+  );
+  expect(markdown.match(/unpacks to \d+ times its size/g)).toHaveLength(2);
 });
 
 test('archives in archives end at a depth, and all of them share what may be unpacked', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { readZip } from '../../../src/converter/zip-reader.ts';
 import { converted, coreProperties, relationships, spaces, xmlHead, zipOf } from './documents.ts';
 
 const run = (text: string, properties = '') =>
@@ -163,6 +164,14 @@ describe('a Word document', () => {
     expect(result.markdown).toBe('&lt;script>alert(1)&lt;/script> \\[x\\](javascript:alert(1)) # no \\*star\\* \\&lt;');
   });
 
+  it('reads a document that says the same ten thousand times, though it packs to a two-hundredth and less', async () => {
+    const same = docx(paragraph(run('The same paragraph of a form, once more. ')).repeat(10_000));
+    const packed = await readZip(same, { unpacked: () => {}, mustHaveTime: () => {} });
+    const main = packed.entries.find((entry) => entry.name === 'word/document.xml');
+    expect((main?.size ?? 0) / (main?.compressedSize ?? 1)).toBeGreaterThan(200);
+    expect((await converted(same)).markdown.split('\n\n')).toHaveLength(10_000);
+  });
+
   it('refuses cut and exploding files with what is wrong and what to do', async () => {
     const whole = docx(paragraph(run('x')));
     await expect(converted(whole.subarray(0, whole.length - 200), { filename: 'a.docx' })).rejects.toMatchObject({
@@ -171,7 +180,7 @@ describe('a Word document', () => {
     });
     const broken = docx('<w:p><w:r>');
     await expect(converted(broken)).rejects.toMatchObject({ code: 'damaged' });
-    const bomb = docx(paragraph(run('a'.repeat(30_000_000))));
+    const bomb = docx(paragraph(run('a'.repeat(40_000_000))));
     await expect(converted(bomb)).rejects.toMatchObject({ code: 'too_large' });
   });
 
