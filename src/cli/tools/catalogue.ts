@@ -7,8 +7,9 @@ export const tools: Part = {
   verbs: [
     {
       name: 'ls',
+      args: '[server]',
       about: 'List tools: Gantry’s own, of documents, and of attached servers',
-      options: [{ flags: '--server <name>', about: 'only those of this attached server' }],
+      options: [{ flags: '--server <name>', about: 'the same: only those of this attached server' }],
       load: () => import('./tools.ts').then((m) => m.list),
     },
     {
@@ -31,7 +32,10 @@ export const tools: Part = {
       about: 'ls, attach <name>, detach <name>, reconnect <name>, enable <name>, disable <name>',
       more: 'A program:   gantry tools servers attach files -- npx -y @modelcontextprotocol/server-filesystem .\nAn address:  gantry tools servers attach issues --url https://mcp.example/mcp --header \'Authorization: Bearer $TOKEN\'\nValues of --env and --header are secrets: they are kept sealed and never shown again. Every program of this computer sees what is\nwritten on a command line, and the shell remembers it: in single quotes, $TOKEN at the end of a header is read from the environment\nby gantry itself; --header @file, or @- for stdin, reads "Name: value" from each line.',
       options: [
-        { flags: '--url <url>', about: 'with attach: a server that speaks HTTP' },
+        {
+          flags: '--url <url>',
+          about: 'with attach: a server that speaks HTTP; an address in place of a program is the same',
+        },
         {
           flags: '--header <header...>',
           about: 'with --url: "Name: value", \'Name: $VARIABLE\', @file or @- for stdin',

@@ -2,15 +2,19 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { AppError } from '../../contracts/common/errors.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError, exitCode } from '../../contracts/common/errors.ts';
 import { type AttachedServer, AttachServer } from '../../contracts/tool-server/servers.ts';
 import { type Action, type Context, type Input, integer, optionalText, text as textOf, words } from '../command.ts';
 import { table } from '../table.ts';
-import { count, oneLine, spoken } from '../words.ts';
+import { count, harmless, oneLine, spoken } from '../words.ts';
 import { connectTools, type ToolsClient } from './client.ts';
 
 const actions = ['ls', 'attach', 'detach', 'reconnect', 'enable', 'disable'] as const;
 const longestTimeoutS = 600;
+/** How long a person waits to hear how an attached server is, and how often it is asked. Milliseconds. */
+const patienceMs = 10_000;
+const askEveryMs = 200;
 
 export const servers: Action = async (context, input) => {
   const given = optionalText(input, 'action') ?? 'ls';
@@ -21,12 +25,11 @@ export const servers: Action = async (context, input) => {
   const client = await connectTools(context);
   if (action === 'ls') return list(context, client);
   if (action === 'attach') {
-    const server = await client.attachServer({ body: await wanted(context, input) });
-    context.output.result(
-      server,
-      () => `Attached ${server.name}.\nSee how it is: ${context.names.gantry} tools servers`,
-    );
-    return undefined;
+    const server = await settled(context, client, await client.attachServer({ body: await wanted(context, input) }));
+    context.output.result(server, () => `Attached ${server.name}.\n${standingOf(context, server)}`);
+    return { error: exitCode.transport, needs_reauth: exitCode.needs_person, connected: 0, connecting: 0, disabled: 0 }[
+      server.status
+    ];
   }
   const { id, name } = await find(context, client, textOf(input, 'name'));
   if (action === 'detach') {
@@ -41,6 +44,38 @@ export const servers: Action = async (context, input) => {
   context.output.result(server, () => `${server.name}: ${stateOf(server)}.`);
   return undefined;
 };
+
+/** As it is once it is something else than connecting, or after as long as a person waits. */
+async function settled(context: Context, client: ToolsClient, attached: AttachedServer): Promise<AttachedServer> {
+  const until = context.now() + patienceMs;
+  let server = attached;
+  while (server.status === 'connecting' && context.now() < until) {
+    await delay(askEveryMs);
+    server = await client.readAttachedServer({ params: { id: attached.id } });
+  }
+  return server;
+}
+
+/** How an attached server is, and what to do. */
+function standingOf({ names: { gantry } }: Context, server: AttachedServer): string {
+  const { name, status, error, authorizeUrl } = server;
+  const why = error === null ? '' : ` ${harmless(error)}`;
+  if (status === 'connected') {
+    return `It is connected, with ${count(server.toolCount, 'tool')}: ${gantry} tools ls ${name}`;
+  }
+  if (status === 'connecting') return `It is still connecting. See how it is: ${gantry} tools servers`;
+  if (status === 'needs_reauth') {
+    const where = authorizeUrl === null ? '' : `\nSign in at: ${harmless(authorizeUrl)}`;
+    return `It answers, but wants to know who asks.${why}${where}`;
+  }
+  if (status === 'disabled') return `It is disabled. Enable it: ${gantry} tools servers enable ${name}`;
+  return [
+    `It cannot be reached.${why}`,
+    'It stays attached, and is tried again by itself.',
+    `Try it now: ${gantry} tools servers reconnect ${name}`,
+    `Or take it away: ${gantry} tools servers detach ${name}`,
+  ].join('\n');
+}
 
 async function list(context: Context, client: ToolsClient): Promise<undefined> {
   const answer = await client.listAttachedServers();
@@ -91,19 +126,29 @@ async function wanted(context: Context, input: Input): Promise<AttachServer> {
 
 async function transportOf(context: Context, input: Input): Promise<AttachServer['transport']> {
   const { env, cwd } = context;
-  const url = optionalText(input, 'url');
-  const [command, ...args] = words(input, 'command');
+  const given = words(input, 'command');
+  // No program is called like an address: whoever leaves --url out means one.
+  const isAddress = given.length === 1 && /^https?:\/\//i.test(given[0] ?? '');
+  const [command, ...args] = isAddress ? [] : given;
+  const url = optionalText(input, 'url') ?? (isAddress ? given[0] : undefined);
+  if (isAddress && url !== given[0]) {
+    throw new AppError('usage', 'Two addresses are given.', 'Give one.');
+  }
+  if (/^https?:\/\//i.test(command ?? '')) {
+    const fact = `After the address stands ${JSON.stringify(oneLine(args.join(' '), 100))}.`;
+    throw new AppError('usage', fact, 'Give the address alone, and headers with --header "Name: value".');
+  }
   if ((url === undefined) === (command === undefined)) {
     const fact =
       url === undefined ? 'Neither a program nor an address is given.' : 'A program and an address are given.';
     throw new AppError('usage', fact, 'Give a command after --, or --url <url>.');
   }
   if (url !== undefined) {
-    const given = await Promise.all(words(input, 'header').map((header) => linesOf(context, header)));
-    const headers = Object.fromEntries(given.flat().map((header) => headerOf(header, env)));
+    const lines = await Promise.all(words(input, 'header').map((header) => linesOf(context, header)));
+    const headers = Object.fromEntries(lines.flat().map((header) => headerOf(header, env)));
     return { type: 'http', url, ...(Object.keys(headers).length === 0 ? {} : { headers }) };
   }
-  const variables = Object.fromEntries(words(input, 'env').map((given) => variableOf(given, env)));
+  const variables = Object.fromEntries(words(input, 'env').map((variable) => variableOf(variable, env)));
   const folder = optionalText(input, 'cwd');
   return {
     type: 'stdio',

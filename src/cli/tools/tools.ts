@@ -1,6 +1,6 @@
 /** `gantry tools ls | show | call`. */
-import { AppError } from '../../contracts/common/errors.ts';
-import type { ContentBlock, ToolInfo } from '../../contracts/tool-server/tools.ts';
+import { AppError, exitCode } from '../../contracts/common/errors.ts';
+import { type ContentBlock, doesNotTake, type ToolInfo, type ToolResult } from '../../contracts/tool-server/tools.ts';
 import { type Action, type Context, type Input, optionalText, text, words } from '../command.ts';
 import { facts, table } from '../table.ts';
 import { count, harmless, oneLine } from '../words.ts';
@@ -32,7 +32,8 @@ export const list: Action = async (context, input) => {
 
 export const show: Action = async (context, input) => {
   const client = await connectTools(context);
-  const tool = await client.readTool({ params: { name: text(input, 'tool') } });
+  const name = text(input, 'tool');
+  const tool = await client.readTool({ params: { name } }).catch(asUnknown(context, name));
   context.output.result(tool, () => described(tool));
   return undefined;
 };
@@ -64,13 +65,21 @@ export const call: Action = async (context, input) => {
   const args =
     given !== undefined || values.length === 0
       ? await objectOf(context, given ?? '{}')
-      : pairs(values, (await client.readTool({ params: { name } })).inputSchema);
+      : pairs(values, (await client.readTool({ params: { name } }).catch(asUnknown(context, name))).inputSchema);
   const result = await client
     .callTool({ params: { name }, body: { arguments: args } })
+    .catch(asUnknown(context, name))
     .catch(asQuestion(context, input));
   context.output.result(result, () => harmless(result.content.map(shown).join('\n')));
-  return result.isError ? failed : undefined;
+  if (!result.isError) return undefined;
+  return isNotTaken(result) ? exitCode.usage : failed;
 };
+
+/** The arguments are wrong, so nothing was tried. */
+function isNotTaken({ content }: ToolResult): boolean {
+  const text = content[0]?.text;
+  return typeof text === 'string' && text.indexOf(doesNotTake) === text.indexOf(' ') && text.includes(doesNotTake);
+}
 
 async function objectOf({ terminal }: Context, given: string): Promise<Record<string, unknown>> {
   const json = given === '-' ? await read(terminal.stdin) : given;
@@ -120,6 +129,19 @@ function parsedValue(written: string): unknown {
   } catch {
     return written;
   }
+}
+
+/** The wire's answer names a route: here a command lists the tools. */
+function asUnknown({ names }: Context, tool: string): (thrown: unknown) => never {
+  return (thrown) => {
+    if (!(thrown instanceof AppError) || thrown.options.wireCode !== 'tool_not_found') throw thrown;
+    throw new AppError(
+      'not_found',
+      `There is no tool ${JSON.stringify(tool)}.`,
+      `See which there are: ${names.gantry} tools ls`,
+      thrown.options,
+    );
+  };
 }
 
 /** Nobody answered in time: the same call runs once after the person did. */

@@ -41,6 +41,9 @@ export const ToolResult = z
   .meta({ id: 'ToolResult' });
 export type ToolResult = z.infer<typeof ToolResult>;
 
+/** Between a tool's name and what is wrong with its arguments: the beginning of the text of a call that was not well made. */
+export const doesNotTake = ' does not take this: ';
+
 /** How long a call that needs a person waits for the answer before it says `approval_required`. Seconds. */
 export const longestApprovalWait = 50;
 /** For how long after the answer the same call of the same client runs, once. Minutes. */

@@ -38,6 +38,8 @@ const attached: AttachedServer = {
   updatedAt: '2026-01-02T03:00:00.000Z',
 };
 
+const connected: AttachedServer = { ...attached, status: 'connected', error: null, authorizeUrl: null };
+
 const ok = (text: string) => ({ content: [{ type: 'text', text }], isError: false });
 type Answers = NonNullable<Parameters<typeof startEngine>[0]>['answers'];
 async function start(answers: Answers = {}) {
@@ -58,6 +60,8 @@ test('tools are listed, all or those of one server', async () => {
   expect((await gantry('ls')).out).toMatch(/file\.read\s+-\s+Reads a file\./);
   const one = (await gantry('ls', '--server', 'issues', '--json')).json() as { tools: ToolInfo[] };
   expect(one.tools.map(({ name }) => name)).toEqual(['issues.list']);
+  expect((await gantry('ls', 'issues')).out).not.toContain('file.read');
+  expect((await gantry('ls', 'issues')).out).toContain('issues.list');
   expect((await gantry('show', 'file.read')).out).toMatch(/only reads[\s\S]*"path"/);
 });
 
@@ -86,6 +90,16 @@ test('each end of a call has its exit code', async () => {
   const ends: [() => unknown, number, RegExp][] = [
     [() => ok('fine'), 0, /^fine\n$/],
     [() => ({ ...ok('The file is not there.'), isError: true }), 1, /not there/],
+    [() => ({ ...ok('The box does not take this: a cat.'), isError: true }), 1, /a cat/],
+    [() => ({ ...ok('file.read does not take this: path is missing.'), isError: true }), 64, /path is missing/],
+    [
+      () => {
+        const options = { wireCode: 'tool_not_found' } as const;
+        throw new AppError('not_found', 'There is no tool "x".', 'See GET /api/v1/tools.', options);
+      },
+      2,
+      /no tool "x"\.\nSee which there are: .*gantry tools ls\n$/,
+    ],
     [
       () => {
         throw new AppError('not_found', 'There is no tool "x".', 'List them.');
@@ -137,7 +151,7 @@ test('what a tool answers cannot act on the terminal, and what is no text is nam
 });
 
 test('servers are attached as programs or addresses, their secrets from the environment where one wants', async () => {
-  const { tools: gantry, called, env } = await start({ attachServer: () => attached });
+  const { tools: gantry, called, env } = await start({ attachServer: () => connected });
   const body = () => called('attachServer')?.body;
   await run({ ...env, API_KEY: 'from here' }, [
     ...['tools', 'servers', 'attach', 'files', '--env', 'API_KEY', 'MODE=fast', '--timeout', '5'],
@@ -166,8 +180,15 @@ test('servers are attached as programs or addresses, their secrets from the envi
     name: 'issues',
     transport: { type: 'http', url: 'https://mcp.example/mcp', headers: { Authorization: 'Bearer x' } },
   });
+  await gantry('servers', 'attach', 'wiki', 'HTTP://127.0.0.1:1/mcp', '--header', 'X-Key: k');
+  expect(body()).toEqual({
+    name: 'wiki',
+    transport: { type: 'http', url: 'HTTP://127.0.0.1:1/mcp', headers: { 'X-Key': 'k' } },
+  });
   for (const wrong of [
     ['attach', 'files'],
+    ['attach', 'files', 'https://x.example', 'more'],
+    ['attach', 'files', 'https://x.example', '--url', 'https://y.example'],
     ['attach', 'files', '--url', 'https://x.example', '--', 'x'],
     ['attach', 'shell', '--', 'x'],
     ['attach', 'Files', '--', 'x'],
@@ -181,7 +202,7 @@ test('servers are attached as programs or addresses, their secrets from the envi
 });
 
 test('a header’s secret need not stand on the command line: it comes from a variable, a file or stdin', async () => {
-  const { called, env, tools: gantry } = await start({ attachServer: () => attached });
+  const { called, env, tools: gantry } = await start({ attachServer: () => connected });
   const file = join(mkdtempSync(join(tmpdir(), 'gantry-headers-')), 'headers');
   onEnd(() => rmSync(dirname(file), { recursive: true }));
   writeFileSync(file, 'Authorization: Bearer from-file\r\n\nX-Key: two\n');
@@ -205,6 +226,24 @@ test('a header’s secret need not stand on the command line: it comes from a va
     expect([wrong, ran.code]).toEqual([wrong, 64]);
     expect(ran.err).not.toContain('sk-secret');
   }
+});
+
+test('whoever attaches a server is told how it stands, and what to do where it cannot be reached', async () => {
+  let next: Partial<AttachedServer> = {};
+  const { tools: gantry } = await start({
+    attachServer: () => ({ ...connected, status: 'connecting' }),
+    readAttachedServer: () => ({ ...connected, ...next }),
+  });
+  const attach = () => gantry('servers', 'attach', 'issues', 'https://mcp.example/mcp');
+  const well = await attach();
+  expect([well.code, well.out]).toEqual([0, expect.stringMatching(/connected, with 2 tools: .*tools ls issues\n$/)]);
+  next = { status: 'error', error: 'Nothing listens there (ECONNREFUSED).' };
+  const closed = await attach();
+  expect(closed.code).toBe(3);
+  expect(closed.out).toMatch(/cannot be reached\. Nothing listens[\s\S]*stays attached[\s\S]*reconnect issues/);
+  next = attached;
+  const asks = await attach();
+  expect([asks.code, asks.out]).toEqual([5, expect.stringContaining('https://as.example/authorize')]);
 });
 
 test('servers are listed with what is wrong, and found by their names', async () => {
