@@ -42,7 +42,7 @@ test('a question waits in the list, whole; a yes from another terminal lets the 
   const asking = gateOf('npm publish\n\u001b[31mnow', '--wait', '60', '--reason', 'release');
   await expect.poll(waiting, { timeout: 10_000 }).toHaveLength(1);
   const list = await run('workspace', 'approvals');
-  expect(list.out).toContain('A program of yours: shell.exec\n  npm publish\n  \uFFFD[31mnow\n');
+  expect(list.out).toContain('A program of yours: shell.exec\n  npm publish\n  \\u{1b}[31mnow\n');
   expect(list.out).toContain('risk   high, asked by gate');
   const [approval] = await waiting();
   const dry = await run('workspace', 'approve', approval!.id, '--dry-run');

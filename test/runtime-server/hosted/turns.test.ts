@@ -49,7 +49,7 @@ test.each(models)(
 
     const question = await floor.question();
     expect(question).toMatchObject({
-      kind: 'tool_call',
+      kind: 'file_change',
       source: 'executor',
       risk: 'medium',
       title: `${bot}: Make ${path}`,
