@@ -94,19 +94,60 @@ function withBody(document: DomDocument): void {
 /** Takes out what is never shown. Call after what is needed from scripts (such as TeX) was read. */
 export function removeUnshown(root: DomElement): void {
   for (const element of [...root.querySelectorAll(dropped)]) element.remove();
+  // What holds a picture, each element looked at once.
+  const pictured = new Set<DomElement>();
+  for (const picture of root.querySelectorAll('img')) {
+    for (let each = picture.parentNode; each !== null && !pictured.has(each); each = each.parentNode)
+      pictured.add(each);
+  }
   for (const element of [...root.querySelectorAll('[hidden], [style], [aria-hidden="true"]')]) {
     const style = element.getAttribute('style') ?? '';
     const invisible =
       (element.hasAttribute('hidden') && element.getAttribute('hidden') !== 'until-found') ||
       /display\s*:\s*none|visibility\s*:\s*hidden/i.test(style) ||
-      (element.getAttribute('aria-hidden') === 'true' && element.querySelector('img') === null);
+      (element.getAttribute('aria-hidden') === 'true' && !pictured.has(element));
     if (invisible) element.remove();
   }
   // Buttons are the page's, not its text, unless one is all that there is, as in a heading that folds.
+  const texts = new Map<DomElement | null, string>();
   for (const button of [...root.querySelectorAll('button')]) {
-    const around = (button.parentNode?.textContent ?? '').trim();
+    const parent = button.parentNode;
+    const around = texts.get(parent) ?? (parent?.textContent ?? '').trim();
+    texts.set(parent, around);
     if (around !== (button.textContent ?? '').trim()) button.remove();
   }
+}
+
+/** White space longer than this only draws. The converter looks through it again from each of its characters. */
+const longestGap = 1000;
+const mostBreaks = 300;
+
+/** Shortens long runs of white space, of spaces that do not break as well, and of breaks. Call after texts were joined. */
+export function shortenGaps(root: DomElement): void {
+  let breaks = 0;
+  let node: DomNode | null = root;
+  while (node !== null) {
+    let spare: DomElement | null = null;
+    if (isText(node)) {
+      const text = node.nodeValue ?? '';
+      if (text.trim() !== '') breaks = 0;
+      if (text.length > longestGap)
+        node.nodeValue = text.replace(/(?<!\s)\s{1000,}/g, (gap) => gap.slice(0, longestGap));
+    } else if (isElement(node) && node.localName === 'br') {
+      breaks += 1;
+      if (breaks > mostBreaks) spare = node;
+    } else if (node.firstChild === null) breaks = 0;
+    node = following(node, root);
+    spare?.remove();
+  }
+}
+
+/** In the order of the document. */
+function following(node: DomNode, root: DomElement): DomNode | null {
+  if (node.firstChild !== null) return node.firstChild;
+  let from: DomNode | null = node;
+  while (from !== null && from !== root && from.nextSibling === null) from = from.parentNode;
+  return from === null || from === root ? null : from.nextSibling;
 }
 
 /** Moves children of too deep elements up, so that recursion over the tree ends. Text is kept in order. */

@@ -41,6 +41,11 @@ export function escapeLine(text: string): string {
   return escapeText(text.replace(/\s+/g, ' ').trim());
 }
 
+/** One line of several, Markdown or not. A run of white space is looked at once, however long it is. */
+export function joinLines(text: string): string {
+  return text.replace(/(?<!\s)\s*\n\s*/g, ' ').trim();
+}
+
 /** Text between HTML tags, for documents that go through HTML. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char] ?? char);
@@ -51,9 +56,8 @@ export function escapeHtml(text: string): string {
  * which means nothing in TeX, and a backtick, which is an opening quotation mark there, is written as one.
  */
 export function formula(tex: string, display: boolean): string {
-  const text = tex
-    .trim()
-    .replace(/\s*\n\s*/g, ' ')
+  const text = joinLines(tex)
+
     .replace(/<(?=[a-zA-Z/!?])/g, '< ')
     .replace(/\]\(/g, '] (')
     .replaceAll('`', '‘');
@@ -75,5 +79,5 @@ export function inlineCode(text: string): string {
 export function codeBlock(text: string, language = ''): string {
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map((match) => match[0].length));
   const fence = '`'.repeat(longest + 1);
-  return `${fence}${language.replace(/[^\w+#.-]/g, '')}\n${text.replace(/\n+$/, '')}\n${fence}`;
+  return `${fence}${language.replace(/[^\w+#.-]/g, '')}\n${text.replace(/(?<!\n)\n+$/, '')}\n${fence}`;
 }

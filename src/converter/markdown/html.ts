@@ -12,8 +12,9 @@ import {
   isElement,
   parseDocument,
   removeUnshown,
+  shortenGaps,
 } from './dom.ts';
-import { codeBlock, escapeLine, escapeText, formula, inlineCode } from './escape.ts';
+import { codeBlock, escapeLine, escapeText, formula, inlineCode, joinLines } from './escape.ts';
 import { replaceTables } from './html-table.ts';
 import { image, link } from './link.ts';
 
@@ -66,6 +67,7 @@ export function elementToMarkdown(root: DomElement, options: HtmlOptions = {}): 
   flatten(root);
   // The parser splits text at character references; escaping must see it whole.
   root.normalize();
+  shortenGaps(root);
   const service = createService(rendered, options);
   const render = (node: DomElement) => service.turndown(node as unknown as TurndownService.Node);
   replaceTables(root, { keep, render, mustHaveTime: options.mustHaveTime ?? (() => {}) });
@@ -90,8 +92,8 @@ function tidy(joined: string): string {
     )
     .replaceAll(codeEdge, '')
     .replace(/\u00a0/g, ' ')
-    .replace(/[ \t]+$/gm, (run) => (run === '  ' ? run : ''))
-    .replace(/ {2}\n(?=\s*\n|$)/g, '\n')
+    .replace(/(?<![ \t])[ \t]+$/gm, (run) => (run === '  ' ? run : ''))
+    .replace(/ {2}\n(?=[^\S\n]*(?:\n|$))/g, '\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim();
 }
@@ -180,7 +182,7 @@ function createService(rendered: readonly string[], options: HtmlOptions): Turnd
   service.addRule('heading', {
     filter: ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'],
     replacement: (content, node) => {
-      const text = content.replace(/\s*\n\s*/g, ' ').trim();
+      const text = joinLines(content);
       return text === '' ? '' : `\n\n${'#'.repeat(Number(element(node).localName[1]))} ${text}\n\n`;
     },
   });
@@ -194,10 +196,7 @@ function createService(rendered: readonly string[], options: HtmlOptions): Turnd
     replacement: (content, node) => {
       const address = element(node).getAttribute('href') ?? '';
       // A card is a link around headings and paragraphs: their text is the label.
-      const label = content
-        .replace(/^\s*(?:#{1,6}|>|\*|\d+\.)\s+/gm, '')
-        .replace(/\s*\n\s*/g, ' ')
-        .trim();
+      const label = joinLines(content.trimStart().replace(/^[^\S\n]*(?:#{1,6}|>|\*|\d+\.)\s+/gm, ''));
       if (options.keepLink?.(address) === false) return label;
       // A heading's link to itself says nothing, nor does the sign that shows it.
       if (address.startsWith('#') && element(node).closest('h1, h2, h3, h4, h5, h6') !== null) {
@@ -274,7 +273,7 @@ function listItem(): TurndownService.ReplacementFunction {
     }
     const body = content
       .replace(/^\n+/, '')
-      .replace(/\n+$/, '')
+      .replace(/(?<!\n)\n+$/, '')
       .replace(/\n(?=[^\n])/g, `\n${' '.repeat(marker.length)}`);
     return `${marker}${body}${item.nextSibling === null ? '' : '\n'}`;
   };

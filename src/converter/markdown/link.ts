@@ -2,7 +2,7 @@
  * Owns which addresses of a document may stand in Markdown and how: nothing a click would run, no embedded data.
  * Nothing is ever fetched. Must not know any document format.
  */
-import { escapeLine } from './escape.ts';
+import { escapeLine, joinLines } from './escape.ts';
 
 const followed: ReadonlySet<string> = new Set(['http', 'https', 'mailto', 'tel']);
 /** A picture may also be a part of the mail it stands in. */
@@ -66,7 +66,7 @@ function titlePart(title: string | undefined): string {
 /** A link. `label` is Markdown already; where the address may not stand the label alone is left. */
 export function link(label: string, address: string, options: { base?: string; title?: string } = {}): string {
   const safe = safeAddress(address, options.base);
-  const text = label.replace(/\s*\n\s*/g, ' ').trim();
+  const text = joinLines(label);
   if (safe === null || text === '') return text;
   return `[${text}](${destination(safe)}${titlePart(options.title)})`;
 }

@@ -48,6 +48,8 @@ function marksOf(run: Run): string {
 }
 
 function around(text: string, change: (words: string) => string): string {
-  const [, before = '', words = '', after = ''] = /^((?:\s|<br>)*)([\s\S]*?)((?:\s|<br>)*)$/.exec(text) ?? [];
-  return words === '' ? text : `${before}${change(words)}${after}`;
+  const before = /^(?:\s|<br>)*/.exec(text)?.[0] ?? '';
+  const after = /(?<!\s|<br>)(?:\s|<br>)+$/.exec(text)?.[0] ?? '';
+  const words = text.slice(before.length, text.length - after.length);
+  return words === '' || before.length === text.length ? text : `${before}${change(words)}${after}`;
 }

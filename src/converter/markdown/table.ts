@@ -7,7 +7,7 @@ function cell(content: string): string {
       .trim()
       // One that is escaped already stays: a second backslash would take the meaning from the first.
       .replace(/(\\*)\|/g, (all, before: string) => (before.length % 2 === 0 ? `${before}\\|` : all))
-      .replace(/\s*(?:\r\n|\r|\n)+\s*/g, '<br>')
+      .replace(/(?<!\s)\s*[\r\n]\s*/g, '<br>')
   );
 }
 

@@ -3,7 +3,7 @@
  * not fetch what an entry only names.
  */
 import { type ConvertContext, ConvertFault, type Format, type MetadataValue } from '../../format.ts';
-import { escapeHtml, escapeLine } from '../../markdown/escape.ts';
+import { escapeHtml, escapeLine, joinLines } from '../../markdown/escape.ts';
 import { htmlToMarkdown } from '../../markdown/html.ts';
 import { link, safeAddress } from '../../markdown/link.ts';
 import {
@@ -58,7 +58,7 @@ export const feedFormat: Format = {
 
 function entry(item: XmlElement, feedBase: string | undefined, context: ConvertContext): string[] {
   const address = linkOf(item);
-  const title = content(plain(item, 'title'), undefined, context).replace(/\s*\n\s*/g, ' ');
+  const title = joinLines(content(plain(item, 'title'), undefined, context));
   const published = plain(item, 'pubDate') || plain(item, 'published') || plain(item, 'date') || plain(item, 'updated');
   const authors = childrenOf(item, 'author').map((each) => textOf(child(each, 'name') ?? each).trim());
   const author = authors.filter((name) => name !== '').join(', ') || plain(item, 'creator');

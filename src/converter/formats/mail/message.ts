@@ -75,7 +75,7 @@ function bodyToMarkdown(body: Mail['body'], context: ConvertContext): string {
   // Lines of plain mail are as the writer broke them; a quoted line is a quote in Markdown too.
   return escapeText(body.text.replace(/\r\n?/g, '\n').trim())
     .replace(/^((?:\\?> ?)+)/gm, (marks) => marks.replaceAll('\\', ''))
-    .replace(/[ \t]+$/gm, '')
+    .replace(/(?<![ \t])[ \t]+$/gm, '')
     .replace(/([^\n])\n(?=[^\n>])/g, '$1  \n');
 }
 

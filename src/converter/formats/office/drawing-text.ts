@@ -52,7 +52,7 @@ export function lineOf(paragraph: XmlElement, relationships: Relationships): str
       default:
     }
   }
-  return runsToMarkdown(runs).replace(/^(?:\s|<br>)+|(?:\s|<br>)+$/g, '');
+  return runsToMarkdown(runs).replace(/^(?:\s|<br>)+|(?<!\s|<br>)(?:\s|<br>)+$/g, '');
 }
 
 function equationIn(part: XmlElement): string {

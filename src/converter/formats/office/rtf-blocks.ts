@@ -52,7 +52,7 @@ export function createBlockWriter(): BlockWriter {
     parts = [];
     return runsToMarkdown(runs)
       .replace(/\u00a0/g, ' ')
-      .replace(/^(?:\s|<br>)+|(?:\s|<br>)+$/g, '');
+      .replace(/^(?:\s|<br>)+|(?<!\s|<br>)(?:\s|<br>)+$/g, '');
   }
 
   function endTable(): void {
