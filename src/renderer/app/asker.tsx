@@ -1,6 +1,7 @@
 /** Who asks for an approval, with the way there: the bot that asks, and the step it asks for. */
 import type { Approval } from '../../contracts/approvals/approval.ts';
 import type { PlacedBot } from '../data/places.ts';
+import { askerWords } from '../ui/approval-words.ts';
 import { useComputerName } from './computers.tsx';
 import { useBots } from './floors.tsx';
 import { dispatchWindowEvent } from './window-events.ts';
@@ -40,7 +41,7 @@ export function Asker({ approval, showNode = true }: { approval: Approval; showN
     );
   return (
     <>
-      {bot ?? (step === null ? 'A step of a run' : null)}
+      {bot ?? (step === null ? askerWords(approval) : null)}
       {bot !== null && step !== null && ' · '}
       {step}
       {agent !== undefined && <OnWhich bot={agent} />}

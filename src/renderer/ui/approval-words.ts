@@ -1,5 +1,6 @@
 /** An approval in a person's words. Pure. */
 import type { Approval, ApprovalSource } from '../../contracts/approvals/approval.ts';
+import { approvalGoodFor, longestApprovalWait } from '../../contracts/tool-server/tools.ts';
 import { looksLikeDiff } from './text-lines.ts';
 
 /** What kind of question it is; null where the asker says it already. */
@@ -11,6 +12,18 @@ export const sourceWords: Readonly<Record<ApprovalSource, string | null>> = {
   automation: 'an automation',
   harness: 'a question of its own program',
 };
+
+const ofRun = ({ dagId, nodeId, runId }: Approval): boolean => (dagId ?? nodeId ?? runId) !== undefined;
+
+/** Whether the words for who asks say the source, too. */
+export const saysAsker = (approval: Approval): boolean =>
+  approval.source === 'executor' && approval.agentId === null && !ofRun(approval);
+
+/** Who asks, where that is no bot. The client of a tool call is named in the title. */
+export function askerWords(approval: Approval): string {
+  if (ofRun(approval)) return 'A step of a run';
+  return saysAsker(approval) ? 'A tool call' : 'A program';
+}
 
 const surfaces: Readonly<Record<string, string>> = {
   browser: 'in the browser',
@@ -42,5 +55,16 @@ export function answeredWords(approval: Approval, me: string | undefined, now: n
   }
   const verb = decision === 'approve' ? 'Approved' : 'Rejected';
   if (resolvedBy === null) return verb;
-  return `${verb} by ${resolvedBy.user === me ? 'you' : resolvedBy.user} ${surfaceWords(resolvedBy.surface)}`;
+  const words = `${verb} by ${resolvedBy.user === me ? 'you' : resolvedBy.user} ${surfaceWords(resolvedBy.surface)}`;
+  return `${words}${decision === 'approve' ? runsWhen(approval) : ''}`;
+}
+
+/** A yes to a tool call is no run: its caller waits for a while only, and nothing says whether it still did. */
+function runsWhen(approval: Approval): string {
+  const { source, kind, agentId, requestedAt, resolvedAt } = approval;
+  if (source !== 'executor' || (kind !== 'tool_call' && kind !== 'file_change')) return '';
+  if (agentId !== null) return '; it runs when the bot asks';
+  const waited = resolvedAt === null ? 0 : Date.parse(resolvedAt) - Date.parse(requestedAt);
+  if (waited <= longestApprovalWait * 1000) return '; it runs when the program asks';
+  return `; it runs once if the program asks again within ${approvalGoodFor} minutes`;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Approval } from '../../../src/contracts/approvals/approval.ts';
 import { splitApprovals } from '../../../src/renderer/app/approvals.ts';
-import { answeredWords, isPending, showsDiff } from '../../../src/renderer/ui/approval-words.ts';
+import { answeredWords, askerWords, isPending, saysAsker, showsDiff } from '../../../src/renderer/ui/approval-words.ts';
 
 const at = (minute: number): string => `2026-01-02T03:${String(minute).padStart(2, '0')}:00.000Z`;
 const now = Date.parse(at(10));
@@ -44,6 +44,24 @@ test.each([
   [approval({ state: 'resolved' }), 'Withdrawn'],
 ])('%#: what became of it is said in words', (one, words) => {
   expect(answeredWords(one, 'me', now)).toBe(words);
+});
+
+test.each([
+  [approval({ source: 'executor', resolvedAt: at(0) }), '; it runs when the program asks'],
+  [approval({ source: 'executor', resolvedAt: at(1) }), '; it runs once if the program asks again within 10 minutes'],
+  [approval({ source: 'executor', resolvedAt: at(1), agentId: 'agent_1' }), '; it runs when the bot asks'],
+  [approval({ source: 'gate', resolvedAt: at(1) }), ''],
+])('%#: a yes to a tool call never reads as if it had run', (one, words) => {
+  const yes = { ...one, state: 'resolved', decision: 'approve', resolvedBy: by('me', 'browser') } as const;
+  expect(answeredWords(yes, 'me', now)).toBe(`Approved by you in the browser${words}`);
+  expect(answeredWords({ ...yes, decision: 'reject' }, 'me', now)).toBe('Rejected by you in the browser');
+});
+
+test('a program that calls a tool is no step of a run', () => {
+  const call = approval({ source: 'executor' });
+  expect([askerWords(call), saysAsker(call)]).toEqual(['A tool call', true]);
+  const step = approval({ source: 'executor', runId: 'run_1' });
+  expect([askerWords(step), saysAsker(step)]).toEqual(['A step of a run', false]);
 });
 
 test('what waits comes longest first, what ended latest first; time alone ends one', () => {
