@@ -14,7 +14,7 @@ import {
   visit,
 } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
-import { looked, narrow } from './support/looks.ts';
+import { looked, narrow, picture } from './support/looks.ts';
 
 let gantry: Gantry;
 let browser: Browser;
@@ -48,6 +48,11 @@ afterAll(async () => {
 const waiting = (page: Page) => page.getByRole('region', { name: 'Waiting for you' });
 const card = (page: Page, title: string | RegExp) => waiting(page).getByRole('article', { name: title });
 const type = (bot: string, line: string) => gantry.cli('agents', 'input', bot, line, '--key', 'Enter');
+/** A key answers only what has been there for a moment. */
+const press = async (page: Page, key: 'a' | 'r') => {
+  await waiting(page).locator('[aria-current][data-keys="answer"]').waitFor();
+  await page.keyboard.press(key);
+};
 const ask = (bot: string, command: string) =>
   type(bot, `clear; gantry gate check shell.exec --command '${command}' && echo allowed-$?`);
 const screen = async (bot: string) => (await gantry.cli('agents', 'capture', bot)).out;
@@ -83,7 +88,7 @@ test('the card shows who asks, the exact command, the risk and the time that is 
   await page.keyboard.type('go ahead');
   // Keys of the note are the note's own; Escape gives them back to the card.
   await page.keyboard.press('Escape');
-  await page.keyboard.press('a');
+  await press(page, 'a');
   await waiting(page)
     .getByText(/Approved by you in the browser/)
     .waitFor();
@@ -101,7 +106,7 @@ test('a command is shown whole however long it is: nothing of it lies beyond the
   expect(
     await text.evaluate((box) => [box.scrollWidth - box.clientWidth, box.scrollHeight - box.clientHeight]),
   ).toEqual([0, 0]);
-  await page.keyboard.press('a');
+  await press(page, 'a');
   await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
 });
 
@@ -113,7 +118,7 @@ test('a rejected command is not run', async () => {
     .filter({ hasText: 'rm -rf dist' })
     .getByRole('button', { name: 'Reject' })
     .waitFor();
-  await page.keyboard.press('r');
+  await press(page, 'r');
   await waiting(page)
     .getByText(/Rejected by you in the browser/)
     .waitFor();
@@ -221,4 +226,33 @@ describe('with a gate and a bot that wait', () => {
     await line.locator('summary').click();
     await line.getByText('not on a Friday').waitFor();
   });
+});
+
+test('who presses on and on answers one question, never the next one unseen; after a look a key answers that, too', async () => {
+  const { page } = first;
+  // With the focus on another row no key answers at all.
+  await page.getByRole('heading', { name: 'Inbox', level: 1 }).click();
+  await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+  await ask('scribe@demo', 'echo the-first');
+  await waiting(page).getByRole('article').filter({ hasText: 'the-first' }).locator('[data-decide]').first().waitFor();
+  await ask('tester@demo', 'echo the-second');
+  const second = waiting(page).getByRole('article').filter({ hasText: 'the-second' });
+  await second.locator('[data-decide]').first().waitFor();
+  await waiting(page).locator('[aria-current][data-keys="answer"]', { hasText: 'the-first' }).waitFor();
+  const stop = await page.evaluateHandle(() => {
+    const timer = setInterval(() => {
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true }));
+    }, 40);
+    return () => clearInterval(timer);
+  });
+  await expect.poll(() => screen('scribe@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+  await second.getByText(/read it first/).waitFor();
+  expect(await second.locator('[data-decide="approve"]').count()).toBe(1);
+  const pending = JSON.parse((await gantry.cli('workspace', 'approvals', '--json')).out).approvals;
+  expect(pending).toHaveLength(1);
+  expect(await axe(page)).toEqual([]);
+  await picture(page, 'inbox-early-dark');
+  await page.evaluate((end) => end(), stop);
+  await press(page, 'a');
+  await expect.poll(() => screen('tester@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
 });

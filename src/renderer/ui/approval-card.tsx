@@ -6,7 +6,7 @@ import { ChevronRight, Triangle } from 'lucide-react';
 import { type ReactNode, type Ref, useId, useState } from 'react';
 import type { Approval, ApprovalRisk } from '../../contracts/approvals/approval.ts';
 import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
-import { answeredWords, isPending, showsDiff, sourceWords } from './approval-words.ts';
+import { answeredWords, isPending, saysAsker, showsDiff, sourceWords } from './approval-words.ts';
 import { Button } from './button.tsx';
 import { Kbd } from './kbd.tsx';
 import { Ago, formatElapsed, useNow } from './now.tsx';
@@ -33,8 +33,9 @@ function Risk({ risk }: { risk: ApprovalRisk }) {
   );
 }
 
-function Source({ approval: { source } }: { approval: Approval }) {
-  const words = sourceWords[source];
+function Source({ approval }: { approval: Approval }) {
+  const { source } = approval;
+  const words = saysAsker(approval) ? null : sourceWords[source];
   return words === null ? null : <span title={source}>· {words} </span>;
 }
 
@@ -56,6 +57,8 @@ export interface ApprovalCardProps {
   readonly onAnswer: (decision: Decision, note: string) => Promise<void>;
   /** The card that `a` and `r` answer. */
   readonly selected?: boolean;
+  /** Of the selected card: what `a` and `r` do now. `early`: one was pressed before there was time to read. */
+  readonly keys?: 'wait' | 'early' | 'answer' | undefined;
   readonly ref?: Ref<HTMLElement>;
   readonly onFocus?: () => void;
 }
@@ -92,6 +95,7 @@ function PendingCard({
   approval,
   who,
   selected = false,
+  keys,
   ref,
   onFocus,
   busy,
@@ -111,6 +115,7 @@ function PendingCard({
       aria-labelledby={id}
       aria-current={selected ? 'true' : undefined}
       data-approval={approval.id}
+      data-keys={keys}
       data-row="true"
       onFocus={onFocus}
       className="flex min-w-0 flex-col gap-2 rounded-panel border border-line bg-panel p-3 aria-[current]:border-accent"
@@ -139,6 +144,9 @@ function PendingCard({
         maxLines={14}
       />
       {problem}
+      <p role="status" className="text-meta text-muted empty:hidden">
+        {keys === 'early' && 'Pressed too soon: read it first. A key answers it once none was pressed for a moment.'}
+      </p>
       <form
         className="flex flex-wrap items-center gap-2"
         onSubmit={(event) => {
@@ -210,7 +218,7 @@ function AnsweredLine({
             {visibleLine(approval.title)}{' '}
             <span className="font-mono text-code text-muted">{visible(approval.summary).split('\n', 1)[0]}</span>
           </span>
-          <span className="shrink-0 text-muted" title={approval.decision ?? approval.state}>
+          <span className="min-w-0 text-muted" title={approval.decision ?? approval.state}>
             {answered}
           </span>
           <span className="shrink-0 text-meta text-faint">

@@ -7,6 +7,7 @@ import { splitApprovals } from '../../app/approvals.ts';
 import { Asker } from '../../app/asker.tsx';
 import { useServices } from '../../app/services.tsx';
 import { useAnswerApproval } from '../../app/use-answer-approval.ts';
+import { useLook } from '../../app/use-look.ts';
 import { ApprovalCard } from '../../ui/approval-card.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -31,6 +32,7 @@ export function InboxPage() {
   const open = [...pending, ...staying.filter((one) => !pending.includes(one))].sort((a, b) =>
     a.requestedAt.localeCompare(b.requestedAt),
   );
+  const { looked, early, again } = useLook(selected);
   const earlier = ended.filter((one) => !kept.includes(one.id));
 
   const actions = useMemo<readonly Action[]>(() => {
@@ -41,7 +43,14 @@ export function InboxPage() {
       const focus = document.activeElement;
       const row = focus?.closest<HTMLElement>('[data-approval]') ?? focus?.closest<HTMLElement>('[data-row]') ?? null;
       if (row !== null && row.dataset.approval !== selected) return;
-      card()?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
+      const asked = card();
+      if (asked === null) return;
+      if (!looked || !isInView(asked)) {
+        asked.scrollIntoView({ block: 'nearest' });
+        again();
+        return;
+      }
+      asked.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
     };
     const step = (by: 1 | -1) => (): void => {
       const cards = [...(page.current?.querySelectorAll<HTMLElement>('[data-row][data-approval]') ?? [])];
@@ -70,7 +79,7 @@ export function InboxPage() {
         run: () => card()?.focus(),
       },
     ];
-  }, [selected]);
+  }, [selected, looked, again]);
   useAddActions(actions);
 
   const cardOf = (approval: Approval) => (
@@ -80,6 +89,7 @@ export function InboxPage() {
       me={me}
       who={<Asker approval={approval} />}
       selected={approval.id === selected}
+      keys={approval.id === selected ? (looked ? 'answer' : early ? 'early' : 'wait') : undefined}
       onFocus={() => setChosen(approval.id)}
       onAnswer={async (decision, note) => {
         setKept((ids) => (ids.includes(approval.id) ? ids : [...ids, approval.id]));
@@ -127,4 +137,11 @@ export function InboxPage() {
       </div>
     </main>
   );
+}
+
+/** Whether most of it, or of the window, is that. */
+function isInView(element: HTMLElement): boolean {
+  const { top, bottom, height } = element.getBoundingClientRect();
+  const shown = Math.min(bottom, window.innerHeight) - Math.max(top, 0);
+  return shown >= Math.min(height, window.innerHeight) / 2;
 }

@@ -9,6 +9,7 @@ import { approvalGoodFor, longestApprovalWait, type ToolInfo } from '../../../co
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { useServices } from '../../app/services.tsx';
 import { useAnswerApproval } from '../../app/use-answer-approval.ts';
+import { useLook } from '../../app/use-look.ts';
 import type { ToolCall } from '../../data/tool-calls.ts';
 import { ApprovalCard } from '../../ui/approval-card.tsx';
 import { isPending } from '../../ui/approval-words.ts';
@@ -118,14 +119,17 @@ function Question({ approval }: { approval: Approval }) {
   const box = useRef<HTMLDivElement>(null);
   // Who sees the question need not be told of it.
   useEffect(() => void toast.dismiss(`approval ${approval.id}`), [approval.id]);
+  const { looked, early, again } = useLook(approval.id);
   const actions = useMemo<readonly Action[]>(() => {
-    const press = (decision: string) => (): void =>
-      box.current?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
+    const press = (decision: string) => (): void => {
+      if (looked) box.current?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
+      else again();
+    };
     return [
       { id: 'approve', title: 'Approve the call', group: 'Tools', keys: 'a', run: press('approve') },
       { id: 'reject', title: 'Reject the call', group: 'Tools', keys: 'r', run: press('reject') },
     ];
-  }, []);
+  }, [looked, again]);
   useAddActions(actions);
   return (
     <div ref={box}>
@@ -134,6 +138,7 @@ function Question({ approval }: { approval: Approval }) {
         who="Your call from this page"
         me={me}
         selected
+        keys={looked ? 'answer' : early ? 'early' : 'wait'}
         onAnswer={(decision, note) => answer(approval, decision, note)}
       />
     </div>
