@@ -5,6 +5,7 @@
 import { Command, CommanderError, Help } from 'commander';
 import { AppError } from '../contracts/common/errors.ts';
 import { packageRoot } from '../host/places.ts';
+import { nearestOf } from '../kit/text/nearest.ts';
 import { commands, parts } from './catalogue.ts';
 import { type Context, type Input, notBuilt, type Verb } from './command.ts';
 import { type CommandNames, calledHere, commandNames } from './command-name.ts';
@@ -155,28 +156,17 @@ function inherit(parent: Command, command: Command): Command {
 function refuseUnknown(command: Command, known: readonly { readonly name: string }[], names: CommandNames): void {
   const [given] = command.args;
   if (given === undefined || given.startsWith('-') || known.some(({ name }) => name === given)) return;
-  const near = known.find(({ name }) => distance(name, given) <= Math.max(1, Math.floor(given.length / 3)));
+  const near = nearestOf(
+    given,
+    known.map(({ name }) => name),
+  );
   const path = command.name() === 'gantry' ? [] : [command.name()];
   const where = path.length === 0 ? '' : ` in ${path[0]}`;
   throw new AppError(
     'usage',
-    `There is no command ${JSON.stringify(given)}${where}.${near === undefined ? '' : ` Did you mean ${near.name}?`}`,
+    `There is no command ${JSON.stringify(given)}${where}.${near === undefined ? '' : ` Did you mean ${near}?`}`,
     `See: ${[names.gantry, ...path, '--help'].join(' ')}`,
   );
-}
-
-/** Levenshtein distance; words here are short. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (const [i, letter] of [...a].entries()) {
-    row = row.reduce<number[]>((next, above, j) => {
-      if (j === 0) return [i + 1];
-      const swap = (row[j - 1] ?? 0) + (letter === b[j - 1] ? 0 : 1);
-      next.push(Math.min(above + 1, (next[j - 1] ?? 0) + 1, swap));
-      return next;
-    }, []);
-  }
-  return row[b.length] ?? 0;
 }
 
 function termOf(command: Command): string {

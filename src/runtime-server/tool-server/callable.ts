@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import type { ContentBlock, ToolInfo, ToolResult } from '../../contracts/tool-server/tools.ts';
+import { wrongArguments } from './argument-words.ts';
 import type { ForeignTool, ForeignTools } from './foreign-tools.ts';
 import type { Tool, ToolCaller, ToolPlan } from './tool.ts';
 
@@ -34,23 +35,27 @@ const longestText = 1_000_000;
 
 export function ownTool(tool: Tool): Callable {
   const [family = tool.name, member] = tool.name.split('.');
+  const info: ToolInfo = {
+    name: tool.name,
+    title: tool.title,
+    description: tool.description,
+    inputSchema: schemaOf(tool.input, 'input'),
+    outputSchema: schemaOf(tool.output, 'output'),
+    annotations: { title: tool.title, readOnlyHint: tool.readOnly, ...tool.annotations },
+    server: null,
+  };
   return {
-    info: {
-      name: tool.name,
-      title: tool.title,
-      description: tool.description,
-      inputSchema: schemaOf(tool.input, 'input'),
-      outputSchema: schemaOf(tool.output, 'output'),
-      annotations: { title: tool.title, readOnlyHint: tool.readOnly, ...tool.annotations },
-      server: null,
-    },
+    info,
     action: { tool: family, ...(member === undefined ? {} : { member }) },
     report: tool.report === true,
     forNodes: tool.forNodes === true,
     readOnly: tool.readOnly,
     read(input) {
-      const parsed = tool.input.safeParse(input ?? {});
-      return parsed.success ? { ok: true, input: parsed.data } : { ok: false, why: issues(parsed.error) };
+      const given = input ?? {};
+      const parsed = tool.input.safeParse(given);
+      if (parsed.success) return { ok: true, input: parsed.data };
+      const names = Object.keys((info.inputSchema.properties ?? {}) as object);
+      return { ok: false, why: wrongArguments(parsed.error.issues, given, names) };
     },
     async plan(input, caller) {
       const plan = await tool.plan(input as never, caller);
@@ -82,7 +87,7 @@ export function foreignTool(tool: ForeignTool, tools: ForeignTools): Callable {
         ? { ok: true, input }
         : input === undefined
           ? { ok: true, input: {} }
-          : { ok: false, why: 'arguments must be an object' },
+          : { ok: false, why: 'the arguments must be an object.' },
     plan: async (input) => ({
       risk: 'medium',
       title: `Call ${name}`,
@@ -112,13 +117,6 @@ function wordsOf({ content, structuredContent }: ToolResult): string {
 export function cut(text: string, longest: number): string {
   if (text.length <= longest) return text;
   return `${text.slice(0, longest)}\n[cut: ${text.length - longest} characters more]`;
-}
-
-function issues(error: z.ZodError): string {
-  return error.issues
-    .slice(0, 5)
-    .map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`)
-    .join('; ');
 }
 
 /** JSON Schema 2020-12; its `$schema` is left out, which some clients refuse. */

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { isAbsolute, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
-import type { ContentBlock, ToolInfo, ToolResult } from '../../contracts/tool-server/tools.ts';
+import { type ContentBlock, doesNotTake, type ToolInfo, type ToolResult } from '../../contracts/tool-server/tools.ts';
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
 import type { Policy, PolicyVerdict } from '../policy/policy.ts';
 import type { Answered, CallQuestion, Waiting } from './ask.ts';
@@ -111,7 +111,7 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
       return failed(`There is no tool "${name.slice(0, 100)}". Tools: ${names}, and those of attached servers.`);
     }
     const read = tool.read(input);
-    if (!read.ok) return failed(`${name} does not take this: ${read.why}`);
+    if (!read.ok) return failed(`${name}${doesNotTake}${read.why}`);
     let plan: ToolPlan<CallableResult>;
     try {
       plan = await tool.plan(read.input, caller);
@@ -122,7 +122,11 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
     const asked = { client: caller.client, root: caller.root, tool: name, input: read.input };
     const actionHash = hashOf({ ...asked, summary: plan.summary });
     const told = { verdict, title: plan.title, actionHash };
-    if (verdict.verdict === 'deny') return failed(`Not allowed: ${verdict.rule}. It was not done.`, told);
+    if (verdict.verdict === 'deny') {
+      // A rule names its line; what no rule says is simply so.
+      const why = verdict.rule.replace(/^default: /, '');
+      return failed(`Not allowed: ${why}. It was not done.`, told);
+    }
     let approvalId: string | null = null;
     if (verdict.verdict === 'ask') {
       const key = `tool:${hashOf(asked)}`;

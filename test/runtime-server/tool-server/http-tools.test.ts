@@ -171,7 +171,7 @@ describe('nobody is asked at', () => {
   test('the engine’s own doors', async () => {
     const outcome = await get('http://127.0.0.1:3011/api/factory/health');
     expect(outcome).toMatchObject({ isError: true, acted: false });
-    expect(outcome.text).toContain('default: 127.0.0.1:3011 is no public address');
+    expect(outcome.text).toContain('Not allowed: 127.0.0.1:3011 is no public address');
   });
 });
 

@@ -63,7 +63,11 @@ const pieceBytes = 256 * 1024;
 export async function sourceOf(input: SourceInput, jailOf: () => Promise<Jail>, fetch: DocumentFetch): Promise<Source> {
   const given = [input.path, input.url, input.data].filter((one) => one !== undefined);
   if (given.length !== 1) {
-    throw new AppError('usage', `${given.length} of path, url and data are given.`, 'Give exactly one of them.');
+    throw new AppError(
+      'usage',
+      given.length === 0 ? 'No document is given.' : 'More than one document is given.',
+      'Give one of path, url and data.',
+    );
   }
   if (input.path !== undefined) return fileSource(input.path, await jailOf());
   if (input.url !== undefined) return urlSource(input.url, fetch);

@@ -3,7 +3,8 @@
  * checks by itself: whatever could take long here (patterns, uniqueness, schemas that refer to themselves or unfold to very much)
  * is left to it (security.md 4, "Further"; store.md 5 for what such schemas cost). Must not know servers.
  */
-import type { ValidateFunction } from 'ajv/dist/2020.js';
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import { missing, unknown, wrongType } from '../argument-words.ts';
 import { isObject, partsOf, referencesOf, type Schema } from './schemas.ts';
 
 /** Null: nothing is wrong, or it was not looked. Else a sentence. */
@@ -13,6 +14,7 @@ export type ArgumentCheck = (args: Readonly<Record<string, unknown>>) => string 
 const heaviestSchema = 1000;
 /** Schemas times values: some 20 ms of checking. */
 const mostChecks = 2_000_000;
+const longestWords = 500;
 
 /** Compiles; `ajv` is loaded with the first call. */
 export async function createArgumentCheck(schema: Schema): Promise<ArgumentCheck> {
@@ -38,16 +40,31 @@ export async function createArgumentCheck(schema: Schema): Promise<ArgumentCheck
       return null;
     }
     const [error] = validate.errors ?? [];
-    if (error === undefined) return 'they do not fit its schema';
-    const extra = error.params.additionalProperty ?? error.params.unevaluatedProperty;
-    const where = error.instancePath === '' ? 'the arguments' : error.instancePath.slice(1).replaceAll('/', '.');
-    const allowed = Array.isArray(error.params.allowedValues) ? `: ${JSON.stringify(error.params.allowedValues)}` : '';
-    return `${where} ${error.message ?? 'is not right'}${allowed}${extra === undefined ? '' : ` (${String(extra)})`}`.slice(
-      0,
-      500,
-    );
+    return error === undefined ? 'they do not fit its schema.' : wordsOf(error, args, schema).slice(0, longestWords);
   };
 }
+
+function wordsOf(error: ErrorObject, args: Readonly<Record<string, unknown>>, schema: Schema): string {
+  const { instancePath, params, keyword, message = 'is not right' } = error;
+  const path = instancePath.split('/').slice(1).map(unescaped);
+  const extra = params.additionalProperty ?? params.unevaluatedProperty;
+  if (keyword === 'required') return missing([...path, String(params.missingProperty)].join('.'));
+  if (extra !== undefined) {
+    const known = path.length === 0 && isObject(schema.properties) ? Object.keys(schema.properties) : [];
+    return unknown([...path, String(extra)].join('.'), String(extra), known);
+  }
+  if (keyword === 'type' && typeof params.type === 'string') {
+    const value = path.reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], args);
+    return wrongType(path.join('.'), params.type, value);
+  }
+  const words = Array.isArray(params.allowedValues)
+    ? `must be one of ${params.allowedValues.map((value) => JSON.stringify(value)).join(', ')}`
+    : message;
+  return `${path.length === 0 ? 'the arguments' : path.join('.')} ${words}.`;
+}
+
+/** RFC 6901. */
+const unescaped = (word: string) => word.replaceAll('~1', '/').replaceAll('~0', '~');
 
 /** How many schemas there are with every reference unfolded; Infinity for one that refers to itself. */
 export function weigh(root: Schema): number {

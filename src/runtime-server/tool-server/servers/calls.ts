@@ -2,11 +2,11 @@
  * One call of a tool of an attached server: arguments checked, a deadline, and whatever happens said in words that name the server and
  * the time it took (mcp.md 8, last). Never throws, never repeats what may have been done. Must not know rows or lists.
  */
-import type { ToolResult } from '../../../contracts/tool-server/tools.ts';
+import { doesNotTake, type ToolResult } from '../../../contracts/tool-server/tools.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import { type ArgumentCheck, createArgumentCheck } from './arguments.ts';
 import type { Connection } from './connection.ts';
-import type { UpstreamFault } from './fault.ts';
+import { isUnsent, type UpstreamFault } from './fault.ts';
 import type { ListedTool } from './listing.ts';
 import { failure, readResult } from './results.ts';
 
@@ -37,7 +37,7 @@ export function createCallTool({ clock }: { readonly clock: Clock }): CallTool {
   return async (server, tool, args, signal) => {
     const name = `${server.name}.${tool.tool}`;
     const wrong = (await checkOf(tool))(args);
-    if (wrong !== null) return failure(`${name} does not take this: ${wrong}.`);
+    if (wrong !== null) return failure(`${name}${doesNotTake}${wrong}`);
     const started = clock.monotonic();
     const late = AbortSignal.timeout(server.timeoutMs);
     const stop = AbortSignal.any([signal, late]);
@@ -51,7 +51,7 @@ export function createCallTool({ clock }: { readonly clock: Clock }): CallTool {
       return readResult(sent);
     } catch (error) {
       const took = `${((clock.monotonic() - started) / 1000).toFixed(1)} s`;
-      const doubt = begun ? 'It is not known whether it was done.' : 'It was not done.';
+      const doubt = begun && !isUnsent(error) ? 'It is not known whether it was done.' : 'It was not done.';
       const who = `The attached server "${server.name}"`;
       if (signal.aborted) return failure(`${name} was stopped after ${took}. ${doubt}`);
       if (late.aborted || (error as UpstreamFault).kind === 'timeout') {
@@ -65,7 +65,7 @@ export function createCallTool({ clock }: { readonly clock: Clock }): CallTool {
       if (kind === 'answer') {
         return failure(`${who} answered ${name} with an error after ${took}: ${why}`);
       }
-      if (!begun) return failure(`${who} cannot be reached (${took}): ${why} ${doubt}`);
+      if (!begun || isUnsent(error)) return failure(`${who} cannot be reached (${took}): ${why} ${doubt}`);
       return failure(`${who} was lost while ${name} ran, after ${took}: ${why} ${doubt}`);
     }
   };

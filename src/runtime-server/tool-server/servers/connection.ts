@@ -59,6 +59,8 @@ type Standing = {
 };
 const signInWords =
   'Somebody has to sign in there: on the Tools page, or at the address that `gantry tools servers` shows.';
+const keyWords =
+  "If it wants a key, give it as a header (--header 'Authorization: Bearer $NAME' when it is attached; on the Tools page: Change → Headers). If it wants a client id, set one there.";
 const connecting: Standing = { status: 'connecting', error: null, authorizeUrl: null };
 const connected: Standing = { status: 'connected', error: null, authorizeUrl: null };
 
@@ -122,7 +124,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
   async function signIn(fault: UpstreamFault, signal: AbortSignal): Promise<boolean> {
     if (deps.auth === null || fault.challenge === null) {
       standing = {
-        ...failed('It wants a credential that it was not given. Set one of its headers.'),
+        ...failed(`It wants a credential that it was not given. ${keyWords}`),
         status: 'needs_reauth',
       };
       return false;
@@ -132,7 +134,11 @@ export function createConnection(deps: ConnectionDeps): Connection {
     standing =
       answer.is === 'sign_in'
         ? { status: 'needs_reauth', error: signInWords, authorizeUrl: answer.authorizeUrl }
-        : { status: 'needs_reauth', error: answer.why, authorizeUrl: null };
+        : {
+            status: 'needs_reauth',
+            error: `${answer.why.replace(/(?<![.!?])$/, '.')} ${keyWords}`,
+            authorizeUrl: null,
+          };
     return false;
   }
 

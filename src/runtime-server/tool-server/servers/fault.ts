@@ -73,17 +73,44 @@ const knownCodes: Readonly<Record<string, string>> = {
   ECONNRESET: 'It broke the connection off (ECONNRESET).',
   ENOTFOUND: 'There is no such host (ENOTFOUND).',
 };
+/** Of fetch: `bad port` is all that it says. */
+const badPort =
+  'Its port is one that programs for the web never call (fetch blocks it). Let the server listen on another.';
+
+/** Nobody took the connection, so nothing was sent. */
+export function isUnsent(error: unknown): boolean {
+  return causes(error).some(({ code, message }) => {
+    return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || message === 'bad port';
+  });
+}
 
 /** Node's fetch says only that it failed, and the SDK that there is no era: why is the innermost cause. */
 function network(error: unknown): string | null {
   let words: string | null = null;
-  let at = (error as { cause?: unknown }).cause;
-  for (let depth = 0; depth < 5 && typeof at === 'object' && at !== null; depth += 1) {
-    const { code, message, fact, cause } = at as { code?: unknown; message?: unknown; fact?: unknown; cause?: unknown };
+  for (const { code, message, fact } of causes((error as { cause?: unknown }).cause)) {
     if (typeof fact === 'string') return fact;
     if (typeof code === 'string' && knownCodes[code] !== undefined) return knownCodes[code];
+    if (message === 'bad port') return badPort;
     if (typeof message === 'string' && message !== '') words = message.slice(0, longestWords);
-    at = cause;
   }
   return words;
+}
+
+interface Cause {
+  readonly code?: unknown;
+  readonly message?: unknown;
+  readonly fact?: unknown;
+}
+
+/** The error and what it came from, from the outside in. */
+function causes(error: unknown): Cause[] {
+  const all: Cause[] = [];
+  for (
+    let at = error;
+    all.length < 6 && typeof at === 'object' && at !== null;
+    at = (at as { cause?: unknown }).cause
+  ) {
+    all.push(at);
+  }
+  return all;
 }

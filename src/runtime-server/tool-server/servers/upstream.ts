@@ -207,13 +207,18 @@ function httpWay(http: HttpConnection): Way {
   return { ...http, pid: null, lastWords: () => null, endedByItself: () => false };
 }
 
+/** What the shell that becomes the program says where it cannot: the exit code says it better. */
+const ofOurShell = /^gantry: (?:line )?\d+: /;
+
 function stdioWay(child: ServedProcess, transport: StdioTransport, command: string): Way {
   let ended: string | null = null;
   let ours = false;
   void child.exited.then(({ code, signal }) => {
     ended = code === null ? `It ended by ${signal}.` : `It ended with code ${code}.`;
-    if (code === 127) ended = `${command} could not be started: there is no such program in PATH.`;
-    if (code === 126) ended = `${command} could not be started: it is no program that may be run.`;
+    if (code === 127)
+      ended = `${command} could not be started: there is no such program in PATH. Install it, or give its whole path.`;
+    if (code === 126)
+      ended = `${command} could not be started: it is no program that may be run. Make it executable, or name what runs it first.`;
   });
   return {
     transport,
@@ -221,7 +226,12 @@ function stdioWay(child: ServedProcess, transport: StdioTransport, command: stri
     endedByItself: () => ended !== null && !ours,
     challenge: () => null,
     lastWords() {
-      const said = child.complaint().trim().split('\n').slice(-5).join('\n').slice(-600);
+      const lines = child.complaint().trim().split('\n');
+      const said = lines
+        .filter((line) => !ofOurShell.test(line))
+        .slice(-5)
+        .join('\n')
+        .slice(-600);
       const garbage = transport.garbage();
       if (ended === null)
         return garbage === null ? null : `It wrote ${JSON.stringify(garbage)} where JSON-RPC belongs.`;

@@ -142,7 +142,7 @@ test('an address: its host for the policy, its type as a hint, its status as a f
 test('none and two sources are told, and a family refuses another one', async () => {
   expect(await failure(call('document.convert', {}))).toMatchObject({
     code: 'usage',
-    fact: '0 of path, url and data are given.',
+    fact: 'No document is given.',
   });
   expect(await failure(call('document.convert', { path: 'a.csv', data: 'AA==' }))).toMatchObject({ code: 'usage' });
   expect(await failure(call('document.office', { path: 'report.pdf' }))).toMatchObject({

@@ -158,13 +158,11 @@ test('a bad argument is a result that says what is wrong, before anything is sen
   const { id } = await servers.attach('notes', stdio('fails'));
   await servers.until(id, 'connected');
   expect(await servers.call('notes.echo', {})).toEqual({
-    content: [
-      { type: 'text', text: "notes.echo does not take this: the arguments must have required property 'text'." },
-    ],
+    content: [{ type: 'text', text: 'notes.echo does not take this: text is missing.' }],
     isError: true,
   });
   expect(textOf(await servers.call('notes.echo', { text: 7 }))).toBe(
-    'notes.echo does not take this: text must be string.',
+    'notes.echo does not take this: text must be a text, not 7.',
   );
 });
 

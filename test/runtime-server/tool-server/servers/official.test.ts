@@ -35,7 +35,9 @@ test.each([
     structuredContent: { sum: 3 },
     isError: false,
   });
-  expect(textOf(await servers.call('sdk.add', { a: 1, b: 'x' }))).toBe('sdk.add does not take this: b must be number.');
+  expect(textOf(await servers.call('sdk.add', { a: 1, b: 'x' }))).toBe(
+    'sdk.add does not take this: b must be a number, not "x".',
+  );
   expect(textOf(await servers.call('sdk.grow'))).toBe('done');
   if (grows) await expect.poll(() => servers.names()).toEqual(['sdk.add', 'sdk.grow', 'sdk.grown']);
 });

@@ -157,17 +157,17 @@ test('arguments that do not fit are told by what is wrong first', async () => {
     { additionalProperties: false, required: ['n'] },
   );
   expect(await check(schema, { n: 1, kind: 'a', list: [{ x: 1 }] })).toBeNull();
-  expect(await check(schema, {})).toBe("the arguments must have required property 'n'");
-  expect(await check(schema, { n: 4 })).toBe('n must be <= 3');
-  expect(await check(schema, { n: 1, kind: 'c' })).toBe('kind must be equal to one of the allowed values: ["a","b"]');
-  expect(await check(schema, { n: 1, list: [{}] })).toBe("list.0 must have required property 'x'");
-  expect(await check(schema, { n: 1, other: 1 })).toBe('the arguments must NOT have additional properties (other)');
+  expect(await check(schema, {})).toBe('n is missing.');
+  expect(await check(schema, { n: 4 })).toBe('n must be <= 3.');
+  expect(await check(schema, { n: 1, kind: 'c' })).toBe('kind must be one of "a", "b".');
+  expect(await check(schema, { n: 1, list: [{}] })).toBe('list.0.x is missing.');
+  expect(await check(schema, { n: 1, other: 1 })).toBe('other is not known; known: n, kind, list.');
 });
 
 test('what could take long is left to the server, and never refuses what the schema takes', async () => {
   const slow = object({ a: { type: 'string', pattern: '^(a+)+$' } });
   expect(await check(slow, { a: `${'a'.repeat(40)}!` })).toBeNull();
-  expect(await check(slow, { a: 7 })).toBe('a must be string');
+  expect(await check(slow, { a: 7 })).toBe('a must be a text, not 7.');
   const unique = object({ a: { type: 'array', uniqueItems: true } });
   expect(await check(unique, { a: Array.from({ length: 20_000 }, (_, i) => ({ i })) })).toBeNull();
   const byPattern = object({}, { patternProperties: { '^x-': {} }, additionalProperties: false });
@@ -212,7 +212,7 @@ test('no word of the checker’s own makes it answer later: a bad argument is to
   const behind = object({ a: { $ref: '#/$defs/A' } }, { $defs: { A: { $async: true, type: 'string' } } });
   // As it is listed now, and as it stands in a row of before.
   for (const schema of [schemaOf(late), late, schemaOf(behind), behind]) {
-    expect(await check(schema, { a: 7 })).toBe('a must be string');
+    expect(await check(schema, { a: 7 })).toBe('a must be a text, not 7.');
     expect(await check(schema, { a: 'x' })).toBeNull();
   }
   await new Promise((resolve) => setImmediate(resolve));
@@ -222,10 +222,10 @@ test('no word of the checker’s own makes it answer later: a bad argument is to
 test('what ajv knows beside JSON Schema refuses nothing that the schema takes', async () => {
   const nullable = object({ a: { type: 'string', nullable: true }, b: { nullable: true, maximum: 3 } });
   expect(await check(nullable, { a: null, b: 1 })).toBeNull();
-  expect(await check(nullable, { a: 'x', b: 4 })).toBe('b must be <= 3');
+  expect(await check(nullable, { a: 'x', b: 4 })).toBe('b must be <= 3.');
   const never = object({ a: { type: ['string', 'null'], nullable: false } });
   expect(await check(never, { a: null })).toBeNull();
-  expect(await check(never, { a: 7 })).toBe('a must be string,null');
+  expect(await check(never, { a: 7 })).toBe('a must be string,null.');
   const data = object({ a: { maximum: { $data: '1/b' } }, b: {} });
   expect(await check(data, { a: 7, b: 1 })).toBeNull();
   const tagged = object({ a: { discriminator: { propertyName: 'kind' }, oneOf: [{ type: 'object' }] } });
