@@ -14,11 +14,19 @@ export const list: Action = async (context, input) => {
     if (answer.approvals.length === 0)
       return answer.waits ?? (all ? 'Nothing was ever asked.' : 'Nothing waits for you.');
     const cards = answer.approvals.map((approval) => card(context, approval));
-    return cards.join('\n\n');
+    return [...cards, ...howToAnswer(context, answer.approvals)].join('\n\n');
   });
   if (answer.waits !== undefined && answer.approvals.length > 0) context.output.note(answer.waits);
   return undefined;
 };
+
+/** With the id of the only one; else each stands in its card. */
+function howToAnswer({ names: { gantry } }: Context, approvals: readonly Approval[]): string[] {
+  const waiting = approvals.filter(({ state }) => state === 'pending');
+  if (waiting.length === 0) return [];
+  const id = waiting.length === 1 ? waiting[0]?.id : '<id>';
+  return [`Answer: ${gantry} workspace approve ${id}\n    or: ${gantry} workspace reject ${id}`];
+}
 
 async function read(context: Context, query: { state: 'pending' | undefined; limit: number | undefined }) {
   try {

@@ -59,10 +59,19 @@ function guide(
     ...(key === null
       ? [`${title} then acts as you: what asks, asks you.`]
       : [
-          `The key ${JSON.stringify(key)} may call tools and write to bots. Whoever reads it may, too; end it in the settings.`,
+          `The key ${JSON.stringify(key)} may call tools and write to bots. Whoever reads it may, too; end it on the page under Settings → API keys.`,
+          ...committed(client),
         ]),
     `See what is asked: ${names.gantry} workspace approvals`,
   ];
+}
+
+/** A key in a file of a project goes to everybody who has the project. */
+function committed({ files, expands }: McpClient): string[] {
+  if (!files.some((file) => file.endsWith('in the project'))) return [];
+  const fact = 'A file in the project is one that people commit, and the key with it: put it into your own file';
+  if (expands !== true) return [`${fact}.`];
+  return [`${fact}, or write \${GANTRY_KEY} in place of the key and set that variable where the client starts.`];
 }
 
 /** The program itself, wherever the client starts it from. */

@@ -19,7 +19,10 @@ export interface McpClient {
   readonly title: string;
   /** Starts programs, but asks no address with a key. */
   readonly onlyStdio?: true;
+  /** The person's own first: those of a project are committed. */
   readonly files: readonly string[];
+  /** Puts variables of the environment in place of `${NAME}` in headers. */
+  readonly expands?: true;
   readonly format: 'json' | 'toml';
   /** The whole of what belongs to Gantry in that file. */
   readonly config: (server: string, reach: Reach) => Record<string, unknown>;
@@ -34,7 +37,8 @@ export const mcpClients: readonly McpClient[] = [
   {
     name: 'claude-code',
     title: 'Claude Code',
-    files: ['.mcp.json in the project', '~/.claude.json for all projects'],
+    files: ['~/.claude.json for all projects', '.mcp.json in the project'],
+    expands: true,
     format: 'json',
     config: (server, reach) => ({
       mcpServers: {
@@ -74,7 +78,7 @@ export const mcpClients: readonly McpClient[] = [
   {
     name: 'vscode',
     title: 'VS Code',
-    files: ['.vscode/mcp.json in the project', 'the user’s mcp.json: command “MCP: Open User Configuration”'],
+    files: ['the user’s mcp.json: command “MCP: Open User Configuration”', '.vscode/mcp.json in the project'],
     format: 'json',
     config: (server, reach) => ({
       servers: {

@@ -98,7 +98,7 @@ test('each end of a call has its exit code', async () => {
         throw new AppError('not_found', 'There is no tool "x".', 'See GET /api/v1/tools.', options);
       },
       2,
-      /no tool "x"\.\nSee which there are: .*gantry tools ls\n$/,
+      /no tool "file\.read"\.\nSee which there are: .*gantry tools ls\n$/,
     ],
     [
       () => {
