@@ -7,6 +7,7 @@ import { AppError } from '../../src/contracts/common/errors.ts';
 import { startConverter } from '../support/documents/converter.ts';
 import { makePdf, makeReport } from '../support/documents/pdf.ts';
 import { makeZip } from '../support/documents/zip.ts';
+import { samples as workbooks } from './formats/samples.ts';
 
 const { convert, processes, close } = startConverter();
 afterAll(close);
@@ -126,6 +127,38 @@ test('every sample under every other name is read as what it is', async () => {
       if (own !== null && own.charset === null) expect([kind, other, named?.kind]).toEqual([kind, other, own.kind]);
       else await sound(bytes, `a.${other}`);
     }
+  }
+});
+
+test('an older spreadsheet that counts more properties than it can hold is read without them', async () => {
+  const whole = Buffer.from(workbooks['a.xls'] as Uint8Array);
+  // The set of what it says of itself begins with its own size and how many properties follow.
+  const at = whole.indexOf(Buffer.from('e0859ff2f94f6810ab9108002b27b3d930000000', 'hex')) + 24;
+  expect(whole.readUInt32LE(at)).toBeLessThan(10);
+  for (const count of [0x7fff_ffff, 0x0700_0002]) {
+    const broken = Buffer.from(whole);
+    broken.writeUInt32LE(count, at);
+    expect((await convert(broken, 'a.xls')).markdown).toContain('words');
+  }
+});
+
+test('an older spreadsheet with bytes changed is read or refused, if need be by the cap on memory', async () => {
+  const whole = workbooks['a.xls'] as Uint8Array;
+  const next = numbers(whole.length);
+  for (let round = 0; round < 40; round += 1) {
+    const broken = Buffer.from(whole);
+    for (let change = 0; change < 1 + round / 8; change += 1)
+      broken[Math.floor(next() * broken.length)] = Math.floor(next() * 256);
+    const error = await convert(broken, 'a.xls', { deadlineMs }).then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    if (error !== null)
+      expect(error).toMatchObject({
+        code: 'usage',
+        fact: expect.stringMatching(/\S/),
+        action: expect.stringMatching(/\S/),
+      });
   }
 });
 

@@ -10,6 +10,7 @@ import { link } from '../../markdown/link.ts';
 import { table } from '../../markdown/table.ts';
 import { readZip } from '../../zip-reader.ts';
 import { repack } from './repack.ts';
+import { withSoundProperties } from './xls-properties.ts';
 
 /** Rows read of one sheet: more is no longer a document but a database. */
 const mostRows = 10_000;
@@ -60,7 +61,7 @@ async function readBook(bytes: Uint8Array, context: ConvertContext): Promise<{ b
   context.mustHaveTime();
   try {
     // Formulas, styles and macros are not even looked at: cells keep the values that were saved with them.
-    const book = read(content, {
+    const book = read(context.sniffed.kind === 'xls' ? withSoundProperties(content) : content, {
       type: 'array',
       dense: true,
       cellNF: true,
