@@ -5,6 +5,7 @@
  */
 import { cpSync } from 'node:fs';
 import { builtinModules } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
@@ -53,7 +54,9 @@ function characterMaps(): Plugin {
   return {
     name: 'character-maps',
     applyToEnvironment: (environment) => environment.name === 'server',
-    writeBundle: () => cpSync(path('node_modules/pdfjs-dist/cmaps'), path('out/server/cmaps'), { recursive: true }),
+    // Beside the program, wherever this build puts it.
+    writeBundle: ({ dir = path('out/server') }) =>
+      cpSync(path('node_modules/pdfjs-dist/cmaps'), join(dir, 'cmaps'), { recursive: true }),
   };
 }
 

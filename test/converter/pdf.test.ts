@@ -1,7 +1,7 @@
 /** PDF: what a reader sees as headings, columns, lists, tables and links is read as such; what is no text is told. */
 import { afterAll, expect, test } from 'vitest';
 import { failure, startConverter } from '../support/documents/converter.ts';
-import { assembled, makePdf, makeReport, type PdfText } from '../support/documents/pdf.ts';
+import { assembled, japanesePdf, makePdf, makeReport, type PdfText } from '../support/documents/pdf.ts';
 
 const { convert, close } = startConverter();
 afterAll(close);
@@ -155,20 +155,7 @@ test('a password is told as such', async () => {
 });
 
 test('Japanese of a font that only names its encoding is read: the tables for it are there', async () => {
-  const content = 'BT /F1 20 Tf 60 700 Td <65E5672C8A9E> Tj ET';
-  const pdf = assembled(
-    [
-      '<< /Type /Catalog /Pages 2 0 R >>',
-      '<< /Type /Pages /Count 1 /Kids [3 0 R] >>',
-      '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>',
-      `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
-      '<< /Type /Font /Subtype /Type0 /BaseFont /HeiseiMin-W3 /Encoding /UniJIS-UCS2-H /DescendantFonts [6 0 R] >>',
-      '<< /Type /Font /Subtype /CIDFontType0 /BaseFont /HeiseiMin-W3 /CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 2 >> /FontDescriptor 7 0 R >>',
-      '<< /Type /FontDescriptor /FontName /HeiseiMin-W3 /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /StemV 80 >>',
-    ],
-    '/Root 1 0 R',
-  );
-  expect((await convert(pdf)).markdown).toContain('日本語');
+  expect((await convert(japanesePdf())).markdown).toContain('日本語');
 });
 
 test('a PDF that was cut gives what can be found, or says that it is cut', async () => {

@@ -1,15 +1,21 @@
 /** What the build makes: which module may ask for what at run time (desktop.md 1.5, 4). Builds into a folder of its own. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createBuilder } from 'vite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { samples } from '../converter/formats/samples.ts';
+import { startConverter } from '../support/documents/converter.ts';
+import { japanesePdf } from '../support/documents/pdf.ts';
 
-const out = mkdtempSync(join(tmpdir(), 'gantry-build-'));
+// As it is shipped: beside the package.json that says what kind of files these are.
+const folder = mkdtempSync(join(tmpdir(), 'gantry-build-'));
+const out = join(folder, 'out');
 const builtins = new Set(builtinModules.flatMap((name) => [name, `node:${name}`]));
 
 beforeAll(async () => {
+  writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
   const builder = await createBuilder({
     configFile: new URL('../../vite.config.ts', import.meta.url).pathname,
     logLevel: 'error',
@@ -19,7 +25,7 @@ beforeAll(async () => {
   });
   await builder.buildApp();
 }, 120_000);
-afterAll(() => rmSync(out, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function files(folder: string): { name: string; text: string }[] {
   return readdirSync(join(out, folder), { recursive: true, encoding: 'utf8' })
@@ -82,5 +88,19 @@ test('the page mentions neither Node nor electron', () => {
     expect(asked(text), name).toEqual([]);
     expect(text, name).not.toMatch(/["'`]node:[a-z]/);
     expect(text, name).not.toMatch(/(from|import\(|require\()\s*["'`]electron["'`]/);
+  }
+});
+
+test('the built conversion program reads documents with what lies beside it, the tables for Japanese as well', async () => {
+  const { convert, close } = startConverter([process.execPath, join(out, 'server', 'converter.js')]);
+  try {
+    expect((await convert(japanesePdf(), 'a.pdf')).markdown).toBe('日本語\n');
+    expect((await convert(samples['a.docx'] as Uint8Array, 'a.docx')).markdown).toBe('words here');
+    expect((await convert(samples['a.xlsx'] as Uint8Array, 'a.xlsx')).markdown).toContain('words');
+    expect((await convert(samples['a.html'] as Uint8Array, 'a.html')).markdown).toBe('words here');
+    expect((await convert(samples['a.eml'] as Uint8Array, 'a.eml')).markdown).toContain('words here');
+    expect((await convert(samples['a.gif'] as Uint8Array, 'a.gif')).markdown).toContain('640x480');
+  } finally {
+    await close();
   }
 });

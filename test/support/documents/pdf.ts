@@ -94,6 +94,23 @@ export function assembled(objects: readonly string[], trailer: string): Buffer {
   return Buffer.from(parts.join(''), 'latin1');
 }
 
+/** Three characters of a font that is not in the file and only names its encoding: what they are stands in tables beside the program. */
+export function japanesePdf(): Buffer {
+  const content = 'BT /F1 20 Tf 60 700 Td <65E5672C8A9E> Tj ET';
+  return assembled(
+    [
+      '<< /Type /Catalog /Pages 2 0 R >>',
+      '<< /Type /Pages /Count 1 /Kids [3 0 R] >>',
+      '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>',
+      `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+      '<< /Type /Font /Subtype /Type0 /BaseFont /HeiseiMin-W3 /Encoding /UniJIS-UCS2-H /DescendantFonts [6 0 R] >>',
+      '<< /Type /Font /Subtype /CIDFontType0 /BaseFont /HeiseiMin-W3 /CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 2 >> /FontDescriptor 7 0 R >>',
+      '<< /Type /FontDescriptor /FontName /HeiseiMin-W3 /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /StemV 80 >>',
+    ],
+    '/Root 1 0 R',
+  );
+}
+
 /** A report of so many pages, as dense as a printed one: header, footer, headings, paragraphs, a table. */
 export function makeReport(pages: number): Buffer {
   const words =
