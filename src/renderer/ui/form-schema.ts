@@ -64,11 +64,27 @@ function objectField(schema: Schema, place: Place): FieldSchema {
   const required = Array.isArray(schema.required) ? schema.required.filter((one) => typeof one === 'string') : [];
   const fields = names.map((name): [string, FieldSchema] => [
     name,
-    fieldOf(properties?.[name], { ...place, depth: place.depth + 1, needed: required.includes(name) }),
+    oneLine(
+      name,
+      properties?.[name],
+      fieldOf(properties?.[name], { ...place, depth: place.depth + 1, needed: required.includes(name) }),
+    ),
   ]);
   // A name that is needed and has no field of its own can only be given as JSON.
   if (required.some((name) => !names.includes(name))) return { type: 'json' };
   return { type: 'object', properties: Object.fromEntries(fields), required };
+}
+
+/** Texts of which everybody knows that they are one line. */
+const shortNames =
+  /^(?:path|paths|url|uri|href|cwd|dir|directory|folder|file|filename|host|id|name|title|owner|repo|branch|ref|user|login|email|key|language|lang|encoding|timezone|zone|date|time|from|to|source|target|destination)$|(?:_?id|path|url|uri|name|dir)$/i;
+/** Characters that fit in a line. */
+const lineLength = 200;
+
+function oneLine(name: string, schema: unknown, field: FieldSchema): FieldSchema {
+  if (field.multiline !== true) return field;
+  const short = isSchema(schema) && typeof schema.maxLength === 'number' && schema.maxLength <= lineLength;
+  return short || shortNames.test(name) ? { ...field, multiline: false } : field;
 }
 
 /** What its fields may be depends on each other: nothing that a form could say. */

@@ -142,3 +142,17 @@ test('schemas of strangers end: circles, thousands of fields, and what is no obj
   expect(formSchemaOf({ type: 'object', properties: { a: {} }, oneOf: [{ required: ['a'] }] })).toBeNull();
   expect(formSchemaOf({ type: 'object' })).toEqual({ properties: {}, required: [] });
 });
+
+test('a text that is short by its nature has one line: by its name, its format or its greatest length', () => {
+  const texts = ['path', 'base_url', 'repoId', 'title', 'command', 'content', 'body'];
+  const schema = formSchemaOf({
+    type: 'object',
+    properties: {
+      ...Object.fromEntries(texts.map((name) => [name, { type: 'string' }])),
+      code: { type: 'string', maxLength: 40 },
+      essay: { type: 'string', maxLength: 4000 },
+    },
+  });
+  const long = Object.entries(schema?.properties ?? {}).filter(([, field]) => field.multiline === true);
+  expect(long.map(([name]) => name)).toEqual(['command', 'content', 'body', 'essay']);
+});
