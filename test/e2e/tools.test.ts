@@ -70,7 +70,7 @@ test('before anything is attached, Gantry’s own tools are there, and what atta
   await tool(page, 'file.read').waitFor();
   await health(page, 'gantry.', /Built in.*\d+ tools/);
   await health(page, 'documents.', /Built in.*\d+ tools/);
-  await page.getByText(`${gantry.origin}/mcp/server`).waitFor();
+  await page.getByText(`${gantry.origin}/mcp/server?names=safe`).waitFor();
   await page.getByText('npx gantry tools connect').waitFor();
   expect(await axe(page)).toEqual([]);
   await picture(page, 'tools-empty-dark');
@@ -84,6 +84,8 @@ test('tools are narrowed by every word of a filter, which is in the address', as
   await expect.poll(() => page.locator('[data-tool]').count()).toBeLessThan(5);
   await tool(page, 'file.read').waitFor();
   await expect.poll(() => new URL(page.url()).searchParams.get('filter')).toBe('file read');
+  // Those that are called so stand before those that only speak of it.
+  await expect.poll(() => page.locator('[data-tool]').first().getAttribute('data-tool')).toBe('file.read');
   await page.keyboard.type(' nothing is called like this');
   await page.getByText('No tool matches this filter.').waitFor();
   await page.getByRole('button', { name: 'Show all', exact: true }).click();
@@ -218,7 +220,7 @@ test('pictures are shown, failures are said, and a call that goes on can be canc
   await page.getByText('Must be a number.').waitFor();
   await field(page, /^id/).fill('7');
   await page.keyboard.press('Control+Enter');
-  await result(page).getByText('The tool says that it failed').waitFor();
+  await result(page).getByText('It failed', { exact: true }).waitFor();
   await result(page).getByText('There is no issue 7.').waitFor();
 
   await openTool(page, 'tracker.watch');
@@ -306,6 +308,9 @@ test('a server that dies and does not come back is an error with its reason, unt
     .locator('[data-server-error]')
     .getByText(/license of this tracker has ended/)
     .waitFor({ timeout: 60_000 });
+  await row(page, 'tracker')
+    .getByText(/license of this tracker has ended/)
+    .waitFor();
   // What it listed last stays.
   await tool(page, 'tracker.create_issue').waitFor();
   expect(await axe(page)).toEqual([]);

@@ -1,6 +1,6 @@
 /** Things a person copies: shortened ids, and commands to run in a terminal. */
 import { Check, Copy } from 'lucide-react';
-import { useState } from 'react';
+import { Fragment, type ReactNode, useState } from 'react';
 
 function useCopied(text: string): [boolean, () => void] {
   const [copied, setCopied] = useState(false);
@@ -29,6 +29,17 @@ export function ShortId({ id }: { id: string }) {
   );
 }
 
+/** A line may end behind a slash, so that an address is not broken within a word. */
+function breakable(text: string): ReactNode {
+  return text.split(/(?<=[/?])/).map((part, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text that never change places
+    <Fragment key={index}>
+      {index > 0 && <wbr />}
+      {part}
+    </Fragment>
+  ));
+}
+
 export function Command({ text }: { text: string }) {
   const [copied, copy] = useCopied(text);
   return (
@@ -38,7 +49,7 @@ export function Command({ text }: { text: string }) {
       title="Copy"
       className="group inline-flex max-w-full items-center gap-2 rounded-control border border-line bg-window px-2 py-0.5 text-left font-mono text-code hover:border-line-strong pointer-coarse:py-2"
     >
-      <span className="min-w-0 break-all">{text}</span>
+      <span className="min-w-0 wrap-anywhere">{breakable(text)}</span>
       {copied ? (
         <Check className="size-3 shrink-0 text-muted" aria-hidden="true" />
       ) : (

@@ -33,16 +33,18 @@ const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: 
 
 test('a filter takes every word in name, title or description, within one server or all', () => {
   const tools = [
+    tool('file.list', { description: 'Lists a folder; to read one of its files, see the others' }),
     tool('file.read', { description: 'Reads a file' }),
     tool('document.pdf', { title: 'PDF to Markdown' }),
     tool('github.read', { server: 'github' }),
   ];
   const names = (group: string | null, text: string) => filterTools(tools, { group, text }).map((one) => one.name);
-  expect(names(null, 'READ')).toEqual(['file.read', 'github.read']);
-  expect(names(null, 'read file')).toEqual(['file.read']);
+  // Those that are called so come first.
+  expect(names(null, 'READ')).toEqual(['file.read', 'github.read', 'file.list']);
+  expect(names(null, 'read file')).toEqual(['file.read', 'file.list']);
   expect(names('github', '')).toEqual(['github.read']);
   expect(names('documents.', 'markdown')).toEqual(['document.pdf']);
-  expect(names('gantry.', 'read')).toEqual(['file.read']);
+  expect(names('gantry.', 'read')).toEqual(['file.read', 'file.list']);
 });
 
 test('hints say only what a tool says of itself', () => {

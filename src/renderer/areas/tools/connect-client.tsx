@@ -5,7 +5,7 @@ export function ConnectClient() {
   return (
     <section
       aria-labelledby="connect-client"
-      className="flex shrink-0 flex-wrap items-center gap-x-6 gap-y-2 border-b border-line bg-panel px-3 py-2 max-sm:border-t"
+      className="flex shrink-0 flex-wrap items-center gap-x-6 gap-y-2 border-line bg-panel px-3 py-2 max-sm:border-t sm:border-b"
     >
       <div className="min-w-52 flex-1">
         <h2 id="connect-client" className="font-semibold">
@@ -25,7 +25,7 @@ export function ConnectClient() {
         <div className="grid grid-cols-[64px_minmax(0,1fr)] items-center gap-2">
           <dt className="text-muted">Address</dt>
           <dd className="min-w-0">
-            <Command text={`${window.location.origin}/mcp/server`} />
+            <Command text={`${window.location.origin}/mcp/server?names=safe`} />
           </dd>
         </div>
       </dl>

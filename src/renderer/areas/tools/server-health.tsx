@@ -31,11 +31,15 @@ export function ServerHealth({
       {tools !== undefined && (wire === 'own' || wire === 'connected' || tools > 0) && (
         <span className="shrink-0 tabular-nums">· {countWords(tools)}</span>
       )}
-      {server !== null && server.lastListedAt !== null && server.status !== 'disabled' && (
+      {brief && server?.status === 'error' && server.error !== null ? (
+        <span className="min-w-0 truncate" title={server.error}>
+          · {server.error.split('\n', 1)[0]}
+        </span>
+      ) : server !== null && server.lastListedAt !== null && server.status !== 'disabled' ? (
         <span className="min-w-0 truncate">
           · listed <Ago at={server.lastListedAt} />
         </span>
-      )}
+      ) : null}
     </span>
   );
 }

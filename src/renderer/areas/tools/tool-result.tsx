@@ -31,7 +31,7 @@ export function ToolResultView({ tool, result }: { tool: ToolInfo; result: ToolR
         {result.isError && (
           <p className="inline-flex items-center gap-1.5 text-fail" title="isError">
             <CircleX className="size-3.5 shrink-0" aria-hidden="true" />
-            The tool says that it failed
+            It failed
           </p>
         )}
         <Ways label="Shown as" ways={views} value={shown} onChange={setView} />

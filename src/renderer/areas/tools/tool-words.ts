@@ -54,6 +54,10 @@ export function noneWords(group: ToolGroup | null): string {
       return 'It is disabled: nobody is offered its tools.';
     case 'connected':
       return 'It has no tools.';
+    case 'error':
+      return 'It has listed no tools: it could not be started or reached. The reason stands above. Press Change to mend its command, address, variables or headers; press Reconnect once what it needs is there.';
+    case 'needs_reauth':
+      return 'Its tools will be here once you have signed in.';
     default:
       return 'Its tools will be here as soon as it has listed them.';
   }
@@ -65,17 +69,18 @@ export interface ToolFilter {
   readonly text: string;
 }
 
-/** Every word must be in the name, the title or the description. */
+/** Every word must be in the name, the title or the description; those with all of them in the name come first. */
 export function filterTools(tools: readonly ToolInfo[], { group, text }: ToolFilter): readonly ToolInfo[] {
   const words = text
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '');
-  return tools.filter((tool) => {
+  const has = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
+  const found = tools.filter((tool) => {
     if (group !== null && groupOf(tool) !== group) return false;
-    const says = `${tool.name} ${titleOf(tool) ?? ''} ${tool.description ?? ''}`.toLowerCase();
-    return words.every((word) => says.includes(word));
+    return has(`${tool.name} ${titleOf(tool) ?? ''} ${tool.description ?? ''}`);
   });
+  return [...found.filter(({ name }) => has(name)), ...found.filter(({ name }) => !has(name))];
 }
 
 export const titleOf = (tool: ToolInfo): string | undefined => tool.title ?? tool.annotations?.title;

@@ -149,8 +149,9 @@ export function ToolsPage() {
           <>
             {narrow && header}
             {narrow && <nav aria-label="Tool servers">{list}</nav>}
-            <ConnectClient />
+            {!narrow && <ConnectClient />}
             <ToolList {...shown(null)} none="No tool can be called here." />
+            {narrow && <ConnectClient />}
           </>
         )}
       </main>
