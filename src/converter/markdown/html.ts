@@ -70,8 +70,17 @@ export function elementToMarkdown(root: DomElement, options: HtmlOptions = {}): 
   shortenGaps(root);
   const service = createService(rendered, options);
   const render = (node: DomElement) => service.turndown(node as unknown as TurndownService.Node);
-  replaceTables(root, { keep, render, mustHaveTime: options.mustHaveTime ?? (() => {}) });
+  const renderCell = (cell: DomElement) => wordsAlone(cell) ?? render(cell);
+  replaceTables(root, { keep, render: renderCell, mustHaveTime: options.mustHaveTime ?? (() => {}) });
   return tidy(renderPieces(root, document, render, options).join('\n\n'));
+}
+
+/** Most cells hold words and nothing else; the converter would copy each as a document of its own. Null for any other. */
+function wordsAlone(cell: DomElement): string | null {
+  const only = cell.firstChild;
+  if (only === null) return '';
+  if (only.nodeType !== 3 || only.nextSibling !== null) return null;
+  return escapeText((only.nodeValue ?? '').replace(/[ \t\r\n]+/g, ' ').trim());
 }
 
 /** A longer run without white space is taken for an address. Characters. */
