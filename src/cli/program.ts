@@ -4,8 +4,8 @@
  */
 import { Command, CommanderError, Help } from 'commander';
 import { AppError } from '../contracts/common/errors.ts';
+import { nearestOf } from '../contracts/common/nearest.ts';
 import { packageRoot } from '../host/places.ts';
-import { nearestOf } from '../kit/text/nearest.ts';
 import { commands, parts } from './catalogue.ts';
 import { type Context, type Input, notBuilt, type Verb } from './command.ts';
 import { type CommandNames, calledHere, commandNames } from './command-name.ts';

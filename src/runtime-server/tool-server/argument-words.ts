@@ -3,7 +3,7 @@
  * their own notions. Pure; must not know tools.
  */
 import type { z } from 'zod';
-import { nearestOf } from '../../kit/text/nearest.ts';
+import { nearestOf } from '../../contracts/common/nearest.ts';
 
 type Issue = z.core.$ZodIssue;
 
