@@ -16,7 +16,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Task } from '../../src/contracts/work-queue/task.ts';
 import { commandRunner } from '../../src/worker/command.ts';
 import { findSandbox, type Sandbox } from '../../src/worker/sandbox.ts';
@@ -47,7 +47,13 @@ test.each(sandboxes)(
   async ({ sandbox }) => {
     const line =
       'echo "$GREETING $GANTRY_TASK_ID $GANTRY_TASK_ATTEMPT $GANTRY_TASK_FENCE"; echo x > here; ls; [ "$HOME" = "$PWD" ] && cat >&2';
-    const before = readdirSync(tmpdir()).filter((name) => name.startsWith('gantry-task-'));
+    // Folders of its own: other workers on this machine make theirs.
+    const own = mkdtempSync(join(tmpdir(), 'gantry-tests-'));
+    vi.stubEnv('TMPDIR', own);
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      rmSync(own, { recursive: true, force: true });
+    });
     const result = await run(sandbox, { command: line, stdin: 'from stdin' }, { env: { GREETING: 'hello' } });
     expect(result).toMatchObject({
       exit_code: 0,
@@ -55,8 +61,7 @@ test.each(sandboxes)(
       stderr: 'from stdin',
       truncated: false,
     });
-    const after = readdirSync(tmpdir()).filter((name) => name.startsWith('gantry-task-'));
-    expect(after.filter((name) => !before.includes(name))).toEqual([]);
+    expect(readdirSync(own)).toEqual([]);
     expect(await run(sandbox, { command: ['printf', '%s|', 'a b', '$HOME'] })).toMatchObject({ stdout: 'a b|$HOME|' });
   },
 );

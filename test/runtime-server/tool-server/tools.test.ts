@@ -1,5 +1,5 @@
 /** The native tools as a caller meets them: schemas, what a person is shown, what is done, and every refusal in words. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -275,9 +275,9 @@ test('output is cut at its cap, a command that takes too long is ended, and a st
   const slow = await call('shell.exec', { command: 'sleep', args: ['30'], timeoutMs: 200 });
   expect(slow).toMatchObject({ structured: { timedOut: true }, text: expect.stringContaining('its time was over') });
   const stop = new AbortController();
-  const running = call('shell.exec', { command: 'sleep', args: ['30'] }, { signal: stop.signal });
-  // While it runs: it takes thirty seconds.
-  setTimeout(() => stop.abort(), 200);
+  const running = call('shell.exec', { command: 'touch begun; sleep 30', shell: true }, { signal: stop.signal });
+  await expect.poll(() => existsSync(join(root, 'begun')), { timeout: 20_000 }).toBe(true);
+  stop.abort();
   expect((await running).structured).toMatchObject({ timedOut: false, exitCode: null });
 });
 
