@@ -71,7 +71,6 @@ export function createRuntimeTools(deps: RuntimeToolsDeps): RuntimeTools {
     clock,
     origin: deps.webOrigin,
     computerId: deps.computerId,
-    version,
   });
   closing.add('sign-ins at servers', async () => {
     await Promise.all([...ways.values()].map((way) => way.close()));

@@ -18,6 +18,7 @@ export interface OAuthTarget {
   readonly name: string;
   /** The resource itself. */
   readonly url: string;
+  /** What the person gave: registered client and scopes; null where they said nothing about it. */
   readonly oauth: {
     readonly clientId?: string | undefined;
     readonly clientSecret?: string | undefined;
@@ -26,8 +27,11 @@ export interface OAuthTarget {
 }
 
 export type SignIn =
+  /** There is a token now that was not sent before: try once more. */
   | { readonly is: 'token' }
+  /** A person has to sign in there. */
   | { readonly is: 'sign_in'; readonly authorizeUrl: string }
+  /** No sign-in can be begun; a sentence that says why. */
   | { readonly is: 'none'; readonly why: string };
 
 export interface OAuthClient {
@@ -69,7 +73,6 @@ export interface OAuthClientDeps {
   readonly origin: () => string;
   /** First part of each state, so that the browser's answer finds the way to this computer. Without dots. */
   readonly computerId: string;
-  readonly version: string;
 }
 
 /** Of one question to a provider, milliseconds. */

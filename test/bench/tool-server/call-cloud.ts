@@ -1,13 +1,15 @@
 /** What one call of a tool costs the cloud that passes it on to a paired computer: its CPU alone, not the computer's. */
+
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { mcpMeta, mcpServer, modernVersion } from '../../../src/contracts/tool-server/mcp.ts';
+import { modernVersion } from '../../../src/contracts/tool-server/mcp.ts';
 import { load } from '../../support/bench/converse.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { median, rounded } from '../../support/bench/numbers.ts';
 import { gantryCommand, type Product, scratchHome, startBuilt } from '../../support/bench/product.ts';
 import { freePort } from '../../support/free-port.ts';
+import { callOfTime } from '../../support/mcp/call-of-time.ts';
 import { startOidcProvider } from '../../support/oidc-provider.ts';
 import { personAt } from '../../support/signed-in.ts';
 import { startVictim, type Victim } from '../../support/victim.ts';
@@ -46,7 +48,7 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
     const person = await personAt(origin);
     await pair(computer, person, origin);
     const made = await person<{ secret: string }>('POST', '/api/v1/keys', { name: 'bench', scopes: ['bots:act'] });
-    const text = requestOf(port, made.secret);
+    const text = callOfTime(port, made.secret);
 
     await load({ port, pid, text }, warmUp, connections);
     const samples: number[] = [];
@@ -77,32 +79,6 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
     await clouds.remove();
     await computers.remove();
   }
-}
-
-/** As a client of today's protocol calls. */
-function requestOf(port: number, key: string): string {
-  const body = JSON.stringify({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: {
-      name: 'time.now',
-      arguments: { timezone: 'UTC' },
-      _meta: { [mcpMeta.version]: modernVersion, [mcpMeta.clientCapabilities]: {} },
-    },
-  });
-  const lines = [
-    `POST ${mcpServer.path} HTTP/1.1`,
-    `Host: 127.0.0.1:${port}`,
-    `Authorization: Bearer ${key}`,
-    'Content-Type: application/json',
-    'Accept: application/json, text/event-stream',
-    `MCP-Protocol-Version: ${modernVersion}`,
-    'Mcp-Method: tools/call',
-    'Mcp-Name: time.now',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-  ];
-  return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
 interface Pairing {

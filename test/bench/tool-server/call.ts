@@ -3,11 +3,12 @@
  * against the official SDK's server. Each server is a program of its own, loaded from this one.
  */
 import { fileURLToPath } from 'node:url';
-import { mcpMeta, mcpServer, modernVersion } from '../../../src/contracts/tool-server/mcp.ts';
+import { modernVersion } from '../../../src/contracts/tool-server/mcp.ts';
 import { type Load, load, type Target } from '../../support/bench/converse.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { median, quantile, rounded, spread } from '../../support/bench/numbers.ts';
 import { scratchHome, startBuilt } from '../../support/bench/product.ts';
+import { callOfTime } from '../../support/mcp/call-of-time.ts';
 import { startVictim } from '../../support/victim.ts';
 
 export const figures: readonly Figure[] = [
@@ -29,39 +30,13 @@ const connections = 10;
 const warmUp = 30_000;
 const at = `gantry start, time.now over /mcp/server of the engine, ${modernVersion}, the owner's token, ${connections} kept connections from another process; CPU of the server's process, user and system`;
 
-/** As a client of today's protocol calls. */
-function requestTo(port: number, token?: string): string {
-  const body = JSON.stringify({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: {
-      name: 'time.now',
-      arguments: { timezone: 'UTC' },
-      _meta: { [mcpMeta.version]: modernVersion, [mcpMeta.clientCapabilities]: {} },
-    },
-  });
-  const lines = [
-    `POST ${mcpServer.path} HTTP/1.1`,
-    `Host: 127.0.0.1:${port}`,
-    ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
-    'Content-Type: application/json',
-    'Accept: application/json, text/event-stream',
-    `MCP-Protocol-Version: ${modernVersion}`,
-    'Mcp-Method: tools/call',
-    'Mcp-Name: time.now',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-  ];
-  return `${lines.join('\r\n')}\r\n\r\n${body}`;
-}
-
 async function withEngine<T>(use: (target: Target) => Promise<T>): Promise<T> {
   const place = scratchHome();
   try {
     const product = await startBuilt(place);
     try {
       const port = Number(new URL(product.engineUrl).port);
-      return await use({ port, pid: product.pid, text: requestTo(port, product.token) });
+      return await use({ port, pid: product.pid, text: callOfTime(port, product.token) });
     } finally {
       await product.stop();
     }
@@ -78,7 +53,7 @@ async function withPeer<T>({ script }: Peer, use: (target: Target) => Promise<T>
       port: number;
       pid: number;
     };
-    return await use({ port, pid, text: requestTo(port) });
+    return await use({ port, pid, text: callOfTime(port) });
   } finally {
     await victim.kill();
   }

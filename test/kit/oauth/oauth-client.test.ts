@@ -56,7 +56,6 @@ async function open(options: { origin?: string; file?: string; key?: string } = 
     clock,
     origin: () => options.origin ?? home,
     computerId: 'computer_1',
-    version: '0',
   });
   const target: OAuthTarget = { id: 'srv_1', name: 'tracker', url: `${origin}/mcp`, oauth: null };
   const refused = (token: string | null = null) =>

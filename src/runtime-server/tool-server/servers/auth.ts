@@ -1,26 +1,11 @@
 /**
  * What attached servers need of whoever signs in at them (gaps.md B "Attached servers", OAuth). Declared here by its user; `host` gives
- * the one that speaks OAuth. Without one, credentials are the headers that the person set. Must not know OAuth.
+ * the one that speaks OAuth. Without one, credentials are the headers that the person set. Must not know how OAuth goes.
  */
-export interface AuthServer {
-  readonly id: string;
-  readonly name: string;
-  readonly url: string;
-  /** What the person gave: registered client and scopes; null where they said nothing about OAuth. */
-  readonly oauth: {
-    readonly clientId?: string | undefined;
-    readonly clientSecret?: string | undefined;
-    readonly scopes?: readonly string[] | undefined;
-  } | null;
-}
+import type { OAuthTarget, SignIn } from '../../../kit/oauth/oauth-client.ts';
 
-export type ChallengeAnswer =
-  /** There is a token now that was not sent before: try once more. */
-  | { readonly is: 'token' }
-  /** A person has to sign in there. */
-  | { readonly is: 'sign_in'; readonly authorizeUrl: string }
-  /** No sign-in can be begun; a sentence that says why. */
-  | { readonly is: 'none'; readonly why: string };
+export type AuthServer = OAuthTarget;
+export type ChallengeAnswer = SignIn;
 
 export interface ServerAuth {
   /** The access token to send, refreshed where it has to be; null: none is known, the server is asked without. */
