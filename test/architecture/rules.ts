@@ -23,9 +23,14 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   client: { folders: ['contracts'], node: false },
   'pane-host': { folders: [] },
   converter: { folders: [] },
+  executor: { folders: ['contracts', 'kit'] },
+  'computer-host': { folders: ['contracts', 'kit'] },
   worker: { folders: ['contracts', 'kit', 'client'] },
-  'runtime-server': { folders: ['contracts', 'kit'], files: ['pane-host/protocol.ts', 'converter/protocol.ts'] },
-  'cloud-api': { folders: ['contracts', 'kit'] },
+  'runtime-server': {
+    folders: ['contracts', 'kit'],
+    files: ['pane-host/protocol.ts', 'converter/protocol.ts', 'executor/protocol.ts'],
+  },
+  'cloud-api': { folders: ['contracts', 'kit'], files: ['computer-host/protocol.ts'] },
   host: { folders: ['contracts', 'kit', 'runtime-server', 'cloud-api'] },
   cli: {
     folders: ['client', 'contracts', 'host', 'worker'],

@@ -5,13 +5,23 @@
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export type ProgramName = 'cli' | 'pane-host' | 'worker-beats' | 'converter';
+export type ProgramName =
+  | 'cli'
+  | 'pane-host'
+  | 'worker-beats'
+  | 'converter'
+  | 'executor'
+  | 'computer-host'
+  | 'hosted-device';
 
 const sources: Record<ProgramName, string> = {
   cli: join('src', 'cli', 'main.ts'),
   'pane-host': join('src', 'pane-host', 'main.ts'),
   'worker-beats': join('src', 'worker', 'beats-thread.ts'),
   converter: join('src', 'converter', 'main.ts'),
+  executor: join('src', 'executor', 'main.ts'),
+  'computer-host': join('src', 'computer-host', 'main.ts'),
+  'hosted-device': join('src', 'host', 'hosted-device.ts'),
 };
 
 /** File of a program, seen from the module at `moduleUrl` (any module of Gantry, source or built). */

@@ -1,0 +1,102 @@
+/**
+ * The doors of a computer's executor (interface.md D "How a toolset call travels"; gaps.md D). `:id` is `this-device` on the computer
+ * itself; the cloud takes `this-device` for the computer that the call names, or the id of one of the caller's computers. Must not know
+ * hosted computers.
+ */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { Id } from '../common/values.ts';
+import { Toolset } from './members.ts';
+import { Control, ToolsetCall, ToolsetResult, viewEvents } from './toolset.ts';
+
+const shared = { area: 'computer-use', errors: 'computers', scope: 'compute' } as const;
+const callers = ['owner', 'user', 'link', 'key'] as const;
+const owner = { none: 'the cloud passes on to computers of the caller alone, and a computer has one person' } as const;
+const base = '/api/v1/computers/:id';
+const params = z.strictObject({ id: Id });
+
+export const callToolset = defineRoute({
+  ...shared,
+  op: 'callToolset',
+  summary: 'A call of the computer or the browser toolset on this computer',
+  method: 'POST',
+  path: `${base}/toolset`,
+  auth: callers,
+  owner,
+  params,
+  bodyLimit: 256 * 1024,
+  body: ToolsetCall,
+  answers: { 200: ToolsetResult },
+});
+
+export const readToolsetSchema = defineRoute({
+  ...shared,
+  op: 'readToolsetSchema',
+  summary: 'The members of a toolset with their JSON Schemas, classes and whether they have to be enabled',
+  method: 'GET',
+  path: `${base}/toolset/schema`,
+  auth: callers,
+  owner,
+  params,
+  query: z.strictObject({ toolset: Toolset }),
+  answers: {
+    200: z.strictObject({
+      toolset: Toolset,
+      members: z.array(
+        z.strictObject({
+          name: z.string(),
+          description: z.string(),
+          class: z.enum(['observe', 'act', 'risky']),
+          enabled: z.boolean(),
+          input_schema: z.record(z.string(), z.unknown()),
+        }),
+      ),
+    }),
+  },
+});
+
+const control = (op: string, verb: 'take' | 'release' | 'renew', summary: string) =>
+  ({
+    ...shared,
+    op,
+    summary,
+    method: 'POST',
+    path: `${base}/control/${verb}`,
+    auth: ['owner', 'user', 'link'],
+    scope: null,
+    owner,
+    params,
+    body: z.strictObject({ reason: z.string().max(500).optional() }).optional(),
+    answers: { 200: Control },
+  }) as const;
+
+export const takeControl = defineRoute(
+  control('takeControl', 'take', 'A person takes control; a run that had it is suspended at once'),
+);
+export const releaseControl = defineRoute(control('releaseControl', 'release', 'Gives control back'));
+export const renewControl = defineRoute(control('renewControl', 'renew', 'Keeps control for another 60 s'));
+
+export const viewComputer = defineRoute({
+  ...shared,
+  op: 'viewComputer',
+  summary:
+    'The live view: frames when something changed, the pointer, the next action before it happens, who has control',
+  method: 'GET',
+  path: `${base}/view`,
+  auth: callers,
+  owner,
+  params,
+  query: z.strictObject({ browser_session_id: Id.optional() }),
+  kind: 'sse',
+  answers: { 200: z.unknown() },
+  events: viewEvents,
+});
+
+export const deviceRoutes = [
+  callToolset,
+  readToolsetSchema,
+  takeControl,
+  releaseControl,
+  renewControl,
+  viewComputer,
+] as const;

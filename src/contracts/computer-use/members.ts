@@ -1,0 +1,248 @@
+/**
+ * The members of the two toolsets, letter for letter as the vendor that defined them has them (gaps.md D; computer-use.md 1.1): 17 of
+ * `computer`, 31 of `browser`, each with its input, what it can do, and whether it has to be switched on. Must not know how one is done.
+ */
+import { z } from 'zod';
+
+export const toolsets = ['computer', 'browser'] as const;
+export const Toolset = z.enum(toolsets);
+export type Toolset = z.infer<typeof Toolset>;
+
+/** How much a member can do; its risk is low, medium, high (gaps.md D). */
+export const memberClasses = ['observe', 'act', 'risky'] as const;
+export type MemberClass = (typeof memberClasses)[number];
+
+export interface Member {
+  readonly input: z.ZodObject;
+  readonly class: MemberClass;
+  /** Only when the call names it in `enable`. */
+  readonly offByDefault?: true;
+  /** Has coordinates; they are in the space that the call says. */
+  readonly points?: true;
+  readonly about: string;
+}
+
+/** Characters of one `type`. */
+export const longestText = 20_000;
+/** Characters of a page as text or tree. */
+export const longestRead = 50_000;
+/** Seconds. */
+export const longestDesktopHold = 300;
+export const longestBrowserHold = 30;
+export const mostRepeats = 100;
+export const mostWheelClicks = 100;
+export const mostBrowserWheelClicks = 10;
+
+const Coordinate = z.tuple([z.number(), z.number()]);
+const Region = z.tuple([z.number(), z.number(), z.number(), z.number()]);
+const Direction = z.enum(['up', 'down', 'left', 'right']);
+/** Vendors' clients send null for what they leave out. */
+const optional = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.nullish().transform((value) => value ?? undefined);
+const Chord = z.string().min(1).max(200);
+const Repeat = z.number().int().min(1).max(mostRepeats);
+const Text = z.string().max(longestText);
+const object = z.strictObject;
+
+const click = {
+  input: object({ coordinate: optional(Coordinate), text: optional(Chord) }),
+  class: 'act',
+  points: true,
+} as const;
+
+export const computerMembers = {
+  screenshot: { input: object({}), class: 'observe', about: 'The whole screen.' },
+  cursor_position: { input: object({}), class: 'observe', about: 'Where the pointer is.' },
+  left_mouse_down: { input: object({}), class: 'act', about: 'Presses the left button where the pointer is.' },
+  left_mouse_up: { input: object({}), class: 'act', about: 'Releases the left button.' },
+  zoom: { input: object({ region: Region }), class: 'observe', points: true, about: 'A part of the screen, larger.' },
+  left_click: { ...click, about: 'Clicks, at a place or where the pointer is; text holds keys meanwhile.' },
+  right_click: { ...click, about: 'Clicks with the right button.' },
+  middle_click: { ...click, about: 'Clicks with the middle button.' },
+  double_click: { ...click, about: 'Clicks twice.' },
+  triple_click: { ...click, about: 'Clicks three times.' },
+  left_click_drag: {
+    input: object({ start_coordinate: Coordinate, coordinate: Coordinate, text: optional(Chord) }),
+    class: 'act',
+    points: true,
+    about: 'Presses at one place, moves, and releases at another.',
+  },
+  mouse_move: { input: object({ coordinate: Coordinate }), class: 'act', points: true, about: 'Moves the pointer.' },
+  scroll: {
+    input: object({
+      scroll_direction: Direction,
+      scroll_amount: z.number().int().min(0).max(mostWheelClicks),
+      coordinate: optional(Coordinate),
+      text: optional(Chord),
+    }),
+    class: 'act',
+    points: true,
+    about: 'Turns the wheel by so many clicks.',
+  },
+  type: { input: object({ text: Text }), class: 'act', about: 'Types the text as it is.' },
+  key: {
+    input: object({ text: Chord, repeat: optional(Repeat) }),
+    class: 'act',
+    about: 'Presses a chord such as ctrl+s; names as xdotool has them.',
+  },
+  hold_key: {
+    input: object({ text: Chord, duration: z.number().min(0).max(longestDesktopHold) }),
+    class: 'act',
+    about: 'Holds a chord for so many seconds.',
+  },
+  wait: {
+    input: object({ duration: z.number().min(0).max(longestDesktopHold) }),
+    class: 'observe',
+    about: 'Waits for so many seconds.',
+  },
+} as const satisfies Readonly<Record<string, Member>>;
+
+const tab = { tab_id: optional(z.string().min(1).max(100)) };
+const At = object({ type: z.literal('coordinate'), x: z.number(), y: z.number() });
+const Ref = object({ type: z.literal('ref'), ref: z.string().min(1).max(100) });
+const Target = z.discriminatedUnion('type', [At, Ref]);
+const browserClick = {
+  input: object({ target: Target, modifiers: optional(Chord), ...tab }),
+  class: 'act',
+  points: true,
+} as const;
+const Duration = z.number().min(0).max(longestBrowserHold);
+
+export const browserMembers = {
+  navigate: {
+    input: object({ url: z.string().min(1).max(8192), ...tab }),
+    class: 'act',
+    about: 'Opens an address, or "back", "forward", "reload".',
+  },
+  list_tabs: { input: object({}), class: 'observe', about: 'Every tab.' },
+  new_tab: { input: object({}), class: 'act', about: 'Opens an empty tab and makes it the active one.' },
+  switch_tab: {
+    input: object({ tab_id: z.string().min(1).max(100) }),
+    class: 'act',
+    about: 'Makes a tab the active one.',
+  },
+  close_tab: { input: object({ tab_id: z.string().min(1).max(100) }), class: 'act', about: 'Closes a tab.' },
+  read_page: {
+    input: object({
+      filter: optional(z.enum(['all', 'interactive'])),
+      depth: optional(z.number().int().min(1).max(100)),
+      ref: optional(z.string().min(1).max(100)),
+      ...tab,
+    }),
+    class: 'observe',
+    about: 'The accessibility tree, with a ref for every element that can be acted on.',
+  },
+  get_page_text: { input: object(tab), class: 'observe', about: 'The text of the page.' },
+  find: {
+    input: object({ query: z.string().min(1).max(1000), ...tab }),
+    class: 'observe',
+    about: 'Up to 20 refs of elements by text, role and attributes; ranked by rules, not by a model.',
+  },
+  read_console: {
+    input: object(tab),
+    class: 'observe',
+    offByDefault: true,
+    about: 'What the page logged since the last time.',
+  },
+  read_network: {
+    input: object(tab),
+    class: 'observe',
+    offByDefault: true,
+    about: 'What the page asked for since the last time.',
+  },
+  screenshot: { input: object(tab), class: 'observe', about: 'What is seen of the page.' },
+  zoom: {
+    input: object({ region: Region, ...tab }),
+    class: 'observe',
+    points: true,
+    about: 'A part of the page, larger.',
+  },
+  left_click: { ...browserClick, about: 'Clicks.' },
+  right_click: { ...browserClick, about: 'Clicks with the right button.' },
+  middle_click: { ...browserClick, about: 'Clicks with the middle button.' },
+  double_click: { ...browserClick, about: 'Clicks twice.' },
+  triple_click: { ...browserClick, about: 'Clicks three times.' },
+  hover: { input: object({ target: Target, ...tab }), class: 'act', points: true, about: 'Moves the pointer there.' },
+  left_click_drag: {
+    input: object({ from: At, target: At, ...tab }),
+    class: 'act',
+    points: true,
+    about: 'Presses at one place, moves, and releases at another.',
+  },
+  left_mouse_down: {
+    input: object({ target: At, ...tab }),
+    class: 'act',
+    points: true,
+    about: 'Presses the left button.',
+  },
+  left_mouse_up: {
+    input: object({ target: At, ...tab }),
+    class: 'act',
+    points: true,
+    about: 'Releases the left button.',
+  },
+  mouse_move: { input: object({ target: At, ...tab }), class: 'act', points: true, about: 'Moves the pointer.' },
+  scroll: {
+    input: object({
+      target: At,
+      scroll_direction: Direction,
+      scroll_amount: optional(z.number().int().min(1).max(mostBrowserWheelClicks)),
+      ...tab,
+    }),
+    class: 'act',
+    points: true,
+    about: 'Turns the wheel over a place; 3 clicks unless told.',
+  },
+  scroll_to: { input: object({ target: Ref, ...tab }), class: 'act', about: 'Brings an element into view.' },
+  type: {
+    input: object({ text: Text, ...tab }),
+    class: 'act',
+    about: 'Types the text as it is into what has the focus.',
+  },
+  key: {
+    input: object({ text: Chord, repeat: optional(Repeat), ...tab }),
+    class: 'act',
+    about: 'Presses chords, one after the other where spaces part them.',
+  },
+  hold_key: {
+    input: object({ text: Chord, duration: Duration, ...tab }),
+    class: 'act',
+    about: 'Holds a chord for so many seconds.',
+  },
+  wait: { input: object({ duration: Duration, ...tab }), class: 'observe', about: 'Waits for so many seconds.' },
+  form_input: {
+    input: object({ target: Ref, value: z.union([Text, z.number(), z.boolean()]), ...tab }),
+    class: 'act',
+    about: 'Sets a field, a choice or a tick.',
+  },
+  file_upload: {
+    input: object({
+      target: Ref,
+      paths: optional(z.array(z.string().min(1).max(4096)).max(20)),
+      document_ids: optional(z.array(z.string().min(1).max(200)).max(20)),
+      ...tab,
+    }),
+    class: 'risky',
+    offByDefault: true,
+    about: 'Hands files to a file field.',
+  },
+  javascript_exec: {
+    input: object({ text: z.string().min(1).max(100_000), ...tab }),
+    class: 'risky',
+    offByDefault: true,
+    about: 'Runs a script in the page; answers the value of its last expression.',
+  },
+} as const satisfies Readonly<Record<string, Member>>;
+
+export type ComputerMember = keyof typeof computerMembers;
+export type BrowserMember = keyof typeof browserMembers;
+
+export const membersOf: Readonly<Record<Toolset, Readonly<Record<string, Member>>>> = {
+  computer: computerMembers,
+  browser: browserMembers,
+};
+
+/** Null for a name that the toolset has not. */
+export function memberOf(toolset: Toolset, name: string): Member | null {
+  return Object.hasOwn(membersOf[toolset], name) ? membersOf[toolset][name]! : null;
+}

@@ -1,0 +1,107 @@
+/** A hosted computer, its settings, events and meters (interface.md D; gaps.md D). snake_case. Must not know drivers. */
+import { z } from 'zod';
+import { Id, Time } from '../common/values.ts';
+
+export const hostedStatuses = [
+  'provisioning',
+  'starting',
+  'running',
+  'stopping',
+  'stopped',
+  'deleted',
+  'error',
+] as const;
+export const HostedStatus = z.enum(hostedStatuses);
+export type HostedStatus = z.infer<typeof HostedStatus>;
+
+export const longestName = 120;
+/** Bytes of it as JSON. */
+export const largestMetadata = 8 * 1024;
+/** Of the whole developer pool, unless `gantry admin pool` says otherwise. */
+export const usualPool = 20;
+export const usualKeyConcurrency = 2;
+export const mostKeyConcurrency = 10;
+
+export const HostedComputerId = z.string().regex(/^cmp_[0-9A-Za-z]{8,40}$/, 'an id such as cmp_01J…');
+/** Who owns the computer: never a person's account (interface.md D). */
+export const driverUser = (computerId: string): string => `platform-drv:${computerId}`;
+
+export const HostedComputer = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('computer'),
+    name: z.string(),
+    status: HostedStatus,
+    sleeping: z.boolean().meta({ description: 'Running, but frozen until the next call; no minutes are counted.' }),
+    account_id: z.string().nullable().meta({ description: 'As the developer gave it.' }),
+    key_id: z.string().nullable(),
+    created_at: Time,
+    started_at: Time.nullable(),
+    metadata: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'HostedComputer' });
+export type HostedComputer = z.infer<typeof HostedComputer>;
+
+/** Lengths are judged by the area itself: it has codes of its own for them. */
+export const CreateHostedComputer = z.strictObject({
+  name: z.string().optional(),
+  account_id: Id.optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+});
+
+export const ComputerSettings = z
+  .strictObject({
+    hosted_driver_enabled: z.boolean(),
+    approval_mode: z.enum(['owner', 'api_key']),
+    per_key_concurrency: z.number().int(),
+    browser_toolset: z.boolean(),
+  })
+  .meta({ id: 'ComputerSettings' });
+export type ComputerSettings = z.infer<typeof ComputerSettings>;
+
+export const ChangeComputerSettings = z.strictObject({
+  approval_mode: z.enum(['owner', 'api_key']).optional(),
+  per_key_concurrency: z.number().int().min(1).max(mostKeyConcurrency).optional(),
+  browser_toolset: z.boolean().optional(),
+});
+
+export const hostedEventTypes = [
+  'computer.created',
+  'computer.started',
+  'computer.sleeping',
+  'computer.woken',
+  'computer.stopped',
+  'computer.deleted',
+  'computer.failed',
+  'action.completed',
+  'action.failed',
+  'action.denied',
+  'approval.required',
+  'approval.resolved',
+  'control.taken',
+  'control.released',
+  'spend_cap.reached',
+] as const;
+/** `index` has no gap and begins at 0, a computer each; it is the `id` on the stream. */
+export const HostedEvent = z
+  .strictObject({
+    index: z.number().int().min(0),
+    type: z.enum(hostedEventTypes),
+    computer_id: z.string(),
+    at: Time,
+    data: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'HostedEvent' });
+export type HostedEvent = z.infer<typeof HostedEvent>;
+
+export const meters = ['computer_minute', 'computer_action'] as const;
+export const MeterLine = z
+  .strictObject({
+    meter: z.enum(meters),
+    quantity: z.number().meta({ description: 'Minutes to a thousandth, or actions.' }),
+    computer_id: z.string(),
+    key_id: z.string().nullable(),
+    window_start: Time,
+  })
+  .meta({ id: 'MeterLine' });
+export type MeterLine = z.infer<typeof MeterLine>;

@@ -1,0 +1,79 @@
+/**
+ * What the gate of a computer's executor promises to whoever calls it: the toolset route, runs (interface.md D "How a toolset call
+ * travels"). In this order, each a step that can end the call: contract → lease → policy → approval → audit row, durable → action.
+ * Must not know HTTP, runs or models.
+ */
+import type { RunOptions } from '../../contracts/computer-use/run.ts';
+import type { Control, ToolsetApproval, ToolsetCall, ToolsetResult } from '../../contracts/computer-use/toolset.ts';
+import type { Place } from '../../executor/protocol.ts';
+
+export interface Holder {
+  readonly kind: 'person' | 'run' | 'key';
+  readonly id: string;
+}
+
+export interface ToolsetCaller {
+  readonly userId: string;
+  /** `browser`, `cli`, `key`, … */
+  readonly surface: string;
+  readonly holder: Holder;
+  /** Of a run that a person started, acting needs no question. */
+  readonly startedByPerson: boolean;
+  /** A model chose the action: a new origin and a credential field ask. */
+  readonly byModel: boolean;
+  /** Of a run: when to ask. Default `on_risk`. */
+  readonly approvals?: RunOptions['approvals'];
+  /** What the run was told to do, for the words of a question. */
+  readonly task?: string;
+}
+
+/** 409 `approval_required` is an answer here: whoever called decides whether to wait. */
+export type ToolsetOutcome =
+  | { readonly kind: 'done'; readonly auditId: string; readonly result: ToolsetResult; readonly executed: boolean }
+  | {
+      readonly kind: 'approval_required';
+      readonly approval: ToolsetApproval;
+      readonly words: string;
+      readonly result: ToolsetResult;
+    }
+  | { readonly kind: 'denied'; readonly rule: string; readonly message: string };
+
+export type ApprovalState = 'pending' | 'approved' | 'denied' | 'used' | 'expired';
+
+export interface ToolsetGate {
+  /**
+   * Throws what the contract says: 400 `invalid_toolset_call`, 423 `take_control_first`, 403 `approval_denied`, 503 `display_unavailable`
+   * or `browser_crashed`. Never acts twice for one (turn_id, call_index).
+   */
+  call(call: ToolsetCall, caller: ToolsetCaller, signal: AbortSignal): Promise<ToolsetOutcome>;
+  /** Told of every answer to a question of this gate, also of those that expired. */
+  onApproval(listener: (id: string, state: Exclude<ApprovalState, 'pending'>, by: string | null) => void): () => void;
+  approvalState(id: string): ApprovalState | null;
+  readonly control: {
+    now(): Control;
+    /** Throws 423 where the holder outranks. A run that loses control hears of it through {@link ToolsetGate.onControl}. */
+    take(holder: Holder): Control;
+    renew(holder: Holder): Control;
+    release(holder: Holder): Control;
+  };
+  /** `elsewhere`: somebody used mouse or keyboard outside of Gantry. */
+  onControl(
+    listener: (change: {
+      readonly control: Control;
+      readonly why: 'taken' | 'released' | 'expired' | 'elsewhere';
+    }) => void,
+  ): () => void;
+  readonly sessions: {
+    open(session: string, options: { readonly headless: boolean; readonly trace: boolean }): Promise<void>;
+    close(session: string, wipe: boolean): Promise<void>;
+    page(session: string): { readonly url: string; readonly title: string } | null;
+  };
+  /** Video of a place; `stop` answers the file, or null where nothing could be recorded. */
+  record(place: Place, file: string): Promise<{ stop(): Promise<string | null> }>;
+  saveTrace(session: string, file: string): Promise<string | null>;
+  onDownload(
+    listener: (download: { readonly session: string; readonly path: string; readonly size: number }) => void,
+  ): () => void;
+  /** Ends what is under way there at once. */
+  stop(place: Place): Promise<void>;
+}
