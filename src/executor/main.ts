@@ -1,0 +1,41 @@
+/**
+ * The executor program: the wire on stdin and stdout, the hands of this computer behind it. It ends when its stdin ends, and takes what
+ * it started with it.
+ */
+import { Console } from 'node:console';
+import { createFrameReader, frames } from '../kit/process/frames.ts';
+import { createBrowser } from './browser/create-browser.ts';
+import { createDesktop } from './desktop/create-desktop.ts';
+import { createProgram } from './program.ts';
+import { longestHead, type RequestHead } from './protocol.ts';
+
+/** Bytes that may wait for whoever reads before frames of a live view are left out. */
+const behind = 4 * 1024 * 1024;
+/** Milliseconds for browsers to end by themselves. */
+const endMs = 3000;
+
+// Stdout carries frames alone: libraries that print their warnings print them elsewhere.
+globalThis.console = new Console(process.stderr, process.stderr);
+
+const program = createProgram({
+  send: (head, body) => {
+    process.stdout.cork();
+    for (const piece of frames(head, body)) process.stdout.write(piece);
+    process.stdout.uncork();
+    return process.stdout.writableLength < behind;
+  },
+  browser: (deps) => createBrowser({ ...deps, env: process.env }),
+  desktop: (deps) => createDesktop({ ...deps, env: process.env }),
+});
+
+const take = createFrameReader<RequestHead>({ head: longestHead, body: 0 }, (head) => program.take(head));
+process.stdin.on('data', (chunk: Buffer) => take(chunk));
+process.stdin.on('end', end);
+process.on('SIGTERM', end);
+// Nobody reads any more: the other end is gone.
+process.stdout.on('error', end);
+
+function end(): void {
+  setTimeout(() => process.exit(0), endMs).unref();
+  void program.close().then(() => process.exit(0));
+}

@@ -1,0 +1,139 @@
+/**
+ * The frame of the executor program: requests in, each handed to the hands of its place after the one before it, answers and events
+ * out. It gives every action its deadline and can stop it. Must not know how anything is done.
+ */
+import { memberOf } from '../contracts/computer-use/members.ts';
+import type { AskHost, BrowserHands } from './browser/create-browser.ts';
+import { type ActedWith, type Emit, type Hands, HandsFault } from './hands.ts';
+import type { Act, AnswerHead, Fault, Place, Request, RequestHead } from './protocol.ts';
+
+export interface ProgramDeps {
+  /** Sends one frame; false where whoever reads is behind. */
+  readonly send: (head: { readonly id: number; readonly size: number }, body?: Uint8Array) => boolean;
+  readonly browser: (deps: { readonly emit: Emit; readonly askHost: AskHost }) => BrowserHands;
+  readonly desktop: (deps: { readonly emit: Emit }) => Hands;
+}
+
+export interface Program {
+  take(head: RequestHead): void;
+  close(): Promise<void>;
+}
+
+type Answer = { readonly ok: true } & Omit<Extract<AnswerHead, { ok: true }>, 'id' | 'size' | 'ok'>;
+
+export function createProgram({ send, ...make }: ProgramDeps): Program {
+  const emit: Emit = (event, bytes) => send({ ...event, id: 0, size: bytes?.length ?? 0 } as never, bytes);
+  const questions = new Map<number, (answer: { allow: boolean; why: string }) => void>();
+  let lastQuestion = 0;
+  const askHost: AskHost = (question) =>
+    new Promise((resolve) => {
+      lastQuestion += 1;
+      questions.set(lastQuestion, resolve);
+      emit({ event: 'host', question: lastQuestion, ...question });
+    });
+  const browser = make.browser({ emit, askHost });
+  const desktop = make.desktop({ emit });
+  const handsOf = (place: Place): Hands => (place.kind === 'browser' ? browser : desktop);
+
+  /** The end of what was asked last of each place. */
+  const lanes = new Map<string, Promise<unknown>>();
+  const acting = new Map<string, AbortController>();
+
+  function inLane<Result>(place: Place, work: () => Promise<Result>): Promise<Result> {
+    const name = nameOf(place);
+    const result = (lanes.get(name) ?? Promise.resolve()).then(work);
+    const end = result.then(
+      () => {},
+      () => {},
+    );
+    lanes.set(name, end);
+    void end.then(() => lanes.get(name) === end && lanes.delete(name));
+    return result;
+  }
+
+  function act(request: Act): Promise<ActedWith> {
+    const name = nameOf(request.place);
+    const unknownEnd = memberOf(request.toolset, request.member)?.class !== 'observe';
+    const ends = new AbortController();
+    acting.set(name, ends);
+    const late = setTimeout(() => {
+      const message = `${request.member} did not end within ${request.timeoutMs} ms.`;
+      ends.abort(new HandsFault('page', 'action_timeout', message, unknownEnd));
+    }, request.timeoutMs);
+    const ended = new Promise<never>((_, reject) => {
+      ends.signal.addEventListener('abort', () => reject(ends.signal.reason), { once: true });
+    });
+    return Promise.race([handsOf(request.place).act(request, ends.signal), ended]).finally(() => {
+      clearTimeout(late);
+      acting.delete(name);
+    });
+  }
+
+  function stop(place: Place): Promise<Answer> {
+    acting.get(nameOf(place))?.abort(new HandsFault('page', 'cancelled', 'The action was stopped.', true));
+    return Promise.resolve({ ok: true });
+  }
+
+  async function answerTo(request: Request): Promise<{ answer: Answer; bytes?: Uint8Array }> {
+    const session = (id: string): Place => ({ kind: 'browser', session: id });
+    switch (request.do) {
+      case 'open':
+        await inLane(session(request.session), () => browser.open(request));
+        return { answer: { ok: true } };
+      case 'close':
+        await inLane(session(request.session), () => browser.closeSession(request));
+        return { answer: { ok: true } };
+      case 'look':
+        return {
+          answer: { ok: true, looked: await inLane(request.place, () => handsOf(request.place).look(request)) },
+        };
+      case 'act': {
+        const { bytes, ...acted } = await inLane(request.place, () => act(request));
+        return { answer: { ok: true, acted }, ...(bytes === undefined ? {} : { bytes }) };
+      }
+      case 'watch':
+        await handsOf(request.place).watch(request.place, request.fps);
+        return { answer: { ok: true } };
+      case 'record':
+        return {
+          answer: {
+            ok: true,
+            file: await handsOf(request.place).record(request.place, request.file, request.stop),
+          },
+        };
+      case 'trace':
+        return {
+          answer: { ok: true, file: await inLane(session(request.session), () => browser.trace(request)) },
+        };
+      case 'host':
+        questions.get(request.question)?.({ allow: request.allow, why: request.why });
+        questions.delete(request.question);
+        return { answer: { ok: true } };
+      case 'stop':
+        return { answer: await stop(request.place) };
+    }
+  }
+
+  return {
+    take({ id, size: _, ...request }) {
+      answerTo(request as Request).then(
+        ({ answer, bytes }) => send({ ...answer, id, size: bytes?.length ?? 0 } as AnswerHead, bytes),
+        (error: unknown) => send({ ok: false, fault: faultOf(error), id, size: 0 } as AnswerHead),
+      );
+    },
+    async close() {
+      for (const answer of questions.values()) answer({ allow: false, why: 'The executor ends.' });
+      await Promise.allSettled([browser.close(), desktop.close()]);
+    },
+  };
+}
+
+function nameOf(place: Place): string {
+  return place.kind === 'browser' ? `browser ${place.session}` : 'desktop';
+}
+
+function faultOf(error: unknown): Fault {
+  if (error instanceof HandsFault) return error.fault;
+  const message = error instanceof Error ? error.message : String(error);
+  return { sort: 'page', code: 'script_failed', message: message.slice(0, 1000), unknownEnd: true };
+}
