@@ -1,0 +1,20 @@
+/**
+ * What this area needs of hosted computers, whose area fills it: their device routes, and who may answer what a caller's project is
+ * asked (gaps.md D). Must not know drivers, projects or settings.
+ */
+import type { Route } from '../../contracts/common/route.ts';
+import type { Context, Principal } from '../../kit/http/types.ts';
+
+/** Ids of hosted computers begin so; those of a person's computers never do. */
+export const hostedIdStart = 'cmp_';
+
+export interface HostedDevices {
+  /**
+   * Passes a device route on to the executor of a hosted computer, and its answer back, unread. `path` is as the computer has it:
+   * `/api/v1/computers/this-device/…` with the query; the body of the request is still unread. Throws 404 `computer_not_found`
+   * where the caller is not the owner of its project.
+   */
+  pass(computerId: string, path: string, context: Context<Route>): Promise<void>;
+  /** Whether a key may answer what calls of its own project ask. */
+  approvalMode(principal: Principal): Promise<'owner' | 'api_key'>;
+}
