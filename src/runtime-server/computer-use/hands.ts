@@ -1,0 +1,55 @@
+/**
+ * The hands of one computer as a program composes them: the gate, the doors of the device, the program that acts. Composed the same for
+ * a person's computer and for a hosted one: they differ in who is asked and in what is asked about. Must not know who composes it.
+ */
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { BoundRoute } from '../../kit/http/types.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Log } from '../../kit/log/log.ts';
+import type { Store } from '../../kit/store/store.ts';
+import type { Policy } from '../policy/index.ts';
+import type { ToolsetGate } from './gate.ts';
+import type { Questions } from './questions.ts';
+
+export interface HandsDeps {
+  /** With `handsMigrations` (migrations.ts) applied. */
+  readonly store: Store;
+  readonly policy: Pick<Policy, 'decide'>;
+  readonly questions: Questions;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Program and arguments of the executor: `programCommand('executor')`. */
+  readonly command: readonly [string, ...string[]];
+  /** Of this process; the executor is given what it needs of it (`DISPLAY`, …). */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absolute; profiles, downloads and videos lie below it. */
+  readonly folder: string;
+  /** Binds an approval to its action without giving away what is typed: any secret that stays the same. */
+  readonly secret: string;
+  /** Ports of Gantry itself on this computer: no browser of it reaches them. */
+  readonly ownPorts: () => readonly number[];
+  /**
+   * `own`: outside of what a person started, acting asks, and what cannot be taken back always does. `hosted`: only the latter
+   * (gaps.md D "Default policy").
+   */
+  readonly defaults: 'own' | 'hosted';
+  /** Whom a caller is told to wait for. */
+  readonly approver: 'owner' | 'api_key';
+  /** Where that person answers. */
+  readonly approveUrl: (approvalId: string) => string;
+  /** `host:port` through which a browser is to go, or null: then the executor asks here for each new host. */
+  readonly proxy?: string | null;
+}
+
+export interface Hands {
+  readonly gate: ToolsetGate;
+  /** `this-device`: toolset, schema, control, view. */
+  readonly routes: readonly BoundRoute[];
+  /** Ends what an earlier run of this program left open in the audit. Call before the first request. */
+  start(): Promise<void>;
+  /** Ends the program with all that it started. */
+  close(): Promise<void>;
+}
