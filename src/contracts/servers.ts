@@ -1,6 +1,8 @@
 /** Which server serves which table: the one list behind OpenAPI and the walk over every route. */
 import { approvalRoutes, heldApprovalRoutes } from './approvals/routes.ts';
 import type { Route } from './common/route.ts';
+import { deviceRoutes } from './computer-use/device-routes.ts';
+import { approveRun, runRoutes } from './computer-use/run-routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { factoryPeerRoutes, peerRoutes } from './factory/peer-routes.ts';
 import { factoryRoutes } from './factory/routes.ts';
@@ -37,6 +39,9 @@ export const serverTables: readonly ServerTable[] = [
       ...factoryPeerRoutes,
       ...toolServerRoutes,
       ...toolServerCloudRoutes,
+      ...runRoutes,
+      approveRun,
+      ...deviceRoutes,
       postTrigger,
     ],
   },

@@ -71,9 +71,6 @@ const computers = table('hosted-computers', 'computers', 'cloud', [
   ['POST', '/v1/computers/:id/approvals/:approvalId', 'approve for a computer'],
   ['GET', '/v1/computer_settings', 'settings of hosted computers'],
   ['PATCH', '/v1/computer_settings', 'settings of hosted computers'],
-  ['POST', '/api/v1/computers/:id/control/take', 'take control'],
-  ['POST', '/api/v1/computers/:id/control/release', 'release control'],
-  ['POST', '/api/v1/computers/:id/control/renew', 'keep control'],
 ]);
 
 const events = '/events/subscriptions/:sid';
@@ -158,33 +155,10 @@ const backbone = [
   ]),
 ];
 
-const runLines = (mount: string): Line[] => [
-  ['GET', `${mount}/:runId/events`, 'events of a run'],
-  ['POST', `${mount}/:runId/cancel`, 'cancel a run'],
-  ['POST', `${mount}/:runId/pause`, 'pause a run'],
-  ['POST', `${mount}/:runId/resume`, 'resume a run'],
-];
-const computerUse = table('computer-use', 'plain', 'cloud', [
-  ['POST', '/computer-use/execute', 'start a run'],
-  ['GET', '/computer-use/runs', 'list runs'],
-  ['GET', '/computer-use/runs/:runId', 'read a run'],
-  ['GET', '/computer-use/runs/:runId/stream', 'stream a run'],
-  ['GET', '/computer-use/runs/:runId/approval', 'the approval of a run'],
-  ['POST', '/computer-use/runs/:runId/approve', 'approve a run'],
-  ...runLines('/computer-use/runs'),
-  ...runLines('/runs'),
-  ['GET', '/stream/:runId', 'stream a run'],
-  ['GET', '/computer-use/sessions', 'list sessions'],
-  ['POST', '/computer-use/sessions', 'create a session'],
-  ['GET', '/computer-use/sessions/:sessionId', 'read a session'],
-  ['DELETE', '/computer-use/sessions/:sessionId', 'close a session'],
-]);
-
 export const unbuiltRoutes: readonly UnbuiltRoute[] = [
   ...toolServer,
   ...computers,
   ...connectorEvents,
   ...phone,
   ...backbone,
-  ...computerUse,
 ];

@@ -4,6 +4,7 @@
  * It reaches a runtime only over the link.
  */
 import { approvalMigrations, createApprovals } from '../cloud-api/approvals/index.ts';
+import { createComputerUse } from '../cloud-api/computer-use/index.ts';
 import { createEvents, eventMigrations } from '../cloud-api/events/index.ts';
 import { createFactoryProxy } from '../cloud-api/factory/index.ts';
 import { createToPeers } from '../cloud-api/factory/to-peers.ts';
@@ -272,6 +273,18 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       ...{ engines, link, advice, origin, version: packageVersion(), log },
       ...(local === null ? { ownerOf } : {}),
     });
+    const computerUse = createComputerUse({
+      engines,
+      computers: {
+        resolve: (userId, named) => composed.lookup.resolve(userId, named),
+        list: (userId) => computers.computers.list(userId),
+      },
+      advice,
+      approvals: approvals.service,
+      hosted: null,
+      clock,
+      timers: systemTimers,
+    });
     const toPeers = createToPeers({ link, computers: computers.computers, tickets });
     closing.add('ways to other computers', () => toPeers.close());
     const areas: readonly Area[] = [
@@ -284,6 +297,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       work,
       proxy,
       tools,
+      computerUse,
       toPeers,
       triggers,
     ];

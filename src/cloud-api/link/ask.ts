@@ -1,7 +1,7 @@
 /**
  * One request on its way to a server behind this one, unread, until its answer begins. Owns what travels on, how large a body may be,
  * that nobody is asked for a caller who has left, and what may be asked once more. First users: the factory proxy and the way to
- * peers; third: the home cloud; fourth: the tool server, which has read the body. Must not know routes.
+ * peers; third: the home cloud; fourth: the tool server, which has read the body; fifth: computer use, which asks more than was asked. Must not know routes.
  */
 import {
   type Agent,
@@ -41,6 +41,8 @@ export interface Asking {
   readonly bodyLimit?: number;
   /** In place of the request's own body, which has been read. */
   readonly body?: Buffer;
+  /** In place of the request's own method: what is asked has a body only where `body` is given. */
+  readonly method?: string;
   /** Absent: for ever, or until the connection ends. Milliseconds; `answer` is asked once connected. */
   readonly patience?: { readonly timers: Timers; readonly connectMs: number; readonly answerMs: () => number };
   /**
@@ -83,11 +85,12 @@ export async function askUpstream(asking: Asking): Promise<IncomingMessage> {
   const { request } = context;
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > bodyLimit) throw tooLarge(bodyLimit);
-  const hasBody = request.headers['transfer-encoding'] !== undefined || announced > 0;
+  const { method = request.method } = asking;
+  const hasBody = asking.method === undefined && (request.headers['transfer-encoding'] !== undefined || announced > 0);
   try {
     return await once(asking, hasBody, bodyLimit);
   } catch (thrown) {
-    const reads = asking.reads ?? (request.method === 'GET' && !hasBody);
+    const reads = asking.reads ?? (method === 'GET' && !hasBody);
     const repeatable = thrown instanceof Unanswered && reads && !context.response.destroyed;
     if (!repeatable || !(await again(thrown))) throw thrown;
     return await once(asking, hasBody, bodyLimit);
@@ -95,7 +98,7 @@ export async function askUpstream(asking: Asking): Promise<IncomingMessage> {
 }
 
 async function once(
-  { context, upstream, patience, body }: Asking,
+  { context, upstream, patience, body, method }: Asking,
   hasBody: boolean,
   limit: number,
 ): Promise<IncomingMessage> {
@@ -106,13 +109,14 @@ async function once(
     const value = request.headers[name];
     if (value !== undefined) headers[name] = String(value);
   }
+  if (method !== undefined) delete headers['content-length'];
   if (body !== undefined) {
     headers['content-length'] = body.length;
     delete headers['transfer-encoding'];
   }
   return new Promise((resolve, reject) => {
     const start = secure ? startSecureRequest : startRequest;
-    const outgoing = start({ ...target, method: request.method, headers: { ...headers, ...own } });
+    const outgoing = start({ ...target, method: method ?? request.method, headers: { ...headers, ...own } });
     const leave = () => outgoing.destroy();
     if (response.destroyed) leave();
     else response.once('close', leave);

@@ -28,6 +28,8 @@ export interface EngineQuestion extends EngineTarget {
   readonly limit?: number;
   /** What the engine gets in place of the request's own body, which has been read. */
   readonly body?: Buffer;
+  /** In place of the request's own: with `body` or with none. */
+  readonly method?: string;
   /** Besides what always travels on. */
   readonly headers?: OutgoingHttpHeaders;
   /** Changes nothing, and so may be asked twice; absent: a GET is so. */
@@ -36,7 +38,12 @@ export interface EngineQuestion extends EngineTarget {
 
 export interface Engines {
   /** Throws `not_found` for a computer that this caller does not have, 401 for nobody in particular. */
-  targetOf(context: { readonly request: IncomingMessage; readonly principal: Principal }): Promise<EngineTarget>;
+  targetOf(context: { readonly request: IncomingMessage; readonly principal: Principal }): Promise<
+    EngineTarget & {
+      /** By its caller; else it is the default one. */
+      readonly named: boolean;
+    }
+  >;
   /**
    * The answer as it begins. Throws `transport`, with since when, while the computer is away, and {@link Unanswered} when the
    * connection ended before it answered.
@@ -64,15 +71,16 @@ export function createEngines({ link, computers }: EnginesDeps): Engines {
       const found = computers.resolve(principal.userId, named);
       const computerId = found instanceof Promise ? await found : found;
       if (computerId === null) throw unknown(principal.kind === 'public', named);
-      return { computerId, path };
+      return { computerId, path, named: named !== null };
     },
-    ask({ context, computerId, path, limit, body, headers: more, reads }) {
+    ask({ context, computerId, path, limit, body, method, headers: more, reads }) {
       const { principal } = context;
       let credential: string | null = null;
       return askUpstream({
         context,
         ...(limit === undefined ? {} : { bodyLimit: limit }),
         ...(body === undefined ? {} : { body }),
+        ...(method === undefined ? {} : { method }),
         ...(reads === undefined ? {} : { reads }),
         async upstream() {
           credential = await link.credential(computerId);

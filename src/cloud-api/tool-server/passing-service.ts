@@ -2,7 +2,6 @@
  * The server of MCP whose tools, prompts and resources are those of the caller's computer: requests travel on as they came, answers
  * come back as they are. Owns what is said while the computer is away. Must not know a single tool.
  */
-import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import { mcpServer, rpcCodes } from '../../contracts/tool-server/mcp.ts';
 import { iso } from '../../kit/clock/clock.ts';
@@ -10,6 +9,7 @@ import type { McpRequest, McpService, RpcAnswer } from '../../kit/mcp/service.ts
 import { Unanswered } from '../link/ask.ts';
 import type { Engines } from '../link/engines.ts';
 import type { Link } from '../link/link.ts';
+import { readAnswer } from '../link/read-answer.ts';
 import type { LastLists } from './last-lists.ts';
 
 export interface PassingServiceDeps {
@@ -44,7 +44,7 @@ export function createPassingService({ engines, link, lists, advice, version }: 
       reads: changesNothing(request.method),
     });
     const { statusCode: status = 502 } = answer;
-    const text = await read(answer);
+    const text = await readAnswer(answer, longestAnswer);
     // The link's own credential was refused, or its word: nothing that the caller could mend.
     if (status === 401 || status === 403 || status === 421) throw unreadable(status);
     const place = status === 200 ? placeOf(request, computerId) : null;
@@ -113,21 +113,3 @@ export function createPassingService({ engines, link, lists, advice, version }: 
 }
 
 const wordsOf = ({ fact, action }: AppError) => `${fact} ${action}`;
-
-function read(answer: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    answer.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > longestAnswer) {
-        const fact = `The computer answered more than ${longestAnswer} bytes.`;
-        answer.destroy(new AppError('refused', fact, 'Ask for less at once.', { wireCode: 'too_large' }));
-      } else chunks.push(chunk);
-    });
-    answer.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
-    answer.once('error', (cause: NodeJS.ErrnoException) => {
-      reject(cause instanceof AppError ? cause : new Unanswered(cause, false));
-    });
-  });
-}

@@ -1,0 +1,28 @@
+/**
+ * The cloud's half of computer use: a proxy without a table before the caller's computers, and the answer to what a run asks
+ * (interface.md D and H). Owns its composition; must not know a member or a state of a run.
+ */
+import type { BoundRoute } from '../../kit/http/types.ts';
+import { type ApproveDeps, createApproveRoute } from './approve.ts';
+import { type CallersComputersDeps, createCallersComputers } from './computers.ts';
+import { createDeviceDoors } from './device-doors.ts';
+import type { HostedDevices } from './hosted-port.ts';
+import { createRunProxy } from './run-proxy.ts';
+
+export type { HostedDevices } from './hosted-port.ts';
+
+export interface ComputerUseDeps extends CallersComputersDeps, Omit<ApproveDeps, 'computers' | 'hosted'> {
+  /** Null where no hosted computers are made. */
+  readonly hosted: HostedDevices | null;
+}
+
+export function createComputerUse(deps: ComputerUseDeps): { readonly routes: readonly BoundRoute[] } {
+  const computers = createCallersComputers(deps);
+  return {
+    routes: [
+      ...createRunProxy(computers).routes,
+      createApproveRoute({ ...deps, computers }),
+      ...createDeviceDoors(computers, deps.hosted).routes,
+    ],
+  };
+}

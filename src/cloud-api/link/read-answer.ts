@@ -1,0 +1,23 @@
+/** A computer's answer, whole, where something here has to read it. Must not know what it says. */
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../../contracts/common/errors.ts';
+import { Unanswered } from './ask.ts';
+
+/** Throws `refused` over `mostBytes`: a computer must not fill the memory of a cloud of many. {@link Unanswered} where it is cut off. */
+export function readAnswer(answer: IncomingMessage, mostBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    answer.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > mostBytes) {
+        const fact = `The computer answered more than ${mostBytes} bytes.`;
+        answer.destroy(new AppError('refused', fact, 'Ask for less at once.', { wireCode: 'too_large' }));
+      } else chunks.push(chunk);
+    });
+    answer.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    answer.once('error', (cause: NodeJS.ErrnoException) => {
+      reject(cause instanceof AppError ? cause : new Unanswered(cause, false));
+    });
+  });
+}

@@ -1,0 +1,114 @@
+/** Runs as a computer would answer them, and a cloud of two people whose computers are reached over a real link. */
+import { createCallersComputers } from '../../../src/cloud-api/computer-use/computers.ts';
+import { createDeviceDoors } from '../../../src/cloud-api/computer-use/device-doors.ts';
+import type { HostedDevices } from '../../../src/cloud-api/computer-use/hosted-port.ts';
+import { createRunProxy } from '../../../src/cloud-api/computer-use/run-proxy.ts';
+import { createEngines } from '../../../src/cloud-api/link/engines.ts';
+import type { Run } from '../../../src/contracts/computer-use/run.ts';
+import { createDispatcher } from '../../../src/kit/http/dispatcher.ts';
+import { createLinkTokens, createPairedLinkAuthenticator } from '../../../src/kit/http/paired-link.ts';
+import { everyScope } from '../../../src/kit/http/principals.ts';
+import type { BoundRoute, OwnerLookups } from '../../../src/kit/http/types.ts';
+import { countingIds, onEnd, serve } from '../../kit/http/support.ts';
+import { quiet, startTestCloud, startTestComputer } from '../../support/link.ts';
+
+export const at = '2026-11-22T10:00:00.000Z';
+
+export function run(id: string, more: Partial<Run> = {}): Run {
+  return {
+    run_id: id,
+    session_id: 'session_1',
+    mode: 'direct',
+    status: 'running',
+    task: null,
+    target_scope: 'browser',
+    steps: 0,
+    max_steps: 20,
+    result: null,
+    error: null,
+    approval: null,
+    pause: null,
+    artifacts: [],
+    usage: { model: null, input_tokens: 0, output_tokens: 0, cost_usd: null, actions: 0 },
+    metadata: {},
+    created_at: at,
+    started_at: at,
+    finished_at: null,
+    ...more,
+  };
+}
+
+const computers = [
+  { id: 'computer_a', cloudId: 'cc_a', user: 'ada' },
+  { id: 'computer_b', cloudId: 'cc_b', user: 'ada' },
+  { id: 'computer_c', cloudId: 'cc_c', user: 'bob' },
+] as const;
+
+/** `bearer` is the name of who calls. */
+export async function startCloud(hosted: HostedDevices['pass'] | null = null) {
+  const cloud = await startTestCloud();
+  onEnd(() => cloud.close());
+  const resolve = async (userId: string, named: string | null) =>
+    computers.find(({ id, cloudId, user }) => user === userId && (named === null || named === id || named === cloudId))
+      ?.id ?? null;
+  const engines = createEngines({ link: cloud.dialIns, computers: { resolve } });
+  onEnd(async () => engines.close());
+  const callers = createCallersComputers({
+    engines,
+    advice: 'See that it runs.',
+    computers: {
+      resolve,
+      list: async (userId) =>
+        computers
+          .filter(({ user }) => user === userId)
+          .map(({ id }) => ({ id, state: cloud.dialIns.state(id).linked ? 'linked' : 'away' })),
+    },
+  });
+  const web = await serve({
+    routes: [
+      ...createRunProxy(callers).routes,
+      ...createDeviceDoors(callers, hosted === null ? null : { pass: hosted }).routes,
+    ],
+    authenticators: [
+      {
+        name: 'by name',
+        authenticate({ headers }) {
+          const userId = headers.authorization?.slice('Bearer '.length);
+          return userId === undefined ? null : { kind: 'user', userId, scopes: everyScope, via: 'cookie' };
+        },
+      },
+    ],
+  });
+  return { cloud, web };
+}
+
+/** Its person is the one of {@link computers}. */
+export async function startComputer(
+  { cloud }: Awaited<ReturnType<typeof startCloud>>,
+  letter: 'a' | 'b' | 'c',
+  routes: readonly BoundRoute[],
+  owners: OwnerLookups = {},
+) {
+  const { id, user } = computers.find((one) => one.id === `computer_${letter}`)!;
+  const tokens = createLinkTokens();
+  const dispatcher = createDispatcher({
+    door: { kind: 'socket' },
+    authenticators: [createPairedLinkAuthenticator({ tokens, user: () => user })],
+    routes,
+    owners: { 'computer-use-run': () => true, 'computer-use-session': () => true, ...owners },
+    ids: countingIds(),
+    idempotency: { once: (_asked, perform) => perform() },
+    log: { ...quiet, error: () => {} },
+    answers: 'throw',
+    shape: 'plain',
+  });
+  const computer = await startTestComputer(cloud, {
+    id,
+    linkToken: tokens.next,
+    random: () => 0.1,
+    engine: (incoming, response) => void dispatcher.handle(incoming, response),
+  });
+  onEnd(() => computer.close());
+  await computer.linked();
+  return computer;
+}
