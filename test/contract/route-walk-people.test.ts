@@ -4,7 +4,7 @@
  */
 import { createECDH, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type PrincipalKind, type Scope, scopes } from '../../src/contracts/common/route.ts';
+import { type PrincipalKind, type RouteScope, type Scope, scopes } from '../../src/contracts/common/route.ts';
 import type { PairingGrant } from '../../src/contracts/link/pairings.ts';
 import { serverTables } from '../../src/contracts/servers.ts';
 import { unbuiltRoutes } from '../../src/contracts/unbuilt.ts';
@@ -18,7 +18,7 @@ interface Row {
   readonly method: string;
   readonly path: string;
   readonly auth: readonly PrincipalKind[];
-  readonly scope: Scope | null;
+  readonly scope: RouteScope;
   readonly owner: unknown;
 }
 const everyKind: PrincipalKind[] = ['owner', 'user', 'key', 'device', 'internal'];
@@ -153,7 +153,8 @@ test.each(closed)('$op: who is let in is who the table names, with the scope it 
   for (const credential of credentials) {
     const { name, kind, counted } = credential;
     const mayCall =
-      route.auth.includes(kind) && (route.scope === null ? !counted : credential.scopes.includes(route.scope));
+      route.auth.includes(kind) &&
+      (route.scope === null ? !counted : route.scope === 'any' || credential.scopes.includes(route.scope));
     if (mayCall && (ends.has(route.op) || endless.has(route.op))) continue;
     const path = pathOf(route);
     // Where a peer is reached by a device, its signature is not the credential: queries cannot be signed.

@@ -20,6 +20,8 @@ export type PrincipalKind = (typeof principalKinds)[number];
 export const scopes = ['agents:read', 'bots:act', 'compute', 'computers', 'work', 'admin'] as const;
 export type Scope = (typeof scopes)[number];
 
+export type RouteScope = Scope | 'any' | null;
+
 /** Which error shape an area answers with (gaps.md, Errors). */
 export type ErrorShape = 'factory' | 'plain' | 'computers' | 'rpc';
 
@@ -43,12 +45,14 @@ export interface Route {
   /** Path with `:params`, without any mount prefix missing: the full path on its server. */
   readonly path: string;
   readonly auth: readonly PrincipalKind[];
-  /** Scope an API key or bearer needs; null where no key is ever enough or the route is public. */
-  readonly scope: Scope | null;
+  /** Scope an API key or bearer needs; `any`: whichever it has; null where no key is ever enough or the route is public. */
+  readonly scope: RouteScope;
   readonly owner: OwnerRule;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
+  /** Codes of a body that its schema refuses, by the field that is first at fault, `*` for any other; default `bad_request`. */
+  readonly bodyCodes?: Readonly<Record<string, string>>;
   /** Largest accepted body in bytes; default 1 MiB. */
   readonly bodyLimit?: number;
   /** `json` by default; `sse` streams events; `raw` answers bytes the handler writes itself. */

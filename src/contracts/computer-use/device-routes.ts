@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id } from '../common/values.ts';
 import { Toolset } from './members.ts';
-import { Control, ToolsetCall, ToolsetResult, viewEvents } from './toolset.ts';
+import { Control, ToolsetCall, ToolsetResult, toolsetCodes, viewEvents } from './toolset.ts';
 
 const shared = { area: 'computer-use', errors: 'computers', scope: 'compute' } as const;
 const callers = ['owner', 'user', 'link', 'key'] as const;
@@ -26,6 +26,7 @@ export const callToolset = defineRoute({
   params,
   bodyLimit: 256 * 1024,
   body: ToolsetCall,
+  bodyCodes: toolsetCodes,
   answers: { 200: ToolsetResult },
 });
 

@@ -35,6 +35,9 @@ export const ToolsetCall = z
   .meta({ id: 'ToolsetCall' });
 export type ToolsetCall = z.infer<typeof ToolsetCall>;
 
+/** Of a call that is none. */
+export const toolsetCodes = { toolset: 'invalid_toolset', '*': 'invalid_toolset_call' } as const;
+
 export const ToolsetContent = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
   z.strictObject({

@@ -1,13 +1,13 @@
 /**
- * Routes of hosted computers, all of the cloud (interface.md D; gaps.md D). Flag first, then scope: the scope is judged by the area
- * itself, so that a project without the flag hears of that alone. Must not know drivers.
+ * Routes of hosted computers, all of the cloud (interface.md D; gaps.md D). Flag first, then scope: the area asks for the flag before
+ * the dispatcher asks for the scope, so that a project without it hears of that alone. Must not know drivers.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging } from '../common/values.ts';
 import { readToolsetSchema } from '../computer-use/device-routes.ts';
 import { Toolset } from '../computer-use/members.ts';
-import { ToolsetCall, ToolsetResult } from '../computer-use/toolset.ts';
+import { ToolsetCall, ToolsetResult, toolsetCodes } from '../computer-use/toolset.ts';
 import {
   ChangeComputerSettings,
   ComputerSettings,
@@ -46,6 +46,7 @@ export const createHostedComputer = defineRoute({
   owner: 'collection',
   idempotent: true,
   body: CreateHostedComputer.optional(),
+  bodyCodes: { name: 'invalid_name', metadata: 'invalid_metadata' },
   answers: { 201: HostedComputer },
 });
 
@@ -97,6 +98,7 @@ export const callHostedToolset = defineRoute({
   path: `${base}/:id/toolset`,
   bodyLimit: 256 * 1024,
   body: ToolsetCall,
+  bodyCodes: toolsetCodes,
   answers: { 200: ToolsetResult },
 });
 
@@ -186,6 +188,7 @@ export const listHostedApprovals = defineRoute({
 
 export const getComputerSettings = defineRoute({
   ...shared,
+  scope: 'any',
   op: 'getComputerSettings',
   summary: 'Settings of the project; answers with the flag off, and for any key of the project whatever its scope',
   method: 'GET',

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { PrincipalKind, Route } from '../../contracts/common/route.ts';
 import type { Limits } from './limits.ts';
-import type { Authenticator, Principal } from './types.ts';
+import type { Authenticator, Before, Principal } from './types.ts';
 
 export interface AdmissionOptions {
   /** Asked in order; the first that knows the credential decides. */
@@ -23,11 +23,12 @@ export interface Gate {
   readonly kinds: ReadonlySet<PrincipalKind>;
   /** Nobody is asked for a credential. */
   readonly onlyPublic: boolean;
+  readonly before?: Before | undefined;
 }
 
 export interface Admission {
   /** Throws 401, 403, or 429 after too many bad credentials. */
-  admit(gate: Gate, request: IncomingMessage): Promise<Principal>;
+  admit(gate: Gate, request: IncomingMessage, params: Readonly<Record<string, string | undefined>>): Promise<Principal>;
   /** What a client needs to get a token, or a better one (RFC 6750, 3; RFC 9728, 5.1). */
   challenge(error: AppError, route: Route, path: string): Readonly<Record<string, string>> | undefined;
 }
@@ -56,7 +57,7 @@ export function createAdmission(options: AdmissionOptions & { readonly limits: L
   }
 
   return {
-    async admit(gate, request) {
+    async admit(gate, request, params) {
       const principal = gate.onlyPublic ? anyone : await authenticate(gate, request);
       const { kind, userId } = principal;
       if (request.headers['x-platform-user-id'] !== undefined && kind !== 'link' && kind !== 'internal') {
@@ -65,7 +66,9 @@ export function createAdmission(options: AdmissionOptions & { readonly limits: L
       // A person who is shut out is refused whatever they hold.
       const admitted = userId === '' || options.admits === undefined || options.admits(userId);
       if (admitted !== true && !(await admitted)) throw shutOut();
-      authorise(gate, principal);
+      checkKind(gate, principal);
+      await gate.before?.(principal, { request, params });
+      checkScope(gate.route, principal);
       return principal;
     },
     challenge(error, route, path) {
@@ -75,19 +78,22 @@ export function createAdmission(options: AdmissionOptions & { readonly limits: L
       if (url === null || url === undefined) return undefined;
       const parts = [`Bearer realm="gantry", resource_metadata="${url}"`];
       if (lacksScope || wireCode === 'invalid_token') parts.push(`error="${wireCode}"`);
-      if (route.scope !== null) parts.push(`scope="${route.scope}"`);
+      if (route.scope !== null && route.scope !== 'any') parts.push(`scope="${route.scope}"`);
       return { 'www-authenticate': parts.join(', ') };
     },
   };
 }
 
+function checkKind({ route, kinds }: Gate, principal: Principal): void {
+  if (kinds.has(principal.kind)) return;
+  throw new AppError('refused', `${route.op} is not for a ${principal.kind} credential.`, 'Ask the owner to do it.', {
+    wireCode: 'forbidden',
+  });
+}
+
 /** Scope is asked of everybody whose rights are counted in scopes; a person in person has them all. */
-function authorise({ route, kinds }: Gate, principal: Principal): void {
-  if (!kinds.has(principal.kind)) {
-    throw new AppError('refused', `${route.op} is not for a ${principal.kind} credential.`, 'Ask the owner to do it.', {
-      wireCode: 'forbidden',
-    });
-  }
+function checkScope(route: Route, principal: Principal): void {
+  if (route.scope === 'any') return;
   if (principal.kind === 'public') return;
   const counted = principal.kind === 'key' || principal.via === 'oidc';
   if (route.scope === null ? counted : !principal.scopes.has(route.scope)) {

@@ -117,6 +117,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         bound,
         kinds: new Set(route.auth),
         onlyPublic: route.auth?.length === 1 && route.auth[0] === 'public',
+        before: bound.before,
         // Keys that are numbers always come in ascending order, so what was written first cannot be told.
         check: createAnswerCheck(route, options),
         usualStatus: route.answers?.[201] === undefined ? Number(Object.keys(route.answers ?? {})[0]) : 201,
@@ -199,7 +200,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   ): Promise<void> {
     const { route, bound } = mounted;
     if (mounted.onlyPublic && route.kind === 'raw') await limits.page(request);
-    const principal = await admission.admit(mounted, request);
+    const principal = await admission.admit(mounted, request, rawParams);
     const context = new RequestContext(principal, request, response, requestId, rawParams, running);
     if (bound.passThrough || route.kind === 'sse') {
       lasting.add(context);

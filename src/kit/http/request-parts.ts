@@ -17,7 +17,8 @@ export async function readBody(route: Route, request: IncomingMessage): Promise<
   // No body at all reads as an empty one: every field of it may be optional.
   const parsed = route.body.safeParse(given === undefined ? {} : given);
   if (parsed.success) return parsed.data;
-  throw invalid(parsed.error.issues, 'body', route);
+  const field = String(parsed.error.issues[0]?.path[0] ?? '*');
+  throw invalid(parsed.error.issues, 'body', route, route.bodyCodes?.[field] ?? route.bodyCodes?.['*']);
 }
 
 export function parseParams(route: Route, raw: Record<string, string | undefined>): unknown {
@@ -61,7 +62,7 @@ interface Issue {
   readonly message: string;
 }
 
-function invalid(issues: readonly Issue[], where: string, route: Route): AppError {
+function invalid(issues: readonly Issue[], where: string, route: Route, wireCode = 'bad_request'): AppError {
   const said = issues.slice(0, 5).map((issue) => {
     const at = [where, ...issue.path.map(String)].join('.');
     const keys = (issue as { keys?: readonly string[] }).keys;
@@ -71,7 +72,7 @@ function invalid(issues: readonly Issue[], where: string, route: Route): AppErro
     return `${at}: ${issue.message}`;
   });
   return new AppError('usage', `${said.join('; ')}.`, `See ${route.op} in docs/openapi.json.`, {
-    wireCode: 'bad_request',
+    wireCode,
   });
 }
 

@@ -97,7 +97,17 @@ export interface BoundRoute {
    * idempotency and the answer by the server behind (architecture.md 11).
    */
   readonly passThrough?: true;
+  readonly before?: Before;
 }
+
+/**
+ * What an area asks of a caller who is known and of the right kind, before their scope is: it throws what they hear then. `params` are
+ * as they stand in the path, unchecked. First user: hosted computers, where a project without them hears of that alone.
+ */
+export type Before = (
+  principal: Principal,
+  asked: { readonly request: IncomingMessage; readonly params: Readonly<Record<string, string | undefined>> },
+) => Promise<void> | void;
 
 /** Binds a declared route of another server: see {@link BoundRoute.passThrough}. */
 export function bindPassThrough(route: Route, handler: RawHandler<Route>): BoundRoute {

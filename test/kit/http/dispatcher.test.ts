@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import { defineRoute } from '../../../src/contracts/common/route.ts';
-import { bind } from '../../../src/kit/http/types.ts';
+import { bearerOf } from '../../../src/kit/http/principals.ts';
+import { type Authenticator, bind } from '../../../src/kit/http/types.ts';
 import { ownerToken, rawRequest, serve } from './support.ts';
 
 const base = { area: 'test', summary: 'a route of a test', errors: 'factory', scope: 'agents:read' } as const;
@@ -225,4 +226,48 @@ test('an empty body reads as no fields', async () => {
   expect((await call('POST', '/api/factory/nothing', { body: {} })).status).toBe(200);
   expect((await call('POST', '/api/factory/nothing', { body: { a: 1 } })).status).toBe(400);
   expect((await call('POST', '/api/factory/things')).json.error.fact).toContain('body.name');
+});
+
+test('what an area asks before the scope is asked of those alone who are known and of the right kind', async () => {
+  const asked: unknown[] = [];
+  const known = (token: string, kind: 'key' | 'user', scopes: readonly 'work'[]): Authenticator => ({
+    name: token,
+    authenticate: (request) =>
+      bearerOf(request) === token ? { kind, userId: 'user_1', scopes: new Set(scopes), via: kind } : null,
+  });
+  const keys = { ...getThing, auth: ['key'], scope: 'work', owner: { none: 'a test' } } as const;
+  const any = { ...keys, op: 'anyThing', path: '/api/factory/any/:id', scope: 'any' } as const;
+  const { call } = await serve({
+    authenticators: [known('right', 'key', ['work']), known('other', 'key', []), known('person', 'user', [])],
+    routes: [keys, any].map((route) => ({
+      ...bind(route, ({ params: { id } }) => ({ body: { id, lines: null } })),
+      before: (principal, { request, params }) => {
+        asked.push([principal.via, request.method, params.id]);
+        if (params.id === 'OFF') throw new AppError('not_found', 'It is off.', '');
+      },
+    })),
+  });
+  const status = async (path: string, token: string) => (await call('GET', `/api/factory/${path}`, { token })).status;
+  expect(await status('things/OFF', 'junk')).toBe(401);
+  expect(await status('things/OFF', 'person')).toBe(403);
+  expect(asked).toEqual([]);
+  expect(await status('things/OFF', 'other')).toBe(404);
+  expect(await status('things/OFF', 'right')).toBe(404);
+  expect(asked).toEqual([
+    ['key', 'GET', 'OFF'],
+    ['key', 'GET', 'OFF'],
+  ]);
+  expect(await status('things/on', 'other')).toBe(403);
+  expect(await status('things/on', 'right')).toBe(200);
+  expect(await status('any/on', 'other')).toBe(200);
+  expect(await status('any/on', 'person')).toBe(403);
+});
+
+test('a body that is refused has the code of its field where the route has one', async () => {
+  const coded = { ...plainThing, bodyCodes: { name: 'invalid_name', '*': 'invalid_thing' } };
+  const { call } = await serve({ routes: [bind(coded, ({ body }) => ({ body }))] });
+  const code = async (body: unknown) => (await call('POST', coded.path, { body })).json.error;
+  expect(await code({ name: 5 })).toBe('invalid_name');
+  expect(await code({ name: 'a', colour: 'red' })).toBe('invalid_thing');
+  expect(await code(7)).toBe('invalid_thing');
 });
