@@ -56,7 +56,7 @@ export const readToolsetSchema = defineRoute({
   },
 });
 
-const control = (op: string, verb: 'take' | 'release' | 'renew', summary: string) =>
+const control = <const Op extends string>(op: Op, verb: 'take' | 'release' | 'renew', summary: string) =>
   ({
     ...shared,
     op,

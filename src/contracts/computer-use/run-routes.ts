@@ -54,7 +54,7 @@ export const getRun = defineRoute({
   answers: { 200: Run },
 });
 
-const eventsOf = (op: string, path: string) =>
+const eventsOf = <const Op extends string>(op: Op, path: string) =>
   ({
     ...shared,
     op,
@@ -70,7 +70,7 @@ const eventsOf = (op: string, path: string) =>
 export const listRunEvents = defineRoute(eventsOf('listComputerUseEvents', `${base}/runs/:runId/events`));
 export const listRunEventsShort = defineRoute(eventsOf('listComputerUseEventsShort', '/runs/:runId/events'));
 
-const streamOf = (op: string, path: string) =>
+const streamOf = <const Op extends string>(op: Op, path: string) =>
   ({
     ...shared,
     op,
@@ -90,7 +90,7 @@ export const streamRun = defineRoute(streamOf('streamComputerUseRun', `${base}/r
 export const streamRunShort = defineRoute(streamOf('streamComputerUseRunShort', '/stream/:runId'));
 
 type Verb = 'cancel' | 'pause' | 'resume';
-const controlOf = (op: string, verb: Verb, path: string) =>
+const controlOf = <const Op extends string>(op: Op, verb: Verb, path: string) =>
   ({
     ...shared,
     op,

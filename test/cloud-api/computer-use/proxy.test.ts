@@ -164,7 +164,7 @@ test('device routes reach this device, a computer by either id, and a hosted one
       const screen = { width: 10, height: 10, scale: 1, frame_width: 10, frame_height: 10 };
       return { body: { is_error: false, content: [], screen } };
     }),
-    bind(takeControl, () => ({ body: { holder: { kind: 'person', id: letter }, since: at, expires_at: at } })),
+    bind(takeControl, () => ({ body: { holder: { kind: 'person' as const, id: letter }, since: at, expires_at: at } })),
   ];
   await startComputer(rig, 'a', of('a'));
   await startComputer(rig, 'b', of('b'));
