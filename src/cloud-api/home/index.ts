@@ -6,6 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listApprovals } from '../../contracts/approvals/routes.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
+import { deviceRoutes } from '../../contracts/computer-use/device-routes.ts';
+import { approveRun, runRoutes } from '../../contracts/computer-use/run-routes.ts';
 import { factoryEventStream, factoryRoutes } from '../../contracts/factory/routes.ts';
 import { postTrigger } from '../../contracts/factory/work-engine/trigger-events.ts';
 import { adminRoutes } from '../../contracts/identity/admin.ts';
@@ -61,8 +63,13 @@ const staysHere: ReadonlySet<Route> = new Set<Route>([
   postTrigger,
   oauthClientDocument,
 ]);
-/** Of this computer itself, unless another is named: its bots and its tools are here, and nobody between need read what they do. */
-const ofThisComputer: ReadonlySet<Route> = new Set<Route>([...factoryRoutes, ...toolServerRoutes]);
+/** Of this computer itself, unless another is named: its bots, tools and runs are here, and nobody between need read what they do. */
+const ofThisComputer: ReadonlySet<Route> = new Set<Route>([
+  ...factoryRoutes,
+  ...toolServerRoutes,
+  ...runRoutes,
+  ...deviceRoutes,
+]);
 const isBuilt = (route: Route) => !(501 in route.answers);
 
 export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
@@ -84,15 +91,21 @@ export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
     if (route === factoryEventStream) return bindPassThrough(route, (context) => passEvents(context, entry));
     if (ofThisComputer.has(route)) {
       const handler: BoundRoute['handler'] = (context) =>
-        isElsewhere(context.request) ? forward.pass(context) : serveHere(context, entry);
+        isElsewhere(context) ? forward.pass(context) : serveHere(context, entry);
       return { ...entry, handler };
+    }
+    // Home keeps the answers; the run is one of this computer unless another is named.
+    if (route === approveRun) {
+      return bindPassThrough(route, (context) =>
+        forward.pass(context, isElsewhere(context) ? {} : { computer: computerId }),
+      );
     }
     if (route === listApprovals) return bindPassThrough(route, passApprovals);
     return bindPassThrough(route, (context) => forward.pass(context));
   }
 
-  /** Another computer of the person: only home knows the way. */
-  function isElsewhere(request: IncomingMessage): boolean {
+  /** Another computer of the person, or a hosted one: only home knows the way. */
+  function isElsewhere({ request }: { readonly request: IncomingMessage }): boolean {
     const named = namedComputer(request);
     return named !== null && named !== computerId;
   }
@@ -155,7 +168,11 @@ async function serveHere(context: Context<Route>, entry: BoundRoute): Promise<vo
   await entry.handler(context);
 }
 
+const inPath = /^\/api\/v1\/computers\/(?!this-device\/)([^/?]+)\//;
+
 function namedComputer({ url = '', headers }: IncomingMessage): string | null {
+  const named = inPath.exec(url)?.[1];
+  if (named !== undefined) return named;
   const mark = url.indexOf('?');
   const inQuery = mark === -1 ? null : new URLSearchParams(url.slice(mark + 1)).get('computer');
   const header = headers['x-gantry-computer'];
