@@ -1,0 +1,120 @@
+/**
+ * Typing that is right for every text: what the layout has keys for goes by keys, everything else, tabs and inner line breaks included,
+ * by the clipboard; no synthesis of other keys gets all of it through (computer-use.md 4b). A line break at the end is Return.
+ */
+import { HandsFault } from '../hands.ts';
+import type { Clipboard, SelectionName } from './clipboard.ts';
+import type { Display } from './display.ts';
+import type { Keyboard, Layout, Stroke } from './keyboard.ts';
+
+/** Strokes between two looks at whether to stop. */
+const burst = 32;
+/** Milliseconds for a program to ask for what it was told to paste. */
+const pasteMs = 1500;
+
+/** Terminals of which ctrl+v is a key of the program inside; by the second word of WM_CLASS, lower case. */
+const terminals = new Set([
+  'gnome-terminal',
+  'gnome-terminal-server',
+  'org.gnome.terminal',
+  'org.gnome.console',
+  'kgx',
+  'konsole',
+  'org.kde.konsole',
+  'xfce4-terminal',
+  'mate-terminal',
+  'lxterminal',
+  'qterminal',
+  'terminator',
+  'tilix',
+  'alacritty',
+  'kitty',
+  'foot',
+  'wezterm',
+  'org.wezfurlong.wezterm',
+  'ghostty',
+  'com.mitchellh.ghostty',
+  'ptyxis',
+  'org.gnome.ptyxis',
+  'guake',
+  'tilda',
+  'termite',
+  'deepin-terminal',
+  'io.elementary.terminal',
+  'st-256color',
+  'st',
+]);
+/** Paste the primary selection with shift+Insert and know no other chord. */
+const oldTerminals = new Set(['xterm', 'uxterm', 'urxvt', 'rxvt', 'eterm', 'aterm', 'mlterm', 'emacs']);
+
+export interface TypingDeps {
+  readonly display: Display;
+  readonly keyboard: Keyboard;
+  readonly clipboard: Clipboard;
+  /** Of the window that has the focus, lower case; empty where nobody says. */
+  readonly focusedClass: () => Promise<string>;
+}
+
+/** Answers what it did in words. */
+export type Typing = (text: string, signal: AbortSignal) => Promise<string>;
+
+export function createTyping({ display, keyboard, clipboard, focusedClass }: TypingDeps): Typing {
+  return async (text, signal) => {
+    const lines = text.replaceAll('\r\n', '\n');
+    const body = lines.replace(/\n+$/, '');
+    const returns = lines.length - body.length;
+    const layout = await keyboard.layout();
+    const strokes = strokesOf(body, layout);
+    if (strokes !== null) await byKeys(strokes, layout, signal);
+    else await byClipboard(body, layout, signal);
+    if (returns > 0) {
+      const enter = layout.chord('Return');
+      for (let times = 0; times < returns; times += 1) {
+        keyboard.press(enter);
+        keyboard.release(enter);
+      }
+    }
+    const count = [...text].length;
+    return `Typed ${count} character${count === 1 ? '' : 's'} ${strokes === null ? 'through the clipboard' : 'by keys'}.`;
+  };
+
+  async function byKeys(strokes: readonly Stroke[], layout: Layout, signal: AbortSignal): Promise<void> {
+    for (const [index, stroke] of strokes.entries()) {
+      if (index % burst === 0) {
+        await display.must((reply) => display.client.GetInputFocus(reply));
+        signal.throwIfAborted();
+      }
+      keyboard.stroke(stroke, layout);
+    }
+  }
+
+  async function byClipboard(text: string, layout: Layout, signal: AbortSignal): Promise<void> {
+    const program = await focusedClass();
+    const chord = layout.chord(
+      oldTerminals.has(program) ? 'shift+Insert' : terminals.has(program) ? 'ctrl+shift+v' : 'ctrl+v',
+    );
+    const selections: readonly SelectionName[] = oldTerminals.has(program) ? ['CLIPBOARD', 'PRIMARY'] : ['CLIPBOARD'];
+    const paste = () => {
+      keyboard.press(chord);
+      keyboard.release(chord);
+    };
+    if (!(await clipboard.lend(selections, text, paste, pasteMs, signal)))
+      throw new HandsFault(
+        'page',
+        'not_editable',
+        'Nothing that has the focus took the text: click into a field first.',
+      );
+  }
+}
+
+/** Null where one character has no key, or the key does something else: a tab goes to the next field, Return may send a form. */
+function strokesOf(text: string, layout: Layout): readonly Stroke[] | null {
+  const strokes: Stroke[] = [];
+  for (const character of text) {
+    // Keys beyond ASCII come out changed in some programs (dead keys, input methods).
+    const stroke = character >= ' ' && character <= '~' ? layout.strokeOf(character) : null;
+    if (stroke === null) return null;
+    strokes.push(stroke);
+  }
+  return strokes;
+}
