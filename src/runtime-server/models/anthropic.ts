@@ -16,6 +16,7 @@ import {
   type Usage,
   wireName,
 } from './model.ts';
+import { anthropicResult, anthropicToolset } from './toolsets/anthropic.ts';
 
 export const askAnthropic: AskWire = async (target, ask) => {
   const { default: Anthropic } = await import('@anthropic-ai/sdk');
@@ -33,11 +34,14 @@ export const askAnthropic: AskWire = async (target, ask) => {
       max_tokens: ask.maxOutputTokens,
       system: [{ type: 'text', text: ask.system, cache_control: { type: 'ephemeral' } }],
       messages: messagesOf(ask.messages),
-      tools: ask.tools.map((tool) => ({
-        name: wireName(tool.name),
-        description: tool.description,
-        input_schema: { ...tool.inputSchema, type: 'object' as const },
-      })),
+      tools: [
+        ...(ask.toolsets ?? []).map(anthropicToolset),
+        ...ask.tools.map((tool) => ({
+          name: wireName(tool.name),
+          description: tool.description,
+          input_schema: { ...tool.inputSchema, type: 'object' as const },
+        })),
+      ],
       stream: true,
     },
     { signal: ask.signal },
@@ -49,17 +53,7 @@ function messagesOf(messages: readonly Message[]): MessageParam[] {
   const params = messages.flatMap((message): MessageParam[] => {
     if (message.role === 'user') return [{ role: 'user', content: [{ type: 'text', text: message.text }] }];
     if (message.role === 'tools') {
-      return [
-        {
-          role: 'user',
-          content: message.results.map((result) => ({
-            type: 'tool_result' as const,
-            tool_use_id: result.callId,
-            content: result.text,
-            is_error: result.isError,
-          })),
-        },
-      ];
+      return [{ role: 'user', content: message.results.map(anthropicResult) }];
     }
     const content =
       message.native?.wire === 'anthropic' ? (message.native.content as ContentBlockParam[]) : blocksOf(message);
@@ -142,7 +136,14 @@ async function read(stream: AsyncIterable<RawMessageStreamEvent>, ask: Ask): Pro
     if (block?.type !== 'tool_use') continue;
     const parsed = parseInput(inputs.get(index) ?? '');
     block.input = parsed.input;
-    calls.push({ id: String(block.id), name: offeredName(ask.tools, String(block.name)), ...parsed });
+    const toolset = typeof block.toolset_name === 'string' ? { toolset: block.toolset_name } : {};
+    const name = String(block.name);
+    calls.push({
+      id: String(block.id),
+      name: 'toolset' in toolset ? name : offeredName(ask.tools, name),
+      ...parsed,
+      ...toolset,
+    });
   }
   const kept = blocks.filter((block) => block !== undefined && !(block.type === 'text' && block.text === ''));
   const text = kept.flatMap((block) => (block.type === 'text' ? [String(block.text)] : [])).join('\n');

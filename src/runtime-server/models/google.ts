@@ -1,5 +1,5 @@
 /** Gemini over Google's SDK, which is loaded with the first request. Pure translation; no retries of its own. */
-import type { Content, GenerateContentResponse, Part } from '@google/genai';
+import type { Content, GenerateContentResponse, Part, Tool } from '@google/genai';
 import type { AskWire } from './endpoints.ts';
 import {
   type Answer,
@@ -11,6 +11,7 @@ import {
   type Usage,
   wireName,
 } from './model.ts';
+import { googleResponse, googleTool, googleToolset } from './toolsets/google.ts';
 
 /** Ends that say: the model will not. */
 const refusals: readonly string[] = ['SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'LANGUAGE'];
@@ -31,23 +32,24 @@ export const askGoogle: AskWire = async (target, ask) => {
       systemInstruction: ask.system,
       abortSignal: ask.signal,
       automaticFunctionCalling: { disable: true },
-      ...(ask.tools.length === 0
-        ? {}
-        : {
-            tools: [
-              {
-                functionDeclarations: ask.tools.map((tool) => ({
-                  name: wireName(tool.name),
-                  description: tool.description,
-                  parametersJsonSchema: tool.inputSchema,
-                })),
-              },
-            ],
-          }),
+      ...toolsOf(ask),
     },
   });
   return read(stream, ask);
 };
+
+function toolsOf({ tools, toolsets }: Ask): { tools?: Tool[] } {
+  const functions = tools.map((tool) => ({
+    name: wireName(tool.name),
+    description: tool.description,
+    parametersJsonSchema: tool.inputSchema,
+  }));
+  const all = [
+    ...(toolsets === undefined || toolsets.length === 0 ? [] : [googleTool(toolsets)]),
+    ...(functions.length === 0 ? [] : [{ functionDeclarations: functions }]),
+  ];
+  return all.length === 0 ? {} : { tools: all };
+}
 
 /** Ids that we gave ourselves, because the wire gave none, stay with us. */
 const ownId = 'own:';
@@ -58,10 +60,17 @@ function contentsOf(messages: readonly Message[]): Content[] {
     if (message.role === 'tools') {
       const parts = message.results.map((result): Part => {
         const id = result.callId.startsWith(ownId) ? {} : { id: result.callId };
+        const name = wireName(result.name);
+        if (result.toolset !== undefined) return { functionResponse: { ...id, name, ...googleResponse(result) } };
         const response = result.isError ? { error: result.text } : { output: result.text };
-        return { functionResponse: { ...id, name: wireName(result.name), response } };
+        return { functionResponse: { ...id, name, response } };
       });
-      return [{ role: 'user', parts }];
+      const seen = message.results.flatMap(({ toolset, pictures = [] }) =>
+        toolset === undefined
+          ? pictures.map(({ mediaType, data }): Part => ({ inlineData: { mimeType: mediaType, data } }))
+          : [],
+      );
+      return [{ role: 'user', parts: [...parts, ...seen] }];
     }
     const parts = message.native?.wire === 'google' ? (message.native.content as Part[]) : partsOf(message);
     return parts.length === 0 ? [] : [{ role: 'model', parts }];
@@ -106,10 +115,14 @@ async function read(stream: AsyncIterable<GenerateContentResponse>, ask: Ask): P
       add(parts, part);
       if (part.functionCall === undefined) continue;
       const { id, name, args } = part.functionCall;
+      const offered = offeredName(ask.tools, name ?? '');
+      // What we did not offer by name can only be of the vendor's own.
+      const own = (ask.toolsets?.length ?? 0) > 0 && !ask.tools.some((tool) => tool.name === offered);
       calls.push({
         id: id ?? `${ownId}${ask.messages.length}_${calls.length}`,
-        name: offeredName(ask.tools, name ?? ''),
+        name: offered,
         input: args ?? {},
+        ...(own && { toolset: googleToolset }),
       });
     }
     reason = candidate?.finishReason ?? reason;

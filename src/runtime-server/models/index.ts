@@ -19,11 +19,14 @@ import { askGoogle } from './google.ts';
 import { type LoopDeps, runTurn, type Turn, type TurnEnd, type TurnHooks, type TurnLimits } from './loop.ts';
 import type { Wire } from './model.ts';
 import { askOpenAi } from './openai.ts';
+import { askOpenAiResponses } from './openai-responses.ts';
 import { createPort } from './port.ts';
 import { costOf, createPriceOf, type Price } from './prices.ts';
 import { recordSpend, type Spend, type SpendSum, sumSpend } from './spend.ts';
+import { type ComputerUseSettings, known, type ToolsetForm, toolsetForm } from './toolsets/which.ts';
 
 export { modelMigrations } from './migrations.ts';
+export type { ComputerUseSettings } from './toolsets/which.ts';
 
 /** `models` of settings.json. */
 export interface ModelSettings {
@@ -33,9 +36,18 @@ export interface ModelSettings {
   readonly maxOutputTokens?: number | undefined;
 }
 
+/** A model that uses a computer, and in which form it is offered the toolsets. */
+export interface ComputerModel {
+  readonly name: string;
+  readonly target: Target;
+  readonly form: ToolsetForm;
+}
+
 export interface Models {
   /** Where this model is asked, or what has to be set first. */
   find(model: string): Found;
+  /** The same for computer use; null: the one that the settings name, else the first known one that can be asked. */
+  findForComputer(model: string | null): ComputerModel | Exclude<Found, { target: Target }>;
   /** Where can be asked, for `doctor`. */
   endpoints(): readonly EndpointFacts[];
   /** Whether its price is known. */
@@ -54,6 +66,8 @@ export interface Models {
 
 export interface ModelsDeps {
   readonly settings?: ModelSettings | undefined;
+  /** `computerUse` of settings.json. */
+  readonly computerUse?: ComputerUseSettings | undefined;
   /** Gantry's own environment: the keys are in it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -68,15 +82,36 @@ const defaults = {
   maxOutputTokens: 16_000,
 };
 
+const noComputerModel = {
+  fact: 'No model is set for computer use.',
+  action:
+    'Name one in settings.json as computerUse.model, for example "anthropic/claude-sonnet-5-5", or in options.model of the run; its key is read from the environment.',
+};
+
 const wires: Readonly<Record<Wire, AskWire>> = { anthropic: askAnthropic, openai: askOpenAi, google: askGoogle };
 
 export function createModels(deps: ModelsDeps): Models {
   const { settings = {}, clock, timers, random } = deps;
   const given = Object.fromEntries(Object.entries(settings.limits ?? {}).filter(([, value]) => value !== undefined));
   const priceOf = createPriceOf(settings.prices);
+  const find = (model: string) => findEndpoint(model, deps.env, settings.endpoints);
+  const forComputer = (name: string): ComputerModel | Exclude<Found, { target: Target }> => {
+    const found = find(name);
+    if (!('target' in found)) return found;
+    return { name, target: found.target, form: toolsetForm(name, found.target, deps.computerUse) };
+  };
   const { dailyUsd = null, ...limits } = { ...defaults.limits, ...given } as TurnLimits & { dailyUsd?: number | null };
   return {
-    find: (model) => findEndpoint(model, deps.env, settings.endpoints),
+    find,
+    findForComputer(model) {
+      const named = model ?? deps.computerUse?.model;
+      if (named !== undefined) return forComputer(named);
+      for (const { wire, usual } of known) {
+        const found = forComputer(`${wire}/${usual}`);
+        if ('target' in found && found.form === 'native') return found;
+      }
+      return { problem: noComputerModel };
+    },
     endpoints: () => listEndpoints(deps.env, settings.endpoints),
     priced: (model) => priceOf(model) !== null,
     record(tx, request) {
@@ -91,7 +126,10 @@ export function createModels(deps: ModelsDeps): Models {
     dailyUsd,
     maxOutputTokens: settings.maxOutputTokens ?? defaults.maxOutputTokens,
     run(target, turn, hooks) {
-      const port = createPort(wires[target.wire], target, clock);
+      // Only one of OpenAI's two wires has its own toolset.
+      const native = (turn.toolsets?.length ?? 0) > 0;
+      const ask = target.wire === 'openai' && native ? askOpenAiResponses : wires[target.wire];
+      const port = createPort(ask, target, clock);
       const loop: LoopDeps = { port, clock, timers, random };
       return runTurn(loop, { ...turn, wire: target.wire, model: target.model }, hooks);
     },

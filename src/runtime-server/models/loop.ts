@@ -3,6 +3,7 @@
  * What each step says is handed on to be kept before anything acts on it, so a turn that is cut off can be told from its records.
  * Must not know bots, stores, tools or vendors.
  */
+import type { Toolset } from '../../contracts/computer-use/members.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import {
@@ -46,10 +47,14 @@ export interface TurnEnd {
   /** In words; null when done. */
   readonly reason: string | null;
   readonly fault: ModelFault | null;
+  /** Which limit: one of {@link TurnLimits}, or the longest answer. */
+  readonly limit: keyof TurnLimits | 'answer' | null;
   readonly used: Used;
 }
 
 export interface TurnHooks {
+  /** Before each step, after the limits. False: whoever counts allows no further one, and the turn ends. */
+  readonly step?: () => Promise<boolean>;
   /** The model has taken a request; told for each. */
   started(): void;
   /** To be kept before its calls are carried out. Answers what the step cost, millionths of a dollar; null: not known. */
@@ -58,6 +63,8 @@ export interface TurnHooks {
   call(call: ToolCall, signal: AbortSignal): Promise<ToolResult>;
   /** To be kept before the next call. */
   result(result: ToolResult): Promise<void>;
+  /** An answer had no whole call and was cut off or empty: what is said to the model to go on; null: the turn ends. Absent: it ends. */
+  readonly noCalls?: (why: 'cut' | 'empty') => string | null;
   /** Waits for another try, or goes on (null). */
   waiting(reason: string | null): void;
   /** Time spent waiting for a person so far, milliseconds. */
@@ -71,6 +78,12 @@ export interface Turn {
   /** Everything before, with what starts this turn at its end. */
   readonly messages: readonly Message[];
   readonly tools: readonly ToolOffer[];
+  /** Offered in the vendor's own form, beside `tools`. */
+  readonly toolsets?: readonly Toolset[];
+  /** How long a service that takes no more requests for now is waited for, milliseconds; absent: the turn ends with that fault. */
+  readonly limitPatienceMs?: number;
+  /** How many pictures of results the model is still shown, the last ones; absent: all. */
+  readonly keepPictures?: number;
   readonly maxOutputTokens: number;
   readonly limits: TurnLimits;
   readonly used: Used;
@@ -102,23 +115,21 @@ export async function runTurn(deps: LoopDeps, turn: Turn, hooks: TurnHooks): Pro
     microUsd,
     activeMs: turn.used.activeMs + Math.max(0, clock.monotonic() - began - hooks.idleMs()),
   });
-  const end = (how: TurnEnd['how'], reason: string | null, fault: ModelFault | null = null): TurnEnd => ({
-    how,
-    text,
-    reason,
-    fault,
-    used: used(),
-  });
+  const end = (
+    how: TurnEnd['how'],
+    reason: string | null,
+    more: Partial<Pick<TurnEnd, 'fault' | 'limit'>> = {},
+  ): TurnEnd => ({ how, text, reason, fault: null, limit: null, ...more, used: used() });
   // The time limit also ends a step that hangs; time in which a person is waited for does not count.
   const clockwork = timeLimit(deps, turn, () => used().activeMs);
   const signal = AbortSignal.any([turn.signal, clockwork.signal]);
 
-  const overLimit = (): string | null => {
+  const overLimit = (): { limit: keyof TurnLimits; words: string } | null => {
     const { limits } = turn;
-    if (clockwork.signal.aborted) return `${limits.minutes} minutes`;
-    if (steps >= limits.steps) return `${limits.steps} steps`;
-    if (tokens >= limits.tokens) return `${limits.tokens} tokens`;
-    if (limits.usd !== null && microUsd >= limits.usd * 1e6) return `${limits.usd} dollars`;
+    if (clockwork.signal.aborted) return { limit: 'minutes', words: `${limits.minutes} minutes` };
+    if (steps >= limits.steps) return { limit: 'steps', words: `${limits.steps} steps` };
+    if (tokens >= limits.tokens) return { limit: 'tokens', words: `${limits.tokens} tokens` };
+    if (limits.usd !== null && microUsd >= limits.usd * 1e6) return { limit: 'usd', words: `${limits.usd} dollars` };
     return null;
   };
 
@@ -126,15 +137,16 @@ export async function runTurn(deps: LoopDeps, turn: Turn, hooks: TurnHooks): Pro
     for (;;) {
       if (turn.signal.aborted) return end('stopped', 'It was stopped.');
       const over = overLimit();
-      if (over !== null) return end('limit', `It reached its limit of ${over}.`);
+      if (over !== null) return end('limit', `It reached its limit of ${over.words}.`, { limit: over.limit });
+      if (hooks.step !== undefined && !(await hooks.step())) return end('limit', 'No further step is allowed.');
       let answer: Answer;
       try {
         answer = await askPatiently(deps, turn, messages, signal, hooks);
       } catch (error) {
         if (!(error instanceof ModelFault)) throw error;
-        if (error.kind !== 'stopped') return end('fault', error.message, error);
+        if (error.kind !== 'stopped') return end('fault', error.message, { fault: error });
         if (turn.signal.aborted) return end('stopped', 'It was stopped.');
-        return end('limit', `It reached its limit of ${turn.limits.minutes} minutes.`);
+        return end('limit', `It reached its limit of ${turn.limits.minutes} minutes.`, { limit: 'minutes' });
       }
       steps += 1;
       const usage = answer.usage ?? noUsage;
@@ -152,8 +164,15 @@ export async function runTurn(deps: LoopDeps, turn: Turn, hooks: TurnHooks): Pro
       messages.push(said);
       text = answer.text === '' ? text : answer.text;
       if (answer.stop === 'refusal') return end('refused', 'The model declined to go on.');
-      if (answer.stop === 'length') return end('limit', 'The answer of the model was cut off at its greatest length.');
-      if (calls.length === 0) return end('done', null);
+      if (calls.length === 0) {
+        const cut = answer.stop === 'length';
+        const goOn = cut || answer.text.trim() === '' ? (hooks.noCalls?.(cut ? 'cut' : 'empty') ?? null) : null;
+        if (goOn !== null) messages.push({ role: 'user', text: goOn });
+        else if (cut) {
+          return end('limit', 'The answer of the model was cut off at its greatest length.', { limit: 'answer' });
+        } else return end('done', null);
+        continue;
+      }
       const results: ToolResult[] = [];
       for (const call of calls) {
         const stopped = signal.aborted;
@@ -172,6 +191,26 @@ export function notRun(call: Pick<ToolCall, 'id' | 'name'>, text: string): ToolR
   return { callId: call.id, name: call.name, text, isError: true };
 }
 
+/** Old pictures cost as much as new ones in every request, and show what is no longer so. */
+export function withLastPictures(messages: readonly Message[], keep: number): readonly Message[] {
+  let left = keep;
+  return messages
+    .toReversed()
+    .map((message): Message => {
+      if (message.role !== 'tools') return message;
+      const results = message.results.toReversed().map((result) => {
+        const count = result.pictures?.length ?? 0;
+        if (count === 0) return result;
+        left -= count;
+        if (left >= 0) return result;
+        const { pictures: _, ...rest } = result;
+        return { ...rest, text: [result.text, '(An older picture was left out here.)'].filter(Boolean).join('\n') };
+      });
+      return { role: 'tools', results: results.toReversed() };
+    })
+    .toReversed();
+}
+
 async function askPatiently(
   deps: LoopDeps,
   turn: Turn,
@@ -184,8 +223,9 @@ async function askPatiently(
       const answer = await deps.port.ask({
         model: turn.model,
         system: turn.system,
-        messages,
+        messages: turn.keepPictures === undefined ? messages : withLastPictures(messages, turn.keepPictures),
         tools: turn.tools,
+        ...(turn.toolsets !== undefined && { toolsets: turn.toolsets }),
         maxOutputTokens: turn.maxOutputTokens,
         signal,
         onStart: hooks.started,
@@ -193,12 +233,23 @@ async function askPatiently(
       if (tried > 0) hooks.waiting(null);
       return answer;
     } catch (error) {
-      const pause = pausesMs[tried];
-      if (!(error instanceof ModelFault) || pause === undefined || !passing.includes(error.kind)) throw error;
-      hooks.waiting(`${error.message} Try ${tried + 2} of ${pausesMs.length + 1} follows.`);
-      await sleep(deps.timers, pause * (1 + deps.random() / 2), signal);
+      const pause = error instanceof ModelFault ? pauseAfter(deps, turn, error, tried) : null;
+      if (pause === null) throw error;
+      hooks.waiting(`${(error as ModelFault).message} Try ${tried + 2} of ${pausesMs.length + 1} follows.`);
+      await sleep(deps.timers, pause, signal);
     }
   }
+}
+
+/** Milliseconds; null: not tried again. */
+function pauseAfter(deps: LoopDeps, turn: Turn, fault: ModelFault, tried: number): number | null {
+  const usual = pausesMs[tried];
+  if (usual === undefined) return null;
+  const pause = usual * (1 + deps.random() / 2);
+  if (passing.includes(fault.kind)) return pause;
+  if (fault.kind !== 'limit' || turn.limitPatienceMs === undefined) return null;
+  const said = fault.retryAt === null ? pause : Math.max(0, fault.retryAt - deps.clock.now());
+  return said <= turn.limitPatienceMs ? said : null;
 }
 
 function sleep(timers: Timers, ms: number, signal: AbortSignal): Promise<void> {

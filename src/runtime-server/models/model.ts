@@ -3,6 +3,9 @@
  * Each adapter (`anthropic.ts`, `openai.ts`, `google.ts`) translates this to one wire and back, and does nothing else.
  * First user: hosted bots; second: computer-use runs. Must not know bots, tools or stores.
  */
+import type { Toolset } from '../../contracts/computer-use/members.ts';
+import type { BrowserState } from '../../contracts/computer-use/toolset.ts';
+
 export const wires = ['anthropic', 'openai', 'google'] as const;
 export type Wire = (typeof wires)[number];
 
@@ -20,6 +23,21 @@ export interface ToolCall {
   readonly input: unknown;
   /** Why the input could not be read: then it is never carried out. */
   readonly problem?: string;
+  /** Of a toolset in the vendor's own form: its name there, which the result has to carry. */
+  readonly toolset?: string;
+}
+
+export interface Picture {
+  readonly mediaType: 'image/png' | 'image/jpeg';
+  /** Base64. */
+  readonly data: string;
+}
+
+/** What a vendor wants a person to have allowed before a call of its model is carried out. */
+export interface SafetyCheck {
+  readonly id: string;
+  readonly code: string | null;
+  readonly message: string | null;
 }
 
 export interface ToolResult {
@@ -27,6 +45,12 @@ export interface ToolResult {
   readonly name: string;
   readonly text: string;
   readonly isError: boolean;
+  /** As in its call. */
+  readonly toolset?: string;
+  readonly pictures?: readonly Picture[];
+  readonly browserState?: BrowserState;
+  /** Checks of the call that a person has allowed. Absent: it had none; empty: they were not allowed. */
+  readonly acknowledged?: readonly SafetyCheck[];
 }
 
 export type Message =
@@ -55,6 +79,8 @@ export interface Ask {
   readonly system: string;
   readonly messages: readonly Message[];
   readonly tools: readonly ToolOffer[];
+  /** Offered in the vendor's own form, beside `tools`. */
+  readonly toolsets?: readonly Toolset[];
   readonly maxOutputTokens: number;
   readonly signal: AbortSignal;
   /** The model has taken the request: its answer has begun. */

@@ -6,6 +6,7 @@ import type { ChatCompletionChunk, ChatCompletionMessageParam } from 'openai/res
 import { parseInput } from './anthropic.ts';
 import { type AskWire, silenceMs } from './endpoints.ts';
 import { type Answer, type Ask, type Message, ModelFault, offeredName, type Usage, wireName } from './model.ts';
+import { dataUrl } from './toolsets/openai.ts';
 
 export const askOpenAi: AskWire = async (target, ask) => {
   const { default: OpenAI } = await import('openai');
@@ -44,11 +45,29 @@ function messagesOf(messages: readonly Message[]): ChatCompletionMessageParam[] 
   return messages.flatMap((message): ChatCompletionMessageParam[] => {
     if (message.role === 'user') return [{ role: 'user', content: message.text }];
     if (message.role === 'tools') {
-      return message.results.map((result) => ({
-        role: 'tool',
-        tool_call_id: result.callId,
-        content: result.isError ? `Error: ${result.text}` : result.text,
-      }));
+      const pictures = message.results.flatMap((result) => result.pictures ?? []);
+      return [
+        ...message.results.map((result) => ({
+          role: 'tool' as const,
+          tool_call_id: result.callId,
+          content: result.isError ? `Error: ${result.text}` : result.text,
+        })),
+        // Results are text on this wire: what was seen follows them.
+        ...(pictures.length === 0
+          ? []
+          : [
+              {
+                role: 'user' as const,
+                content: [
+                  { type: 'text' as const, text: 'What was seen:' },
+                  ...pictures.map((picture) => ({
+                    type: 'image_url' as const,
+                    image_url: { url: dataUrl(picture) },
+                  })),
+                ],
+              },
+            ]),
+      ];
     }
     if (message.text === '' && message.calls.length === 0) return [];
     return [

@@ -1,6 +1,16 @@
 /** Anthropic Messages (`POST /v1/messages`): content blocks, SSE with named events. */
 import { inPieces } from './script.ts';
-import { contentText, isJson, type Json, list, type SpokenReply, type StreamEvent, spoken, type Wire } from './wire.ts';
+import {
+  contentText,
+  countOf,
+  isJson,
+  type Json,
+  list,
+  type SpokenReply,
+  type StreamEvent,
+  spoken,
+  type Wire,
+} from './wire.ts';
 
 const errorTypes: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
@@ -24,7 +34,13 @@ function blocks(reply: SpokenReply, id: string): Json[] {
   const { words, calls } = spoken(reply);
   return [
     ...(words === '' ? [] : [{ type: 'text', text: words }]),
-    ...calls.map(({ name, input }, index) => ({ type: 'tool_use', id: `toolu_${id}_${index}`, name, input })),
+    ...calls.map(({ name, input, toolset }, index) => ({
+      type: 'tool_use',
+      id: `toolu_${id}_${index}`,
+      name,
+      input,
+      ...(toolset !== undefined && { toolset_name: toolset, caller: { type: 'direct' } }),
+    })),
   ];
 }
 
@@ -53,8 +69,9 @@ export const anthropic: Wire = {
         .map(({ content }) => contentText(content))
         .join('\n')
         .trim(),
-      tools: list(body.tools).map((tool) => String(tool.name)),
+      tools: list(body.tools).map((tool) => String(tool.name ?? tool.type)),
       toolResults: results.map((block) => ({ callId: String(block.tool_use_id), text: contentText(block.content) })),
+      pictures: countOf(messages, 'type', 'image'),
       depth: messages.length,
     };
   },

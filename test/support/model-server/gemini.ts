@@ -1,6 +1,16 @@
 /** Gemini (`POST /v1beta/models/<model>:generateContent` and `:streamGenerateContent?alt=sse`): candidates of parts. */
 import { inPieces } from './script.ts';
-import { contentText, isJson, type Json, list, type SpokenReply, type StreamEvent, spoken, type Wire } from './wire.ts';
+import {
+  contentText,
+  countOf,
+  isJson,
+  type Json,
+  list,
+  type SpokenReply,
+  type StreamEvent,
+  spoken,
+  type Wire,
+} from './wire.ts';
 
 const pathPattern = /\/models\/([^/:]+):(generateContent|streamGenerateContent)$/;
 
@@ -46,7 +56,10 @@ export const gemini: Wire = {
     return {
       system: contentText(system.parts),
       lastUser: contents.at(-1)?.role === 'model' ? '' : contentText(parts),
-      tools: list(body.tools).flatMap((tool) => list(tool.functionDeclarations).map(({ name }) => String(name))),
+      tools: list(body.tools).flatMap((tool) => [
+        ...(isJson(tool.computerUse) ? [`computerUse ${tool.computerUse.environment}`] : []),
+        ...list(tool.functionDeclarations).map(({ name }) => String(name)),
+      ]),
       toolResults: parts.flatMap(({ functionResponse }) =>
         isJson(functionResponse)
           ? [
@@ -57,6 +70,7 @@ export const gemini: Wire = {
             ]
           : [],
       ),
+      pictures: countOf(contents, 'inlineData'),
       depth: contents.length,
     };
   },

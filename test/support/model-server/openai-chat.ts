@@ -1,6 +1,16 @@
 /** OpenAI Chat Completions (`POST /v1/chat/completions`): choices, SSE without event names, `[DONE]` at the end. */
 import { inPieces } from './script.ts';
-import { contentText, isJson, type Json, list, type SpokenReply, type StreamEvent, spoken, type Wire } from './wire.ts';
+import {
+  contentText,
+  countOf,
+  isJson,
+  type Json,
+  list,
+  type SpokenReply,
+  type StreamEvent,
+  spoken,
+  type Wire,
+} from './wire.ts';
 
 const finish = (reply: SpokenReply) =>
   reply.kind === 'tools' ? 'tool_calls' : reply.kind === 'length' ? 'length' : 'stop';
@@ -33,6 +43,7 @@ export const openaiChat: Wire = {
       toolResults: afterAssistant
         .filter((message) => message.role === 'tool')
         .map((message) => ({ callId: String(message.tool_call_id), text: contentText(message.content) })),
+      pictures: countOf(messages, 'type', 'image_url'),
       depth: messages.length,
     };
   },

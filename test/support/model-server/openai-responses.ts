@@ -1,6 +1,15 @@
 /** OpenAI Responses (`POST /v1/responses`): output items, SSE with named events and sequence numbers. */
 import { inPieces } from './script.ts';
-import { contentText, type Json, list, type SpokenReply, type StreamEvent, spoken, type Wire } from './wire.ts';
+import {
+  contentText,
+  countOf,
+  type Json,
+  list,
+  type SpokenReply,
+  type StreamEvent,
+  spoken,
+  type Wire,
+} from './wire.ts';
 
 function items(reply: SpokenReply, id: string): Json[] {
   const { words, calls } = spoken(reply);
@@ -12,14 +21,12 @@ function items(reply: SpokenReply, id: string): Json[] {
     ...(words === ''
       ? []
       : [{ id: `msg_${id}`, type: 'message', role: 'assistant', status: 'completed', content: [part] }]),
-    ...calls.map(({ name, input }, index) => ({
-      id: `fc_${id}_${index}`,
-      type: 'function_call',
-      status: 'completed',
-      call_id: `call_${id}_${index}`,
-      name,
-      arguments: JSON.stringify(input),
-    })),
+    ...calls.map(({ name, input, toolset }, index) => {
+      const call = { status: 'completed', call_id: `call_${id}_${index}` };
+      return toolset === undefined
+        ? { id: `fc_${id}_${index}`, type: 'function_call', ...call, name, arguments: JSON.stringify(input) }
+        : { id: `cu_${id}_${index}`, type: 'computer_call', ...call, pending_safety_checks: [], ...input };
+    }),
   ];
 }
 
@@ -34,23 +41,27 @@ export const openaiResponses: Wire = {
         lastUser: body.input,
         tools: list(body.tools).map((tool) => String(tool.name)),
         toolResults: [],
+        pictures: 0,
         depth: 1,
       };
     }
     const input = list(body.input);
     const last = input.at(-1);
-    const ours = input.findLastIndex((item) => item.role === 'assistant' || item.type === 'function_call');
+    const ours = input.findLastIndex(
+      (item) => item.role === 'assistant' || item.type === 'function_call' || item.type === 'computer_call',
+    );
     return {
       system: contentText(body.instructions),
       lastUser: last?.role === 'user' ? contentText(last.content) : '',
       tools: list(body.tools).map((tool) => String(tool.name ?? tool.type)),
       toolResults: input
         .slice(ours + 1)
-        .filter((item) => item.type === 'function_call_output')
+        .filter((item) => item.type === 'function_call_output' || item.type === 'computer_call_output')
         .map((item) => ({
           callId: String(item.call_id),
           text: typeof item.output === 'string' ? item.output : contentText(item.output),
         })),
+      pictures: countOf(input, 'image_url'),
       depth: input.length,
     };
   },
@@ -103,6 +114,8 @@ export const openaiResponses: Wire = {
         }
         push(`response.${kind}.done`, { ...at, content_index: 0, [field]: words });
         push('response.content_part.done', { ...at, content_index: 0, part });
+      } else if (item.type === 'computer_call') {
+        push('response.output_item.added', { output_index: index, item: { ...item, status: 'in_progress' } });
       } else {
         push('response.output_item.added', {
           output_index: index,

@@ -14,6 +14,8 @@ export interface ModelRequest {
   readonly tools: readonly string[];
   /** Results of tools in the last message, by call id. */
   readonly toolResults: readonly { readonly callId: string; readonly text: string }[];
+  /** Pictures in the whole conversation. */
+  readonly pictures: number;
   /** How many messages the conversation has. */
   readonly depth: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -23,6 +25,8 @@ export interface ModelRequest {
 export interface ToolCall {
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
+  /** Of a toolset in the vendor's own form: `computer` or `browser`; of OpenAI `computer`, whose input has the actions. */
+  readonly toolset?: string;
 }
 
 export type ModelReply =

@@ -1,5 +1,5 @@
 /** What one wire gives: how it reads a request and how it says a reply. Knows no HTTP beyond status, body and stream events. */
-import type { ModelReply, ModelRequest, WireName } from './script.ts';
+import type { ModelReply, ModelRequest, ToolCall, WireName } from './script.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 export type SpokenReply = Exclude<ModelReply, { kind: 'error' | 'garbage' }>;
@@ -18,7 +18,7 @@ export interface Wire {
   readonly name: WireName;
   /** null: another path. `stream` is known from path or body. */
   match(path: string, body: Json): { readonly model: string; readonly stream: boolean } | null;
-  read(body: Json): Pick<ModelRequest, 'system' | 'lastUser' | 'tools' | 'toolResults' | 'depth'>;
+  read(body: Json): Pick<ModelRequest, 'system' | 'lastUser' | 'tools' | 'toolResults' | 'pictures' | 'depth'>;
   whole(reply: SpokenReply, model: string, id: string): Json;
   events(reply: SpokenReply, model: string, id: string): StreamEvent[];
   /** `retryAfter`: seconds, where a wire says it in its body. */
@@ -43,10 +43,18 @@ export function list(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter(isJson) : [];
 }
 
+/** How many objects anywhere inside have this field with this value (or any). */
+export function countOf(value: unknown, field: string, wanted?: string): number {
+  if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + countOf(one, field, wanted), 0);
+  if (!isJson(value)) return 0;
+  const own = Object.hasOwn(value, field) && (wanted === undefined || value[field] === wanted) ? 1 : 0;
+  return own + Object.values(value).reduce<number>((sum, one) => sum + countOf(one, field, wanted), 0);
+}
+
 /** What a reply says in words and which tools it calls, whatever its kind. */
 export function spoken(reply: SpokenReply): {
   words: string;
-  calls: readonly { name: string; input: Json }[];
+  calls: readonly ToolCall[];
   pieces: number;
   pauseMs: number;
 } {
