@@ -60,6 +60,7 @@ export function openComputer<Started>(
         limits,
         answers,
         models: settings.models,
+        computerUse: settings.computerUse,
       });
       closing.add('runtime', () => runtime.close({ stopBots }));
       const computer: Computer = {

@@ -32,7 +32,7 @@ import {
   type PreparedWorkspace,
 } from '../runtime-server/factory/index.ts';
 import { ensureDeviceToken } from '../runtime-server/link/device.ts';
-import { createModels, type ModelSettings } from '../runtime-server/models/index.ts';
+import { type ComputerUseSettings, createModels, type ModelSettings } from '../runtime-server/models/index.ts';
 import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
@@ -65,6 +65,8 @@ export interface RuntimeOptions {
   readonly answers?: DispatcherOptions['answers'];
   /** `models` of settings.json. */
   readonly models?: ModelSettings | undefined;
+  /** `computerUse` of settings.json. */
+  readonly computerUse?: ComputerUseSettings | undefined;
   readonly hostChecks?: () => readonly DoctorCheck[];
 }
 
@@ -271,6 +273,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     hosted: {
       models: createModels({
         settings: options.models,
+        computerUse: options.computerUse,
         env,
         clock,
         timers: systemTimers,

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { AppError } from '../contracts/common/errors.ts';
+import { toolsetForms } from '../runtime-server/models/toolsets/which.ts';
 import { dataFolder, placesIn } from './places.ts';
 
 const ranges = {
@@ -54,12 +55,18 @@ const ModelsFile = z.strictObject({
     .optional(),
   maxOutputTokens: z.number().int().min(256).optional(),
 });
+/** `computerUse`: the model of runs that name none, and which models are offered the toolsets in their vendor's own form. */
+const ComputerUseFile = z.strictObject({
+  model: z.string().min(1).max(200).optional(),
+  toolsets: z.record(z.string().min(1).max(200), z.enum(toolsetForms)).optional(),
+});
 const SettingsFile = z.strictObject({
   port: within(ranges.port),
   enginePort: within(ranges.enginePort),
   peerPort: within(ranges.peerPort),
   eventStreams: within(ranges.eventStreams),
   models: ModelsFile.optional(),
+  computerUse: ComputerUseFile.optional(),
 });
 type SettingName = 'port' | 'enginePort' | 'peerPort' | 'eventStreams';
 
@@ -80,6 +87,7 @@ export interface Settings {
   readonly eventStreams: Setting<number>;
   /** As settings.json has them. */
   readonly models: z.infer<typeof ModelsFile>;
+  readonly computerUse: z.infer<typeof ComputerUseFile>;
 }
 
 export type SettingFlags = Readonly<Partial<Record<SettingName, string | number | undefined>>>;
@@ -113,6 +121,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
     peerPort: pick('peerPort'),
     eventStreams: pick('eventStreams'),
     models: file.models ?? {},
+    computerUse: file.computerUse ?? {},
   };
 }
 
