@@ -2,6 +2,7 @@
  * What the adapters of the vendors' toolsets have in common: a call as a model wrote it becomes actions of our own members, or a
  * sentence that says why it is none. Pure. Must not know wires, gates or runs.
  */
+import type { z } from 'zod';
 import { memberOf, membersOf, type Toolset } from '../../../contracts/computer-use/members.ts';
 import type { SafetyCheck, ToolCall } from '../model.ts';
 
@@ -39,12 +40,16 @@ export function problemOf(
     }
     const parsed = known.input.safeParse(input);
     if (!parsed.success) {
-      const [issue] = parsed.error.issues;
-      const where = issue?.path.join('.') ?? '';
-      return `The input of ${member} cannot be taken${where === '' ? '' : ` at "${where}"`}: ${issue?.message ?? 'it has another form'}.`;
+      return `The input of ${member} cannot be read: ${issueOf(parsed.error)}`;
     }
   }
   return null;
+}
+
+/** What is wrong first, in one line. */
+export function issueOf({ issues: [first] }: z.ZodError): string {
+  const where = first?.path.join('.') ?? '';
+  return `${where === '' ? '' : `${where}: `}${first?.message ?? 'it has another form'}.`;
 }
 
 export function reading(

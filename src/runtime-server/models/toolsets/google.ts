@@ -9,6 +9,7 @@ import type { SafetyCheck, ToolResult } from '../model.ts';
 import {
   chordOf,
   isRecord,
+  issueOf,
   type ReadCall,
   type ReadContext,
   reading,
@@ -69,7 +70,7 @@ export const readGoogle: ReadCall = (call, context) => {
   }
   const parsed = functions[call.name as Name].safeParse(call.input);
   if (!parsed.success) {
-    return { problem: `The arguments of ${call.name} cannot be read: ${z.prettifyError(parsed.error)}` };
+    return { problem: `The arguments of ${call.name} cannot be read: ${issueOf(parsed.error)}` };
   }
   const actions = actionsOf(call.name as Name, parsed.data, context);
   if (actions === null) return { problem: `${call.name} is of a browser, and there is none here.` };

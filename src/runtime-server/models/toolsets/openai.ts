@@ -5,7 +5,7 @@ import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { z } from 'zod';
 import { mostBrowserWheelClicks, mostWheelClicks } from '../../../contracts/computer-use/members.ts';
 import type { Picture, SafetyCheck, ToolResult } from '../model.ts';
-import { chordOf, type ReadCall, reading, screenOf, type ToolsetAction, wheelClicks } from './adapter.ts';
+import { chordOf, issueOf, type ReadCall, reading, screenOf, type ToolsetAction, wheelClicks } from './adapter.ts';
 import { readFunction } from './functions.ts';
 
 /** The name that a call of this tool and its result have with us. */
@@ -31,7 +31,7 @@ type Action = z.infer<typeof Action>;
 /** A batch; older models send one `action`. */
 const Call = z.object({
   actions: z.array(z.unknown()).nullish(),
-  action: z.unknown(),
+  action: z.unknown().optional(),
   pending_safety_checks: z
     .array(z.object({ id: z.string(), code: z.string().nullish(), message: z.string().nullish() }))
     .nullish(),
@@ -44,7 +44,7 @@ const waitSeconds = 2;
 export const readOpenAi: ReadCall = (call, context) => {
   if (call.toolset !== openAiToolset) return readFunction(call, context);
   const parsed = Call.safeParse(call.input);
-  if (!parsed.success) return { problem: `The call of computer cannot be read: ${z.prettifyError(parsed.error)}` };
+  if (!parsed.success) return { problem: `The call of computer cannot be read: ${issueOf(parsed.error)}` };
   const { actions, action, pending_safety_checks } = parsed.data;
   const asked = actions ?? (action === undefined || action === null ? [] : [action]);
   if (asked.length === 0) return { problem: 'The call of computer has no actions.' };
@@ -52,7 +52,7 @@ export const readOpenAi: ReadCall = (call, context) => {
   for (const [index, one] of asked.entries()) {
     const action = Action.safeParse(one);
     if (!action.success) {
-      return { problem: `Action ${index + 1} of computer cannot be read: ${z.prettifyError(action.error)}` };
+      return { problem: `Action ${index + 1} of computer cannot be read: ${issueOf(action.error)}` };
     }
     const done = screenOf(context) === 'browser' ? onPage(action.data) : onScreen(action.data);
     if ('problem' in done) return done;
