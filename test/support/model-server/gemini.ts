@@ -84,9 +84,10 @@ export const gemini: Wire = {
       ...(words === '' ? [] : inPieces(words, pieces).map((piece): Json[] => [{ text: piece }])),
       ...(spoken(reply).calls.length > 0 ? [callParts(reply, id)] : []),
     ];
-    return parts.map(
+    // An answer without a word still has an end.
+    return (parts.length === 0 ? [[]] : parts).map(
       (part, index): StreamEvent => ({
-        data: answer(part, model, id, index === parts.length - 1 ? finish(reply) : undefined),
+        data: answer(part, model, id, index >= parts.length - 1 ? finish(reply) : undefined),
         pauseMs,
         ...(index === 0 && { cutAfter: true as const }),
       }),

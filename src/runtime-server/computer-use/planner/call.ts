@@ -16,7 +16,7 @@ export interface Carried {
   readonly result: ToolResult;
   /** It was an action: somebody could have carried it out. */
   readonly wasAction: boolean;
-  /** Pixels of the last picture, where one was told. */
+  /** Pixels of the last picture; null where it was not told. */
   readonly frame: { readonly width: number; readonly height: number } | null;
 }
 
@@ -82,7 +82,7 @@ export async function carryOut(deps: CallDeps, call: ToolCall, read: Reading): P
       ...(read.checks.length > 0 && { acknowledged: denied ? [] : read.checks }),
     },
     wasAction,
-    frame: screen === undefined ? null : { width: screen.frame_width, height: screen.frame_height },
+    frame: screen?.frame_width ? { width: screen.frame_width, height: screen.frame_height } : null,
   };
 }
 
