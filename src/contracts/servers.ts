@@ -49,7 +49,14 @@ export const serverTables: readonly ServerTable[] = [
     name: 'engine',
     url: 'http://127.0.0.1:3011',
     description: 'Factory engine, also on the Unix socket run/engine.sock in the data folder.',
-    routes: [...factoryRoutes, ...heldApprovalRoutes, ...localPairingRoutes, ...toolServerRoutes, deliverTrigger],
+    routes: [
+      ...factoryRoutes,
+      ...heldApprovalRoutes,
+      ...localPairingRoutes,
+      ...toolServerRoutes,
+      ...deviceRoutes,
+      deliverTrigger,
+    ],
   },
   {
     name: 'peer',

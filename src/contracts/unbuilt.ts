@@ -148,12 +148,7 @@ const phone = [
   ),
 ];
 
-const backbone = [
-  ...table('link', 'plain', 'engine', [['POST', '/api/v1/runtime/resync', 'resynchronise']]),
-  ...table('hosted-computers', 'computers', 'engine', [
-    ['POST', '/api/v1/computers/this-device/toolset', 'a toolset call'],
-  ]),
-];
+const backbone = table('link', 'plain', 'engine', [['POST', '/api/v1/runtime/resync', 'resynchronise']]);
 
 export const unbuiltRoutes: readonly UnbuiltRoute[] = [
   ...toolServer,

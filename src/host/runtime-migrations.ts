@@ -6,6 +6,7 @@ import { ledgerMigrations } from '../kit/ledger/migrations.ts';
 import { oauthMigrations } from '../kit/oauth/grants.ts';
 import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { holdMigrations } from '../runtime-server/approvals/index.ts';
+import { handsMigrations } from '../runtime-server/computer-use/index.ts';
 import { factoryMigrations } from '../runtime-server/factory/index.ts';
 import { deviceMigrations } from '../runtime-server/link/device.ts';
 import { modelMigrations } from '../runtime-server/models/index.ts';
@@ -23,4 +24,5 @@ export const runtimeMigrations = [
   ...factoryMigrations,
   ...attachedServerMigrations,
   ...oauthMigrations,
+  ...handsMigrations,
 ];

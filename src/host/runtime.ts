@@ -43,6 +43,7 @@ import { createHomeLink, type HomeLink } from './home-link.ts';
 import { createPeerHome } from './peer-home.ts';
 import { createPeerServer, type PeerServer } from './peer-server.ts';
 import { peerDoor, policyCheck } from './runtime-checks.ts';
+import { createRuntimeHands } from './runtime-hands.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
 import { createRuntimeTools } from './runtime-tools.ts';
 
@@ -198,6 +199,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     await panes.close();
   });
 
+  let peers: PeerServer | null = null;
   const policy = createPolicy({ workspace: workspace.path, log });
   const webOrigin = () => homeLink.home.current().cloudUrl ?? '';
   const harnesses = createHarnesses({
@@ -236,6 +238,21 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     workspace: workspace.path,
     webOrigin,
     port: doors.port,
+    closing,
+  });
+  const hands = createRuntimeHands({
+    store,
+    policy,
+    approvals: approvals.desk,
+    clock,
+    ids,
+    log,
+    env,
+    masterKey: folder.masterKey,
+    home: places.home,
+    webOrigin,
+    ownPorts: () =>
+      [doors.port, peers?.port ?? null, options.homeCloud()?.port ?? null].filter((port) => port !== null),
     closing,
   });
   const factory = createFactory({
@@ -295,7 +312,6 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
 
   const linkToken = newToken();
   let serving: EngineServer | null = null;
-  let peers: PeerServer | null = null;
   return {
     port: doors.port,
     url: doors.url,
@@ -318,9 +334,10 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       await approvals.desk.start();
       await outbox.start();
       await tools.start();
+      await hands.start();
       await factory.start();
       serving = doors.serve({
-        routes: [...factory.routes, ...approvals.routes, ...homeLink.routes, ...tools.routes(factory)],
+        routes: [...factory.routes, ...approvals.routes, ...homeLink.routes, ...tools.routes(factory), ...hands.routes],
         owners: factory.owners,
         authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator, homeLink.device],
         linkAuthenticator: createLinkAuthenticator(linkToken),

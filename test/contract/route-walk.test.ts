@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AppError } from '../../src/contracts/common/errors.ts';
 import { type Route, type Scope, scopes } from '../../src/contracts/common/route.ts';
+import { deviceRoutes } from '../../src/contracts/computer-use/device-routes.ts';
 import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
 import { deliverTrigger } from '../../src/contracts/factory/work-engine/trigger-events.ts';
 import { type ServerTable, serverTables } from '../../src/contracts/servers.ts';
@@ -27,7 +28,7 @@ let doors: Doors;
 const stop = keepUntilEnd();
 beforeAll(async () => {
   const reached: string[] = [];
-  const routes = [...factoryRoutes, deliverTrigger, ...toolServerRoutes].map(
+  const routes = [...factoryRoutes, deliverTrigger, ...toolServerRoutes, ...deviceRoutes].map(
     (route): BoundRoute => ({
       route,
       handler: () => {

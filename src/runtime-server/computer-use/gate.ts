@@ -23,6 +23,8 @@ export interface ToolsetCaller {
   readonly byModel: boolean;
   /** Of a run: when to ask. Default `on_risk`. */
   readonly approvals?: RunOptions['approvals'];
+  /** This call asks a person whatever the policy allows: why, for the words of the question. */
+  readonly confirm?: string;
   /** What the run was told to do, for the words of a question. */
   readonly task?: string;
 }

@@ -52,6 +52,7 @@ function byDefault(action: PolicyAction, kind: ActionClass, mode: PolicyMode | n
       ? ask('default: looking outside the workspace asks')
       : allow('default: looking is free');
   }
+  if (action.newOrigin === true) return ask('default: a model opens a site that nobody named');
   if (mode === 'ACCEPT_EDITS' && nameOf(action) === 'file.write' && action.path !== undefined && !outside) {
     return allow('mode ACCEPT_EDITS');
   }

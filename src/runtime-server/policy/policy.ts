@@ -22,6 +22,10 @@ export interface PolicyAction {
   readonly command?: string;
   /** A tool of an attached server, whatever that is called: it acts. */
   readonly attached?: true;
+  /** It types into a password or another credential field: that cannot be taken back. */
+  readonly credential?: true;
+  /** A model chose it, and has not been let onto this site yet. */
+  readonly newOrigin?: true;
 }
 
 export interface PolicyVerdict {

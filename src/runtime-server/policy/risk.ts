@@ -2,9 +2,10 @@
  * How much an action can do: it looks, it acts, or what it does cannot be taken back (gaps.md D, "Members are `observe`, `act` or
  * `risky`"). What nobody classified acts. Pure.
  */
+import { memberClasses, membersOf, type Toolset, toolsets } from '../../contracts/computer-use/members.ts';
 import type { PolicyAction } from './policy.ts';
 
-export const actionClasses = ['observe', 'act', 'risky'] as const;
+export const actionClasses = memberClasses;
 export type ActionClass = (typeof actionClasses)[number];
 
 /** The risk that an approval shows. */
@@ -26,13 +27,13 @@ const classes: Readonly<Record<string, ActionClass>> = {
   'time.now': 'observe',
   'http.get': 'act',
   'http.post': 'risky',
-  'computer.screenshot': 'observe',
-  'computer.cursor_position': 'observe',
-  'computer.zoom': 'observe',
-  'browser.screenshot': 'observe',
-  'browser.read_page': 'observe',
-  'browser.find': 'observe',
 };
+/** What the browser looks at is there already: looking at a page tells its host nothing. */
+const hands: ReadonlyMap<string, ActionClass> = new Map(
+  toolsets.flatMap((toolset: Toolset) =>
+    Object.entries(membersOf[toolset]).map(([name, member]) => [`${toolset}.${name}`, member.class] as const),
+  ),
+);
 const families: Readonly<Record<string, ActionClass>> = { shell: 'risky', document: 'observe' };
 
 /** `file.write`, whether the action says it in one word or two. */
@@ -42,7 +43,10 @@ export function nameOf({ tool, member }: PolicyAction): string {
 
 export function classOf(action: PolicyAction): ActionClass {
   if (action.attached === true) return 'act';
+  if (action.credential === true) return 'risky';
   const name = nameOf(action);
+  const member = hands.get(name);
+  if (member !== undefined) return member;
   const kind = classes[name] ?? families[name.split('.')[0]!] ?? 'act';
   // Whatever asks a host tells it something: an address can carry a secret out.
   return kind === 'observe' && action.host !== undefined ? 'act' : kind;

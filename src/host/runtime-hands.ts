@@ -1,0 +1,49 @@
+/**
+ * Composes the hands of a person's own computer: questions go to the approvals desk, what acts is decided by the workspace's policy,
+ * Gantry's own doors are no browser's business. Must not know what a call does.
+ */
+import { join } from 'node:path';
+import type { Clock } from '../kit/clock/clock.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
+import type { Ids } from '../kit/ids/ids.ts';
+import type { Log } from '../kit/log/log.ts';
+import { programCommand } from '../kit/process/programs.ts';
+import type { Store } from '../kit/store/store.ts';
+import type { ApprovalDesk } from '../runtime-server/approvals/index.ts';
+import { createDeskQuestions, createHands, type Hands } from '../runtime-server/computer-use/index.ts';
+import type { Policy } from '../runtime-server/policy/index.ts';
+import type { Closing } from './closing.ts';
+
+export interface RuntimeHandsDeps {
+  readonly store: Store;
+  readonly policy: Policy;
+  readonly approvals: ApprovalDesk;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly masterKey: string;
+  /** `GANTRY_HOME`. */
+  readonly home: string;
+  /** Where the person's browser finds Gantry. */
+  readonly webOrigin: () => string;
+  /** Of every door of Gantry on this computer. */
+  readonly ownPorts: () => readonly number[];
+  readonly closing: Closing;
+}
+
+export function createRuntimeHands(deps: RuntimeHandsDeps): Hands {
+  const hands = createHands({
+    ...deps,
+    questions: createDeskQuestions(deps.approvals),
+    timers: systemTimers,
+    command: programCommand('executor'),
+    folder: join(deps.home, 'computer-use'),
+    secret: deps.masterKey,
+    defaults: 'own',
+    approver: 'owner',
+    approveUrl: (id) => `${deps.webOrigin()}/?approval=${encodeURIComponent(id)}`,
+  });
+  deps.closing.add('hands', () => hands.close());
+  return hands;
+}

@@ -1,0 +1,178 @@
+/**
+ * What a person was asked about calls, and what became of it: one answer is good for one action, once, while what was seen when it was
+ * asked is still there (gaps.md D). Must not know who is asked or how.
+ */
+import { createHmac } from 'node:crypto';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { ToolsetApproval } from '../../contracts/computer-use/toolset.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import { canonicalJson } from '../../kit/ledger/canonical.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+import type { ApprovalState } from './gate.ts';
+import type { Answer, Question, Questions } from './questions.ts';
+
+export interface ApprovalRow {
+  readonly id: string;
+  readonly holderId: string;
+  readonly actionHash: string;
+  /** What was there: page, element, size of the screen. */
+  readonly seen: string;
+  readonly state: ApprovalState;
+  readonly answeredBy: string | null;
+  readonly endedAt: number | null;
+  readonly words: string;
+  /** As the caller was shown it. */
+  readonly shown: ToolsetApproval;
+}
+
+export interface Ask extends Omit<Question, 'expiresInMs' | 'key'> {
+  readonly holderId: string;
+  readonly seen: string;
+  readonly shown: Omit<ToolsetApproval, 'id' | 'action_hash' | 'approve_url'>;
+}
+
+interface StoredRow extends Omit<ApprovalRow, 'shown'> {
+  readonly shown: string;
+}
+type Ended = Exclude<ApprovalState, 'pending'>;
+type Listener = (id: string, state: Ended, by: string | null) => void;
+
+export interface ApprovalsDeps {
+  readonly store: Store;
+  readonly questions: Questions;
+  readonly clock: Clock;
+  readonly secret: string;
+  readonly approveUrl: (id: string) => string;
+  readonly log: { error(message: string, facts?: Record<string, unknown>): void };
+}
+
+/** A person may be away for a while; what is asked much later is asked anew. */
+const expiresInMs = 60 * 60_000;
+/** A yes that nobody came back for. Milliseconds. */
+const usedWithinMs = 10 * 60_000;
+const columns = `id, holder_id AS holderId, action_hash AS actionHash, seen, state, answered_by AS answeredBy, ended_at AS endedAt, words, shown`;
+
+export function createApprovals({ store, questions, clock, secret, approveUrl, log }: ApprovalsDeps) {
+  const listeners = new Set<Listener>();
+  const states = new Map<string, ApprovalState>();
+
+  const toRow = (row: StoredRow | undefined): ApprovalRow | null =>
+    row === undefined ? null : { ...row, shown: JSON.parse(row.shown) as ToolsetApproval };
+
+  function move(tx: Tx, id: string, { state, by }: Answer): void {
+    const sql = `UPDATE computer_use_approval SET state = ?, answered_by = ?, ended_at = ? WHERE id = ? AND state = 'pending'`;
+    if (tx.run(sql, state, by, clock.now(), id).changes === 1) tx.afterCommit(() => tell(id, state, by));
+  }
+
+  function tell(id: string, state: Ended, by: string | null): void {
+    states.set(id, state);
+    for (const listener of listeners) listener(id, state, by);
+  }
+
+  async function ask(question: Ask): Promise<ApprovalRow> {
+    const { holderId, seen, shown, ...rest } = question;
+    let id: string | null = null;
+    let given: Answer | null = null;
+    const asked = await questions.ask(
+      { ...rest, key: `executor:${holderId}:${question.actionHash}`, expiresInMs },
+      (tx, answer) => {
+        given = answer;
+        if (id !== null) move(tx, id, answer);
+      },
+    );
+    const whole: ToolsetApproval = {
+      ...shown,
+      id: asked.id,
+      action_hash: question.actionHash,
+      approve_url: approveUrl(asked.id),
+    };
+    await store.write((tx) => {
+      id = asked.id;
+      tx.run(
+        `INSERT INTO computer_use_approval (id, holder_id, action_hash, seen, state, words, shown, asked_at)
+          VALUES (?, ?, ?, ?, 'pending', ?, ?, ?)
+          ON CONFLICT (id) DO UPDATE SET state = 'pending', seen = excluded.seen, ended_at = NULL`,
+        asked.id,
+        holderId,
+        question.actionHash,
+        seen,
+        question.words,
+        JSON.stringify(whole),
+        clock.now(),
+      );
+      tx.afterCommit(() => states.set(asked.id, 'pending'));
+      if (given !== null) move(tx, asked.id, given);
+    });
+    void asked.answer.then(async (answer) => {
+      // A person's answer has been taken in its own transaction already; what expired has none.
+      await store
+        .write((tx) => move(tx, asked.id, answer))
+        .catch((fault: unknown) =>
+          log.error('The end of a question could not be kept.', { id: asked.id, fault: String(fault) }),
+        );
+    });
+    return (await get(asked.id))!;
+  }
+
+  const get = (id: string): Promise<ApprovalRow | null> =>
+    store.read((tx) => toRow(tx.get<StoredRow>(`SELECT ${columns} FROM computer_use_approval WHERE id = ?`, id)));
+
+  return {
+    /** Bound to the secret: the hash of what is typed gives nothing away. */
+    hashOf: (action: Readonly<Record<string, unknown>>): string =>
+      createHmac('sha256', secret).update(canonicalJson(action)).digest('hex'),
+    ask,
+    /**
+     * What is known of `grant` for this action of this holder. Null: nothing that could let it through; it is asked anew. One that is
+     * about something else that was seen then ends.
+     */
+    async judge(
+      grant: string | undefined,
+      action: { readonly holderId: string; readonly actionHash: string; readonly seen: string },
+    ): Promise<ApprovalRow | null> {
+      const found = grant === undefined ? await pendingOf(action.holderId, action.actionHash) : await get(grant);
+      if (found === null || found.holderId !== action.holderId || found.actionHash !== action.actionHash) return null;
+      if (found.state === 'denied') return found;
+      if (found.state !== 'pending' && found.state !== 'approved') return null;
+      const late = found.state === 'approved' && (found.endedAt ?? 0) <= clock.now() - usedWithinMs;
+      if (found.seen === action.seen && !late) return found;
+      await expire(found.id);
+      return null;
+    },
+    /** In the transaction of the audit row: throws where somebody else was quicker. */
+    use(tx: Tx, id: string): void {
+      const sql = `UPDATE computer_use_approval SET state = 'used', ended_at = ?
+        WHERE id = ? AND state = 'approved'`;
+      if (tx.run(sql, clock.now(), id).changes === 1) {
+        tx.afterCommit(() => states.set(id, 'used'));
+        return;
+      }
+      throw new AppError('refused', `The approval ${id} has been used.`, 'Ask again.', { status: 409 });
+    },
+    state: (id: string): ApprovalState | null => states.get(id) ?? null,
+    onAnswer(listener: Listener): () => void {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    /** What waited when the program ended: whoever wants it asks anew. */
+    expireLeft: (): Promise<void> =>
+      store.write((tx) => {
+        tx.run(`UPDATE computer_use_approval SET state = 'expired', ended_at = ? WHERE state = 'pending'`, clock.now());
+      }),
+  };
+
+  function pendingOf(holderId: string, actionHash: string): Promise<ApprovalRow | null> {
+    const sql = `SELECT ${columns} FROM computer_use_approval WHERE holder_id = ? AND action_hash = ? AND state = 'pending'`;
+    return store.read((tx) => toRow(tx.get<StoredRow>(sql, holderId, actionHash)));
+  }
+
+  async function expire(id: string): Promise<void> {
+    await store.write((tx) => {
+      const sql = `UPDATE computer_use_approval SET state = 'expired', ended_at = ? WHERE id = ? AND state IN ('pending', 'approved')`;
+      if (tx.run(sql, clock.now(), id).changes === 1) tx.afterCommit(() => tell(id, 'expired', null));
+    });
+    await questions.withdraw(id);
+  }
+}
+
+export type Approvals = ReturnType<typeof createApprovals>;

@@ -1,0 +1,34 @@
+/** Questions of a person's own computer: they go to the approvals desk, where every surface can answer. Must not know calls. */
+import { type ApprovalDesk, comesBackWithinMs } from '../approvals/desk.ts';
+import type { Answer, Questions } from './questions.ts';
+
+export function createDeskQuestions(desk: Pick<ApprovalDesk, 'ask' | 'withdraw'>): Questions {
+  return {
+    async ask({ title, words, risk, runId, client, actionHash, key, expiresInMs }, apply) {
+      const asked = await desk.ask(
+        {
+          source: 'executor',
+          kind: 'tool_call',
+          title,
+          summary: words,
+          risk,
+          agentId: null,
+          client,
+          ...(runId === null ? {} : { runId }),
+          actionHash,
+          dedupeKey: key,
+          expiresInMs,
+          withdrawnAfterMs: comesBackWithinMs,
+        },
+        { apply: (tx, { kind, by }) => apply(tx, { state: kind === 'approve' ? 'approved' : 'denied', by: by.user }) },
+      );
+      const answer = asked.answer.then((given): Answer => {
+        if (given.kind === 'approve') return { state: 'approved', by: given.by.user };
+        if (given.kind === 'reject') return { state: 'denied', by: given.by.user };
+        return { state: 'expired', by: null };
+      });
+      return { id: asked.id, answer };
+    },
+    withdraw: (id) => desk.withdraw(id, 'engine'),
+  };
+}

@@ -1,0 +1,7 @@
+/** The gate of a computer's executor, and what composes it (interface.md D, H; gaps.md D). */
+
+export { createHands } from './create-hands.ts';
+export { createDeskQuestions } from './desk-questions.ts';
+export type { Hands, HandsDeps } from './hands.ts';
+export { handsMigrations } from './migrations.ts';
+export { createOwnQuestions, type OwnQuestions } from './own-questions.ts';

@@ -1,0 +1,129 @@
+/**
+ * The right to act: at most one holder, 60 s unless renewed; a person outranks runs and keys, and only a person or another run keeps
+ * others out (gaps.md D). In memory: after a restart nobody holds anything. Must not know calls.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import { type Control, controlSeconds } from '../../contracts/computer-use/toolset.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { Holder } from './gate.ts';
+
+export type ControlChange = 'taken' | 'released' | 'expired' | 'elsewhere';
+
+export interface Lease {
+  now(): Control;
+  /** Takes what is free, its own, or of whom it outranks; else throws 423. */
+  take(holder: Holder): Control;
+  /** Throws 423 where another has it; takes it where nobody does. */
+  renew(holder: Holder): Control;
+  /** Nothing happens where another has it. */
+  release(holder: Holder): Control;
+  /** For a call: as `take`, but silent for who has it already. */
+  hold(holder: Holder): void;
+  /** Whether a call of this holder may act now; without taking anything. */
+  holds(holder: Holder): boolean;
+  close(): void;
+}
+
+interface Held {
+  readonly holder: Holder;
+  readonly since: number;
+  endsAt: number;
+  cancel: () => void;
+}
+
+export interface LeaseDeps {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** `lost`: who had it until now. */
+  readonly changed: (why: ControlChange, lost: Holder | null) => void;
+}
+
+const leaseMs = controlSeconds * 1000;
+
+export function createLease({ clock, timers, changed }: LeaseDeps): Lease {
+  let held: Held | null = null;
+
+  const same = (one: Holder, other: Holder) => one.kind === other.kind && one.id === other.id;
+  const current = () => (held !== null && held.endsAt > clock.now() ? held : null);
+
+  function now(): Control {
+    const has = current();
+    if (has === null) return { holder: null, since: null, expires_at: null };
+    return {
+      holder: { kind: has.holder.kind, id: has.holder.id },
+      since: iso(has.since),
+      expires_at: iso(has.endsAt),
+    };
+  }
+
+  function arm(one: Held): void {
+    one.cancel();
+    one.cancel = timers.after(one.endsAt - clock.now(), () => {
+      if (held !== one) return;
+      if (one.endsAt > clock.now()) return arm(one);
+      held = null;
+      changed('expired', one.holder);
+    });
+  }
+
+  /** Who else keeps `holder` out; null where nobody does. */
+  function inTheWay(holder: Holder): Held | null {
+    const has = current();
+    if (has === null || same(has.holder, holder)) return null;
+    if (has.holder.kind === 'key') return null;
+    return holder.kind === 'person' && has.holder.kind === 'run' ? null : has;
+  }
+
+  function refuse(has: Held): never {
+    const who = has.holder.kind === 'person' ? 'A person' : `The run ${has.holder.id}`;
+    const until = iso(has.endsAt);
+    throw new AppError(
+      'refused',
+      `${who} has control of this computer until ${until}, unless it is renewed.`,
+      'Take control first, or wait until it is given back.',
+      {
+        status: 409,
+        wireCode: 'take_control_first',
+        extra: { control: now() },
+        retryAfter: (has.endsAt - clock.now()) / 1000,
+      },
+    );
+  }
+
+  function take(holder: Holder): Control {
+    const other = inTheWay(holder);
+    if (other !== null) refuse(other);
+    const has = current();
+    if (has !== null && same(has.holder, holder)) {
+      has.endsAt = clock.now() + leaseMs;
+      arm(has);
+      return now();
+    }
+    const lost = has?.holder ?? null;
+    held?.cancel();
+    const since = clock.now();
+    held = { holder, since, endsAt: since + leaseMs, cancel: () => {} };
+    arm(held);
+    changed('taken', lost);
+    return now();
+  }
+
+  return {
+    now,
+    take,
+    renew: take,
+    hold: (holder) => void take(holder),
+    holds: (holder) => inTheWay(holder) === null,
+    release(holder) {
+      const has = current();
+      if (has !== null && same(has.holder, holder)) {
+        has.cancel();
+        held = null;
+        changed('released', holder);
+      }
+      return now();
+    },
+    close: () => held?.cancel(),
+  };
+}

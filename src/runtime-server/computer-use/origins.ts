@@ -1,0 +1,42 @@
+/**
+ * Sites that a run by a model may act on: those that its task names, and those that a person let it onto (computer-use.md 1.5: what a
+ * page says is data). In memory: a run does not outlive the runtime. Must not know calls.
+ */
+import type { MemberClass } from '../../contracts/computer-use/members.ts';
+import type { ToolsetCaller } from './gate.ts';
+import type { Destination } from './hosts.ts';
+
+export interface Origins {
+  isNew(caller: ToolsetCaller, at: Destination | null, kind: MemberClass): boolean;
+  letInto(caller: ToolsetCaller, at: Destination | null): void;
+}
+
+/** The oldest is forgotten, and asked about again. */
+const mostHolders = 200;
+
+export function createOrigins(): Origins {
+  const known = new Map<string, Set<string>>();
+  return {
+    isNew({ byModel, holder, task }, at, kind) {
+      if (!byModel || at === null || kind === 'observe') return false;
+      return !(known.get(holder.id)?.has(at.origin) ?? false) && !names(task ?? '', at.host);
+    },
+    letInto({ byModel, holder }, at) {
+      if (!byModel || at === null) return;
+      const origins = known.get(holder.id) ?? new Set();
+      known.delete(holder.id);
+      known.set(holder.id, origins.add(at.origin));
+      if (known.size > mostHolders) known.delete(known.keys().next().value!);
+    },
+  };
+}
+
+/** As a word of its own: `example.org` is not named by `example.org.evil.test`. */
+function names(task: string, host: string): boolean {
+  const text = task.toLowerCase();
+  for (let at = text.indexOf(host); at >= 0; at = text.indexOf(host, at + 1)) {
+    const [before, after] = [text[at - 1] ?? ' ', text.slice(at + host.length, at + host.length + 2)];
+    if (!/[\w.-]/.test(before) && !/^(?:[\w-]|[.:]\w)/.test(after)) return true;
+  }
+  return false;
+}

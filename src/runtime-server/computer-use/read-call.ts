@@ -1,0 +1,54 @@
+/** The first stage: whether a call is one of the contract (contracts/computer-use). Pure. */
+import { type Member, memberOf, type Toolset } from '../../contracts/computer-use/members.ts';
+import type { ToolsetCall } from '../../contracts/computer-use/toolset.ts';
+import type { Place } from '../../executor/protocol.ts';
+import type { Input } from './coordinates.ts';
+
+export interface ReadCall {
+  readonly toolset: Toolset;
+  readonly name: string;
+  readonly member: Member;
+  readonly input: Input;
+}
+
+/** Answers a sentence where it is none. */
+export function readCall({ toolset, member: name, input, enable = [] }: ToolsetCall): ReadCall | string {
+  const member = memberOf(toolset, name);
+  if (member === null) return `The ${toolset} toolset has no member ${JSON.stringify(name)}.`;
+  if (member.offByDefault === true && !enable.includes(name)) {
+    return `${name} is off unless the call names it in enable.`;
+  }
+  const parsed = member.input.safeParse(input);
+  if (parsed.success) return { toolset, name, member, input: withoutUndefined(parsed.data) };
+  const [issue] = parsed.error.issues;
+  const at = ['input', ...(issue?.path ?? []).map(String)].join('.');
+  const keys = (issue as { keys?: readonly string[] } | undefined)?.keys;
+  return keys === undefined ? `${at}: ${issue?.message}.` : `${at}: unknown field ${JSON.stringify(keys[0])}.`;
+}
+
+/** Where it acts. */
+export function placeOf({ toolset, browser_session_id }: ToolsetCall): Place {
+  return toolset === 'computer'
+    ? { kind: 'desktop' }
+    : { kind: 'browser', session: browser_session_id ?? usualSession };
+}
+
+/** The browser of whoever names none. */
+export const usualSession = 'default';
+
+export function nameOfPlace(place: Place): string {
+  return place.kind === 'desktop' ? 'desktop' : `browser:${place.session}`;
+}
+
+/** How long an action may take. Milliseconds. */
+export function timeLimitOf({ input }: ReadCall): number {
+  const seconds = typeof input.duration === 'number' ? input.duration : 0;
+  return usualLimitMs + seconds * 1000;
+}
+
+/** A page that never loads, a field that never takes the text: after this the caller hears of it. */
+const usualLimitMs = 30_000;
+
+function withoutUndefined(input: Record<string, unknown>): Input {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,116 @@
+/**
+ * Browser sessions of this computer: opened in the executor at their first call, opened again after their browser or the executor ended,
+ * each with a profile of its own. Must not know who calls.
+ */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { ExecutorProgram } from './executor-program.ts';
+
+export interface SessionOptions {
+  readonly headless: boolean;
+  readonly trace: boolean;
+}
+
+export interface Sessions {
+  /** Opens it where it is not; `options` are those of its first opening. */
+  open(id: string, options: SessionOptions): Promise<void>;
+  close(id: string, wipe: boolean): Promise<void>;
+  isOpen(id: string): boolean;
+  /** Its browser is gone: the next call opens it again. */
+  lost(id: string | null): void;
+  page(id: string): { readonly url: string; readonly title: string } | null;
+  sawPage(id: string, page: { readonly url: string; readonly title: string }): void;
+  /** Hosts that a person let this session reach. */
+  letInto(id: string, host: string): void;
+  wasLetInto(id: string, host: string): boolean;
+  /** Told after each opening. */
+  onOpened(listener: (id: string) => void): void;
+}
+
+interface Known {
+  options: SessionOptions;
+  generation: number | null;
+  opening: Promise<void> | null;
+  page: { readonly url: string; readonly title: string } | null;
+  readonly hosts: Set<string>;
+}
+
+export interface SessionsDeps {
+  readonly program: Pick<ExecutorProgram, 'request' | 'generation'>;
+  readonly folder: string;
+  readonly proxy: string | null;
+}
+
+/** Each is a browser of its own. */
+const mostOpen = 8;
+
+export function createSessions({ program, folder, proxy }: SessionsDeps): Sessions {
+  const known = new Map<string, Known>();
+  const opened: ((id: string) => void)[] = [];
+  const place = (kind: 'profiles' | 'downloads' | 'traces', id: string) => join(folder, kind, encodeURIComponent(id));
+
+  const isCurrent = (one: Known | undefined) => one !== undefined && one.generation === program.generation;
+
+  async function openNow(id: string, one: Known): Promise<void> {
+    await program.request({
+      do: 'open',
+      session: id,
+      profile: place('profiles', id),
+      downloads: place('downloads', id),
+      headless: one.options.headless,
+      proxy,
+      trace: one.options.trace ? place('traces', id) : null,
+    });
+    one.generation = program.generation;
+    for (const listener of opened) listener(id);
+  }
+
+  return {
+    async open(id, options) {
+      let one = known.get(id);
+      if (isCurrent(one)) return;
+      if (one === undefined) {
+        if ([...known.values()].filter(isCurrent).length >= mostOpen) {
+          const fact = `${mostOpen} browser sessions are open already.`;
+          throw new AppError('refused', fact, 'Close one, or use one of them.', {
+            status: 429,
+            wireCode: 'concurrency_limit',
+          });
+        }
+        one = { options, generation: null, opening: null, page: null, hosts: new Set() };
+        known.set(id, one);
+      }
+      one.opening ??= openNow(id, one).finally(() => {
+        one.opening = null;
+      });
+      try {
+        await one.opening;
+      } catch (error) {
+        if (one.page === null && one.generation === null) known.delete(id);
+        throw error;
+      }
+    },
+    async close(id, wipe) {
+      const one = known.get(id);
+      known.delete(id);
+      if (isCurrent(one)) await program.request({ do: 'close', session: id, wipe });
+      if (!wipe) return;
+      for (const kind of ['profiles', 'downloads', 'traces'] as const) {
+        await rm(place(kind, id), { recursive: true, force: true });
+      }
+    },
+    isOpen: (id) => isCurrent(known.get(id)),
+    lost(id) {
+      for (const [name, one] of known) if (id === null || id === name) one.generation = null;
+    },
+    page: (id) => known.get(id)?.page ?? null,
+    sawPage(id, page) {
+      const one = known.get(id);
+      if (one !== undefined) one.page = page;
+    },
+    letInto: (id, host) => known.get(id)?.hosts.add(host),
+    wasLetInto: (id, host) => known.get(id)?.hosts.has(host) ?? false,
+    onOpened: (listener) => void opened.push(listener),
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * A call in words: what the audit keeps of it, what a person is shown before they answer, what the live view says comes next. What is
+ * typed into credential fields is in none of them. Pure.
+ */
+import type { Toolset } from '../../contracts/computer-use/members.ts';
+import type { Input } from './coordinates.ts';
+
+export const masked = '••••';
+
+/** What holds text that somebody typed or would type. */
+const typed = new Set(['type', 'form_input', 'key', 'hold_key']);
+/** An address as the audit keeps it. Characters. */
+const longestUrl = 2000;
+const longestShown = 60;
+
+/** `input` without what nobody else should read. */
+export function maskedInput(member: string, input: Input, credential: boolean): Input {
+  if (!credential || !typed.has(member)) return input;
+  return {
+    ...input,
+    ...('text' in input ? { text: masked } : {}),
+    ...('value' in input ? { value: masked } : {}),
+  };
+}
+
+/** One line: `Click button "Send"`. `input` as {@link maskedInput} left it. */
+export function titleOf(toolset: Toolset, member: string, input: Input, element: string | null): string {
+  const at = element ?? pointOf(input);
+  const where = at === null ? '' : ` ${at}`;
+  const text = 'text' in input ? ` ${shorten(String(input.text))}` : '';
+  switch (member) {
+    case 'navigate':
+      return `Open ${shorten(String(input.url), 150)}`;
+    case 'left_click':
+      return `Click${where}`;
+    case 'type':
+      return `Type${text}${element === null ? '' : ` into ${element}`}`;
+    case 'key':
+      return `Press${text}`;
+    case 'form_input':
+      return `Set${where} to ${shorten(JSON.stringify(input.value))}`;
+    case 'javascript_exec':
+      return 'Run a script in the page';
+    case 'file_upload':
+      return `Hand files to${where || ' a page'}`;
+    default:
+      return `${toolset === 'computer' ? 'Screen' : 'Browser'}: ${member.replaceAll('_', ' ')}${where}`;
+  }
+}
+
+/** Whole: a person approves this and nothing else. */
+export function wordsOf(call: {
+  readonly toolset: Toolset;
+  readonly member: string;
+  readonly input: Input;
+  readonly url: string | null;
+  readonly element: string | null;
+  readonly task: string | undefined;
+  readonly confirm?: string | undefined;
+}): string {
+  const lines = [
+    `${call.toolset}.${call.member}`,
+    ...Object.entries(call.input).map(
+      ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    ),
+    ...(call.element === null ? [] : [`on: ${call.element}`]),
+    ...(call.url === null ? [] : [`page: ${call.url}`]),
+    ...(call.confirm === undefined ? [] : ['', call.confirm]),
+    ...(call.task === undefined ? [] : ['', `The run was told: ${call.task}`]),
+  ];
+  return lines.join('\n');
+}
+
+export function shownUrl(url: string | null): string | null {
+  return url === null || url.length <= longestUrl ? url : `${url.slice(0, longestUrl - 1)}…`;
+}
+
+function pointOf(input: Input): string | null {
+  const { coordinate, target } = input as {
+    coordinate?: readonly number[];
+    target?: { type: string; x?: number; y?: number; ref?: string };
+  };
+  if (coordinate !== undefined) return `at ${coordinate.join(', ')}`;
+  if (target === undefined) return null;
+  return target.type === 'ref' ? String(target.ref) : `at ${target.x}, ${target.y}`;
+}
+
+function shorten(text: string, most = longestShown): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
