@@ -3,18 +3,21 @@
  * was pressed let go of; nothing done when somebody else has moved the pointer meanwhile. Linux under X (computer-use.md 4b).
  */
 
-import { isInside, type Point, toImage, toScreen } from '../../contracts/computer-use/frame.ts';
+import { setTimeout as later } from 'node:timers/promises';
+import { isInside, type Point, type Size, toImage, toScreen } from '../../contracts/computer-use/frame.ts';
 import type { ComputerMember } from '../../contracts/computer-use/members.ts';
 import { memberOf } from '../../contracts/computer-use/members.ts';
 import type { Screen } from '../../contracts/computer-use/toolset.ts';
 import { type ActedWith, type Emit, type Hands, HandsFault } from '../hands.ts';
 import type { Act, Look, Looked, Place } from '../protocol.ts';
+import { filmDisplay, type Video } from '../video.ts';
 import { createClipboard } from './clipboard.ts';
 import { connectDisplay, type Display } from './display.ts';
 import { createKeyboard, type Keyboard } from './keyboard.ts';
 import { createMembers } from './members.ts';
 import { createPointer, type Pointer } from './pointer.ts';
 import { createTyping } from './typing.ts';
+import { watchDisplay } from './watch.ts';
 import { createWindows, type Windows } from './windows.ts';
 
 export interface DesktopDeps {
@@ -28,6 +31,8 @@ export interface DesktopDeps {
 const pollMs = 100;
 /** Milliseconds after the last action that the pointer is watched: as long as control lasts. */
 const drivenMs = 60_000;
+/** Milliseconds until a display that went away is looked for again, while somebody watches. */
+const againMs = 1000;
 /** Pixels of the frame around the point that is about to be touched, for the live view. */
 const touched = 24;
 const place: Place = { kind: 'desktop' };
@@ -51,6 +56,8 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
   /** The end of what is under way: an action that was stopped still lets go of its keys. */
   let busy: Promise<unknown> = Promise.resolve();
   let poll: NodeJS.Timeout | null = null;
+  let watching: AbortController | null = null;
+  const films = new Map<string, Video>();
 
   function open(): Promise<Desk> {
     desk ??= connect().catch((error: unknown) => {
@@ -147,13 +154,47 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
       .catch(() => {});
   }
 
+  /** A display that came back is seen again. */
+  async function keepWatching(fps: number, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const { display } = await open();
+        const size = (jpeg: Uint8Array, { width, height }: Size) =>
+          emit({ event: 'frame', place, width, height }, jpeg);
+        const pointer = (at: Point) => emit({ event: 'pointer', place, ...at });
+        await watchDisplay({ display, env, onFrame: size, onPointer: pointer }, fps, signal);
+      } catch {
+        await later(againMs, undefined, { signal }).catch(() => {});
+      }
+    }
+  }
+
   return {
     look: (request) => inTurn(() => look(request)),
     act: (request, signal) => inTurn(() => act(request, signal)),
-    watch: () => Promise.resolve(),
-    record: () => Promise.resolve(null),
+    async watch(_, fps) {
+      watching?.abort();
+      watching = null;
+      if (fps <= 0) return;
+      await open();
+      watching = new AbortController();
+      void keepWatching(fps, watching.signal);
+    },
+    async record(_, file, stop) {
+      if (stop) {
+        const film = films.get(file);
+        films.delete(file);
+        return film === undefined ? null : film.finish();
+      }
+      await open();
+      films.set(file, filmDisplay(file, env));
+      return null;
+    },
     async close() {
+      watching?.abort();
       if (poll !== null) clearTimeout(poll);
+      await Promise.all([...films.values()].map((film) => film.finish()));
+      films.clear();
       const one = await desk?.catch(() => null);
       if (one == null) return;
       one.keyboard.letGo();

@@ -72,35 +72,47 @@ function draw(cursor: CursorImage, raw: Buffer, region: Region): void {
 /** Larger by straight lines between pixels, smaller by the mean of what falls together: letters stay legible. */
 export function resize(pixels: Pixels, size: Size): Pixels {
   if (pixels.width === size.width && pixels.height === size.height) return pixels;
-  const wide = along(pixels.data, pixels.width, size.width, pixels.height, 3, pixels.width * 3);
-  return { ...size, data: along(wide, pixels.height, size.height, size.width, size.width * 3, 3) };
+  return down(across(pixels, size.width), size.height);
 }
 
-/** One direction: `lines` of `from` pixels become lines of `to`; `step` bytes to the next pixel of a line, `stride` to the next line. */
-function along(data: Buffer, from: number, to: number, lines: number, step: number, stride: number): Buffer {
-  if (from === to) return data;
-  const newStride = step === 3 ? to * 3 : 3;
-  const result = Buffer.allocUnsafe(to * lines * 3);
-  const { first, weights } = weightsOf(from, to);
-  for (let index = 0; index < to; index += 1) {
-    const some = weights[index]!;
-    const start = first[index]! * step;
-    for (let line = 0; line < lines; line += 1) {
+/** Lines become `to` pixels long. */
+function across({ data, width, height }: Pixels, to: number): Pixels {
+  if (width === to) return { data, width, height };
+  const result = Buffer.allocUnsafe(to * height * 3);
+  const { first, weights } = weightsOf(width, to);
+  for (let line = 0, put = 0; line < height; line += 1)
+    for (let index = 0; index < to; index += 1, put += 3) {
+      const some = weights[index]!;
       let [red, green, blue] = [0.5, 0.5, 0.5];
-      let at = line * stride + start;
-      for (let one = 0; one < some.length; one += 1, at += step) {
+      for (let one = 0, at = (line * width + first[index]!) * 3; one < some.length; one += 1, at += 3) {
         const weight = some[one]!;
         red += data[at]! * weight;
         green += data[at + 1]! * weight;
         blue += data[at + 2]! * weight;
       }
-      const put = line * newStride + index * step;
       result[put] = red;
       result[put + 1] = green;
       result[put + 2] = blue;
     }
+  return { data: result, width: to, height };
+}
+
+/** There are `to` lines then; whole lines are added up, so that memory is read in its order. */
+function down({ data, width, height }: Pixels, to: number): Pixels {
+  if (height === to) return { data, width, height };
+  const stride = width * 3;
+  const result = Buffer.allocUnsafe(stride * to);
+  const { first, weights } = weightsOf(height, to);
+  const sums = new Float32Array(stride);
+  for (let line = 0; line < to; line += 1) {
+    sums.fill(0.5);
+    for (const [one, weight] of weights[line]!.entries()) {
+      const at = (first[line]! + one) * stride;
+      for (let byte = 0; byte < stride; byte += 1) sums[byte]! += data[at + byte]! * weight;
+    }
+    for (let byte = 0, put = line * stride; byte < stride; byte += 1, put += 1) result[put] = sums[byte]!;
   }
-  return result;
+  return { data: result, width, height: to };
 }
 
 /** A triangle over each new pixel, as wide as what it stands for. */
