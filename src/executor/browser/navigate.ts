@@ -1,0 +1,91 @@
+/** To other pages: which addresses may be opened at all, and what became of it. Must not know members. */
+import { HandsFault } from '../hands.ts';
+import type { At } from './members.ts';
+
+/** Milliseconds for a page until it can be used; and what is waited for all of it after that. */
+const usableMs = 30_000;
+const wholeMs = 2000;
+/** Of the time of the call, for its answer. */
+const answerMs = 500;
+
+export function isStep(url: string): url is 'back' | 'forward' | 'reload' {
+  return url === 'back' || url === 'forward' || url === 'reload';
+}
+
+/** `example.com` is meant as https; throws `navigation_refused` for what is neither http nor https. */
+export function addressOf(text: string): string {
+  const wanted = text.trim();
+  if (wanted === 'about:blank') return wanted;
+  // A port is no scheme: `localhost:3000`.
+  const named = /^([a-z][a-z0-9+.-]*):(?!\d+(?:[/?#]|$))/i.exec(wanted)?.[1]?.toLowerCase();
+  if (named !== undefined && named !== 'http' && named !== 'https')
+    throw new HandsFault('refused', 'navigation_refused', `${named}: addresses are not opened, only http: and https:.`);
+  const whole = named === undefined ? `https://${wanted}` : wanted;
+  if (!URL.canParse(whole) || new URL(whole).hostname === '')
+    throw new HandsFault('page', 'navigation_failed', `${JSON.stringify(wanted.slice(0, 200))} is no address.`);
+  const { protocol, username, password, href } = new URL(whole);
+  if (protocol !== 'http:' && protocol !== 'https:')
+    throw new HandsFault(
+      'refused',
+      'navigation_refused',
+      `${protocol} addresses are not opened, only http: and https:.`,
+    );
+  if (username !== '' || password !== '')
+    throw new HandsFault('refused', 'navigation_refused', 'An address must not carry a credential.');
+  return href;
+}
+
+export async function navigate(at: At, text: string): Promise<string> {
+  const url = addressOf(text);
+  return go(at, url, (timeout) => at.tab.page.goto(url, { waitUntil: 'domcontentloaded', timeout }));
+}
+
+export async function step(at: At, way: 'back' | 'forward' | 'reload'): Promise<string> {
+  const { page } = at.tab;
+  return go(at, null, async (timeout) => {
+    const options = { waitUntil: 'domcontentloaded', timeout } as const;
+    if (way === 'reload') return page.reload(options);
+    const before = page.url();
+    const answer = await (way === 'back' ? page.goBack(options) : page.goForward(options));
+    // About pages and changes of the address alone have no answer either.
+    if (answer === null && page.url() === before) at.session.note(`There may be no page to go ${way} to.`);
+    return answer;
+  });
+}
+
+async function go(
+  at: At,
+  url: string | null,
+  way: (timeoutMs: number) => Promise<{ status(): number } | null>,
+): Promise<string> {
+  const { page, cdp } = at.tab;
+  try {
+    const answer = await way(Math.min(usableMs, Math.max(1, at.timeoutMs - answerMs)));
+    const refusal = refusalOf(at, url ?? page.url());
+    if (refusal !== null) throw refusal;
+    await page.waitForLoadState('load', { timeout: Math.min(wholeMs, at.timeoutMs) }).catch(() => {});
+    at.tab.title = await page.title().catch(() => at.tab.title);
+    const status = answer === null || answer.status() < 400 ? '' : ` It answered ${answer.status()}.`;
+    return `${page.url()} is open.${status}`;
+  } catch (error) {
+    if (error instanceof HandsFault) throw error;
+    const why = (error as Error).message.split('\n')[0]!.replace(/^page\.\w+: /, '');
+    if (/Download is starting|net::ERR_ABORTED/.test(why)) return 'It is a download, not a page.';
+    const refusal = refusalOf(at, url ?? page.url());
+    if (refusal !== null) throw refusal;
+    if (at.session.gone() !== null || at.signal.aborted) throw error;
+    // What still loads would come in between whatever is done next.
+    await cdp.send('Page.stopLoading').catch(() => {});
+    const fact = /^Timeout/.test(why)
+      ? 'the page did not come in time; what is there of it can be used'
+      : why.replace(/ at \S+$/, '');
+    throw new HandsFault('page', 'navigation_failed', `${url ?? 'The page'} could not be opened: ${fact}.`);
+  }
+}
+
+function refusalOf({ session }: At, url: string): HandsFault | null {
+  if (!URL.canParse(url) || session.proxy === null) return null;
+  const { hostname, port, protocol, host } = new URL(url);
+  const why = session.proxy.refusal(hostname, port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port));
+  return why === null ? null : new HandsFault('refused', 'navigation_refused', `${host} may not be opened. ${why}`);
+}
