@@ -46,9 +46,19 @@ test('a settings file that cannot be used is a usage error that names it and the
     ['{', 'not JSON'],
     ['{"port":"x"}', 'port'],
     ['{"nonsense":1}', 'nonsense'],
+    ['{"computerUse":{"toolsets":{"local":"telepathy"}}}', 'toolsets'],
   ] as const) {
     writeFileSync(file, text);
     expect(() => readSettings({ GANTRY_HOME: home })).toThrow(said);
     expect(() => readSettings({ GANTRY_HOME: home })).toThrow(file);
   }
+});
+
+test('the model of computer-use runs and the form of its toolsets are read as they stand, and are empty without a word', () => {
+  const home = scratchHome();
+  mkdirSync(home, { recursive: true });
+  const computerUse = { model: 'local/x', toolsets: { local: 'native' } };
+  writeFileSync(join(home, 'settings.json'), JSON.stringify({ computerUse }));
+  expect(readSettings({ GANTRY_HOME: home }).computerUse).toEqual(computerUse);
+  expect(readSettings({ GANTRY_HOME: scratchHome() }).computerUse).toEqual({});
 });
