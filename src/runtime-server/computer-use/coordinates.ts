@@ -1,87 +1,67 @@
 /**
- * Coordinates of a call into those of the frame, which is what pictures show (gaps.md D: `model_frame`, `coordinate_space`). Rounded
- * once, to whole pixels. Pure. Must not know the screen behind the frame.
+ * The coordinates of a call in pixels of the frame, wherever its input has some (gaps.md D: `model_frame`, `coordinate_space`). How one
+ * is converted: contracts/computer-use/frame.ts. Pure. Must not know members.
  */
-import { memberOf, type Toolset } from '../../contracts/computer-use/members.ts';
-import type { Screen, ToolsetCall } from '../../contracts/computer-use/toolset.ts';
+import { type Space, toFrame } from '../../contracts/computer-use/frame.ts';
+import type { Screen } from '../../contracts/computer-use/toolset.ts';
 
 export type Input = Readonly<Record<string, unknown>>;
-export type Space = Pick<ToolsetCall, 'model_frame' | 'coordinate_space'>;
-type Frame = Pick<Screen, 'frame_width' | 'frame_height'>;
-
-/** The grid of `normalized_1000`. */
-const grid = 1000;
-
-/** One number along one axis: `given` out of `of`, in a frame of `size` pixels. `normalized_1000` has 0–1000, its end the last pixel. */
-export function toFrame(given: number, of: number, size: number): number {
-  if (of === size) return Math.round(given);
-  return Math.min(Math.round((given * size) / of), size - (given >= 0 && given <= of ? 1 : 0));
-}
-
-/** The other way, for whoever shows a place of the frame in another picture. */
-export function fromFrame(place: number, of: number, size: number): number {
-  return of === size ? place : (place * of) / size;
-}
-
-export const hasPoints = (toolset: Toolset, member: string): boolean => memberOf(toolset, member)?.points === true;
+export type Placed = { readonly input: Input } | { readonly outside: string };
 
 /** Whether the frame has to be known before the input can be read. */
 export const needsFrame = (space: Space): boolean =>
   space.model_frame !== undefined || space.coordinate_space === 'normalized_1000';
 
-/** `input` in pixels of the frame. */
-export function inFrame(input: Input, space: Space, frame: Frame): Input {
-  return mapPoints(input, (value, axis) => {
-    const size = axis === 'x' ? frame.frame_width : frame.frame_height;
-    if (space.coordinate_space === 'normalized_1000') return toFrame(value, grid, size);
-    const given = axis === 'x' ? space.model_frame?.width : space.model_frame?.height;
-    return toFrame(value, given ?? size, size);
-  });
-}
-
-/** The first number that lies outside of the frame, in words; null where all lie in it. A region may end at the edge. */
-export function outsideFrame(input: Input, frame: Frame): string | null {
-  let found: string | null = null;
-  mapPoints(input, (value, axis, edge) => {
-    const size = axis === 'x' ? frame.frame_width : frame.frame_height;
-    if (found === null && !(value >= 0 && (edge ? value <= size : value < size))) {
-      found = `${axis} is ${value}; the frame is ${frame.frame_width} × ${frame.frame_height}`;
-    }
-    return value;
-  });
-  return found ?? emptyRegion(input);
-}
-
-function emptyRegion({ region }: Input): string | null {
-  if (!Array.isArray(region)) return null;
-  const [x0, y0, x1, y1] = region as number[];
-  return x1! > x0! && y1! > y0! ? null : `the region ${JSON.stringify(region)} has no area`;
-}
-
-type Axis = 'x' | 'y';
-
-/** Every number of the input that is a coordinate. */
-function mapPoints(input: Input, map: (value: number, axis: Axis, edge: boolean) => number): Input {
-  const at = (value: number, index: number, edge: boolean) => map(value, index % 2 === 0 ? 'x' : 'y', edge);
-  const point = (value: unknown): unknown => {
-    const target = value as { type?: unknown; x?: unknown; y?: unknown } | null;
-    if (target?.type !== 'coordinate') return value;
-    return { ...target, x: map(target.x as number, 'x', false), y: map(target.y as number, 'y', false) };
+/** `input` is valid. A region may end at the edge. */
+export function inFrame(input: Input, space: Space, screen: Screen): Placed {
+  let outside: string | null = null;
+  const place = (x: number, y: number): { x: number; y: number } => {
+    const point = toFrame(screen, { x, y }, space);
+    if (point === null) outside ??= `${x}, ${y} is not in ${sizeOf(space, screen)}`;
+    return point ?? { x, y };
   };
-  return Object.fromEntries(
-    Object.entries(input).map(([name, value]) => {
-      switch (name) {
-        case 'coordinate':
-        case 'start_coordinate':
-          return [name, Array.isArray(value) ? value.map((one, index) => at(one as number, index, false)) : value];
-        case 'region':
-          return [name, Array.isArray(value) ? value.map((one, index) => at(one as number, index, true)) : value];
-        case 'target':
-        case 'from':
-          return [name, point(value)];
-        default:
-          return [name, value];
-      }
-    }),
+  const pair = (value: unknown): unknown => {
+    if (!Array.isArray(value)) return value;
+    const { x, y } = place(value[0] as number, value[1] as number);
+    return [x, y];
+  };
+  const target = (value: unknown): unknown => {
+    const given = value as { type?: unknown; x?: unknown; y?: unknown } | null;
+    if (given?.type !== 'coordinate') return value;
+    return { ...given, ...place(given.x as number, given.y as number) };
+  };
+  const region = (value: unknown): unknown => {
+    if (!Array.isArray(value)) return value;
+    const [x0, y0, x1, y1] = value as [number, number, number, number];
+    const from = place(x0, y0);
+    const to = {
+      x: atEnd(x1, space.model_frame?.width, space, screen.frame_width) ?? place(x1, y0).x,
+      y: atEnd(y1, space.model_frame?.height, space, screen.frame_height) ?? place(x0, y1).y,
+    };
+    if (!(to.x > from.x && to.y > from.y)) outside ??= `the region ${JSON.stringify(value)} has no area`;
+    return [from.x, from.y, to.x, to.y];
+  };
+  const readers: Readonly<Record<string, (value: unknown) => unknown>> = {
+    coordinate: pair,
+    start_coordinate: pair,
+    region,
+    target,
+    from: target,
+  };
+  const placed = Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [name, Object.hasOwn(readers, name) ? readers[name]!(value) : value]),
   );
+  return outside === null ? { input: placed } : { outside };
+}
+
+/** The edge itself, where a region ends there; null elsewhere. */
+function atEnd(value: number, model: number | undefined, space: Space, size: number): number | null {
+  const edge = space.coordinate_space === 'normalized_1000' ? 1000 : (model ?? size);
+  return value === edge ? size : null;
+}
+
+function sizeOf(space: Space, screen: Screen): string {
+  if (space.coordinate_space === 'normalized_1000') return 'the grid of 1000';
+  const { width, height } = space.model_frame ?? { width: screen.frame_width, height: screen.frame_height };
+  return `the frame of ${width} × ${height}`;
 }

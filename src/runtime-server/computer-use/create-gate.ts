@@ -9,7 +9,7 @@ import { classOf, type Policy, type PolicyAction, type PolicyVerdict, riskOf } f
 import { deviceError, errorResult, invalidCall, keptResult, noScreen, readKept, resultOf } from './answers.ts';
 import type { ApprovalRow, Approvals } from './approvals.ts';
 import type { Audit, AuditCall, AuditEnd } from './audit.ts';
-import { type Input, inFrame, needsFrame, outsideFrame } from './coordinates.ts';
+import { type Input, inFrame, needsFrame } from './coordinates.ts';
 import { type ExecutorAnswer, ExecutorFault, type ExecutorProgram } from './executor-program.ts';
 import type { Holder, ToolsetCaller, ToolsetGate, ToolsetOutcome } from './gate.ts';
 import { type Destination, destinationOf, type Hosts } from './hosts.ts';
@@ -149,7 +149,7 @@ export function createGate(deps: GateDeps) {
 
   /** What is there now. For what only looks, the page that was seen last is enough. */
   async function look(way: Way): Promise<Way | ToolsetOutcome> {
-    const { read, place, call } = way;
+    const { read, place } = way;
     const refused = navigationOf(way);
     if (refused !== null && 'why' in refused) {
       const message = `${String(read.input.url).slice(0, 200)} is not opened: ${refused.why}.`;
@@ -164,28 +164,36 @@ export function createGate(deps: GateDeps) {
         const row = { ...way.row, url: shownUrl(url), input };
         return { ...way, input, to, row };
       }
-      let frame = screens.get(nameOfPlace(place));
-      if (frame === undefined && needsFrame(call)) frame = (await lookAt(place, 'screenshot', {})).screen;
-      let placed = frame === undefined ? input : inFrame(input, call, frame);
-      let looked = await lookAt(place, read.name, placed);
-      const moved = JSON.stringify(inFrame(input, call, looked.screen)) !== JSON.stringify(placed);
-      if (moved) {
-        placed = inFrame(input, call, looked.screen);
-        looked = await lookAt(place, read.name, placed);
-      }
-      const outside = read.member.points === true ? outsideFrame(placed, looked.screen) : null;
-      const credential = looked.credential || (place.kind === 'desktop' && read.name === 'type');
-      const row = { ...way.row, url: shownUrl(looked.url), input: maskedInput(read.name, placed, credential) };
-      if (outside !== null) {
-        const message = `The coordinates are outside of the frame: ${outside}.`;
-        await end(row, 'contract', 'invalid', { code: 'invalid_toolset_call', message });
-        throw invalidCall(message);
-      }
-      return { ...way, input: placed, looked, to, row };
+      return await lookAndPlace({ ...way, input, to });
     } catch (error) {
       if (!(error instanceof ExecutorFault)) throw error;
       return faulted(way, error, (outcome, more) => end(way.row, 'look', outcome, more));
     }
+  }
+
+  /** Where the call means to act. The frame may have changed since it was seen last. */
+  async function lookAndPlace(way: Way): Promise<Way> {
+    const { call, place, read, input, row } = way;
+    let screen = screens.get(nameOfPlace(place));
+    if (screen === undefined && needsFrame(call)) screen = (await lookAt(place, 'screenshot', {})).screen;
+    let placed = screen === undefined ? { input } : inFrame(input, call, screen);
+    let looked = 'input' in placed ? await lookAt(place, read.name, placed.input) : null;
+    if (looked === null || JSON.stringify(looked.screen) !== JSON.stringify(screen)) {
+      screen = (looked ?? (await lookAt(place, 'screenshot', {}))).screen;
+      const again = inFrame(input, call, screen);
+      const moved = JSON.stringify(again) !== JSON.stringify(placed);
+      placed = again;
+      if ('input' in placed && (moved || looked === null)) looked = await lookAt(place, read.name, placed.input);
+    }
+    if ('outside' in placed || looked === null) {
+      const message = `The coordinates are outside: ${'outside' in placed ? placed.outside : 'there is no frame'}.`;
+      await end(row, 'contract', 'invalid', { code: 'invalid_toolset_call', message });
+      throw invalidCall(message);
+    }
+    // Into what is typed on a desktop nobody can see.
+    const credential = looked.credential || (place.kind === 'desktop' && read.name === 'type');
+    const masked = maskedInput(read.name, placed.input, credential);
+    return { ...way, input: placed.input, looked, row: { ...row, url: shownUrl(looked.url), input: masked } };
   }
 
   async function lookAt(place: Place, member: string, input: Input): Promise<Looked> {
