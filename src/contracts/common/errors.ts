@@ -81,6 +81,12 @@ export const plainStatus: Readonly<Record<string, number>> = {
   unavailable: 503,
   computer_unavailable: 503,
   push_not_configured: 503,
+  model_not_configured: 503,
+  browser_crashed: 503,
+  display_unavailable: 503,
+  computer_starting: 503,
+  take_control_first: 423,
+  spend_cap_reached: 402,
 };
 
 /** The shape of hosted computers and `/api/v1/computers/*` (gaps.md, "Errors"). */

@@ -10,6 +10,8 @@ import { ApproveBody, ControlBody, CreateSession, ExecuteRequest, Run, RunEvent,
 const shared = { area: 'computer-use', errors: 'plain', scope: 'compute' } as const;
 const callers = ['owner', 'user', 'link', 'key'] as const;
 const base = '/computer-use';
+/** gaps.md H "Errors". */
+const bodyCodes = { '*': 'invalid_request' } as const;
 const runParams = z.strictObject({ runId: Id });
 const runOwner = { param: 'runId', noun: 'computer-use-run', word: 'run' } as const;
 const sessionParams = z.strictObject({ sessionId: Id });
@@ -27,6 +29,7 @@ export const executeRun = defineRoute({
   idempotent: true,
   bodyLimit: 4 * 1024 * 1024,
   body: ExecuteRequest,
+  bodyCodes,
   answers: { 202: Run, 200: Run },
 });
 
@@ -101,6 +104,7 @@ const controlOf = <const Op extends string>(op: Op, verb: Verb, path: string) =>
     owner: runOwner,
     params: runParams,
     body: ControlBody.optional(),
+    bodyCodes,
     answers: { 200: Run },
   }) as const;
 export const cancelRun = defineRoute(controlOf('cancelComputerUseRun', 'cancel', `${base}/runs/:runId/cancel`));
@@ -133,6 +137,7 @@ export const approveRun = defineRoute({
   owner: { none: 'the computer is asked for the run as this caller; a foreign one is unknown there' },
   params: runParams,
   body: ApproveBody,
+  bodyCodes,
   answers: { 200: Run },
 });
 
@@ -159,6 +164,7 @@ export const createSession = defineRoute({
   owner: 'collection',
   idempotent: true,
   body: CreateSession.optional(),
+  bodyCodes,
   answers: { 201: Session },
 });
 

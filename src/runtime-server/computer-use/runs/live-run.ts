@@ -1,0 +1,310 @@
+/**
+ * One run from its start to its end: its actions one after the other (`direct`) or as a planner chooses them (`intent`, `assist`), its
+ * limits, its recording. Must not know HTTP, queues or who may see it.
+ */
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { ExecuteRequest, RunAction, TargetScope } from '../../../contracts/computer-use/run.ts';
+import type { Place } from '../../../executor/protocol.ts';
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import type { Ids } from '../../../kit/ids/ids.ts';
+import type { Models } from '../../models/index.ts';
+import type { ToolsetCaller, ToolsetGate } from '../gate.ts';
+import { errorOf, textOf } from './actions.ts';
+import type { Artifacts } from './artifacts.ts';
+import { type Course, createCourse, type Ending, Stopping } from './course.ts';
+import type { Journal, RunTx } from './journal.ts';
+import { createPerformer } from './performer.ts';
+import type { ModelAnswered, Planner } from './planner-port.ts';
+import { createRecording, noRecording } from './recording.ts';
+import { Ended, patchRun } from './records.ts';
+
+export interface LiveRunDeps {
+  readonly gate: ToolsetGate;
+  readonly journal: Journal;
+  readonly artifacts: Artifacts;
+  readonly planner: Planner;
+  /** Writes down what a request cost, millionths of a dollar; null: its price is not known. */
+  readonly spent: Models['record'];
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Pick<Ids, 'next'>;
+  /** For recordings under way. */
+  readonly folder: string;
+  readonly onFault: (what: string, fault: unknown) => void;
+}
+
+export interface RunOrder {
+  readonly runId: string;
+  readonly sessionId: string;
+  /** The session is of this run alone, and ends with it. */
+  readonly ownSession: boolean;
+  readonly mode: ExecuteRequest['mode'];
+  readonly scope: TargetScope;
+  readonly actions: readonly RunAction[];
+  readonly task: string;
+  readonly context: string | null;
+  readonly model: string | null;
+  readonly maxSteps: number;
+  readonly timeoutMs: number;
+  /** Null: no limit. */
+  readonly maxMicroUsd: number | null;
+  readonly record: boolean;
+  readonly caller: Omit<ToolsetCaller, 'holder'>;
+}
+
+export interface LiveRun {
+  readonly course: Course;
+  readonly sessionId: string;
+  readonly ownSession: boolean;
+  /** Resolves once nothing of it runs any more. Never rejects. */
+  go(): Promise<void>;
+  step(): number | null;
+}
+
+/** Of the money, before it is told that little is left. */
+const warnAt = 0.8;
+
+export function createLiveRun(
+  deps: LiveRunDeps,
+  order: RunOrder,
+  ends: { readonly onEnd: (run: RunTx) => void; readonly onIdle: () => void },
+): LiveRun {
+  const { gate, journal } = deps;
+  const { runId, sessionId, scope } = order;
+  let steps = 0;
+  let microUsd = 0;
+  let warned = false;
+  let stepOpen = false;
+  let limit: 'max_steps' | 'max_cost' | null = null;
+  let opening: Promise<void> | null = null;
+
+  const desktop: Place = { kind: 'desktop' };
+  const browserPlace: Place = { kind: 'browser', session: sessionId };
+  const course = createCourse({
+    ...deps,
+    ...ends,
+    runId,
+    timeoutMs: order.timeoutMs,
+    stopAction: async () => {
+      const places = [
+        ...(scope === 'desktop' || opening === null ? [] : [browserPlace]),
+        ...(scope === 'browser' ? [] : [desktop]),
+      ];
+      await Promise.all(places.map((place) => gate.stop(place)));
+    },
+  });
+  const recording = order.record ? createRecording({ ...deps, runId, sessionId }) : noRecording;
+
+  const perform = createPerformer({
+    ...deps,
+    runId,
+    sessionId,
+    scope,
+    course,
+    caller: { ...order.caller, holder: course.holder },
+    // Whoever lists an action has chosen it; a model is offered what is safe.
+    enable: (member) => (order.mode === 'direct' ? [member] : []),
+    ready: (toolset) => (toolset === 'browser' ? browser() : recording.begin(desktop)),
+    step: () => steps,
+  });
+
+  function browser(): Promise<void> {
+    opening ??= gate.sessions
+      .open(sessionId, { headless: true, trace: order.record })
+      .then(() => recording.begin(browserPlace));
+    return opening;
+  }
+
+  /** False: no further step is allowed. */
+  async function beginStep(): Promise<boolean> {
+    await course.between();
+    await endStep();
+    if (steps >= order.maxSteps) limit = 'max_steps';
+    if (order.maxMicroUsd !== null && microUsd >= order.maxMicroUsd) limit = 'max_cost';
+    if (limit !== null) return false;
+    await journal.write(runId, ({ tx, event }) => {
+      patchRun(tx, runId, { steps: steps + 1 });
+      event({ type: 'step.started', message: `Step ${steps + 1}.`, data: { step: steps + 1 } });
+    });
+    steps += 1;
+    stepOpen = true;
+    return true;
+  }
+
+  async function endStep(): Promise<void> {
+    if (!stepOpen) return;
+    stepOpen = false;
+    await journal.write(runId, ({ tx, event }) => {
+      patchRun(tx, runId, {});
+      event({ type: 'step.completed', message: `Step ${steps} is done.`, data: { step: steps } });
+    });
+  }
+
+  async function direct(): Promise<Ending> {
+    const texts: string[] = [];
+    const said = () => texts.join('\n').slice(-longestResult) || null;
+    for (const { toolset, member, input = {} } of order.actions) {
+      if (!(await beginStep())) return limited(said());
+      const answer = await perform({ toolset, member, input });
+      await endStep();
+      if (answer.kind === 'denied') return failed('denied', { code: 'denied', message: answer.message }, said());
+      const { result } = answer;
+      const text = textOf(result);
+      if (!result.is_error && text !== '') texts.push(text);
+      // What somebody cut off who took control is theirs to judge: it is not done again, and resuming goes on behind it.
+      if (result.is_error && errorOf(result).code !== 'cancelled') return failed('error', errorOf(result), said());
+    }
+    return { status: 'completed', stopReason: 'done', message: 'Every action was done.', text: said() };
+  }
+
+  async function planned(mode: 'intent' | 'assist'): Promise<Ending> {
+    const end = await deps.planner.run(
+      {
+        runId,
+        mode,
+        model: order.model ?? '',
+        task: order.task,
+        context: order.context,
+        targetScope: scope,
+        signal: course.signal,
+      },
+      { step: beginStep, answered, call: perform },
+    );
+    await endStep();
+    const text = end.text === '' ? null : end.text.slice(0, longestResult);
+    if (end.how === 'done') {
+      return { status: 'completed', stopReason: 'done', message: 'The model ended the task.', text };
+    }
+    if (end.how === 'limit') return limited(text);
+    if (end.how === 'refused') {
+      return failed('refused', { code: 'model_refused', message: 'The model declined the task.' }, text);
+    }
+    return failed('error', end.error ?? { code: 'model_failed', message: 'The model could not be asked.' }, text);
+  }
+
+  async function answered({ wire, model, text, calls, usage }: ModelAnswered): Promise<void> {
+    await journal.write(runId, ({ tx, at, event }) => {
+      const row = patchRun(tx, runId, {});
+      const cost = deps.spent(tx, {
+        id: deps.ids.next('spend'),
+        at,
+        agentId: `computer-use:${order.caller.userId}`,
+        runId,
+        wire,
+        model,
+        usage,
+      });
+      microUsd += cost ?? 0;
+      const input = usage.input + usage.cachedInput + usage.cacheWrite;
+      patchRun(tx, runId, {
+        input_tokens: row.input_tokens + input,
+        output_tokens: row.output_tokens + usage.output,
+        micro_usd: row.micro_usd === null || cost === null ? null : row.micro_usd + cost,
+      });
+      const cents = cost === null ? null : cost / 1_000_000;
+      event({
+        type: 'model.response',
+        message: text.slice(0, 500),
+        data: {
+          model,
+          text: text.slice(0, longestResult),
+          actions: calls,
+          input_tokens: input,
+          output_tokens: usage.output,
+          cost_usd: cents,
+        },
+      });
+      if (order.maxMicroUsd === null || warned || microUsd < order.maxMicroUsd * warnAt) return;
+      warned = true;
+      const share = Math.round((microUsd / order.maxMicroUsd) * 100);
+      event({
+        type: 'budget.warning',
+        message: `${share} % of the money is spent.`,
+        data: { spent_usd: microUsd / 1_000_000, max_cost_usd: order.maxMicroUsd / 1_000_000 },
+      });
+    });
+  }
+
+  function limited(text: string | null): Ending {
+    const reason = limit ?? 'max_steps';
+    const message =
+      reason === 'max_steps' ? `It used its ${order.maxSteps} steps.` : 'It spent what it was allowed to spend.';
+    return failed(reason, { code: reason, message }, text);
+  }
+
+  async function work(): Promise<Ending> {
+    if (scope === 'browser') await browser();
+    return order.mode === 'direct' ? direct() : planned(order.mode);
+  }
+
+  /** Somebody may take control in the moment in which it would have ended. */
+  async function conclude(ending: Ending): Promise<void> {
+    while (true) {
+      await course.between();
+      try {
+        return await course.finish(ending);
+      } catch (error) {
+        if (!(error instanceof AppError && error.options.wireCode === 'invalid_transition')) throw error;
+      }
+    }
+  }
+
+  async function go(): Promise<void> {
+    let ending: Ending = stopped;
+    try {
+      await course.start();
+      ending = await work();
+    } catch (error) {
+      if (error instanceof Ended) return;
+      if (!(error instanceof Stopping)) ending = broken(error);
+    }
+    try {
+      await recording.finish();
+      await conclude(ending);
+    } catch (error) {
+      if (error instanceof Ended) return;
+      if (!(error instanceof Stopping)) deps.onFault('The end of a run could not be written.', error);
+      await course.finish(stopped);
+    }
+  }
+
+  function broken(error: unknown): Ending {
+    if (error instanceof AppError) {
+      return failed('error', { code: error.options.wireCode ?? error.code, message: `${error.fact} ${error.action}` });
+    }
+    deps.onFault('A run failed.', error);
+    return failed('error', { code: 'internal', message: 'Something went wrong inside Gantry; the log says what.' });
+  }
+
+  return {
+    course,
+    sessionId,
+    ownSession: order.ownSession,
+    step: () => (steps === 0 ? null : steps),
+    async go() {
+      try {
+        await go();
+      } catch (error) {
+        deps.onFault('A run was left as it was.', error);
+      } finally {
+        deps.artifacts.forget(runId);
+        if (order.ownSession && opening !== null) {
+          await gate.sessions.close(sessionId, true).catch((fault) => deps.onFault('A session was not closed.', fault));
+        }
+      }
+    },
+  };
+}
+
+const longestResult = 20_000;
+/** Stands where {@link Course.end} has said why; its word is taken. */
+const stopped: Ending = { status: 'failed', stopReason: 'error', message: 'It was stopped.' };
+
+function failed(
+  stopReason: Ending['stopReason'],
+  error: { code: string; message: string },
+  text: string | null = null,
+): Ending {
+  return { status: 'failed', stopReason, message: error.message, error, text };
+}
