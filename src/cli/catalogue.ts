@@ -4,6 +4,7 @@
  */
 import { admin } from './admin/catalogue.ts';
 import type { Option, Part, Verb } from './command.ts';
+import { computerHost } from './computer-host/catalogue.ts';
 import { tools } from './tools/catalogue.ts';
 import { ledgerExport, ledgerQuery, ledgerVerify, mail, peers, runs, steer, vault } from './work-engine/catalogue.ts';
 import { worker } from './worker/catalogue.ts';
@@ -362,6 +363,7 @@ export const commands: readonly Verb[] = [
     load: () => import('./pairing/runtime.ts').then((m) => m.runtime),
   },
   worker,
+  computerHost,
   {
     name: 'pair',
     args: '[cloud]',

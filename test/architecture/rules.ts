@@ -33,7 +33,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   'cloud-api': { folders: ['contracts', 'kit'], files: ['computer-host/protocol.ts'] },
   host: { folders: ['contracts', 'kit', 'runtime-server', 'cloud-api'] },
   cli: {
-    folders: ['client', 'contracts', 'host', 'worker'],
+    folders: ['client', 'contracts', 'host', 'worker', 'computer-host'],
     files: [
       // The token is read by the rules it was written by; the lock is asked before a server is started.
       'kit/secrets/token-file.ts',
@@ -49,7 +49,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
 
 /** Packages with one home each: whoever else wants them goes through what that home offers. */
 export const packageHomes: Readonly<Record<string, readonly string[]>> = {
-  zod: ['contracts', 'client', 'kit', 'runtime-server', 'cloud-api', 'host', 'cli', 'renderer'],
+  zod: ['contracts', 'client', 'kit', 'computer-host', 'runtime-server', 'cloud-api', 'host', 'cli', 'renderer'],
   'better-sqlite3': ['kit/store'],
   pg: ['kit/store'],
   ulid: ['kit/ids'],

@@ -5,14 +5,7 @@
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export type ProgramName =
-  | 'cli'
-  | 'pane-host'
-  | 'worker-beats'
-  | 'converter'
-  | 'executor'
-  | 'computer-host'
-  | 'hosted-device';
+export type ProgramName = 'cli' | 'pane-host' | 'worker-beats' | 'converter' | 'executor' | 'hosted-device';
 
 const sources: Record<ProgramName, string> = {
   cli: join('src', 'cli', 'main.ts'),
@@ -20,7 +13,6 @@ const sources: Record<ProgramName, string> = {
   'worker-beats': join('src', 'worker', 'beats-thread.ts'),
   converter: join('src', 'converter', 'main.ts'),
   executor: join('src', 'executor', 'main.ts'),
-  'computer-host': join('src', 'computer-host', 'main.ts'),
   'hosted-device': join('src', 'host', 'hosted-device.ts'),
 };
 

@@ -1,0 +1,70 @@
+/** `gantry computer-host`: makes hosted computers until it is told to end. */
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { isAbsolute } from 'node:path';
+import { usualFolder } from '../../computer-host/protocol.ts';
+import { mostComputers, usualSettings } from '../../computer-host/settings.ts';
+import { startComputerHost } from '../../computer-host/start.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type Action, type Input, integer, optionalText } from '../command.ts';
+
+export const computerHost: Action = async (context, input) => {
+  const { output, env, now } = context;
+  const host = await startComputerHost(
+    {
+      folder: folderOf(input),
+      owner: userNamed(optionalText(input, 'user') ?? 'root'),
+      uplink: optionalText(input, 'uplink') ?? null,
+      subnet: rangeOf(optionalText(input, 'subnet')),
+      nameServers: serversOf(optionalText(input, 'dns')),
+      firstUid: integer(input, 'firstUid', 1000, 2_000_000_000) ?? usualSettings.firstUid,
+      most: integer(input, 'most', 1, mostComputers) ?? usualSettings.most,
+      memory: integer(input, 'memory', 512, 1024 * 1024) ?? usualSettings.memory,
+      processes: integer(input, 'processes', 128, 1_000_000) ?? usualSettings.processes,
+    },
+    env.PATH ?? '',
+    { now, monotonic: () => performance.now() },
+  );
+  output.note(`Computers can be made: ${host.socket}`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
+  });
+  output.note('The computers are being stopped.');
+  await host.close();
+  return 0;
+};
+
+function folderOf(input: Input): string {
+  const folder = optionalText(input, 'folder') ?? usualFolder;
+  // A socket's path has an end.
+  if (isAbsolute(folder) && folder.length <= 50 && /^[\w./-]+$/.test(folder)) return folder.replace(/\/+$/, '');
+  throw new AppError(
+    'usage',
+    `--folder ${folder} is not an absolute path of at most 50 plain characters.`,
+    'Choose another.',
+  );
+}
+
+function rangeOf(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const [address = '', bits] = text.split('/');
+  if (isIP(address) === 4 && Number(bits) >= 8 && Number(bits) <= 22) return text;
+  throw new AppError('usage', `--subnet ${text} is no IPv4 range of at least /22.`, 'Give one such as 10.231.0.0/22.');
+}
+
+function serversOf(text: string | undefined): string[] {
+  const servers = (text ?? '').split(',').filter(Boolean);
+  const wrong = servers.find((server) => isIP(server) === 0);
+  if (wrong === undefined) return servers;
+  throw new AppError('usage', `--dns ${wrong} is no address.`, 'Give addresses, with commas between them.');
+}
+
+/** From the machine's own list: other sources of users would have to be asked by other means. */
+function userNamed(name: string): { uid: number; gid: number } {
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((each) => each.startsWith(`${name}:`));
+  const [, , uid, gid] = line?.split(':') ?? [];
+  if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
+  throw new AppError('usage', `There is no user ${name} on this machine.`, 'Give the user that the cloud runs as.');
+}

@@ -1,0 +1,94 @@
+/** Whether this machine can make computers, and what it lacks where it cannot. Nothing is made to find out but what is tried and gone. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asUser, type Code } from './room.ts';
+import { isProgram, type Tool } from './tools.ts';
+
+/** What each is needed for, by Debian's package. */
+const programs: Readonly<Record<string, string>> = {
+  ip: 'iproute2',
+  nft: 'nftables',
+  dnsmasq: 'dnsmasq-base',
+  bwrap: 'bubblewrap',
+  setpriv: 'util-linux',
+  nsenter: 'util-linux',
+  Xvfb: 'xvfb',
+  openbox: 'openbox',
+  chromium: 'chromium',
+};
+
+export interface MachineDeps {
+  readonly tool: Tool;
+  readonly path: string;
+  readonly platform: NodeJS.Platform;
+  readonly uid: number | undefined;
+  /** Of the first computer; the others are taken from there on. */
+  readonly firstUid: number;
+  readonly most: number;
+  /** What every computer reads. */
+  readonly code: Code;
+}
+
+/** A sentence, or null. Cheapest first: root and Linux are asked before anything is run. */
+export async function whyNot({ tool, path, platform, uid, firstUid, most, code }: MachineDeps): Promise<string | null> {
+  if (platform !== 'linux') return `Computers are made on Linux alone; this is ${platform}.`;
+  if (uid !== 0) return 'The helper has to be started as root: it makes networks and users for computers.';
+  const missing = Object.keys(programs).filter((name) => !isProgram(path, name));
+  if (missing.length > 0) {
+    const packages = [...new Set(missing.map((name) => programs[name]))].join(' ');
+    return `Missing on this machine: ${missing.join(', ')}. Debian has them: apt-get install ${packages}`;
+  }
+  const taken = accountIn(firstUid, firstUid + most);
+  if (taken !== null) {
+    return `The account ${taken} has one of the user ids ${firstUid} to ${firstUid + most - 1}: give others with --first-uid.`;
+  }
+  return (await unreadable(tool, firstUid, code)) ?? (await noNamespaces(tool, firstUid)) ?? (await noFirewall(tool));
+}
+
+async function unreadable(tool: Tool, uid: number, code: Code): Promise<string | null> {
+  for (const file of [process.execPath, join(code.root, code.program)]) {
+    const tried = tool([...asUser(uid), 'test', '-r', file]);
+    const readable = await tried.then(
+      () => true,
+      () => false,
+    );
+    if (!readable) return `Other users cannot read ${file}, which runs in computers: put Gantry where they can.`;
+  }
+  return null;
+}
+
+/** The browser's own sandbox makes user namespaces inside the computer's, without any power: that is what is tried. */
+async function noNamespaces(tool: Tool, uid: number): Promise<string | null> {
+  const inner = ['--ro-bind', '/', '/', '--unshare-user', '--unshare-pid', '--unshare-net', 'true'];
+  const outer = ['--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev', '--unshare-user', '--unshare-pid'];
+  const [program, ...words] = [...asUser(uid), 'bwrap', ...outer, 'bwrap', ...inner] as [string, ...string[]];
+  try {
+    await tool([program, ...words]);
+    return null;
+  } catch (error) {
+    return `Users without power cannot make namespaces here, which the browser’s sandbox needs: allow it (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0). ${said(error)}`;
+  }
+}
+
+/** In a namespace that goes with the command. */
+async function noFirewall(tool: Tool): Promise<string | null> {
+  const words = 'table inet t {\nchain f {\ntype filter hook forward priority 0;\nfib daddr type local drop\n}\n}\n';
+  try {
+    await tool(['unshare', '--net', 'nft', '-f', '-'], words);
+    return null;
+  } catch (error) {
+    return `No network namespace with a firewall of its own can be made here. ${said(error)}`;
+  }
+}
+
+function accountIn(first: number, end: number): string | null {
+  for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
+    const [name, , uid] = line.split(':');
+    if (name !== undefined && Number(uid) >= first && Number(uid) < end) return name;
+  }
+  return null;
+}
+
+function said(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).trim().slice(0, 300);
+}

@@ -1,0 +1,107 @@
+/**
+ * What the helper keeps on disk, for root alone: which computers there are, and of each that runs how it is reached. A computer is kept
+ * from its record on. Must not know what runs.
+ */
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { HostedComputerId } from '../contracts/hosted-computers/computer.ts';
+import type { Ranges } from './network.ts';
+
+export interface ComputerRecord {
+  readonly computer: string;
+  readonly slot: number;
+}
+
+/** Of a computer whose program was started, by whichever helper. */
+export interface RunRecord {
+  readonly token: string;
+  /** The first process, and when it began: an id alone may be another's by now. */
+  readonly pid: number;
+  readonly began: string;
+  readonly since: number;
+}
+
+/** Of the machine, for as long as it runs: after that it may be another network. */
+export interface MachineRecord extends Ranges {
+  readonly boot: string;
+  /** It passed nothing on before the helper came. */
+  readonly only: boolean;
+}
+
+export interface Records {
+  folderOf(computer: string): string;
+  computers(): readonly ComputerRecord[];
+  addComputer(record: ComputerRecord): void;
+  removeComputer(computer: string): void;
+  run(computer: string): RunRecord | null;
+  setRun(computer: string, run: RunRecord | null): void;
+  machine(): MachineRecord | null;
+  setMachine(record: MachineRecord): void;
+  /** Folders that belong to no computer, of one that was being made or removed. */
+  removeLeftovers(): void;
+}
+
+export function openRecords(folder: string): Records {
+  const all = join(folder, 'computers');
+  // Whoever may call a computer has to get to its socket, and sees no names on the way.
+  mkdirSync(all, { recursive: true, mode: 0o711 });
+  for (const each of [folder, all]) chmodSync(each, 0o711);
+  const folderOf = (computer: string) => join(all, computer);
+  const recordIn = (computer: string) => join(folderOf(computer), 'computer.json');
+  const runIn = (computer: string) => join(folderOf(computer), 'run.json');
+  const machineFile = join(folder, 'machine.json');
+  const names = () => readdirSync(all).filter((name) => HostedComputerId.safeParse(name).success);
+
+  return {
+    folderOf,
+    computers: () =>
+      names().flatMap((computer) => {
+        const record = readJson<ComputerRecord>(recordIn(computer));
+        return record === null ? [] : [record];
+      }),
+    addComputer(record) {
+      mkdirSync(folderOf(record.computer), { recursive: true, mode: 0o711 });
+      writeJson(recordIn(record.computer), record);
+    },
+    removeComputer(computer) {
+      // First the record: what is left after that belongs to nobody.
+      rmSync(recordIn(computer), { force: true });
+      rmSync(folderOf(computer), { recursive: true, force: true });
+    },
+    run: (computer) => readJson<RunRecord>(runIn(computer)),
+    setRun(computer, run) {
+      if (run === null) rmSync(runIn(computer), { force: true });
+      else writeJson(runIn(computer), run);
+    },
+    machine: () => readJson<MachineRecord>(machineFile),
+    setMachine: (record) => writeJson(machineFile, record),
+    removeLeftovers() {
+      for (const name of readdirSync(all)) {
+        if (!existsSync(recordIn(name))) rmSync(join(all, name), { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+/** Null where it is not there or was not written whole. */
+function readJson<Value>(file: string): Value | null {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Value;
+  } catch {
+    return null;
+  }
+}
+
+function writeJson(file: string, value: unknown): void {
+  writeFileSync(`${file}.new`, `${JSON.stringify(value)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}

@@ -1,0 +1,99 @@
+/** The helper's socket: JSON lines in, answers as they come (protocol.ts). Must not know how computers are made. */
+import { chmodSync, chownSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import type { Host } from './host.ts';
+import { type HostAnswerLine, type HostFault, HostRequest, HostRequestLine, longestLine } from './protocol.ts';
+import { HostError } from './tools.ts';
+
+export interface HostServer {
+  close(): Promise<void>;
+}
+
+export interface HostServerDeps {
+  readonly socket: string;
+  readonly owner: { readonly uid: number; readonly gid: number };
+  readonly host: Host;
+}
+
+/** The caller holds the folder's lock: a socket that lies there was left by a killed helper. */
+export async function openHostServer({ socket, owner, host }: HostServerDeps): Promise<HostServer> {
+  const connections = new Set<Socket>();
+  const tell = (connection: Socket, line: HostAnswerLine) => {
+    if (!connection.destroyed) connection.write(`${JSON.stringify(line)}\n`);
+  };
+  const server = createServer((connection) => {
+    connections.add(connection);
+    connection.on('error', () => {});
+    connection.on('close', () => connections.delete(connection));
+    let rest = '';
+    connection.setEncoding('utf8');
+    connection.on('data', (chunk: string) => {
+      rest += chunk;
+      const lines = rest.split('\n');
+      rest = lines.pop() as string;
+      if (rest.length > longestLine || lines.some((line) => line.length > longestLine))
+        return void connection.destroy();
+      for (const line of lines) void answerTo(line, host).then((answer) => tell(connection, answer));
+    });
+  });
+  const stopTelling = host.onEnded((computer, why) => {
+    for (const connection of connections) tell(connection, { event: 'ended', computer, why });
+  });
+  rmSync(socket, { force: true });
+  // From its first moment on it is of root alone.
+  const before = process.umask(0o177);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(socket, resolve);
+    });
+  } finally {
+    process.umask(before);
+  }
+  chmodSync(socket, 0o600);
+  chownSync(socket, owner.uid, owner.gid);
+  return {
+    close() {
+      stopTelling();
+      for (const connection of connections) connection.destroy();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+async function answerTo(line: string, host: Host): Promise<HostAnswerLine> {
+  let id = 0;
+  try {
+    const read: unknown = JSON.parse(line);
+    const numbered = HostRequestLine.parse(read);
+    id = numbered.id;
+    const { id: _, ...rest } = read as Record<string, unknown>;
+    return { id, ok: true, value: await resultOf(HostRequest.parse(rest), host) };
+  } catch (error) {
+    return { id, ok: false, fault: faultOf(error) };
+  }
+}
+
+function resultOf(request: HostRequest, host: Host): Promise<unknown> | unknown {
+  switch (request.op) {
+    case 'capabilities':
+      return host.capabilities();
+    case 'create':
+      return host.create(request.computer);
+    case 'delete':
+      return host.delete(request.computer);
+    case 'list':
+      return host.list();
+    case 'inspect':
+      return host.find(request.computer).state();
+    default:
+      return host.find(request.computer)[request.op]();
+  }
+}
+
+function faultOf(error: unknown): HostFault {
+  if (error instanceof HostError) return { code: error.code, message: error.message };
+  const message = error instanceof Error ? error.message : String(error);
+  const unread = error instanceof SyntaxError || (error instanceof Error && error.name.includes('ZodError'));
+  return { code: unread ? 'bad_request' : 'failed', message: message.slice(0, 1000) };
+}

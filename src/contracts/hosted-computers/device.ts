@@ -1,0 +1,23 @@
+/**
+ * What the engine of a hosted computer answers beside the routes of every device, on its socket alone: whoever drives it tells it what
+ * was decided. Must not know who may decide.
+ */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { Id } from '../common/values.ts';
+
+/** `gone`: nobody waits for it any more, and nothing was done. */
+export const answerHostedApproval = defineRoute({
+  area: 'computer-use',
+  errors: 'computers',
+  op: 'answerHostedApproval',
+  summary: 'The answer to what a call of this computer asked',
+  method: 'POST',
+  path: '/api/v1/computers/this-device/approvals/:approvalId',
+  auth: ['link'],
+  scope: null,
+  owner: { none: 'a hosted computer has one caller, its cloud' },
+  params: z.strictObject({ approvalId: Id }),
+  body: z.strictObject({ decision: z.enum(['approve', 'deny']), by: z.string().min(1).max(200) }),
+  answers: { 200: z.strictObject({ state: z.enum(['applied', 'gone']) }) },
+});

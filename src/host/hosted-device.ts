@@ -1,0 +1,71 @@
+/**
+ * The program inside of a hosted computer: its display and window manager, a store, the hands with their gate, and their routes on one
+ * Unix socket, for the cloud that made it and nobody else (gaps.md D). No factory, no panes, no port. It is told what it is on its
+ * stdin, by the helper that made the computer, and ends with its display.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+
+/** As src/computer-host/life.ts writes it. */
+interface Boot {
+  readonly computer: string;
+  readonly token: string;
+  readonly socket: string;
+  readonly folder: string;
+  readonly screen: { readonly width: number; readonly height: number };
+}
+
+/** Milliseconds. */
+const displayWithin = 20_000;
+
+const boot = JSON.parse(await text(process.stdin)) as Boot;
+process.umask(0o007);
+mkdirSync(boot.folder, { recursive: true, mode: 0o700 });
+enableCompileCache(join(boot.folder, 'compiled'));
+
+// The display comes up while the rest is being read.
+const [display, { serveHostedDevice }] = await Promise.all([startDisplay(), import('./serve-hosted-device.ts')]);
+const manager = spawn('openbox', { env: { ...process.env, DISPLAY: display.name }, stdio: 'ignore' });
+manager.on('error', (error) => end(`The window manager could not be started: ${error.message}`));
+display.process.once('exit', (code, signal) => end(`The display ended (${signal ?? `code ${code}`}).`));
+await serveHostedDevice({ ...boot, env: { ...process.env, DISPLAY: display.name } });
+
+/** Everything in the computer ends with this process: it is the first one. */
+function end(why: string): never {
+  console.error(why);
+  process.exit(1);
+}
+
+async function startDisplay(): Promise<{ readonly name: string; readonly process: ChildProcess }> {
+  const { width, height } = boot.screen;
+  const words = [
+    '-displayfd',
+    '3',
+    '-screen',
+    '0',
+    `${width}x${height}x24`,
+    '-nolisten',
+    'tcp',
+    '-noreset',
+    '-dpi',
+    '96',
+  ];
+  const child = spawn('Xvfb', words, { stdio: ['ignore', 'ignore', 'inherit', 'pipe'] });
+  const late = setTimeout(() => end('The display did not come up in time.'), displayWithin);
+  const number = await new Promise<string>((resolve) => {
+    child.once('error', (error) => end(`The display could not be started: ${error.message}`));
+    child.once('exit', (code, signal) => end(`The display could not be started (${signal ?? `code ${code}`}).`));
+    let said = '';
+    (child.stdio[3] as Readable).on('data', (chunk: Buffer) => {
+      said += chunk.toString('latin1');
+      if (said.endsWith('\n')) resolve(said.trim());
+    });
+  });
+  clearTimeout(late);
+  child.removeAllListeners('exit');
+  return { name: `:${number}`, process: child };
+}

@@ -1,0 +1,78 @@
+/** The composition of a hosted computer's engine: store, questions, hands, the socket. Must not know displays. */
+import { join } from 'node:path';
+import { answerHostedApproval } from '../contracts/hosted-computers/device.ts';
+import { systemClock } from '../kit/clock/clock.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
+import { createDispatcher } from '../kit/http/dispatcher.ts';
+import { createLinkAuthenticator } from '../kit/http/principals.ts';
+import { bind } from '../kit/http/types.ts';
+import { createIds } from '../kit/ids/ids.ts';
+import { createLog } from '../kit/log/log.ts';
+import { programCommand } from '../kit/process/programs.ts';
+import { ensureTokenFile } from '../kit/secrets/token-file.ts';
+import { openStore } from '../kit/store/open-store.ts';
+import { createHands } from '../runtime-server/computer-use/create-hands.ts';
+import { handsMigrations } from '../runtime-server/computer-use/migrations.ts';
+import { createOwnQuestions } from '../runtime-server/computer-use/own-questions.ts';
+import { createPolicy } from '../runtime-server/policy/index.ts';
+import { openSocket } from './doors.ts';
+
+export interface HostedDevice {
+  readonly computer: string;
+  readonly token: string;
+  readonly socket: string;
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Only this program runs in its folder: the computer has no other. Ends with the computer. */
+export async function serveHostedDevice({ computer, token, socket, folder, env }: HostedDevice): Promise<void> {
+  const clock = systemClock;
+  const timers = systemTimers;
+  const ids = createIds(clock);
+  const log = createLog({ folder: join(folder, 'logs'), name: 'device', clock, known: () => [token] });
+  const [door, store] = await Promise.all([
+    openSocket(socket),
+    openStore({
+      file: join(folder, 'device.db'),
+      migrations: handsMigrations,
+      clock,
+      onFault: (fault) => log.error('An effect after a commit failed.', { fault }),
+    }),
+  ]);
+  const questions = createOwnQuestions({ store, ids, timers });
+  const hands = createHands({
+    store,
+    // There is no workspace, and so no file: the defaults hold.
+    policy: createPolicy({ workspace: join(folder, 'no-workspace'), log }),
+    questions,
+    clock,
+    timers,
+    ids,
+    log,
+    command: programCommand('executor'),
+    env,
+    folder: join(folder, 'hands'),
+    // The same after a restart: an approval is bound to its action by it.
+    secret: ensureTokenFile(join(folder, 'secret')),
+    ownPorts: () => [],
+    defaults: 'hosted',
+    approver: 'owner',
+    approveUrl: (id) => `/v1/computers/${computer}/approvals/${id}`,
+  });
+  await hands.start();
+  const answer = bind(answerHostedApproval, async ({ params, body }) => {
+    const state = body.decision === 'approve' ? ('approved' as const) : ('denied' as const);
+    return { body: { state: await questions.answer(params.approvalId, { state, by: body.by }) } };
+  });
+  const dispatcher = createDispatcher({
+    door: { kind: 'socket' },
+    routes: [...hands.routes, answer],
+    owners: {},
+    authenticators: [createLinkAuthenticator(token)],
+    ids,
+    log,
+    shape: 'computers',
+  });
+  door.serve((request, response) => void dispatcher.handle(request, response));
+}
