@@ -1,0 +1,131 @@
+/**
+ * The action itself: only once its row is durable and its grant is used up, and only while its caller still has control; what it ended
+ * with is written after it. Must not know what is allowed.
+ */
+import type { Looked, Place } from '../../executor/protocol.ts';
+import { keptResult, resultOf } from './answers.ts';
+import type { ApprovalRow, Approvals } from './approvals.ts';
+import type { Audit, AuditEnd } from './audit.ts';
+import { type ExecutorAnswer, ExecutorFault, type ExecutorProgram } from './executor-program.ts';
+import type { Holder, ToolsetOutcome } from './gate.ts';
+import { destinationOf } from './hosts.ts';
+import type { Lease } from './lease.ts';
+import type { Origins } from './origins.ts';
+import { nameOfPlace, timeLimitOf } from './read-call.ts';
+import type { Sessions } from './sessions.ts';
+import type { Ends, Screens, Way } from './way.ts';
+import { titleOf } from './words.ts';
+
+export interface NextAction {
+  readonly member: string;
+  readonly words: string;
+  readonly region: Looked['region'];
+}
+
+export interface ActingDeps {
+  readonly audit: Pick<Audit, 'write' | 'close'>;
+  readonly approvals: Pick<Approvals, 'use'>;
+  readonly lease: Pick<Lease, 'holds' | 'hold'>;
+  readonly origins: Pick<Origins, 'letInto'>;
+  readonly sessions: Pick<Sessions, 'letInto'>;
+  readonly program: Pick<ExecutorProgram, 'request' | 'tell'>;
+  readonly screens: Screens;
+  readonly ends: Ends;
+  /** Before an action happens, and null after it. */
+  readonly announce: (place: Place, next: NextAction | null) => void;
+  readonly log: { error(message: string, facts?: Record<string, unknown>): void };
+}
+
+export function createActing(deps: ActingDeps) {
+  const { audit, lease, program, screens, ends } = deps;
+  const acting = new Map<string, { readonly place: Place; readonly holder: Holder }>();
+  const closing = new Set<Promise<void>>();
+
+  async function act(way: Way, rule: string, grant: ApprovalRow | null): Promise<ToolsetOutcome> {
+    const { caller, place, read, looked } = way;
+    const acts = read.member.class !== 'observe';
+    const row = { ...way.row, actionHash: grant?.actionHash ?? null };
+    const auditId = await audit.write(
+      row,
+      { stage: 'action', outcome: 'started', acts, rule, approvalId: grant?.id ?? null },
+      (tx) => grant !== null && deps.approvals.use(tx, grant.id),
+    );
+    const finish = (outcome: AuditEnd['outcome'], more: Omit<AuditEnd, 'stage' | 'outcome'> = {}): string => {
+      closeLater(auditId, { outcome, ...more });
+      return auditId;
+    };
+    // While the row was written somebody may have taken control.
+    if (!lease.holds(caller.holder)) {
+      finish('no_control', { code: 'take_control_first' });
+      lease.hold(caller.holder);
+    }
+    if (grant !== null) remember(way);
+    const words = titleOf(read.toolset, read.name, way.row.input, looked?.element ?? null);
+    deps.announce(place, { member: read.name, words, region: looked?.region ?? null });
+    try {
+      const { acted, bytes } = await request(way);
+      screens.set(place, acted!.screen);
+      const result = resultOf(acted!, bytes);
+      // What is typed into a credential field may stand in what the page answers.
+      const kept = keptResult(looked?.credential === true ? { ...result, content: [] } : result);
+      finish('done', { result: acts ? kept : null });
+      return { kind: 'done', auditId, result, executed: true };
+    } catch (error) {
+      if (error instanceof ExecutorFault)
+        return ends.faulted(way, error, async (outcome, more) => finish(outcome, more));
+      finish('unknown', { message: String(error) });
+      throw error;
+    } finally {
+      deps.announce(place, null);
+    }
+  }
+
+  /** A person said yes to it here: the site is none that nobody named, and a private host is open to this browser. */
+  function remember({ caller, place, looked, to }: Way): void {
+    deps.origins.letInto(caller, to ?? destinationOf(looked?.url ?? ''));
+    if (to !== null && place.kind === 'browser') deps.sessions.letInto(place.session, to.host);
+  }
+
+  /** Stopped when its caller leaves. */
+  async function request({ caller, place, read, signal, input }: Way): Promise<ExecutorAnswer> {
+    const name = nameOfPlace(place);
+    const stop = () => program.tell({ do: 'stop', place });
+    acting.set(name, { place, holder: caller.holder });
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      if (signal.aborted) throw new ExecutorFault({ sort: 'page', code: 'cancelled', message: 'The caller left.' });
+      const { toolset, name: member } = read;
+      return await program.request({ do: 'act', place, toolset, member, input, timeoutMs: timeLimitOf(read) });
+    } finally {
+      signal.removeEventListener('abort', stop);
+      acting.delete(name);
+    }
+  }
+
+  function closeLater(auditId: string, done: Omit<AuditEnd, 'stage'>): void {
+    const closed = audit
+      .close(auditId, done)
+      .catch((fault: unknown) =>
+        deps.log.error('The end of an action could not be kept.', { auditId, fault: String(fault) }),
+      )
+      .finally(() => closing.delete(closed));
+    closing.add(closed);
+  }
+
+  return {
+    act,
+    /** Ends at once what a holder does who has lost control. */
+    stopActsOf({ kind, id }: Holder): void {
+      for (const { place, holder } of acting.values()) {
+        if (holder.kind === kind && holder.id === id) program.tell({ do: 'stop', place });
+      }
+    },
+    /** Of runs and keys: a person who uses mouse and keyboard themselves is not stopped by that. */
+    stopActsAt(place: Place): void {
+      const at = acting.get(nameOfPlace(place));
+      if (at !== undefined && at.holder.kind !== 'person') program.tell({ do: 'stop', place });
+    },
+    /** Every action that has ended is closed in the audit, or cannot be. */
+    settled: async (): Promise<void> => void (await Promise.allSettled(closing)),
+  };
+}

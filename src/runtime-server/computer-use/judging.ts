@@ -1,0 +1,136 @@
+/**
+ * Whether a call may act: the one policy, on top of it what its run asks for, then a person, for exactly this action once (gaps.md D). Must
+ * not know how anything is done.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import { classOf, type Policy, type PolicyAction, type PolicyVerdict, riskOf } from '../policy/index.ts';
+import { errorResult, noScreen } from './answers.ts';
+import type { ApprovalRow, Approvals } from './approvals.ts';
+import type { ToolsetCaller } from './gate.ts';
+import { destinationOf } from './hosts.ts';
+import type { Origins } from './origins.ts';
+import { nameOfPlace } from './read-call.ts';
+import type { Ended, Ends, Judged, Screens, Way } from './way.ts';
+import { maskedInput, titleOf, wordsOf } from './words.ts';
+
+export interface JudgingDeps {
+  readonly policy: Pick<Policy, 'decide'>;
+  readonly approvals: Approvals;
+  readonly origins: Origins;
+  readonly screens: Screens;
+  readonly ends: Ends;
+  readonly defaults: 'own' | 'hosted';
+  readonly approver: 'owner' | 'api_key';
+}
+
+export function createJudging(deps: JudgingDeps) {
+  const { policy, approvals, origins, screens, ends } = deps;
+
+  async function judge(way: Way): Promise<Judged> {
+    const { caller } = way;
+    const action = actionOf(way);
+    // What a person set going themselves, and hosted computers, act unasked (gaps.md D "Default policy").
+    const free = deps.defaults === 'hosted' || caller.startedByPerson;
+    const verdict = strict(policy.decide(action, free ? null : 'REQUIRE_APPROVAL'), action, caller);
+    if (verdict.verdict === 'allow') return { rule: verdict.rule, grant: null };
+    if (verdict.verdict === 'deny') return denied(way, verdict.rule);
+    return ask(way, action, verdict.rule);
+  }
+
+  function actionOf({ caller, looked, read, to, row }: Way): PolicyAction {
+    const at = to ?? destinationOf(looked?.url ?? row.url ?? '');
+    // A person who has taken control types their own passwords.
+    const isPerson = caller.holder.kind === 'person';
+    return {
+      tool: read.toolset,
+      member: read.name,
+      bot: null,
+      ...(at === null ? {} : { host: at.host }),
+      // A page that is open was let through when it was opened.
+      ...(to?.privateHost === true ? { privateHost: true } : {}),
+      ...(looked?.credential === true && !isPerson ? { credential: true } : {}),
+      ...(origins.isNew(caller, at, read.member.class) ? { newOrigin: true } : {}),
+    };
+  }
+
+  async function denied(way: Way, rule: string): Promise<Ended> {
+    const { to, read, row } = way;
+    if (to?.privateHost === true) return ends.notOpened(way, `${to.host} is not opened: ${rule}.`, rule);
+    const message = `${read.name} is not allowed: ${rule}.`;
+    await ends.row(row, 'policy', 'denied', { rule, code: 'policy_denied', message });
+    return { answer: { kind: 'denied', rule, message } };
+  }
+
+  async function ask(way: Way, action: PolicyAction, rule: string): Promise<Judged> {
+    const { call, caller, looked, read, place, input } = way;
+    const holderId = caller.holder.id;
+    const { toolset, name: member } = read;
+    const actionHash = approvals.hashOf({ toolset, member, input, place: nameOfPlace(place), holder: holderId });
+    const seen = JSON.stringify([
+      looked?.url,
+      looked?.element,
+      looked?.screen.frame_width,
+      looked?.screen.frame_height,
+    ]);
+    const known = await approvals.judge(call.approval_grant, { holderId, actionHash, seen });
+    const found = known ?? (await approvals.ask(questionOf(way, action, { actionHash, seen })));
+    const row = { ...way.row, actionHash };
+    switch (found.state) {
+      case 'approved':
+        return { rule: `${rule}; approved by ${found.answeredBy ?? 'a person'}`, grant: found };
+      case 'denied': {
+        const message = `${found.answeredBy ?? 'A person'} said no.`;
+        const code = 'approval_denied';
+        await ends.row(row, 'approval', 'denied', { rule, approvalId: found.id, code, message });
+        throw new AppError('refused', message, 'Do not try it again in another way.', { wireCode: code });
+      }
+      default:
+        // One row a question: whoever asks again and again whether it was answered does not fill the audit.
+        if (known === null) {
+          const approvalId = found.id;
+          await ends.row(row, 'approval', 'approval_required', { rule, approvalId, code: 'approval_required' });
+        }
+        return { answer: waiting(way, found, rule) };
+    }
+  }
+
+  function waiting({ place }: Way, { shown, words }: ApprovalRow, rule: string) {
+    const message = `A person has to approve this first (${rule}).`;
+    const result = errorResult('approval_required', message, screens.of(place) ?? noScreen);
+    return { kind: 'approval_required' as const, approval: shown, words, result };
+  }
+
+  function questionOf(way: Way, action: PolicyAction, bound: { actionHash: string; seen: string }) {
+    const { caller, looked, read } = way;
+    const { toolset, name: member } = read;
+    const kind = classOf(action);
+    const risk = riskOf[kind];
+    // A person sees what they say yes to, but never what nobody may read.
+    const input = maskedInput(member, way.input, looked?.credential === true);
+    const element = looked?.element ?? null;
+    const confirmation = { observe: 'none', act: 'run', risky: 'always' } as const;
+    return {
+      ...bound,
+      holderId: caller.holder.id,
+      title: titleOf(toolset, member, input, element),
+      words: wordsOf({ toolset, member, input, url: looked?.url ?? null, element, task: caller.task }),
+      risk,
+      runId: caller.holder.kind === 'run' ? caller.holder.id : null,
+      client: `${caller.userId}/${caller.surface}`,
+      shown: { member, toolset, risk, confirmation_class: confirmation[kind], approver: deps.approver },
+    };
+  }
+
+  return { judge };
+}
+
+/** What a run asks of its own questions, on top of the policy. */
+function strict(verdict: PolicyVerdict, action: PolicyAction, { approvals }: ToolsetCaller): PolicyVerdict {
+  if (approvals === 'always' && verdict.verdict === 'allow' && classOf(action) !== 'observe') {
+    return { verdict: 'ask', rule: 'the run asks before every step' };
+  }
+  if (approvals === 'never' && verdict.verdict === 'ask') {
+    return { verdict: 'deny', rule: `${verdict.rule}, and the run asks nobody` };
+  }
+  return verdict;
+}

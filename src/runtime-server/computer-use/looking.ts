@@ -1,0 +1,81 @@
+/**
+ * What is there before anything is decided: the page, the element, whether it is a credential, where the coordinates lie. Must not know
+ * who may do what.
+ */
+import type { Looked, Place } from '../../executor/protocol.ts';
+import { type Input, inFrame, needsFrame } from './coordinates.ts';
+import { ExecutorFault, type ExecutorProgram } from './executor-program.ts';
+import type { Hosts } from './hosts.ts';
+import type { Sessions } from './sessions.ts';
+import type { Ends, Screens, Seen, Way } from './way.ts';
+import { maskedInput, shownUrl } from './words.ts';
+
+export interface LookingDeps {
+  readonly program: Pick<ExecutorProgram, 'request'>;
+  readonly sessions: Pick<Sessions, 'open' | 'page'>;
+  readonly hosts: Pick<Hosts, 'navigation'>;
+  readonly screens: Screens;
+  readonly ends: Ends;
+  /** Of sessions that a call opens. */
+  readonly headless: boolean;
+}
+
+export function createLooking({ program, sessions, hosts, screens, ends, headless }: LookingDeps) {
+  async function look(way: Way): Promise<Seen> {
+    const { read, place } = way;
+    let { input, to } = way;
+    if (read.toolset === 'browser' && read.name === 'navigate') {
+      const given = String(read.input.url);
+      const navigation = hosts.navigation(given);
+      if (navigation.kind === 'refused') {
+        return ends.notOpened(way, `${given.slice(0, 200)} is not opened: ${navigation.why}.`, navigation.why);
+      }
+      input = { ...input, url: navigation.url };
+      to = navigation.to;
+    }
+    try {
+      if (place.kind === 'browser') await sessions.open(place.session, { headless, trace: false });
+      if (read.member.class === 'observe' && read.member.points !== true) {
+        // The page that was seen last is enough for what only looks.
+        const url = place.kind === 'browser' ? (sessions.page(place.session)?.url ?? null) : null;
+        return { way: { ...way, input, to, row: { ...way.row, url: shownUrl(url), input } } };
+      }
+      return { way: await placed({ ...way, input, to }) };
+    } catch (error) {
+      if (!(error instanceof ExecutorFault)) throw error;
+      return { answer: await ends.faulted(way, error, (outcome, more) => ends.row(way.row, 'look', outcome, more)) };
+    }
+  }
+
+  /** In the frame of now, which may be another than the one that was seen last. */
+  async function placed(way: Way): Promise<Way> {
+    const { call, place, read, input, row } = way;
+    let screen = screens.of(place);
+    if (screen === null && needsFrame(call)) screen = (await lookAt(place, 'screenshot', {})).screen;
+    let at = screen === null ? { input } : inFrame(input, call, screen);
+    let looked = 'input' in at ? await lookAt(place, read.name, at.input) : null;
+    if (looked === null || JSON.stringify(looked.screen) !== JSON.stringify(screen)) {
+      const now = (looked ?? (await lookAt(place, 'screenshot', {}))).screen;
+      const again = inFrame(input, call, now);
+      const moved = JSON.stringify(again) !== JSON.stringify(at);
+      at = again;
+      if ('input' in at && (moved || looked === null)) looked = await lookAt(place, read.name, at.input);
+    }
+    if ('outside' in at || looked === null) {
+      const where = 'outside' in at ? at.outside : 'there is no frame';
+      return ends.invalid(row, `The coordinates are outside: ${where}.`);
+    }
+    // Into what is typed on a desktop nobody can see.
+    const credential = looked.credential || (place.kind === 'desktop' && read.name === 'type');
+    const masked = maskedInput(read.name, at.input, credential);
+    return { ...way, input: at.input, looked, row: { ...row, url: shownUrl(looked.url), input: masked } };
+  }
+
+  async function lookAt(place: Place, member: string, input: Input): Promise<Looked> {
+    const { looked } = await program.request({ do: 'look', place, member, input });
+    screens.set(place, looked!.screen);
+    return looked!;
+  }
+
+  return { look };
+}
