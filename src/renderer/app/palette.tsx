@@ -6,7 +6,18 @@ import { Kbd } from '../ui/kbd.tsx';
 import { useReturnFocus } from '../ui/use-return-focus.ts';
 import { type Action, useAllActions } from './actions.ts';
 
-const groups: readonly Action['group'][] = ['Inbox', 'Work', 'Bots', 'Teams', 'Pane', 'Tools', 'Go to', 'View', 'Help'];
+const groups: readonly Action['group'][] = [
+  'Inbox',
+  'Work',
+  'Bots',
+  'Teams',
+  'Pane',
+  'Tools',
+  'Computers',
+  'Go to',
+  'View',
+  'Help',
+];
 
 export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
   const actions = useAllActions().filter((action) => action.hidden !== true);

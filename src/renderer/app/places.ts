@@ -6,13 +6,14 @@ import {
   LayoutGrid,
   ListChecks,
   type LucideIcon,
+  MonitorPlay,
   ScrollText,
   Settings,
   Wrench,
 } from 'lucide-react';
 
 export interface Place {
-  readonly path: '/' | '/floor' | '/work' | '/inbox' | '/tools' | '/ledger' | '/queue' | '/settings';
+  readonly path: '/' | '/floor' | '/work' | '/inbox' | '/tools' | '/computers' | '/ledger' | '/queue' | '/settings';
   readonly name: string;
   readonly icon: LucideIcon;
   /** After `g`. */
@@ -28,6 +29,7 @@ export const places: readonly Place[] = [
   { path: '/work', name: 'Work', icon: ListChecks, letter: 'w', foot: false },
   { path: '/inbox', name: 'Inbox', icon: Inbox, letter: 'i', foot: false },
   { path: '/tools', name: 'Tools', icon: Wrench, letter: 't', foot: false, wideOnly: true },
+  { path: '/computers', name: 'Computers', icon: MonitorPlay, letter: 'c', foot: false, wideOnly: true },
   { path: '/ledger', name: 'Ledger', icon: ScrollText, letter: 'l', foot: false, wideOnly: true },
   { path: '/queue', name: 'Queue', icon: Layers, letter: 'q', foot: false, wideOnly: true },
   { path: '/settings', name: 'Settings', icon: Settings, letter: 's', foot: true, wideOnly: true },

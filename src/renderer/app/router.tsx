@@ -55,6 +55,9 @@ export type TasksSearch = z.infer<typeof tasksSearch>;
 /** A server whose tools are shown (an attached one by its name), a tool that is open, and what the list is narrowed to. */
 export const toolsSearch = z.object({ server: text, tool: text, filter: text });
 export type ToolsSearch = z.infer<typeof toolsSearch>;
+/** A hosted computer, a run of the computer that is looked at, and whether a new one is being put together. */
+export const computersSearch = z.object({ hosted: text, run: text, start: text });
+export type ComputersSearch = z.infer<typeof computersSearch>;
 /** The code that a computer shows. */
 export const pairSearch = z.object({ code: text });
 export const floorSearch = z.object({ filter: text, bot: text, dialog: text });
@@ -87,6 +90,12 @@ const toolsRoute = createRoute({
   path: '/tools',
   component: lazyRouteComponent(() => import('../areas/tools/tools-page.tsx'), 'ToolsPage'),
   validateSearch: toolsSearch,
+});
+const computersRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/computers',
+  component: lazyRouteComponent(() => import('../areas/computers/computers-page.tsx'), 'ComputersPage'),
+  validateSearch: computersSearch,
 });
 const ledgerRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -199,6 +208,7 @@ export function createAppRouter() {
       workRoute,
       inboxRoute,
       toolsRoute,
+      computersRoute,
       ledgerRoute,
       ...queueRoutes,
       pairRoute,

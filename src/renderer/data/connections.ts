@@ -39,7 +39,15 @@ export function createConnections({ api, client, slots }: ConnectionsDeps): Conn
     if (before !== undefined) return before;
     const keys = keysOf(computer);
     const own: Api =
-      computer === null ? api : { ...api, factory: api.factoryOf(computer), tools: api.toolsOf(computer) };
+      computer === null
+        ? api
+        : {
+            ...api,
+            factory: api.factoryOf(computer),
+            tools: api.toolsOf(computer),
+            computerUse: api.computerUseOf(computer),
+            device: api.deviceOf(computer),
+          };
     const events = createEvents({ api: own, client, keys, slots });
     const connection = { computer, api: own, keys, queries: queriesOf(own, keys), events };
     known.set(computer, connection);

@@ -27,6 +27,10 @@ export const personKeys = {
   browserPush: ['browser-push'],
   usage: (month: string | null) => ['usage', month],
   usages: ['usage'],
+  hostedSettings: ['hosted-settings'],
+  hostedList: ['hosted', 'list'],
+  /** Begins the keys of one hosted computer. */
+  hosted: (id: string, part?: string) => (part === undefined ? ['hosted', 'one', id] : ['hosted', 'one', id, part]),
   budget: ['budget'],
 } as const;
 
@@ -60,6 +64,10 @@ export function keysOf(computer: string | null) {
     lastEvent: on('last-event'),
     toolServers: on('tool-servers'),
     tools: on('tools'),
+    runs: on('runs'),
+    run: (id: string) => on('run', id),
+    browserSessions: on('browser-sessions'),
+    toolset: (toolset: string) => on('toolset', toolset),
     ledgers: on('ledger'),
     ledger: (filter: LedgerFilter) => on('ledger', filter),
   };

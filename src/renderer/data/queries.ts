@@ -4,6 +4,7 @@
  */
 import { queryOptions } from '@tanstack/react-query';
 import type { Api } from './api.ts';
+import { computerUseQueriesOf } from './computer-use-queries.ts';
 import type { Keys } from './keys.ts';
 import { personQueriesOf } from './person-queries.ts';
 import { toolQueriesOf } from './tool-queries.ts';
@@ -19,6 +20,7 @@ export function queriesOf(api: Api, keys: Keys) {
   return {
     ...personQueriesOf(api),
     ...toolQueriesOf(api, keys),
+    ...computerUseQueriesOf(api, keys),
     workspace: queryOptions({
       queryKey: keys.workspace,
       queryFn: ({ signal }) => factory.getWorkspace({}, { signal }),

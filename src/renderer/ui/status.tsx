@@ -12,6 +12,7 @@ import {
   CircleDashed,
   CircleDot,
   CircleHelp,
+  CirclePause,
   CircleX,
   Clock,
   CornerDownRight,
@@ -21,9 +22,11 @@ import {
   Lock,
   LogOut,
   type LucideIcon,
+  Moon,
   OctagonPause,
   Package,
   Plug,
+  Power,
   PowerOff,
   Radio,
   RefreshCw,
@@ -31,10 +34,12 @@ import {
   Send,
 } from 'lucide-react';
 import type { Approval } from '../../contracts/approvals/approval.ts';
+import type { RunStatus as ComputerUseStatus } from '../../contracts/computer-use/run.ts';
 import type { AgentState } from '../../contracts/factory/agent.ts';
 import type { DeliveryState } from '../../contracts/factory/delivery.ts';
 import type { NodeStatus } from '../../contracts/factory/node.ts';
 import type { RunStatus } from '../../contracts/factory/workflow.ts';
+import type { HostedComputer, HostedStatus } from '../../contracts/hosted-computers/computer.ts';
 import type { ServerState } from '../../contracts/tool-server/servers.ts';
 import type { QueueWorker, Task } from '../../contracts/work-queue/task.ts';
 
@@ -146,6 +151,34 @@ export const serverStatus: Readonly<Record<ServerState | 'own', StatusLook>> = {
   error: { word: 'Error', icon: CircleX, tone: 'fail' },
   disabled: { word: 'Disabled', icon: PowerOff, tone: 'faint' },
 };
+
+/** A run of computer use. Done is what the run says of itself, which proves nothing. */
+export const computerUseStatus: Readonly<Record<ComputerUseStatus, StatusLook>> = {
+  queued: { word: 'Queued', icon: Clock, tone: 'muted' },
+  running: { word: 'Running', icon: 'ring', tone: 'accent' },
+  paused: { word: 'Paused', icon: CirclePause, tone: 'muted' },
+  awaiting_approval: { word: 'Needs you', icon: Hand, tone: 'need' },
+  cancelling: { word: 'Stopping', icon: OctagonPause, tone: 'muted' },
+  completed: { word: 'Done', icon: Check, tone: 'muted' },
+  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
+  cancelled: { word: 'Stopped', icon: Ban, tone: 'faint' },
+  interrupted: { word: 'Interrupted', icon: PowerOff, tone: 'muted' },
+  expired: { word: 'Out of time', icon: Clock, tone: 'faint' },
+};
+
+const hostedLooks: Readonly<Record<HostedStatus, StatusLook>> = {
+  provisioning: { word: 'Being made', icon: Loader, tone: 'muted' },
+  starting: { word: 'Starting', icon: Loader, tone: 'muted' },
+  running: { word: 'Running', icon: Power, tone: 'muted' },
+  stopping: { word: 'Stopping', icon: Loader, tone: 'muted' },
+  stopped: { word: 'Stopped', icon: PowerOff, tone: 'faint' },
+  deleted: { word: 'Deleted', icon: Ban, tone: 'faint' },
+  error: { word: 'Error', icon: CircleX, tone: 'fail' },
+};
+
+export function hostedStatus({ status, sleeping }: Pick<HostedComputer, 'status' | 'sleeping'>): StatusLook {
+  return status === 'running' && sleeping ? { word: 'Asleep', icon: Moon, tone: 'faint' } : hostedLooks[status];
+}
 
 /** What something was when it was seen last: nothing turns and nothing calls for anybody. */
 export function lastKnown(look: StatusLook): StatusLook {

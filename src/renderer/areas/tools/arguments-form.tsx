@@ -3,8 +3,8 @@
 import type { ToolDraft } from '../../data/tool-calls.ts';
 import { type FormSchema, jsonProblem } from '../../ui/schema-fields.ts';
 import { Field, SchemaFields } from '../../ui/schema-form.tsx';
+import { Ways } from '../../ui/ways.tsx';
 import { asFields, asJson } from './arguments.ts';
-import { Ways } from './ways.tsx';
 
 export function ArgumentsForm({
   schema,

@@ -2,16 +2,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Hand } from 'lucide-react';
-import { type ReactNode, useEffect, useMemo, useRef } from 'react';
-import { toast } from 'sonner';
+import { type ReactNode, useEffect, useRef } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import { approvalGoodFor, longestApprovalWait, type ToolInfo } from '../../../contracts/tool-server/tools.ts';
-import { type Action, useAddActions } from '../../app/actions.ts';
+import { AskedCard } from '../../app/asked-card.tsx';
 import { useServices } from '../../app/services.tsx';
-import { useAnswerApproval } from '../../app/use-answer-approval.ts';
-import { useLook } from '../../app/use-look.ts';
 import type { ToolCall } from '../../data/tool-calls.ts';
-import { ApprovalCard } from '../../ui/approval-card.tsx';
 import { isPending } from '../../ui/approval-words.ts';
 import { Elapsed, useNow } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -48,7 +44,7 @@ export function CallEnd({ tool, call }: { tool: ToolInfo; call: ToolCall | null 
       </div>
       {call === null && <p className="text-muted">What the tool answers will be here.</p>}
       {call?.state === 'waits' && <Waits asked={asked} />}
-      {asked !== null && <Question approval={asked} />}
+      {asked !== null && <AskedCard approval={asked} who="Your call from this page" what="the call" group="Tools" />}
       {call?.state === 'cancelled' && <p className="text-muted">You cancelled it. What it had done by then is done.</p>}
       {call?.state === 'failed' && <Problem error={call.error} />}
       {call?.state === 'done' && <ToolResultView tool={tool} result={call.result} />}
@@ -110,37 +106,4 @@ function useQuestion(call: ToolCall | null): Approval | null {
       one.agentId === null && one.source === 'executor' && isPending(one, now) && Date.parse(one.requestedAt) >= since,
   );
   return asked.at(-1) ?? null;
-}
-
-function Question({ approval }: { approval: Approval }) {
-  const { queries } = useServices();
-  const me = useQuery(queries.session).data?.user;
-  const answer = useAnswerApproval();
-  const box = useRef<HTMLDivElement>(null);
-  // Who sees the question need not be told of it.
-  useEffect(() => void toast.dismiss(`approval ${approval.id}`), [approval.id]);
-  const { looked, early, again } = useLook(approval.id);
-  const actions = useMemo<readonly Action[]>(() => {
-    const press = (decision: string) => (): void => {
-      if (looked) box.current?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
-      else again();
-    };
-    return [
-      { id: 'approve', title: 'Approve the call', group: 'Tools', keys: 'a', run: press('approve') },
-      { id: 'reject', title: 'Reject the call', group: 'Tools', keys: 'r', run: press('reject') },
-    ];
-  }, [looked, again]);
-  useAddActions(actions);
-  return (
-    <div ref={box}>
-      <ApprovalCard
-        approval={approval}
-        who="Your call from this page"
-        me={me}
-        selected
-        keys={looked ? 'answer' : early ? 'early' : 'wait'}
-        onAnswer={(decision, note) => answer(approval, decision, note)}
-      />
-    </div>
-  );
 }

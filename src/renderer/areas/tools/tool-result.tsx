@@ -4,9 +4,9 @@ import { type ReactNode, useMemo, useState } from 'react';
 import type { ContentBlock, ToolInfo, ToolResult } from '../../../contracts/tool-server/tools.ts';
 import { Markdown } from '../../ui/markdown.tsx';
 import { TextView } from '../../ui/text-view.tsx';
+import { type Way, Ways } from '../../ui/ways.tsx';
 import { looksLikeMarkdown, prettyJson, resultAsJson } from './result-words.ts';
 import { sizeOfBase64, sizeWords } from './tool-words.ts';
-import { type Way, Ways } from './ways.tsx';
 
 /** Pictures that a browser shows as pictures alone: an SVG may be a page. */
 const pictures = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;

@@ -1,0 +1,54 @@
+/** A question that what is shown waits for, answered on the spot. First user: a tool that is called; second: a run on a computer. */
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useMemo, useRef } from 'react';
+import { toast } from 'sonner';
+import type { Approval } from '../../contracts/approvals/approval.ts';
+import { ApprovalCard } from '../ui/approval-card.tsx';
+import { type Action, useAddActions } from './actions.ts';
+import { useServices } from './services.tsx';
+import { useAnswerApproval } from './use-answer-approval.ts';
+import { useLook } from './use-look.ts';
+
+export function AskedCard({
+  approval,
+  who,
+  what,
+  group,
+}: {
+  approval: Approval;
+  who: ReactNode;
+  /** As the commands name it: "the call". */
+  what: string;
+  group: Action['group'];
+}) {
+  const { queries } = useServices();
+  const me = useQuery(queries.session).data?.user;
+  const answer = useAnswerApproval();
+  const box = useRef<HTMLDivElement>(null);
+  // Who sees the question need not be told of it.
+  useEffect(() => void toast.dismiss(`approval ${approval.id}`), [approval.id]);
+  const { looked, early, again } = useLook(approval.id);
+  const actions = useMemo<readonly Action[]>(() => {
+    const press = (decision: string) => (): void => {
+      if (looked) box.current?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
+      else again();
+    };
+    return [
+      { id: 'approve', title: `Approve ${what}`, group, keys: 'a', run: press('approve') },
+      { id: 'reject', title: `Reject ${what}`, group, keys: 'r', run: press('reject') },
+    ];
+  }, [looked, again, what, group]);
+  useAddActions(actions);
+  return (
+    <div ref={box}>
+      <ApprovalCard
+        approval={approval}
+        who={who}
+        me={me}
+        selected
+        keys={looked ? 'answer' : early ? 'early' : 'wait'}
+        onAnswer={(decision, note) => answer(approval, decision, note)}
+      />
+    </div>
+  );
+}

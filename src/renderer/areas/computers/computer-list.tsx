@@ -1,0 +1,145 @@
+/** The person's own computers, and the hosted ones of their project. */
+import { useQuery } from '@tanstack/react-query';
+import { Plus, Settings2 } from 'lucide-react';
+import { useState } from 'react';
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { HostedComputer } from '../../../contracts/hosted-computers/computer.ts';
+import { PlaceState, useHere } from '../../app/computers.tsx';
+import { useFloors } from '../../app/floors.tsx';
+import { useServices } from '../../app/services.tsx';
+import { moveByArrows } from '../../ui/arrow-rows.ts';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Ago } from '../../ui/now.tsx';
+import { hostedStatus, Status } from '../../ui/status.tsx';
+import type { Go } from './computers-page.tsx';
+import { CreateHosted } from './create-hosted.tsx';
+import { HostedSettings } from './hosted-settings.tsx';
+
+const rowHeight = 48;
+const row =
+  'relative flex w-full min-w-0 flex-col items-start justify-center px-3 py-1 text-left hover:bg-raised aria-[current]:bg-selected';
+
+export function ComputerList({ hosted, go }: { hosted: string | null; go: Go }) {
+  const { queries } = useServices();
+  const here = useHere();
+  const places = useFloors().map((floor) => floor.place);
+  const settings = useQuery(queries.hostedSettings);
+  const enabled = settings.data?.hosted_driver_enabled === true;
+  const list = useQuery({ ...queries.hostedList, enabled });
+  const [dialog, setDialog] = useState<'create' | 'settings' | null>(null);
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside
+    <div onKeyDown={moveByArrows}>
+      <h2 className="px-3 pt-2 text-meta text-muted">Yours</h2>
+      <ul className="py-1">
+        {places.map((place) => (
+          <li key={place.id}>
+            <button
+              type="button"
+              data-row="true"
+              data-own={place.id}
+              aria-current={hosted === null && place.id === here.id ? 'true' : undefined}
+              onClick={() => go({ computer: place.scope ?? undefined })}
+              className={row}
+              style={{ minHeight: rowHeight }}
+            >
+              <span className="w-full truncate font-medium">{place.name}</span>
+              <PlaceState place={place} />
+            </button>
+          </li>
+        ))}
+      </ul>
+      <div className="flex items-center border-t border-line pt-1 pr-2 pl-3">
+        <h2 className="flex-1 text-meta text-muted">Hosted</h2>
+        {enabled && (
+          <>
+            <IconButton label="Settings of hosted computers" onClick={() => setDialog('settings')}>
+              <Settings2 aria-hidden="true" />
+            </IconButton>
+            <IconButton label="Create a hosted computer" onClick={() => setDialog('create')}>
+              <Plus aria-hidden="true" />
+            </IconButton>
+          </>
+        )}
+      </div>
+      {settings.data !== undefined && !enabled ? (
+        <Empty>Hosted computers are off for your project. Whoever runs this Gantry can switch them on.</Empty>
+      ) : settings.error !== null && isUnbuilt(settings.error) ? (
+        <Empty>This Gantry hosts no computers.</Empty>
+      ) : (
+        <ListStates
+          source={settings.error === null ? list : { ...settings, data: undefined }}
+          skeleton={<SkeletonRows count={2} height={rowHeight} />}
+          isEmpty={(data) => data.length === 0}
+          empty={
+            <Empty action={<Button onClick={() => setDialog('create')}>Create a computer</Button>}>
+              Computers that Gantry hosts for your programs will be here, with what they use.
+            </Empty>
+          }
+        >
+          {(hostedOnes) => (
+            <ul className="py-1">
+              {hostedOnes.map((one) => (
+                <HostedRow
+                  key={one.id}
+                  computer={one}
+                  selected={one.id === hosted}
+                  onOpen={() => go({ hosted: one.id })}
+                />
+              ))}
+            </ul>
+          )}
+        </ListStates>
+      )}
+      {dialog === 'create' && (
+        <CreateHosted
+          onClose={() => setDialog(null)}
+          onCreated={(made) => {
+            setDialog(null);
+            go({ hosted: made.id });
+          }}
+        />
+      )}
+      {dialog === 'settings' && settings.data !== undefined && (
+        <HostedSettings settings={settings.data} onClose={() => setDialog(null)} />
+      )}
+    </div>
+  );
+}
+
+/** An older server, or one of which this part was left out. */
+const isUnbuilt = (error: unknown): boolean =>
+  error instanceof AppError && (error.code === 'not_found' || error.options.extra?.httpStatus === 501);
+
+function HostedRow({
+  computer,
+  selected,
+  onOpen,
+}: {
+  computer: HostedComputer;
+  selected: boolean;
+  onOpen: () => void;
+}) {
+  return (
+    <li>
+      <button
+        type="button"
+        data-row="true"
+        data-hosted={computer.id}
+        aria-current={selected ? 'true' : undefined}
+        onClick={onOpen}
+        className={row}
+        style={{ minHeight: rowHeight }}
+      >
+        <span className="w-full truncate font-medium">{computer.name}</span>
+        <span className="flex items-center gap-1.5 text-meta text-muted">
+          <Status look={hostedStatus(computer)} wire={computer.status} />
+          <span>
+            · made <Ago at={computer.created_at} />
+          </span>
+        </span>
+      </button>
+    </li>
+  );
+}

@@ -1,0 +1,99 @@
+/** Computers: what runs on the person's own ones, watched live or played back, and the hosted ones of their project. */
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Play } from 'lucide-react';
+import { useCallback, useMemo, useRef } from 'react';
+import { type Action, useAddActions } from '../../app/actions.ts';
+import { useHere } from '../../app/computers.tsx';
+import type { ComputersSearch } from '../../app/router.tsx';
+import { useServices } from '../../app/services.tsx';
+import { useNarrow } from '../../app/use-narrow.ts';
+import { Button } from '../../ui/button.tsx';
+import { ComputerList } from './computer-list.tsx';
+import { HostedPage } from './hosted-page.tsx';
+import { RunForm } from './run-form.tsx';
+import { RunList } from './run-list.tsx';
+import { RunPage } from './run-page.tsx';
+
+export type Go = (change: Partial<ComputersSearch> & { computer?: string | undefined }) => void;
+
+export function ComputersPage() {
+  const { computer } = useServices();
+  const here = useHere();
+  const { hosted, run, start } = useSearch({ from: '/computers' });
+  const navigate = useNavigate();
+  const narrow = useNarrow();
+  const page = useRef<HTMLDivElement>(null);
+  const go = useCallback<Go>(
+    (change) =>
+      void navigate({
+        to: '/computers',
+        search: (old) => ({ ...old, hosted: undefined, run: undefined, start: undefined, ...change }),
+      }),
+    [navigate],
+  );
+  /** One step out, with the focus where it was. */
+  const back = useCallback(() => {
+    const selector =
+      run !== undefined ? `[data-run="${run}"]` : hosted !== undefined ? `[data-hosted="${hosted}"]` : '';
+    go({});
+    requestAnimationFrame(() => selector !== '' && page.current?.querySelector<HTMLElement>(selector)?.focus());
+  }, [go, run, hosted]);
+  const begin = useCallback(() => go({ start: '1' }), [go]);
+  const inside = run !== undefined || hosted !== undefined || start !== undefined;
+  const actions = useMemo<readonly Action[]>(
+    () => [
+      { id: 'start-computer-run', title: `Run something on ${here.name}`, group: 'Computers', keys: 'n', run: begin },
+      {
+        id: 'back',
+        title: 'Back to the list',
+        group: 'View',
+        keys: 'Esc',
+        hidden: true,
+        run: () => (inside ? back() : page.current?.querySelector<HTMLElement>('[data-row]')?.focus()),
+      },
+    ],
+    [back, begin, here.name, inside],
+  );
+  useAddActions(actions);
+
+  const list = <ComputerList hosted={hosted ?? null} go={go} />;
+  const header = (
+    <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
+      <h1 className="min-w-0 flex-1 truncate text-title font-semibold">Computers</h1>
+    </header>
+  );
+  const main =
+    hosted !== undefined ? (
+      <HostedPage key={hosted} id={hosted} narrow={narrow} onBack={back} />
+    ) : start !== undefined ? (
+      <RunForm key={`${computer}`} narrow={narrow} onBack={back} onStarted={(id) => go({ run: id })} />
+    ) : run !== undefined ? (
+      <RunPage key={`${computer} ${run}`} id={run} narrow={narrow} onBack={back} />
+    ) : null;
+  return (
+    <div ref={page} className="flex min-w-0 flex-1">
+      {!narrow && (
+        <nav aria-label="Computers" className="flex w-72 shrink-0 flex-col border-r border-line bg-panel">
+          {header}
+          <div className="min-h-0 flex-1 overflow-y-auto">{list}</div>
+        </nav>
+      )}
+      <main className="flex min-h-0 min-w-0 flex-1 flex-col overflow-y-auto" data-scroll="true">
+        {main ?? (
+          <>
+            {narrow && header}
+            {narrow && <nav aria-label="Computers">{list}</nav>}
+            <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 max-sm:border-t pointer-coarse:h-12">
+              <h2 className="min-w-0 flex-1 truncate font-semibold">Runs on {here.name}</h2>
+              <Button kind="primary" onClick={begin} aria-keyshortcuts="n">
+                <Play className="size-3.5" aria-hidden="true" />
+                Run something
+              </Button>
+            </header>
+            <RunList onOpen={(id) => go({ run: id })} onStart={begin} />
+          </>
+        )}
+      </main>
+    </div>
+  );
+}

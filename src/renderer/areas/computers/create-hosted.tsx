@@ -1,0 +1,70 @@
+/** Makes a hosted computer, after saying what it is and what it costs. */
+import { useQueryClient } from '@tanstack/react-query';
+import { useRef, useState } from 'react';
+import { type HostedComputer, longestName } from '../../../contracts/hosted-computers/computer.ts';
+import { useServices } from '../../app/services.tsx';
+import { ActDialog } from '../../ui/act-dialog.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { useAct } from '../../ui/use-act.ts';
+
+export function CreateHosted({
+  onClose,
+  onCreated,
+}: {
+  onClose: () => void;
+  onCreated: (made: HostedComputer) => void;
+}) {
+  const { api, keys } = useServices();
+  const client = useQueryClient();
+  const [name, setName] = useState('');
+  /** One key for one wish: pressed again after a cut, it is the same computer. */
+  const wish = useRef({ text: '', key: '' });
+  const create = useAct(async () => {
+    const text = name.trim();
+    if (wish.current.key === '' || wish.current.text !== text) wish.current = { text, key: crypto.randomUUID() };
+    const made = await api.hosted.createHostedComputer(
+      { body: text === '' ? {} : { name: text } },
+      { idempotencyKey: wish.current.key },
+    );
+    client.setQueryData(keys.hosted(made.id), made);
+    void client.invalidateQueries({ queryKey: keys.hostedList });
+    onCreated(made);
+  });
+  return (
+    <ActDialog
+      title="Create a hosted computer"
+      description="A desktop and a browser of its own, for your programs."
+      label="Create"
+      busyLabel="Creating"
+      act={create}
+      onClose={onClose}
+    >
+      <form
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          create.run();
+        }}
+      >
+        <Field label="Name" description="Chosen for you, if left empty.">
+          {(ids) => (
+            <input
+              {...ids}
+              value={name}
+              maxLength={longestName}
+              autoComplete="off"
+              onChange={(event) => setName(event.target.value)}
+              className={`${ids.className} h-7 pointer-coarse:h-10`}
+            />
+          )}
+        </Field>
+        <ul className="list-disc pl-5 text-muted">
+          <li>It starts at once and counts minutes while it runs; asleep or stopped it counts none.</li>
+          <li>It reaches public addresses alone, nothing in your network.</li>
+          <li>It falls asleep by itself and wakes with the next call.</li>
+        </ul>
+        <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
+      </form>
+    </ActDialog>
+  );
+}

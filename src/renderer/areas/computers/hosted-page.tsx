@@ -1,0 +1,248 @@
+/** One hosted computer: its screen, what it asks, what it did, what it used; started, stopped and deleted. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { ArrowLeft } from 'lucide-react';
+import { useMemo, useRef, useState } from 'react';
+import type { HostedComputer, HostedEvent, MeterLine } from '../../../contracts/hosted-computers/computer.ts';
+import { useServices } from '../../app/services.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { Command, ShortId } from '../../ui/copy.tsx';
+import { Fact } from '../../ui/fact.tsx';
+import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Ago } from '../../ui/now.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { hostedStatus, Status } from '../../ui/status.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { HostedQuestions } from './hosted-questions.tsx';
+import { hostedEventWords } from './hosted-words.ts';
+import { LiveView } from './live-view.tsx';
+import { useHands } from './use-hands.ts';
+import { useLiveView } from './use-live-view.ts';
+
+export function HostedPage({ id, narrow, onBack }: { id: string; narrow: boolean; onBack: () => void }) {
+  const { queries } = useServices();
+  const computer = useQuery(queries.hosted(id));
+  const Title = narrow ? 'h1' : 'h2';
+  return (
+    <>
+      <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
+        <IconButton label="Back to the computers" shortcut="Esc" onClick={onBack}>
+          <ArrowLeft aria-hidden="true" />
+        </IconButton>
+        <Title className="min-w-0 flex-1 truncate font-semibold">{computer.data?.name ?? 'Hosted computer'}</Title>
+        <span role="status">
+          {computer.data !== undefined && <Status look={hostedStatus(computer.data)} wire={computer.data.status} />}
+        </span>
+      </header>
+      <ListStates source={computer} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>
+        {(data) => <Body computer={data} onGone={onBack} />}
+      </ListStates>
+    </>
+  );
+}
+
+function Body({ computer, onGone }: { computer: HostedComputer; onGone: () => void }) {
+  const { api, keys, queries } = useServices();
+  const client = useQueryClient();
+  const { id, status } = computer;
+  const [asking, setAsking] = useState<'stop' | 'delete' | null>(null);
+  const meters = useQuery(queries.hostedMeters(id));
+  const put = (next: HostedComputer) => {
+    client.setQueryData(keys.hosted(id), next);
+    void client.invalidateQueries({ queryKey: keys.hostedList });
+  };
+  const start = useAct(async () => put(await api.hosted.startHostedComputer({ params: { id } })));
+  const used = usedOf(meters.data ?? []);
+  const runs = status === 'running';
+  return (
+    <div className="@container min-w-0 flex-1">
+      <div className="grid min-w-0 content-start gap-3 p-3 @min-[820px]:grid-cols-[minmax(0,1fr)_320px]">
+        <div className="flex min-w-0 flex-col gap-3">
+          <Screen id={id} live={runs && !computer.sleeping} computer={computer} onStart={start.run} busy={start.busy} />
+          {start.failure !== null && <Problem error={start.failure} />}
+          <HostedQuestions id={id} />
+          <Events id={id} />
+        </div>
+        <div className="flex min-w-0 flex-col gap-3">
+          <Card title="This computer">
+            <dl className="flex flex-col gap-1 px-3 py-2">
+              <Fact name="Id">
+                <ShortId id={id} />
+              </Fact>
+              <Fact name="Made">
+                <Ago at={computer.created_at} />
+              </Fact>
+              {computer.account_id !== null && <Fact name="Account">{computer.account_id}</Fact>}
+              <Fact name="Minutes">
+                <span className="tabular-nums">{meters.data === undefined ? '…' : used.minutes}</span>
+              </Fact>
+              <Fact name="Actions">
+                <span className="tabular-nums">{meters.data === undefined ? '…' : used.actions}</span>
+              </Fact>
+            </dl>
+            <p className="border-t border-line px-3 py-2 text-muted">
+              What it costs is in{' '}
+              <Link to="/settings/usage" className="rounded-control text-accent underline">
+                Usage
+              </Link>
+              .
+            </p>
+            <div className="flex flex-wrap gap-2 border-t border-line px-3 py-2">
+              <Button disabled={start.busy || !(status === 'stopped' || computer.sleeping)} onClick={start.run}>
+                {computer.sleeping ? 'Wake' : 'Start'}
+              </Button>
+              <Button disabled={!runs} onClick={() => setAsking('stop')}>
+                Stop
+              </Button>
+              <Button kind="danger" disabled={status === 'deleted'} onClick={() => setAsking('delete')}>
+                Delete
+              </Button>
+            </div>
+          </Card>
+          <Card title="From a program">
+            <div className="flex flex-col items-start gap-2 px-3 py-2">
+              <p className="text-muted">
+                With a{' '}
+                <Link to="/settings/keys" className="rounded-control text-accent underline">
+                  key
+                </Link>{' '}
+                of the scope “computers”, calls go here:
+              </p>
+              <Command text={`${window.location.origin}/v1/computers/${id}/toolset`} />
+            </div>
+          </Card>
+        </div>
+      </div>
+      {asking !== null && (
+        <ConfirmDialog
+          title={asking === 'stop' ? `Stop ${computer.name}?` : `Delete ${computer.name}?`}
+          description={asking === 'stop' ? 'It can be started again; its files stay.' : 'This cannot be taken back.'}
+          label={asking === 'stop' ? 'Stop' : 'Delete'}
+          act={async () => {
+            if (asking === 'stop') return put(await api.hosted.stopHostedComputer({ params: { id } }));
+            await api.hosted.deleteHostedComputer({ params: { id } });
+            await client.invalidateQueries({ queryKey: keys.hostedList });
+            onGone();
+          }}
+          onClose={() => setAsking(null)}
+        >
+          <ul className="flex list-disc flex-col gap-1 pl-5 text-muted">
+            <li>Every program on it ends now, and what it had not saved is gone.</li>
+            {asking === 'delete' && <li>Its files, its browser’s sign-ins and its downloads are removed.</li>}
+            <li>
+              {used.minutes} minutes and {used.actions} actions were counted; no more will be
+              {asking === 'stop' ? ' until it starts' : ''}.
+            </li>
+          </ul>
+        </ConfirmDialog>
+      )}
+    </div>
+  );
+}
+
+function Screen({
+  id,
+  live,
+  computer,
+  onStart,
+  busy,
+}: {
+  id: string;
+  live: boolean;
+  computer: HostedComputer;
+  onStart: () => void;
+  busy: boolean;
+}) {
+  const [round, setRound] = useState(0);
+  const screen = useMemo(() => ({ id, session: undefined }), [id]);
+  const { view, store } = useLiveView(live ? screen : null, round);
+  const hands = useHands(screen, view, store);
+  const box = useRef<HTMLDivElement>(null);
+  return (
+    <div ref={box} className="flex min-w-0 flex-col gap-2">
+      <div className="flex flex-wrap items-center gap-2">
+        <Button
+          data-control={hands.mine ? 'release' : 'take'}
+          disabled={!live}
+          onClick={() => void (hands.mine ? hands.release() : hands.take())}
+        >
+          {hands.mine ? 'Give back' : 'Take over'}
+        </Button>
+        <p id="leave-view" className="min-w-0 flex-1 text-meta text-muted">
+          {hands.mine
+            ? 'What you click and type in the picture happens there. Ctrl Shift L leaves the picture.'
+            : view.next !== null && `Next: ${view.next.words}`}
+        </p>
+      </div>
+      {hands.failure !== null && <Problem error={hands.failure} />}
+      {live ? (
+        <LiveView
+          view={view}
+          toolset="computer"
+          mine={hands.mine}
+          onCall={hands.send}
+          onLeave={() => box.current?.querySelector<HTMLElement>('[data-control]')?.focus()}
+          onAgain={() => setRound((old) => old + 1)}
+        />
+      ) : (
+        <div className="flex aspect-[1280/800] w-full flex-col items-center justify-center gap-2 rounded-panel border border-line bg-terminal p-3 text-center">
+          <p className="rounded-control bg-panel px-2 py-1">{notLiveWords(computer)}</p>
+          {(computer.sleeping || computer.status === 'stopped') && (
+            <Button disabled={busy} onClick={onStart}>
+              {computer.sleeping ? 'Wake it' : 'Start it'}
+            </Button>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function notLiveWords({ status, sleeping }: HostedComputer): string {
+  if (sleeping) return 'It is asleep and counts no minutes. The next call wakes it.';
+  if (status === 'provisioning' || status === 'starting') return 'It starts. Its screen will be here.';
+  if (status === 'error') return 'It could not go on. What happened is below.';
+  return status === 'stopping' ? 'It stops.' : 'It is stopped.';
+}
+
+function Events({ id }: { id: string }) {
+  const { queries } = useServices();
+  const events = useQuery(queries.hostedEvents(id));
+  return (
+    <Card title="What happened">
+      <ListStates
+        source={events}
+        skeleton={<SkeletonRows count={3} />}
+        isEmpty={(list) => list.length === 0}
+        empty={<Empty>What it does and what is done with it will be here.</Empty>}
+      >
+        {(list) => (
+          <ol className="max-h-96 overflow-y-auto">
+            {list.toReversed().map((event: HostedEvent) => (
+              <li
+                key={event.index}
+                className="flex items-baseline gap-3 border-b border-line px-3 py-1 last:border-b-0"
+              >
+                <span className="min-w-0 flex-1 break-words" title={event.type}>
+                  {hostedEventWords(event)}
+                </span>
+                <span className="shrink-0 text-meta text-muted">
+                  <Ago at={event.at} />
+                </span>
+              </li>
+            ))}
+          </ol>
+        )}
+      </ListStates>
+    </Card>
+  );
+}
+
+/** To a thousandth of a minute, as it is counted. */
+function usedOf(lines: readonly MeterLine[]): { readonly minutes: string; readonly actions: string } {
+  const sum = (meter: MeterLine['meter']) =>
+    lines.reduce((whole, line) => whole + (line.meter === meter ? line.quantity : 0), 0);
+  return { minutes: sum('computer_minute').toFixed(3), actions: String(sum('computer_action')) };
+}

@@ -1,0 +1,76 @@
+/** What keys of the project may do with hosted computers. */
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { type ComputerSettings, mostKeyConcurrency } from '../../../contracts/hosted-computers/computer.ts';
+import { useServices } from '../../app/services.tsx';
+import { ActDialog } from '../../ui/act-dialog.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { Switch } from '../../ui/switch.tsx';
+import { useAct } from '../../ui/use-act.ts';
+
+export function HostedSettings({ settings, onClose }: { settings: ComputerSettings; onClose: () => void }) {
+  const { api, keys } = useServices();
+  const client = useQueryClient();
+  const [answers, setAnswers] = useState(settings.approval_mode);
+  const [browser, setBrowser] = useState(settings.browser_toolset);
+  const [most, setMost] = useState(String(settings.per_key_concurrency));
+  const count = /^\d{1,2}$/.test(most.trim()) ? Number(most) : 0;
+  const problem = count < 1 || count > mostKeyConcurrency ? `From 1 to ${mostKeyConcurrency}.` : undefined;
+  const save = useAct(async () => {
+    const body = { approval_mode: answers, browser_toolset: browser, per_key_concurrency: count };
+    client.setQueryData(keys.hostedSettings, await api.hosted.changeComputerSettings({ body }));
+    onClose();
+  });
+  return (
+    <ActDialog
+      title="Settings of hosted computers"
+      description="They hold for every key of your project; a key cannot change them."
+      label="Save"
+      busyLabel="Saving"
+      act={save}
+      ready={problem === undefined}
+      onClose={onClose}
+    >
+      <Field label="Who answers when a call asks">
+        {(ids) => (
+          <select
+            {...ids}
+            value={answers}
+            onChange={(event) => setAnswers(event.target.value as typeof answers)}
+            className={`${ids.className} h-7 pointer-coarse:h-10`}
+          >
+            <option value="owner">You, here</option>
+            <option value="api_key">You, or a program with a key</option>
+          </select>
+        )}
+      </Field>
+      <Field label="Computers that one key may run at once" problem={problem}>
+        {(ids) => (
+          <input
+            {...ids}
+            value={most}
+            inputMode="numeric"
+            autoComplete="off"
+            onChange={(event) => setMost(event.target.value)}
+            className={`${ids.className} h-7 max-w-24 pointer-coarse:h-10`}
+          />
+        )}
+      </Field>
+      <div className="flex items-center gap-3">
+        <div className="min-w-0 flex-1">
+          <p className="font-medium">Browser tools</p>
+          <p className="text-meta text-muted">Off: programs get the desktop alone.</p>
+        </div>
+        <Switch label="Browser tools" on={browser} onChange={setBrowser} />
+      </div>
+      <p className="text-muted">
+        Programs sign in with a{' '}
+        <Link to="/settings/keys" className="rounded-control text-accent underline">
+          key
+        </Link>{' '}
+        of the scope “computers”.
+      </p>
+    </ActDialog>
+  );
+}

@@ -1,0 +1,297 @@
+/** What is to be run: steps that a person writes, or a task for a model; and within which bounds. */
+import { useQuery } from '@tanstack/react-query';
+import { ArrowLeft } from 'lucide-react';
+import { useMemo, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
+import type { ExecuteRequest, RunMode, RunOptions, TargetScope } from '../../../contracts/computer-use/run.ts';
+import { mostSteps, runModes, usualSteps } from '../../../contracts/computer-use/run.ts';
+import { type Action, useAddActions } from '../../app/actions.ts';
+import { useHere } from '../../app/computers.tsx';
+import { useServices } from '../../app/services.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { Kbd } from '../../ui/kbd.tsx';
+import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { Ways } from '../../ui/ways.tsx';
+import { type ActionDraft, actionOf, actionProblems, newAction } from './action-draft.ts';
+import { ActionEditor, type Member, schemaOf } from './action-editor.tsx';
+import { modeWords } from './run-words.ts';
+
+const scopes: Readonly<Record<TargetScope, string>> = {
+  auto: 'Browser and desktop',
+  browser: 'Browser',
+  desktop: 'Desktop',
+};
+const asks: Readonly<Record<NonNullable<RunOptions['approvals']>, string>> = {
+  on_risk: 'Before anything risky',
+  always: 'Before every step that changes something',
+  never: 'Never: what would ask is not done',
+};
+const line = 'h-7 pointer-coarse:h-10';
+
+export function RunForm({
+  narrow,
+  onBack,
+  onStarted,
+}: {
+  narrow: boolean;
+  onBack: () => void;
+  onStarted: (runId: string) => void;
+}) {
+  const { queries } = useServices();
+  const here = useHere();
+  const browser = useQuery(queries.toolset('browser'));
+  const desktop = useQuery(queries.toolset('computer'));
+  const members = useMemo<readonly Member[] | undefined>(
+    () =>
+      browser.data === undefined
+        ? undefined
+        : [browser.data, ...(desktop.data === undefined ? [] : [desktop.data])].flatMap(({ toolset, members: all }) =>
+            all.filter(({ enabled }) => enabled).map((one) => ({ ...one, toolset })),
+          ),
+    [browser.data, desktop.data],
+  );
+  const Title = narrow ? 'h1' : 'h2';
+  return (
+    <>
+      <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
+        <IconButton label={`Back to the runs on ${here.name}`} shortcut="Esc" onClick={onBack}>
+          <ArrowLeft aria-hidden="true" />
+        </IconButton>
+        <Title className="min-w-0 flex-1 truncate font-semibold">Run something on {here.name}</Title>
+      </header>
+      <ListStates
+        source={{ ...browser, data: members, refetch: browser.refetch }}
+        skeleton={<SkeletonRows count={8} />}
+        isEmpty={() => false}
+        empty={null}
+      >
+        {(all) => <Form members={all} onStarted={onStarted} />}
+      </ListStates>
+    </>
+  );
+}
+
+function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (runId: string) => void }) {
+  const { api, queries } = useServices();
+  const sessions = useQuery(queries.browserSessions).data?.filter(({ status }) => status === 'open') ?? [];
+  const [mode, setMode] = useState<RunMode>('direct');
+  const [task, setTask] = useState('');
+  const [scope, setScope] = useState<TargetScope>('browser');
+  const [approvals, setApprovals] = useState<NonNullable<RunOptions['approvals']>>('on_risk');
+  const [steps, setSteps] = useState('');
+  const [model, setModel] = useState('');
+  const [session, setSession] = useState('');
+  const [record, setRecord] = useState(false);
+  const [actions, setActions] = useState<readonly ActionDraft[]>(() => {
+    const first = members.find(({ toolset, name }) => toolset === 'browser' && name === 'navigate');
+    return first === undefined ? [] : [newAction(0, 'browser', 'navigate', first.input_schema)];
+  });
+  const [tried, setTried] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  const problems = actions.map(({ toolset, member, texts }) =>
+    actionProblems(schemaOf(members, toolset, member), texts),
+  );
+  const stepsProblem =
+    steps.trim() !== '' && !(/^\d{1,3}$/.test(steps.trim()) && Number(steps) >= 1 && Number(steps) <= mostSteps)
+      ? `From 1 to ${mostSteps}.`
+      : undefined;
+  const taskProblem = mode !== 'direct' && task.trim() === '' ? 'Is needed.' : undefined;
+  const wrong =
+    stepsProblem !== undefined ||
+    taskProblem !== undefined ||
+    (mode === 'direct' && (actions.length === 0 || problems.some((one) => Object.keys(one).length > 0)));
+
+  const start = useAct(async () => {
+    flushSync(() => setTried(true));
+    if (wrong) {
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+      return;
+    }
+    const run = await api.computerUse.execute(request());
+    onStarted(run.run_id);
+  });
+  function request(): ExecuteRequest {
+    const options: RunOptions = {
+      approvals,
+      ...(steps.trim() === '' ? {} : { max_steps: Number(steps) }),
+      ...(model.trim() === '' || mode === 'direct' ? {} : { model: model.trim() }),
+      ...(record ? { record } : {}),
+    };
+    const shared = { target_scope: scope, options, ...(session === '' ? {} : { session_id: session }) };
+    if (mode !== 'direct') return { mode, task: task.trim(), ...shared };
+    const written = actions.map((one) => actionOf(one, schemaOf(members, one.toolset, one.member)));
+    return { mode, actions: written, ...shared, ...(task.trim() === '' ? {} : { metadata: { name: task.trim() } }) };
+  }
+  const run = useRef(start.run);
+  run.current = start.run;
+  const keyed = useMemo<readonly Action[]>(
+    () => [
+      { id: 'begin-run', title: 'Start the run', group: 'Computers', keys: 'Ctrl Enter', run: () => run.current() },
+    ],
+    [],
+  );
+  useAddActions(keyed);
+  return (
+    <form
+      ref={form}
+      className="grid min-w-0 max-w-[1080px] content-start gap-4 p-3 @container"
+      onSubmit={(event) => {
+        event.preventDefault();
+        start.run();
+      }}
+      onKeyDown={(event) => {
+        // Enter in a field must not start it by accident.
+        if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey && event.target instanceof HTMLInputElement) {
+          event.preventDefault();
+        }
+      }}
+    >
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <div className="[&>fieldset]:ml-0">
+          <Ways
+            label="How it runs"
+            value={mode}
+            ways={runModes.map((key) => ({ key, word: modeWords[key].word }))}
+            onChange={setMode}
+          />
+        </div>
+        <p className="text-muted">{modeWords[mode].says}</p>
+      </div>
+      {mode === 'direct' ? (
+        <>
+          <Field label="Name" description="What it is called in the list.">
+            {(ids) => (
+              <input
+                {...ids}
+                value={task}
+                maxLength={200}
+                autoComplete="off"
+                onChange={(event) => setTask(event.target.value)}
+                className={`${ids.className} ${line}`}
+              />
+            )}
+          </Field>
+          <ActionEditor
+            members={members.filter(
+              ({ toolset }) => scope === 'auto' || toolset === (scope === 'desktop' ? 'computer' : 'browser'),
+            )}
+            all={members}
+            actions={actions}
+            problems={tried ? problems : []}
+            none={tried && actions.length === 0}
+            onChange={setActions}
+          />
+        </>
+      ) : (
+        <Field
+          label="Task"
+          required
+          problem={tried ? taskProblem : undefined}
+          description="Say what is to be done and how to know that it is done."
+        >
+          {(ids) => (
+            <textarea
+              {...ids}
+              value={task}
+              rows={4}
+              maxLength={20_000}
+              onChange={(event) => setTask(event.target.value)}
+              className={`${ids.className} field-sizing-content max-h-80 min-h-24 resize-y py-1.5`}
+            />
+          )}
+        </Field>
+      )}
+      <div className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
+        <Choice label="Where" value={scope} options={scopes} onChange={setScope} />
+        <Choice label="Asks you" value={approvals} options={asks} onChange={setApprovals} />
+        <Field label="Steps at most" problem={stepsProblem} description={`${usualSteps}, if left empty.`}>
+          {(ids) => (
+            <input
+              {...ids}
+              value={steps}
+              inputMode="numeric"
+              autoComplete="off"
+              onChange={(event) => setSteps(event.target.value)}
+              className={`${ids.className} ${line}`}
+            />
+          )}
+        </Field>
+        {mode !== 'direct' && (
+          <Field label="Model" description="The one of the settings, if left empty.">
+            {(ids) => (
+              <input
+                {...ids}
+                value={model}
+                autoComplete="off"
+                spellCheck={false}
+                onChange={(event) => setModel(event.target.value)}
+                className={`${ids.className} ${line} font-mono text-code`}
+              />
+            )}
+          </Field>
+        )}
+        <Choice
+          label="Browser"
+          value={session}
+          options={Object.fromEntries([
+            ['', 'A new one'],
+            ...sessions.map((one) => [one.session_id, one.browser?.title || one.browser?.url || one.session_id]),
+          ])}
+          onChange={setSession}
+        />
+        <label className="flex items-center gap-1.5 self-end pb-1 pointer-coarse:min-h-10">
+          <input
+            type="checkbox"
+            checked={record}
+            onChange={(event) => setRecord(event.target.checked)}
+            className="size-3.5 accent-accent"
+          />
+          Keep a video
+        </label>
+      </div>
+      {start.failure !== null && <Problem error={start.failure} />}
+      <div>
+        <Button kind="primary" type="submit" disabled={start.busy} aria-keyshortcuts="Control+Enter">
+          {start.busy ? 'Starting' : 'Start'}
+          <span className="max-sm:hidden">
+            <Kbd keys="Ctrl Enter" />
+          </span>
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function Choice<K extends string>({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: K;
+  options: Readonly<Record<K, string>>;
+  onChange: (key: K) => void;
+}) {
+  return (
+    <Field label={label}>
+      {(ids) => (
+        <select
+          {...ids}
+          value={value}
+          onChange={(event) => onChange(event.target.value as K)}
+          className={`${ids.className} ${line}`}
+        >
+          {Object.entries<string>(options).map(([key, word]) => (
+            <option key={key} value={key}>
+              {word}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,36 @@
+/** Looks at a screen for as long as the caller is shown: null looks at nothing. */
+import { useEffect, useState, useSyncExternalStore } from 'react';
+import { useServices } from '../../app/services.tsx';
+import { createLiveView, type LiveView, type LiveViewStore, noView } from '../../data/live-view.ts';
+
+export interface Screen {
+  /** `this-device`, or the id of a hosted computer. */
+  readonly id: string;
+  /** Absent: the desktop. */
+  readonly session: string | undefined;
+}
+
+const nothing = { subscribe: () => () => {}, get: () => noView };
+
+export function useLiveView(
+  screen: Screen | null,
+  round = 0,
+): { readonly view: LiveView; readonly store: LiveViewStore | null } {
+  const { api, slots } = useServices();
+  const [store, setStore] = useState<LiveViewStore | null>(null);
+  const id = screen?.id;
+  const session = screen?.session;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each round looks anew
+  useEffect(() => {
+    if (id === undefined) return;
+    const query = session === undefined ? {} : { browser_session_id: session };
+    const made = createLiveView((handlers) => api.device.viewComputer({ params: { id }, query }, handlers), slots);
+    setStore(made);
+    return () => {
+      made.close();
+      setStore(null);
+    };
+  }, [api, slots, id, session, round]);
+  const { subscribe, get } = store ?? nothing;
+  return { view: useSyncExternalStore(subscribe, get), store };
+}

@@ -1,0 +1,28 @@
+/** One run with its events, read again whenever one of them says that it moved. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState, useSyncExternalStore } from 'react';
+import type { RunEvent } from '../../../contracts/computer-use/run.ts';
+import { useServices } from '../../app/services.tsx';
+import { followRun, type RunEvents } from '../../data/run-events.ts';
+
+const none: readonly RunEvent[] = [];
+const nothing = { subscribe: () => () => {}, get: () => none };
+
+export function useRun(id: string) {
+  const { api, keys, queries } = useServices();
+  const client = useQueryClient();
+  const [store, setStore] = useState<RunEvents | null>(null);
+  useEffect(() => {
+    const made = followRun(api.computerUse, id, () => {
+      void client.invalidateQueries({ queryKey: keys.run(id) });
+      void client.invalidateQueries({ queryKey: keys.runs });
+    });
+    setStore(made);
+    return () => {
+      made.close();
+      setStore(null);
+    };
+  }, [api, client, keys, id]);
+  const { subscribe, get } = store ?? nothing;
+  return { run: useQuery(queries.run(id)), events: useSyncExternalStore(subscribe, get) };
+}
