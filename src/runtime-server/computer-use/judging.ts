@@ -113,7 +113,15 @@ export function createJudging(deps: JudgingDeps) {
       ...bound,
       holderId: caller.holder.id,
       title: titleOf(toolset, member, input, element),
-      words: wordsOf({ toolset, member, input, url: looked?.url ?? null, element, task: caller.task }),
+      words: wordsOf({
+        toolset,
+        member,
+        input,
+        url: looked?.url ?? null,
+        element,
+        task: caller.task,
+        confirm: caller.confirm,
+      }),
       risk,
       runId: caller.holder.kind === 'run' ? caller.holder.id : null,
       client: `${caller.userId}/${caller.surface}`,
@@ -125,7 +133,11 @@ export function createJudging(deps: JudgingDeps) {
 }
 
 /** What a run asks of its own questions, on top of the policy. */
-function strict(verdict: PolicyVerdict, action: PolicyAction, { approvals }: ToolsetCaller): PolicyVerdict {
+function strict(policy: PolicyVerdict, action: PolicyAction, { approvals, confirm }: ToolsetCaller): PolicyVerdict {
+  const verdict: PolicyVerdict =
+    confirm !== undefined && policy.verdict === 'allow'
+      ? { verdict: 'ask', rule: 'the vendor of the model wants it confirmed' }
+      : policy;
   if (approvals === 'always' && verdict.verdict === 'allow' && classOf(action) !== 'observe') {
     return { verdict: 'ask', rule: 'the run asks before every step' };
   }
