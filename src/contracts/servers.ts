@@ -7,6 +7,8 @@ import { eventRoutes } from './events/routes.ts';
 import { factoryPeerRoutes, peerRoutes } from './factory/peer-routes.ts';
 import { factoryRoutes } from './factory/routes.ts';
 import { deliverTrigger, postTrigger } from './factory/work-engine/trigger-events.ts';
+import { poolRoutes } from './hosted-computers/admin.ts';
+import { hostedComputerRoutes } from './hosted-computers/routes.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { linkRoutes, localPairingRoutes } from './link/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
@@ -42,6 +44,8 @@ export const serverTables: readonly ServerTable[] = [
       ...runRoutes,
       approveRun,
       ...deviceRoutes,
+      ...hostedComputerRoutes,
+      ...poolRoutes,
       postTrigger,
     ],
   },
@@ -55,6 +59,7 @@ export const serverTables: readonly ServerTable[] = [
       ...localPairingRoutes,
       ...toolServerRoutes,
       ...deviceRoutes,
+      ...runRoutes,
       deliverTrigger,
     ],
   },

@@ -57,22 +57,6 @@ const toolServer = [
   ),
 ];
 
-const computers = table('hosted-computers', 'computers', 'cloud', [
-  ['GET', '/v1/computers', 'list computers'],
-  ['POST', '/v1/computers', 'create a computer'],
-  ['GET', '/v1/computers/:id', 'read a computer'],
-  ['DELETE', '/v1/computers/:id', 'delete a computer'],
-  ['POST', '/v1/computers/:id/start', 'start a computer'],
-  ['POST', '/v1/computers/:id/stop', 'stop a computer'],
-  ['POST', '/v1/computers/:id/toolset', 'a toolset call'],
-  ['GET', '/v1/computers/:id/toolset/schema', 'the toolset schema'],
-  ['GET', '/v1/computers/:id/events', 'events of a computer'],
-  ['GET', '/v1/computers/:id/events/stream', 'events of a computer'],
-  ['POST', '/v1/computers/:id/approvals/:approvalId', 'approve for a computer'],
-  ['GET', '/v1/computer_settings', 'settings of hosted computers'],
-  ['PATCH', '/v1/computer_settings', 'settings of hosted computers'],
-]);
-
 const events = '/events/subscriptions/:sid';
 const connectorLines = (mount: string): Line[] => [
   ['GET', `${mount}/:id/events`, 'events of a connector'],
@@ -150,10 +134,4 @@ const phone = [
 
 const backbone = table('link', 'plain', 'engine', [['POST', '/api/v1/runtime/resync', 'resynchronise']]);
 
-export const unbuiltRoutes: readonly UnbuiltRoute[] = [
-  ...toolServer,
-  ...computers,
-  ...connectorEvents,
-  ...phone,
-  ...backbone,
-];
+export const unbuiltRoutes: readonly UnbuiltRoute[] = [...toolServer, ...connectorEvents, ...phone, ...backbone];

@@ -8,141 +8,47 @@ import { createComputerUse } from '../cloud-api/computer-use/index.ts';
 import { createEvents, eventMigrations } from '../cloud-api/events/index.ts';
 import { createFactoryProxy } from '../cloud-api/factory/index.ts';
 import { createToPeers } from '../cloud-api/factory/to-peers.ts';
-import type { HomeDoor } from '../cloud-api/home/index.ts';
 import {
-  createIdentity,
-  type Ended,
-  type IdentityDeps,
-  identityMigrations,
-  type OidcSettings,
-} from '../cloud-api/identity/index.ts';
+  createHostedComputers,
+  createLocalDriver,
+  hostedComputerMigrations,
+} from '../cloud-api/hosted-computers/index.ts';
+import { createIdentity, type Ended, type IdentityDeps, identityMigrations } from '../cloud-api/identity/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
-import type { Devices } from '../cloud-api/link/devices.ts';
 import { createEngines } from '../cloud-api/link/engines.ts';
-import type { Link } from '../cloud-api/link/link.ts';
 import { linkMigrations } from '../cloud-api/link/migrations.ts';
 import { pipeMount } from '../cloud-api/link/replica-proof.ts';
 import { notificationMigrations } from '../cloud-api/notifications/index.ts';
 import { createToolServer } from '../cloud-api/tool-server/index.ts';
 import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
 import { createUsage, usageMigrations } from '../cloud-api/usage/index.ts';
-import {
-  createStoreClock,
-  createWorkQueue,
-  type StoreClock,
-  workQueueMigrations,
-} from '../cloud-api/work-queue/index.ts';
-import type { Route } from '../contracts/common/route.ts';
+import { createStoreClock, createWorkQueue, workQueueMigrations } from '../cloud-api/work-queue/index.ts';
 import { linkPath } from '../contracts/link/dial-in.ts';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
-import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
-import { createDispatcher, type DispatcherOptions, type HttpLog } from '../kit/http/dispatcher.ts';
+import { createDispatcher, type DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { createGuard, type Door } from '../kit/http/guard.ts';
 import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotency.ts';
 import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
 import { createSharedCount, sharedCountMigrations } from '../kit/http/shared-count.ts';
-import type { Authenticator, BoundRoute, OwnerLookups, Principal } from '../kit/http/types.ts';
+import type { BoundRoute, OwnerLookups, Principal } from '../kit/http/types.ts';
 import { bindUnbuilt } from '../kit/http/unbuilt.ts';
-import type { Ids } from '../kit/ids/ids.ts';
 import { laneMigrations } from '../kit/lane/migrations.ts';
 import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
 import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { openSharedStore } from '../kit/store/open-shared-store.ts';
-import type { SharedStore } from '../kit/store/shared-store.ts';
 import { createClosing } from './closing.ts';
+import type { Cloud, CloudOptions } from './cloud-options.ts';
 import { composeComputers, noComputerHere } from './computers.ts';
 import { createDaily, dailyMigrations } from './daily.ts';
-import type { OpenDoor, UpgradeListener } from './doors.ts';
 import { stopReason } from './engine-server.ts';
 import { createHomeDispatcher } from './home-dispatcher.ts';
 import { composeNotifications } from './notifications.ts';
 import { packageVersion } from './places.ts';
-import { type PushSettings, usualPushSettings } from './push-settings.ts';
+import { usualPushSettings } from './push-settings.ts';
 import { checkSharedSecrets, sharedSecretsMigrations } from './shared-secrets.ts';
 import { createUpgradeListener, createWebListener, isPage, isWayBack } from './web-door.ts';
-
-/** One person, whose runtime lives in the same process and needs no pairing. */
-export interface EmbeddedMode {
-  readonly kind: 'embedded';
-  readonly ownerToken: string;
-  readonly userName: string;
-  readonly computer: { readonly id: string; readonly name: string };
-  readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
-  /** The pairing of this computer with another cloud; absent where nothing pairs. */
-  readonly pairing?: readonly BoundRoute[];
-  /** The cloud that this computer is at home in while it is paired; absent where nothing pairs. */
-  readonly home?: HomeDoor;
-}
-
-/** Many people, who sign in with an OpenID provider and whose computers dial in. */
-export interface HeadlessMode {
-  readonly kind: 'headless';
-  /** The address that people use, `https://gantry.example`: no other Host or Origin is served. */
-  readonly baseUrl: string;
-  /** Proxies in front, whose X-Forwarded-For counts. */
-  readonly trustedProxies: readonly string[];
-  readonly oidc: OidcSettings;
-  /** Keeps the provider's last keys for when it is away. */
-  readonly issuerKeysFile: string;
-}
-
-/** What the way to the computers may be made of. */
-export interface LinkParts {
-  readonly store: SharedStore;
-  /** The store's clock, which replicas share. */
-  readonly storeClock: StoreClock;
-  readonly devices: Devices;
-  /** Knows a computer by its signature, and takes each signature once. */
-  readonly authenticator: Authenticator;
-}
-
-export interface LinkEnd {
-  readonly link: Link;
-  /** Takes what computers dial at {@link linkPath}; absent where none can. Host and Origin are checked before. */
-  readonly upgrade?: UpgradeListener;
-  /** Takes what other replicas open below {@link pipeMount}; absent where there are none. */
-  readonly between?: UpgradeListener;
-  /** Cuts a computer off here, but for what it dialled under the pairing that is named; absent where none is paired. */
-  end?(computerId: string, reason: string, except?: number): void;
-  close(): Promise<void> | void;
-}
-
-export interface CloudOptions {
-  readonly mode: EmbeddedMode | HeadlessMode;
-  readonly databaseFile: string;
-  /** A PostgreSQL that replicas share, in place of the file. */
-  readonly databaseUrl?: string | null;
-  /** The port of the web interface, taken but not yet served. */
-  readonly door: OpenDoor;
-  readonly openLink: (parts: LinkParts) => LinkEnd | Promise<LinkEnd>;
-  /** Seals what signs for the computers. */
-  readonly masterKey: string;
-  /** Of the internal service token. */
-  readonly internalToken: string;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: HttpLog;
-  /** How a person calls Gantry from where they read this, such as `npx gantry`. */
-  readonly gantry: string;
-  /** Folder of the built web interface; default `out/renderer`. */
-  readonly rendererFolder?: string;
-  readonly limits?: DispatcherOptions['limits'];
-  readonly answers?: DispatcherOptions['answers'];
-  /** Default: keys of its own, public addresses alone. */
-  readonly push?: PushSettings;
-}
-
-export interface Cloud {
-  /** `http://127.0.0.1:<port>`, or the public address. */
-  readonly origin: string;
-  readonly notices: readonly string[];
-  readonly routes: readonly Route[];
-  /** A fresh one-time address. */
-  openUrl(next?: string): Promise<{ url: string; expiresAt: string }>;
-  close(): Promise<void>;
-}
 
 const closeLimitMs = 2_000;
 const minuteMs = 60_000;
@@ -175,6 +81,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...eventMigrations,
         ...notificationMigrations,
         ...usageMigrations,
+        ...hostedComputerMigrations,
         ...sharedSecretsMigrations,
         ...workQueueMigrations,
         ...sharedCountMigrations,
@@ -239,6 +146,12 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     });
     closing.add('notifications', () => notifications.close());
     const usage = createUsage({ store, clock, events: events.backbone });
+    const hosted = createHostedComputers({
+      ...{ store, clock: storeClock, timers: systemTimers, ids, usage, origin, log },
+      driver: options.hostedDriver ?? createLocalDriver({ timers: systemTimers }),
+      projects: identity.projects,
+    });
+    closing.add('hosted computers', () => hosted.close());
     const work = createWorkQueue({ store, clock: storeClock, timers: systemTimers, ids, log });
     closing.add('work queue', () => work.close());
     const ownerOf = async (computerId: string) => (await devices.find(computerId))?.userId ?? null;
@@ -261,7 +174,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     closing.add('triggers', () => triggers.close());
     const daily = createDaily({
       ...{ store, clock: storeClock, timers: systemTimers },
-      areas: [notifications, approvals, events, work],
+      areas: [notifications, approvals, events, hosted, work],
       onFault: (fault) => log.warn('What is older than it is kept could not be removed.', { fault: String(fault) }),
     });
     closing.add('removal of what is old', () => daily.close());
@@ -281,7 +194,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       },
       advice,
       approvals: approvals.service,
-      hosted: null,
+      hosted: hosted.devices,
       clock,
       timers: systemTimers,
     });
@@ -294,6 +207,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       events,
       notifications,
       usage,
+      hosted,
       work,
       proxy,
       tools,
@@ -373,6 +287,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     await approvals.start();
     await triggers.start();
     await work.start();
+    await hosted.start();
     daily.start();
     const stopWaking = link.onChange((computerId, linked) => {
       if (!linked) return;

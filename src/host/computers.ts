@@ -19,7 +19,7 @@ import { createSealer } from '../kit/secrets/sealer.ts';
 import { createDeviceAuthenticator } from '../kit/signing/authenticator.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
 import type { Closing } from './closing.ts';
-import type { EmbeddedMode, LinkEnd, LinkParts } from './cloud.ts';
+import type { EmbeddedMode, LinkEnd, LinkParts } from './cloud-options.ts';
 import { packageVersion } from './places.ts';
 
 export interface ComposeComputersOptions {

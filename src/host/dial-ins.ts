@@ -14,7 +14,7 @@ import type { Ids } from '../kit/ids/ids.ts';
 import type { Log } from '../kit/log/log.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import { signatureHeaders } from '../kit/signing/signature.ts';
-import type { LinkEnd, LinkParts } from './cloud.ts';
+import type { LinkEnd, LinkParts } from './cloud-options.ts';
 
 export interface OpenDialInsOptions {
   /** Where the other replicas reach this one. */

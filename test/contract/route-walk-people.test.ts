@@ -61,6 +61,9 @@ beforeAll(async () => {
   [ada, bob] = (await Promise.all(
     ['ada', 'bob'].map(async (name) => personWith(people, await signInAs(name, people.origin))),
   )) as [Person, Person];
+  // A project without hosted computers would hear of nothing else (gaps.md D: flag first, then scope).
+  const shop = { id: 'shop', userId: ada.id, hostedDriverEnabled: true };
+  await people.call('POST', '/api/v1/admin/projects', { token: people.internalToken, body: shop });
   grant = await pairComputer(ada);
   credentials = await everyCredential();
 });

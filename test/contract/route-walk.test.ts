@@ -3,11 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AppError } from '../../src/contracts/common/errors.ts';
 import { type Route, type Scope, scopes } from '../../src/contracts/common/route.ts';
 import { deviceRoutes } from '../../src/contracts/computer-use/device-routes.ts';
+import { runRoutes } from '../../src/contracts/computer-use/run-routes.ts';
 import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
 import { deliverTrigger } from '../../src/contracts/factory/work-engine/trigger-events.ts';
 import { type ServerTable, serverTables } from '../../src/contracts/servers.ts';
 import { toolServerRoutes } from '../../src/contracts/tool-server/routes.ts';
 import { unbuiltRoutes } from '../../src/contracts/unbuilt.ts';
+import { localUserId } from '../../src/kit/http/principals.ts';
 import type { BoundRoute } from '../../src/kit/http/types.ts';
 import { readTokenFile } from '../../src/kit/secrets/token-file.ts';
 import { startPair } from '../host/support.ts';
@@ -28,7 +30,7 @@ let doors: Doors;
 const stop = keepUntilEnd();
 beforeAll(async () => {
   const reached: string[] = [];
-  const routes = [...factoryRoutes, deliverTrigger, ...toolServerRoutes, ...deviceRoutes].map(
+  const routes = [...factoryRoutes, deliverTrigger, ...toolServerRoutes, ...deviceRoutes, ...runRoutes].map(
     (route): BoundRoute => ({
       route,
       handler: () => {
@@ -38,7 +40,10 @@ beforeAll(async () => {
     }),
   );
   // Nothing belongs to anybody here: every id is unknown or foreign.
-  const pair = await startPair({ routes, owners: ownersOf(factoryRoutes, false) });
+  const pair = await startPair({ routes, owners: ownersOf([...factoryRoutes, ...runRoutes], false) });
+  // A project without hosted computers would hear of nothing else (gaps.md D: flag first, then scope).
+  const shop = { id: 'shop', userId: localUserId, hostedDriverEnabled: true };
+  expect((await pair.callWeb('POST', '/api/v1/admin/projects', { body: shop })).status).toBe(201);
   doors = {
     pair,
     reached,
@@ -136,7 +141,8 @@ test.each(walk)('$name: what the caller does not own is not found', async ({ ser
   if (typeof route.owner === 'string' || 'none' in route.owner || !route.auth.includes('owner')) return;
   const before = doors.reached.length;
   const body = route.method === 'POST' ? validBody(route.op) : undefined;
-  const reply = await doors.call(server)(route.method, pathOf(route), { body });
+  const query = route.op === 'readHostedToolsetSchema' ? '?toolset=computer' : '';
+  const reply = await doors.call(server)(route.method, `${pathOf(route)}${query}`, { body });
   expectRefused(reply.status, reply.json, route, 404);
   const { error } = reply.json;
   expect(typeof error === 'string' ? error : error.code).toMatch(/^(\w+_)?not_found$/);
@@ -149,6 +155,8 @@ function validBody(op: string): unknown {
   if (op === 'progressNode') return { text: 'x' };
   if (op === 'sendToPeer') return { text: 'x' };
   if (op === 'refinePlan') return { revision: 1, template: {} };
+  if (op === 'callHostedToolset') return { toolset: 'computer', member: 'screenshot', input: {} };
+  if (op === 'approveHosted') return { decision: 'approve' };
   if (op === 'failNode') return { reason: 'x' };
   return {};
 }

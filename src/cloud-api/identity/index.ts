@@ -77,7 +77,7 @@ export interface Identity {
   admits(userId: string): boolean | Promise<boolean>;
   readonly users: Pick<Users, 'find'>;
   readonly sessions: HomeSessions;
-  readonly projects: Pick<Projects, 'get' | 'prices'>;
+  readonly projects: Pick<Projects, 'get' | 'oldest' | 'prices'>;
   /** Where a client reads who issues tokens for this path; null where nobody does. */
   metadataUrl(path: string): string | null;
   /** Returns the way to stop listening. */

@@ -91,4 +91,10 @@ CREATE TABLE identity_change (
 CREATE INDEX identity_change_at ON identity_change (at);
 `,
   },
+  {
+    area: 'identity',
+    number: 4,
+    name: 'projects by person',
+    sql: 'CREATE INDEX project_user ON project (user_id, created_at, id)',
+  },
 ];

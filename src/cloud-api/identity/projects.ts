@@ -31,6 +31,8 @@ export interface ProjectChange {
 export interface Projects {
   get(id: string): Promise<Project | null>;
   list(): Promise<Project[]>;
+  /** What a call is about that names none. Null: this person has no project. */
+  oldest(userId: string): Promise<Project | null>;
   /** 409 when the id is taken. */
   create(project: Project): Promise<Project>;
   change(id: string, change: ProjectChange): Promise<Project>;
@@ -64,6 +66,10 @@ export function createProjects(store: SharedStore): Projects {
   return {
     get: (id) => store.read((tx) => read(tx, id)),
     list: async () => (await store.all<Row>(`${select} ORDER BY id`)).map(toProject),
+    async oldest(userId) {
+      const row = await store.get<Row>(`${select} WHERE user_id = ? ORDER BY created_at, id LIMIT 1`, userId);
+      return row === undefined ? null : toProject(row);
+    },
     create: (project) =>
       store.write(function* (tx) {
         if ((yield* read(tx, project.id)) !== null) throw takenProject(project.id);

@@ -28,4 +28,10 @@ export const usageMigrations: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    area: 'usage',
+    number: 2,
+    name: 'how much of it',
+    sql: 'ALTER TABLE usage_line ADD COLUMN thousandths INTEGER NOT NULL DEFAULT 1000',
+  },
 ];

@@ -13,18 +13,21 @@ export interface NewLine {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly month: string;
+  /** How much of it: 1000 is one request, action or minute. */
+  readonly thousandths: number;
   readonly microUsd: number;
 }
 
 export const usualBudget: Budget = { budgetCents: null, alertPercent: 80 };
 const microPerCent = 10_000;
+const thousandthsOfOne = 1000;
 
 /** False: it was known. */
 export function* addLine(tx: SharedTx, line: NewLine): Op<boolean> {
-  const sql = `INSERT INTO usage_line (user_id, id, kind, name, computer_id, bot_id, run_id, at, month, micro_usd)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, id) DO NOTHING`;
-  const { userId, id, kind, name, computerId, botId, runId, at, month, microUsd } = line;
-  const values = [userId, id, kind, name, computerId, botId, runId, at, month, microUsd];
+  const sql = `INSERT INTO usage_line (user_id, id, kind, name, computer_id, bot_id, run_id, at, month, thousandths, micro_usd)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, id) DO NOTHING`;
+  const { userId, id, kind, name, computerId, botId, runId, at, month, thousandths, microUsd } = line;
+  const values = [userId, id, kind, name, computerId, botId, runId, at, month, thousandths, microUsd];
   return (yield* tx.run(sql, ...values)).changes === 1;
 }
 
@@ -35,11 +38,17 @@ export function* spentCents(tx: SharedReader, userId: string, month: string): Op
 
 /** Summed by what it was for, the dearest first. */
 export function* sumLines(tx: SharedReader, userId: string, month: string): Op<UsageLine[]> {
-  const sql = `SELECT kind, name, bot_id AS "botId", computer_id AS "computerId", SUM(micro_usd) AS micro, COUNT(*) AS count
+  const sql = `SELECT kind, name, bot_id AS "botId", computer_id AS "computerId", SUM(micro_usd) AS micro,
+      SUM(thousandths) AS thousandths, COUNT(*) AS count
     FROM usage_line WHERE user_id = ? AND month = ? GROUP BY kind, name, bot_id, computer_id
     ORDER BY SUM(micro_usd) DESC, name, COALESCE(bot_id, ''), COALESCE(computer_id, '')`;
-  const rows = yield* tx.all<Omit<UsageLine, 'cents'> & { micro: number }>(sql, userId, month);
-  return rows.map(({ micro, ...line }) => ({ ...line, cents: micro / microPerCent }));
+  type Sum = Omit<UsageLine, 'cents' | 'quantity'> & { micro: number; thousandths: number };
+  const rows = yield* tx.all<Sum>(sql, userId, month);
+  return rows.map(({ micro, thousandths, ...line }) => ({
+    ...line,
+    cents: micro / microPerCent,
+    quantity: thousandths / thousandthsOfOne,
+  }));
 }
 
 export function* readBudget(tx: SharedReader, userId: string): Op<Budget> {

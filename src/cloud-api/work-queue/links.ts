@@ -1,8 +1,8 @@
 /** Sessions and deployments in the database: made, read and listed, never removed, so that a task's link always leads somewhere. */
 import type { Deployment, WorkSession } from '../../contracts/work-queue/links.ts';
 import { iso } from '../../kit/clock/clock.ts';
+import { type Page, type Place, pageOf } from '../../kit/http/place.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
-import { type Page, type Place, pageOf } from './place.ts';
 
 export interface LinkRow {
   readonly id: string;

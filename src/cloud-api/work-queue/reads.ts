@@ -1,9 +1,9 @@
 /** What is asked of the queue without changing it: lists, figures, what changed since. Costs what it answers. Must not know HTTP. */
 import { ageEnds, type TaskStatus } from '../../contracts/work-queue/task.ts';
+import { type Page, type Place, pageOf } from '../../kit/http/place.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { Value } from '../../kit/store/store.ts';
 import { isHeld, moves, statusIn } from './model.ts';
-import { type Page, type Place, pageOf } from './place.ts';
 import { type TaskRow, taskColumns } from './rows.ts';
 
 export interface TaskFilter {

@@ -21,6 +21,11 @@ export const largestMetadata = 8 * 1024;
 export const usualPool = 20;
 export const usualKeyConcurrency = 2;
 export const mostKeyConcurrency = 10;
+/** Seconds without a call after which a computer sleeps, unless `gantry admin pool` says otherwise. */
+export const usualIdle = 300;
+export const longestIdle = 24 * 3600;
+/** Which of a person's projects a call is about; absent: the oldest. */
+export const projectHeader = 'x-gantry-project';
 
 export const HostedComputerId = z.string().regex(/^cmp_[0-9A-Za-z]{8,40}$/, 'an id such as cmp_01J…');
 /** Who owns the computer: never a person's account (interface.md D). */
@@ -53,7 +58,9 @@ export const ComputerSettings = z
   .strictObject({
     hosted_driver_enabled: z.boolean(),
     approval_mode: z.enum(['owner', 'api_key']),
-    per_key_concurrency: z.number().int(),
+    per_key_concurrency: z.number().int().meta({
+      description: 'How many computers of one key may be awake at once, and how many toolset calls of it under way.',
+    }),
     browser_toolset: z.boolean(),
   })
   .meta({ id: 'ComputerSettings' });
@@ -98,7 +105,7 @@ export const meters = ['computer_minute', 'computer_action'] as const;
 export const MeterLine = z
   .strictObject({
     meter: z.enum(meters),
-    quantity: z.number().meta({ description: 'Minutes to a thousandth, or actions.' }),
+    quantity: z.number().meta({ description: 'Minutes to a thousandth, or actions, within the hour.' }),
     computer_id: z.string(),
     key_id: z.string().nullable(),
     window_start: Time,

@@ -38,11 +38,12 @@ export const reportUsage = defineRoute({
 
 export const UsageLine = z
   .strictObject({
-    kind: z.enum(['model']),
-    name: z.string().meta({ description: 'Of the model.' }),
+    kind: z.enum(['model', 'computer_minute', 'computer_action']),
+    name: z.string().meta({ description: 'Of the model, or of the project whose hosted computer it was.' }),
     botId: z.string().nullable(),
     computerId: z.string().nullable(),
     cents: z.number(),
+    quantity: z.number().meta({ description: 'Requests, minutes to a thousandth, or actions.' }),
     count: z.number().int().meta({ description: 'How many reported lines this sums up.' }),
   })
   .meta({ id: 'UsageLine' });

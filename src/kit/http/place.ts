@@ -1,4 +1,4 @@
-/** Where a list ends and goes on: after so many rows or bytes; the time and id of the last row, opaque to whoever is given it. */
+/** Where a list ends and goes on: after so many rows or bytes; the time and id of the last row, opaque to whoever is given it. First user: the work queue; second: hosted computers. */
 import { AppError } from '../../contracts/common/errors.ts';
 
 export interface Place {

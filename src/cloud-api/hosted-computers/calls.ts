@@ -1,0 +1,237 @@
+/**
+ * A toolset call on its way to a computer's executor and back (interface.md D, "How a toolset call travels"): spend cap, key cap, the
+ * state of the computer, waking it; then the call, unread; then what it used and what happened. Never acts itself. Must not know
+ * members or policy.
+ */
+import {
+  AppError,
+  type ErrorCode,
+  plainStatus,
+  type RefusedStatus,
+  refusedStatuses,
+} from '../../contracts/common/errors.ts';
+import { ToolsetApproval, type ToolsetCall, type ToolsetResult } from '../../contracts/computer-use/toolset.ts';
+import type { HostedEvent } from '../../contracts/hosted-computers/computer.ts';
+import { answerHostedApproval } from '../../contracts/hosted-computers/device.ts';
+import type { Principal } from '../../kit/http/types.ts';
+import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+import type { HostedApprovals } from './approvals.ts';
+import type { Caps, CapsOf } from './caps.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { Meters, Prices } from './meters.ts';
+import { awake, type ComputerRow, notRunning, starting, tooMany, unavailable, unknownComputer } from './model.ts';
+import type { Project } from './projects.ts';
+import type { HostedSettings } from './settings.ts';
+import type { ComputerStore } from './store.ts';
+import type { Ways } from './ways.ts';
+
+export interface CallsDeps {
+  readonly store: SharedStore;
+  readonly now: () => number;
+  readonly ids: { next(prefix: string): string };
+  readonly computers: ComputerStore;
+  readonly lifecycle: Pick<Lifecycle, 'wake'>;
+  readonly ways: Pick<Ways, 'ask'>;
+  readonly meters: Meters;
+  readonly approvals: HostedApprovals;
+  readonly settings: Pick<HostedSettings, 'of'>;
+  readonly caps: CapsOf;
+  readonly prices: () => Promise<Prices>;
+  /** Where a person answers what this computer asks. */
+  readonly approveUrl: (computerId: string, approvalId: string) => string;
+}
+
+export interface CallAsked {
+  readonly project: Project;
+  readonly computerId: string;
+  readonly principal: Principal;
+  readonly call: ToolsetCall;
+}
+
+export interface Calls {
+  toolset(asked: CallAsked): Promise<ToolsetResult>;
+  /** What a caller asks of the engine beside toolset calls: woken where it sleeps, kept awake meanwhile, not counted as an action. */
+  during<T>(asked: Omit<CallAsked, 'call'>, work: (row: ComputerRow) => Promise<T>): Promise<T>;
+}
+
+export const devicePath = '/api/v1/computers/this-device';
+/** A call that is not over by then was lost with its process. Milliseconds. */
+const callMs = 360_000;
+
+interface Answered {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export function createCalls(deps: CallsDeps): Calls {
+  const { store, now, ids, computers, lifecycle, ways, meters, approvals } = deps;
+
+  /** Everything that refuses a call before its computer hears of it, in this order. */
+  function* admit(tx: SharedTx, callId: string, computerId: string, keyId: string | null, caps: Caps): Op<ComputerRow> {
+    yield* caps.checkSpend(tx);
+    const at = now();
+    if (keyId !== null) {
+      const count = 'SELECT count(*) AS n FROM hosted_call WHERE key_id = ? AND until > ?';
+      const { n } = (yield* tx.get<{ n: number }>(count, keyId, at))!;
+      if (n >= caps.room.ofKey) throw tooMany('calls under way', caps.room.ofKey);
+    }
+    const row = yield* computers.find(tx, computerId);
+    if (row === null || row.phase === 'deleted') throw unknownComputer(computerId);
+    if (row.phase === 'provisioning' || row.phase === 'starting') throw starting(computerId);
+    if (row.phase !== 'running' && row.phase !== 'sleeping') throw notRunning(computerId, row.phase);
+    const insert = 'INSERT INTO hosted_call (id, computer_id, key_id, until) VALUES (?, ?, ?, ?)';
+    yield* tx.run(insert, callId, computerId, keyId, at + callMs);
+    yield* tx.run('UPDATE hosted_computer SET used_at = ? WHERE id = ?', at, computerId);
+    return row;
+  }
+
+  /** What was used, and what `note` has to say, in one commit. */
+  async function over(
+    callId: string,
+    computerId: string,
+    note?: (tx: SharedTx, row: ComputerRow, prices: Prices) => Op<void>,
+  ) {
+    const prices = await deps.prices();
+    await store.write(function* (tx) {
+      yield* tx.run('DELETE FROM hosted_call WHERE id = ?', callId);
+      yield* tx.run('UPDATE hosted_computer SET used_at = ? WHERE id = ?', now(), computerId);
+      const row = yield* computers.find(tx, computerId);
+      if (row === null) return;
+      if (row.phase === 'running') yield* meters.minutes(tx, row, now(), prices);
+      if (note !== undefined) yield* note(tx, row, prices);
+    });
+  }
+
+  /** Where the way to a computer broke, its phase says why. */
+  async function broken(computerId: string, fault: unknown): Promise<unknown> {
+    if (fault instanceof AppError) return fault;
+    const row = await computers.get(computerId);
+    if (row === null || row.phase === 'deleted') return unknownComputer(computerId);
+    if (!awake.includes(row.phase) && row.phase !== 'sleeping') return notRunning(computerId, row.phase);
+    return unavailable(`The computer ${computerId} did not answer: ${(fault as Error).message}`, 'Look at its events.');
+  }
+
+  async function run<T>(
+    { project, computerId, principal }: Omit<CallAsked, 'call'>,
+    work: (row: ComputerRow) => Promise<{ readonly value: T; readonly note?: Parameters<typeof over>[2] }>,
+    check?: () => void,
+  ): Promise<T> {
+    const caps = await deps.caps(project);
+    const callId = ids.next('call');
+    const keyId = principal.keyId ?? null;
+    const row = await store.write((tx) => admit(tx, callId, computerId, keyId, caps));
+    let note: Parameters<typeof over>[2];
+    try {
+      check?.();
+      const up = row.phase === 'sleeping' ? await lifecycle.wake(computerId, caps.room) : row;
+      const done = await work(up);
+      note = done.note;
+      return done.value;
+    } catch (fault) {
+      throw await broken(computerId, fault);
+    } finally {
+      await over(callId, computerId, note);
+    }
+  }
+
+  /** The answer that was given meanwhile is there before the call that names it. */
+  async function bringAnswer(row: ComputerRow, principal: Principal, grant: string): Promise<void> {
+    const approval = await approvals.find(row.id, grant);
+    if (approval === null || approval.toldAt !== null) return;
+    if (approval.state !== 'approved' && approval.state !== 'denied') return;
+    const decision = approval.state === 'approved' ? 'approve' : 'deny';
+    const path = answerHostedApproval.path.replace(':approvalId', encodeURIComponent(grant));
+    const body = { decision, by: approval.resolvedBy ?? 'owner' };
+    const { status } = await ways.ask(row, { method: 'POST', path, body, principal });
+    // Where it is not asked any more, the call itself says so.
+    if (status < 500) await approvals.told(grant);
+  }
+
+  async function toolset({ project, computerId, principal, call }: CallAsked): Promise<ToolsetResult> {
+    const settings = await deps.settings.of(project.id);
+    const check = () => {
+      if (call.toolset === 'browser' && !settings.browser_toolset) throw noBrowser();
+    };
+    const keyId = principal.keyId ?? null;
+    const about = {
+      ...{ toolset: call.toolset, member: call.member, key_id: keyId },
+      ...(call.run_id === undefined ? {} : { run_id: call.run_id }),
+      ...(call.turn_id === undefined ? {} : { turn_id: call.turn_id, call_index: call.call_index ?? null }),
+    };
+    const answer = await run<Answered>(
+      { project, computerId, principal },
+      async (row) => {
+        if (call.approval_grant !== undefined) await bringAnswer(row, principal, call.approval_grant);
+        const value = await ways.ask(row, { method: 'POST', path: `${devicePath}/toolset`, body: call, principal });
+        return { value, note: (tx, now, prices) => note(tx, now, prices, value) };
+      },
+      check,
+    );
+    if (answer.status === 200) return answer.body as ToolsetResult;
+    throw refusalOf(answer, (approval) => ({
+      ...approval,
+      approve_url: deps.approveUrl(computerId, approval.id),
+      approver: settings.approval_mode,
+    }));
+
+    function* note(tx: SharedTx, row: ComputerRow, prices: Prices, { status, body }: Answered): Op<void> {
+      const tell = (type: HostedEvent['type'], code?: string) =>
+        computers.append(tx, computerId, type, code === undefined ? about : { ...about, code });
+      if (status === 200) {
+        const { is_error: failed, error } = body as ToolsetResult;
+        const code = error?.code ?? 'failed';
+        if (code === 'not_executed') return yield* tell('action.failed', code);
+        const { turn_id: turn, call_index: index } = call;
+        const id = turn === undefined || index === undefined ? ids.next('action') : `${turn}:${index}`;
+        // The same answer once more: it happened, and was told, before.
+        if (!(yield* meters.action(tx, row, { id, keyId, at: now() }, prices))) return;
+        if (call.approval_grant !== undefined) yield* approvals.ended(tx, call.approval_grant, 'used');
+        return yield* failed ? tell('action.failed', code) : tell('action.completed');
+      }
+      const { code, message } = (body as Partial<Refusal>).error ?? { code: 'internal', message: '' };
+      const asked = ToolsetApproval.safeParse((body as { approval?: unknown }).approval);
+      if (code === 'approval_required' && asked.success)
+        return yield* approvals.asked(tx, computerId, asked.data, message);
+      if (status === 403) return yield* tell('action.denied', code);
+      // What was no call at all is nobody's business but its caller's.
+      if (status >= 500) yield* tell('action.failed', code);
+    }
+  }
+
+  return {
+    toolset,
+    during: (asked, work) => run(asked, async (row) => ({ value: await work(row) })),
+  };
+}
+
+interface Refusal {
+  readonly error: { readonly code: string; readonly message: string };
+}
+
+const codeOf: Readonly<Record<number, ErrorCode>> = { 400: 'usage', 404: 'not_found', 504: 'timeout' };
+
+/** The executor's refusal, in our name: same code, same words, and what stands beside it. */
+export function refusalOf(
+  { status, body }: Answered,
+  approvalOf: (given: ToolsetApproval) => ToolsetApproval = (given) => given,
+): AppError {
+  const { error, approval, ...rest } = body as Partial<Refusal> & { approval?: ToolsetApproval };
+  if (error === undefined || status === 401 || status === 421) {
+    return unavailable(`The computer answered ${status}.`, 'Look at its events.');
+  }
+  const extra = approval === undefined ? rest : { approval: approvalOf(approval), ...rest };
+  const refused = refusedStatuses.find((known) => known === status) as RefusedStatus | undefined;
+  const known = status in codeOf || plainStatus[error.code] === status;
+  const code = codeOf[status] ?? (status >= 500 ? 'transport' : 'refused');
+  return new AppError(code, error.message, '', {
+    wireCode: known || refused !== undefined ? error.code : 'computer_unavailable',
+    ...(refused === undefined ? {} : { status: refused }),
+    extra,
+  });
+}
+
+function noBrowser(): AppError {
+  return new AppError('refused', 'The browser toolset is switched off for this project.', 'Use the computer toolset.', {
+    wireCode: 'browser_toolset_disabled',
+  });
+}

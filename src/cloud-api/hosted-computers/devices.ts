@@ -1,0 +1,105 @@
+/**
+ * The device routes of hosted computers for the person whose project they are of: live view, control, and calls of their own, which
+ * are counted like every other (the port of computer use). Must not know what a picture shows.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Route } from '../../contracts/common/route.ts';
+import { callToolset } from '../../contracts/computer-use/device-routes.ts';
+import { ToolsetCall } from '../../contracts/computer-use/toolset.ts';
+import type { HostedEvent } from '../../contracts/hosted-computers/computer.ts';
+import { readBody } from '../../kit/http/request-parts.ts';
+import type { Context, Principal } from '../../kit/http/types.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
+import { askUpstream, type Upstream } from '../link/ask.ts';
+import { deliver } from '../link/deliver.ts';
+import { type Calls, devicePath } from './calls.ts';
+import { type ComputerRow, disabled, notRunning, unknownComputer } from './model.ts';
+import type { Project, ProjectsOf } from './projects.ts';
+import type { HostedSettings } from './settings.ts';
+import { type ComputerStore, topicOf } from './store.ts';
+import type { Ways } from './ways.ts';
+
+export interface DevicesDeps {
+  readonly store: SharedStore;
+  readonly computers: ComputerStore;
+  readonly projects: ProjectsOf;
+  readonly settings: Pick<HostedSettings, 'of'>;
+  readonly calls: Calls;
+  readonly ways: Pick<Ways, 'upstream'>;
+}
+
+/** As src/cloud-api/computer-use declares it. */
+export interface Devices {
+  pass(computerId: string, path: string, context: Context<Route>): Promise<void>;
+  approvalMode(principal: Principal): Promise<'owner' | 'api_key'>;
+}
+
+/** Bytes; what the person says why is all there is. */
+const controlLimit = 16 * 1024;
+const told = new Map<string, HostedEvent['type']>([
+  [`${devicePath}/control/take`, 'control.taken'],
+  [`${devicePath}/control/release`, 'control.released'],
+]);
+
+export function createDevices(deps: DevicesDeps): Devices {
+  const { store, computers, calls, ways } = deps;
+
+  async function ownedBy(principal: Principal, id: string): Promise<{ row: ComputerRow; project: Project }> {
+    const row = await computers.get(id);
+    const inPerson = (principal.kind === 'owner' || principal.kind === 'user') && principal.via !== 'oidc';
+    if (row === null || row.phase === 'deleted' || row.userId !== principal.userId || !inPerson) {
+      throw unknownComputer(id);
+    }
+    const project = await deps.projects.get(row.projectId);
+    if (project?.hostedDriverEnabled !== true) throw disabled();
+    return { row, project };
+  }
+
+  const relay = async (upstream: Upstream, context: Context<Route>, bodyLimit = controlLimit) => {
+    const answer = await askUpstream({ context, upstream: () => upstream, bodyLimit });
+    await deliver(answer, context);
+    return answer.statusCode;
+  };
+
+  /** A frozen computer says nothing: whoever watches hears that it sleeps by the end of the stream. */
+  function endWithIt(id: string, response: ServerResponse): () => void {
+    return store.wake.on(topicOf(id), () => {
+      void computers.get(id).then((row) => {
+        if (row?.phase !== 'running') response.destroy();
+      });
+    });
+  }
+
+  return {
+    async pass(id, path, context) {
+      const { principal, request, response } = context;
+      const { row, project } = await ownedBy(principal, id);
+      const at = path.split('?', 1)[0]!;
+      if (at === `${devicePath}/toolset`) {
+        const call = ToolsetCall.parse(await readBody(callToolset, request));
+        const body = JSON.stringify(await calls.toolset({ project, computerId: id, principal, call }));
+        response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' });
+        response.end(body);
+        return;
+      }
+      if (at === `${devicePath}/view`) {
+        // Looking wakes nobody and keeps nobody awake: it would cost minutes as long as a page is open.
+        if (row.phase !== 'running') throw notRunning(id, row.phase);
+        const stop = endWithIt(id, response);
+        response.once('close', stop);
+        await relay(await ways.upstream(row, path, principal), context);
+        return;
+      }
+      await calls.during({ project, computerId: id, principal }, async (up) => {
+        const status = await relay(await ways.upstream(up, path, principal), context);
+        const event = told.get(at);
+        if (event === undefined || status !== 200) return;
+        await store.write((tx) => computers.append(tx, id, event, { by: principal.userId }));
+      });
+    },
+    async approvalMode(principal) {
+      const project = await deps.projects.oldest(principal.userId);
+      return (await deps.settings.of(project?.id ?? null)).approval_mode;
+    },
+  };
+}

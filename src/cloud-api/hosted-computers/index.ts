@@ -1,0 +1,103 @@
+/**
+ * Hosted computers (interface.md D; gaps.md D): computers of a project that programs make, drive and pay for, relayed to the executor
+ * inside each. Gives routes, the port of computer use, and what time alone does. Must not know how a computer is made.
+ */
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
+import { createHostedApprovals } from './approvals.ts';
+import { createCalls } from './calls.ts';
+import { createCaps } from './caps.ts';
+import { createDevices, type Devices } from './devices.ts';
+import type { HostedDriver } from './driver.ts';
+import { createEventStream } from './event-stream.ts';
+import { createLifecycle } from './lifecycle.ts';
+import { createMeters, pricesIn, type RecordUsage } from './meters.ts';
+import { createAskedProjects, type ProjectsOf } from './projects.ts';
+import { createHostedRoutes } from './routes.ts';
+import { createHostedSettings } from './settings.ts';
+import { createComputerStore } from './store.ts';
+import { createTurns } from './turns.ts';
+import { createWatch } from './watch.ts';
+import { createWays } from './ways.ts';
+
+export type { HostedDriver } from './driver.ts';
+export { createLocalDriver } from './local.ts';
+export { hostedComputerMigrations } from './migrations.ts';
+
+export interface HostedComputersDeps {
+  readonly store: SharedStore;
+  /** The store's, which replicas share. */
+  readonly clock: { now(): number };
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly driver: HostedDriver;
+  readonly projects: ProjectsOf & {
+    prices(): Promise<readonly { readonly name: string; readonly cents: number }[]>;
+  };
+  readonly usage: { readonly record: RecordUsage };
+  /** Address of the API, without a slash at the end. */
+  readonly origin: string;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+export interface HostedComputers {
+  readonly routes: readonly BoundRoute[];
+  readonly owners: OwnerLookups;
+  readonly devices: Devices;
+  /** Compares with the driver, and begins what is done every few seconds. */
+  start(): Promise<void>;
+  /** What was deleted longer ago than it is kept. */
+  forgetOld(now: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** As long as approvals. */
+const keptMs = 90 * 24 * 3600_000;
+
+export function createHostedComputers(deps: HostedComputersDeps): HostedComputers {
+  const { store, clock, timers, ids, driver, projects, log } = deps;
+  const now = () => clock.now();
+  const prices = async () => pricesIn(await projects.prices());
+  const meters = createMeters(deps.usage.record);
+  const computers = createComputerStore({ store, now, meters });
+  const settings = createHostedSettings(store);
+  const caps = createCaps(settings, now);
+  const turns = createTurns({ store, now, ids });
+  const ways = createWays(driver);
+  const approvals = createHostedApprovals({ store, now, computers });
+  const lifecycle = createLifecycle({ store, computers, turns, driver, ways, prices, log });
+  const approveUrl = (computerId: string, id: string) => `${deps.origin}/v1/computers/${computerId}/approvals/${id}`;
+  const calls = createCalls({
+    ...{ store, now, ids, computers, lifecycle, ways, meters, approvals, settings, caps, prices, approveUrl },
+  });
+  const onFault = (fault: unknown) => log.warn('Events of a computer could not be read.', { fault: String(fault) });
+  const watch = createWatch({
+    ...{ store, now, timers, computers, lifecycle, meters, settings, projects, driver, prices, log },
+  });
+  return {
+    devices: createDevices({ store, computers, projects, settings, calls, ways }),
+    owners: {
+      'hosted-computer': async ({ userId }, id) => {
+        const row = await computers.get(id);
+        return row !== null && row.userId === userId && row.phase !== 'deleted';
+      },
+    },
+    routes: createHostedRoutes({
+      ...{ store, ids, computers, lifecycle, calls, approvals, settings, caps, ways, driver },
+      asked: createAskedProjects(projects, computers),
+      events: createEventStream(store, computers, onFault),
+    }),
+    async start() {
+      await turns.begin();
+      watch.start();
+    },
+    forgetOld: (at) => computers.forget(at - keptMs),
+    async close() {
+      await watch.close();
+      ways.close();
+      driver.close();
+    },
+  };
+}

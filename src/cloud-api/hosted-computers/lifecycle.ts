@@ -1,0 +1,231 @@
+/**
+ * What becomes of a computer (gaps.md D): made, started, put to sleep, woken, stopped, deleted, and put right after a crash. The
+ * database says first what is to be, the driver does it, the database says that it is; each step under the turn of its computer.
+ * Must not know HTTP.
+ */
+import type { SharedStore } from '../../kit/store/shared-store.ts';
+import { DriverFault, type HostedDriver } from './driver.ts';
+import type { Prices } from './meters.ts';
+import { awake, type ComputerRow, type Move, notRunning, starting, unavailable, unknownComputer } from './model.ts';
+import type { ComputerStore, MoveFacts, NewComputer, Room } from './store.ts';
+import type { Turns } from './turns.ts';
+import type { Ways } from './ways.ts';
+
+export interface LifecycleDeps {
+  readonly store: SharedStore;
+  readonly computers: ComputerStore;
+  readonly turns: Turns;
+  readonly driver: HostedDriver;
+  readonly ways: Pick<Ways, 'learn' | 'forget'>;
+  readonly prices: () => Promise<Prices>;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+/** Why one sleeps. `idle`: unless it was called since then; its minutes end there at the latest. */
+export type SleepReason =
+  | { readonly idle: { readonly since: number; readonly until: number } }
+  | { readonly cap: { readonly spentCents: number; readonly capCents: number } };
+
+export interface Lifecycle {
+  /** Throws 503 `computer_unavailable` with the reason where none can be made; nothing is left of it then. */
+  create(computer: NewComputer, room: Room): Promise<ComputerRow>;
+  start(id: string, room: Room): Promise<ComputerRow>;
+  /** Throws 409 or 503 where it does not sleep. */
+  wake(id: string, room: Room): Promise<ComputerRow>;
+  stop(id: string): Promise<ComputerRow>;
+  remove(id: string): Promise<ComputerRow>;
+  /** False: not now. */
+  sleep(id: string, reason: SleepReason): Promise<boolean>;
+  /** It ended by itself. */
+  ended(id: string, why: string, at?: number): Promise<void>;
+  /** Makes cloud and driver say the same: of each computer, and of those that the cloud does not know. */
+  reconcile(): Promise<void>;
+}
+
+const cutOff = 'Gantry was stopped while it was being started.';
+
+export function createLifecycle(deps: LifecycleDeps): Lifecycle {
+  const { store, computers, turns, driver, ways, log } = deps;
+
+  async function move(id: string, name: Move, facts: Omit<MoveFacts, 'prices'> = {}): Promise<ComputerRow | null> {
+    const prices = await deps.prices();
+    return store.write((tx) => computers.move(tx, id, name, { prices, ...facts }));
+  }
+
+  async function there(id: string): Promise<ComputerRow> {
+    const row = await computers.get(id);
+    if (row === null || row.phase === 'deleted') throw unknownComputer(id);
+    return row;
+  }
+
+  /** What the driver refused becomes the computer's end state, and the answer to whoever asked. */
+  async function failed(id: string, fault: unknown): Promise<Error> {
+    const why = (fault as Error).message;
+    ways.forget(id);
+    await move(id, 'fail', { data: { why } });
+    return unavailable(`The computer ${id} is in error: ${why}`, 'Start it again, or delete it.');
+  }
+
+  /** Under its turn nobody is at work on it: one that seems to be under way was cut off. */
+  async function mended(id: string): Promise<ComputerRow> {
+    const row = await there(id);
+    if (row.phase === 'provisioning') return (await move(id, 'fail', { data: { why: cutOff } })) ?? row;
+    if (row.phase === 'stopping') {
+      await halt(id);
+      return there(id);
+    }
+    if (row.phase !== 'starting') return row;
+    const state = await driver.inspect(id);
+    if (state?.state !== 'running') return (await move(id, 'fail', { data: { why: state?.why ?? cutOff } })) ?? row;
+    return (await move(id, 'ready')) ?? row;
+  }
+
+  async function halt(id: string): Promise<void> {
+    try {
+      await driver.stop(id);
+    } catch (fault) {
+      if (!(fault instanceof DriverFault) || fault.code !== 'not_found') throw await failed(id, fault);
+    }
+    ways.forget(id);
+    await move(id, 'halted');
+  }
+
+  async function begin(id: string, room?: Room): Promise<ComputerRow> {
+    const row = await move(id, 'begin', room === undefined ? {} : { room });
+    if (row === null) throw starting(id);
+    try {
+      if ((await driver.inspect(id)) === null) await driver.create(id);
+      const state = await driver.start(id);
+      const ready = (await move(id, 'ready')) ?? row;
+      ways.learn(id, ready.starts, state);
+      return ready;
+    } catch (fault) {
+      throw await failed(id, fault);
+    }
+  }
+
+  async function thaw(id: string, room: Room): Promise<ComputerRow> {
+    const row = await move(id, 'wake', { room });
+    if (row === null) throw starting(id);
+    try {
+      ways.learn(id, row.starts, await driver.thaw(id));
+      return row;
+    } catch (fault) {
+      throw await failed(id, fault);
+    }
+  }
+
+  async function gone(id: string): Promise<ComputerRow> {
+    const row = await move(id, 'delete');
+    ways.forget(id);
+    // What cannot be removed now is unknown to the cloud from here on, and removed as such.
+    await driver.delete(id).catch((fault: Error) => {
+      log.warn('A hosted computer could not be removed yet.', { computer: id, fault: fault.message });
+    });
+    if (row === null) throw unknownComputer(id);
+    return row;
+  }
+
+  async function reconcileOne(
+    row: ComputerRow,
+    states: ReadonlyMap<string, { state: string; why: string | null; since: number }>,
+  ) {
+    const found = states.get(row.id);
+    if (row.phase === 'stopped' || row.phase === 'error') return;
+    if (row.phase !== 'running' && row.phase !== 'sleeping') return void (await mended(row.id));
+    if (found === undefined || found.state === 'stopped') {
+      const why = found?.why ?? 'It is not there any more.';
+      ways.forget(row.id);
+      await move(row.id, 'fail', { data: { why }, ...(found === undefined ? {} : { until: found.since }) });
+    } else if (row.phase === 'sleeping' && found.state === 'running') await driver.freeze(row.id);
+    else if (row.phase === 'running' && found.state === 'frozen') await driver.thaw(row.id);
+  }
+
+  return {
+    async create(computer, room) {
+      const { refused, egress } = await driver.capabilities();
+      if (refused !== null) throw unavailable(refused, 'Ask whoever runs this Gantry.');
+      if (egress !== 'enforced') {
+        throw unavailable(
+          `The driver ${driver.name} cannot hold computers back from private networks, so none is made.`,
+          'Ask whoever runs this Gantry.',
+        );
+      }
+      const { id } = await computers.create(computer, room);
+      return turns.take(id, async () => {
+        try {
+          return await begin(id);
+        } catch (fault) {
+          await gone(id);
+          throw fault;
+        }
+      });
+    },
+    start: (id, room) =>
+      turns.take(id, async () => {
+        const row = await mended(id);
+        if (row.phase === 'running') return row;
+        return row.phase === 'sleeping' ? thaw(id, room) : begin(id, room);
+      }),
+    wake: (id, room) =>
+      turns.take(id, async () => {
+        const row = await there(id);
+        if (row.phase === 'running') return row;
+        if (row.phase === 'sleeping') return thaw(id, room);
+        throw awake.includes(row.phase) ? starting(id) : notRunning(id, row.phase);
+      }),
+    stop: (id) =>
+      turns.take(id, async () => {
+        if ((await mended(id)).phase !== 'stopped') {
+          await move(id, 'halt');
+          await halt(id);
+        }
+        return there(id);
+      }),
+    remove: (id) => turns.take(id, () => gone(id)),
+    async sleep(id, reason) {
+      const prices = await deps.prices();
+      const slept = await turns.tryTake(id, async () => {
+        const row = await store.write(function* (tx) {
+          const now = yield* computers.find(tx, id);
+          if (now?.phase !== 'running' || (yield* computers.underWay(tx, id))) return null;
+          if ('cap' in reason) {
+            const { spentCents, capCents } = reason.cap;
+            yield* computers.append(tx, id, 'spend_cap.reached', { spent_cents: spentCents, cap_cents: capCents });
+            return yield* computers.move(tx, id, 'sleep', { prices, data: { why: 'spend_cap' } });
+          }
+          if (now.usedAt > reason.idle.since) return null;
+          const until = Math.max(reason.idle.until, now.usedAt);
+          return yield* computers.move(tx, id, 'sleep', { prices, until, data: { why: 'idle' } });
+        });
+        if (row === null) return false;
+        try {
+          await driver.freeze(id);
+        } catch (fault) {
+          const { message } = await failed(id, fault);
+          log.warn('A hosted computer could not be put to sleep.', { computer: id, fault: message });
+        }
+        return true;
+      });
+      return slept ?? false;
+    },
+    async ended(id, why, at) {
+      ways.forget(id);
+      await turns.tryTake(id, () => move(id, 'fail', { data: { why }, ...(at === undefined ? {} : { until: at }) }));
+    },
+    async reconcile() {
+      // First what the driver has: whatever comes after that is known to the cloud before it is made.
+      const states = new Map((await driver.list()).map((state) => [state.computer, state]));
+      const rows = await computers.there();
+      for (const row of rows) {
+        await turns
+          .tryTake(row.id, async () => reconcileOne(await there(row.id), states))
+          .catch((fault: Error) => {
+            log.warn('A hosted computer could not be put right.', { computer: row.id, fault: fault.message });
+          });
+      }
+      const known = new Set(rows.map(({ id }) => id));
+      for (const id of states.keys()) if (!known.has(id)) await driver.delete(id);
+    },
+  };
+}

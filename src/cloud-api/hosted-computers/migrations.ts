@@ -1,0 +1,92 @@
+/** Tables of hosted computers. Times are milliseconds of the store's clock; minutes and actions are kept in thousandths. */
+import type { Migration } from '../../kit/store/store.ts';
+
+export const hostedComputerMigrations: readonly Migration[] = [
+  {
+    area: 'hosted-computers',
+    number: 1,
+    name: 'computers, their events, meters and approvals',
+    sql: `
+      CREATE TABLE hosted_computer (
+        id TEXT PRIMARY KEY,
+        project_id TEXT NOT NULL,
+        user_id TEXT NOT NULL,
+        key_id TEXT,
+        account_id TEXT,
+        name TEXT NOT NULL,
+        metadata TEXT NOT NULL,
+        phase TEXT NOT NULL,
+        starts INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        started_at INTEGER,
+        used_at INTEGER NOT NULL,
+        metered_at INTEGER,
+        ended_at INTEGER,
+        next_event INTEGER NOT NULL,
+        lock_id TEXT,
+        lock_until INTEGER
+      ) STRICT;
+      CREATE INDEX hosted_computer_list ON hosted_computer (project_id, created_at, id);
+      CREATE INDEX hosted_computer_there ON hosted_computer (phase, used_at) WHERE phase <> 'deleted';
+      CREATE TABLE hosted_event (
+        computer_id TEXT NOT NULL,
+        event_index INTEGER NOT NULL,
+        type TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        data TEXT NOT NULL,
+        PRIMARY KEY (computer_id, event_index)
+      ) STRICT;
+      CREATE TABLE hosted_meter (
+        computer_id TEXT NOT NULL,
+        id TEXT NOT NULL,
+        meter TEXT NOT NULL,
+        thousandths INTEGER NOT NULL,
+        key_id TEXT,
+        window_start INTEGER NOT NULL,
+        PRIMARY KEY (computer_id, id)
+      ) STRICT;
+      CREATE TABLE hosted_spend (
+        project_id TEXT NOT NULL,
+        month TEXT NOT NULL,
+        micro_usd INTEGER NOT NULL,
+        PRIMARY KEY (project_id, month)
+      ) STRICT;
+      CREATE TABLE hosted_call (
+        id TEXT PRIMARY KEY,
+        computer_id TEXT NOT NULL,
+        key_id TEXT,
+        until INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX hosted_call_computer ON hosted_call (computer_id);
+      CREATE INDEX hosted_call_key ON hosted_call (key_id);
+      CREATE TABLE hosted_approval (
+        id TEXT PRIMARY KEY,
+        computer_id TEXT NOT NULL,
+        member TEXT NOT NULL,
+        toolset TEXT NOT NULL,
+        risk TEXT NOT NULL,
+        words TEXT NOT NULL,
+        requested_at INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        resolved_by TEXT,
+        told_at INTEGER
+      ) STRICT;
+      CREATE INDEX hosted_approval_computer ON hosted_approval (computer_id, requested_at);
+      CREATE TABLE hosted_settings (
+        project_id TEXT PRIMARY KEY,
+        approval_mode TEXT NOT NULL,
+        per_key_concurrency INTEGER NOT NULL,
+        browser_toolset INTEGER NOT NULL
+      ) STRICT;
+      CREATE TABLE hosted_pool (
+        name TEXT PRIMARY KEY,
+        running INTEGER NOT NULL,
+        idle_seconds INTEGER NOT NULL
+      ) STRICT;
+      CREATE TABLE hosted_job (
+        name TEXT PRIMARY KEY,
+        at INTEGER NOT NULL
+      ) STRICT;
+    `,
+  },
+];

@@ -1,0 +1,124 @@
+/**
+ * A hosted computer as the cloud keeps it: its phases and what moves it as data, its wire shape, and the refusals of the area
+ * (gaps.md D). Pure. Must not know SQL, HTTP or drivers.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { HostedComputer, HostedEvent, HostedStatus } from '../../contracts/hosted-computers/computer.ts';
+import { iso } from '../../kit/clock/clock.ts';
+
+export type Phase = HostedStatus | 'sleeping';
+export type Move = 'begin' | 'ready' | 'sleep' | 'wake' | 'halt' | 'halted' | 'fail' | 'delete';
+
+/** From which phases a move is open, where it leads, and the event that tells of it. */
+export const moves: Readonly<
+  Record<Move, { readonly from: readonly Phase[]; readonly to: Phase; readonly event: HostedEvent['type'] | null }>
+> = {
+  begin: { from: ['provisioning', 'stopped', 'error'], to: 'starting', event: null },
+  ready: { from: ['starting'], to: 'running', event: 'computer.started' },
+  sleep: { from: ['running'], to: 'sleeping', event: 'computer.sleeping' },
+  wake: { from: ['sleeping'], to: 'running', event: 'computer.woken' },
+  halt: { from: ['starting', 'running', 'sleeping', 'error'], to: 'stopping', event: null },
+  halted: { from: ['stopping'], to: 'stopped', event: 'computer.stopped' },
+  fail: {
+    from: ['provisioning', 'starting', 'running', 'sleeping', 'stopping'],
+    to: 'error',
+    event: 'computer.failed',
+  },
+  delete: {
+    from: ['provisioning', 'starting', 'running', 'sleeping', 'stopping', 'stopped', 'error'],
+    to: 'deleted',
+    event: 'computer.deleted',
+  },
+};
+
+/** Those that take a place of the pool and of their key. */
+export const awake: readonly Phase[] = ['provisioning', 'starting', 'running'];
+/** Those that a driver has. */
+export const kept: readonly Phase[] = moves.delete.from;
+
+/** As it stands in a statement: the words are ours alone. */
+export const phaseIn = (phases: readonly Phase[]) => `phase IN (${phases.map((phase) => `'${phase}'`).join(', ')})`;
+
+/** Times in milliseconds since the epoch. */
+export interface ComputerRow {
+  readonly id: string;
+  readonly projectId: string;
+  /** Whose the project is. */
+  readonly userId: string;
+  readonly keyId: string | null;
+  readonly accountId: string | null;
+  readonly name: string;
+  readonly metadata: string;
+  readonly phase: Phase;
+  /** How often it was started: what was known of the way to it before holds no longer. */
+  readonly starts: number;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly usedAt: number;
+  /** Up to when its minutes are counted; null while none are. */
+  readonly meteredAt: number | null;
+  readonly nextEvent: number;
+}
+
+export function toComputer(row: ComputerRow): HostedComputer {
+  const { id, name, phase } = row;
+  return {
+    id,
+    object: 'computer',
+    name,
+    status: phase === 'sleeping' ? 'running' : phase,
+    sleeping: phase === 'sleeping',
+    account_id: row.accountId,
+    key_id: row.keyId,
+    created_at: iso(row.createdAt),
+    started_at: row.startedAt === null ? null : iso(row.startedAt),
+    metadata: JSON.parse(row.metadata) as Record<string, unknown>,
+  };
+}
+
+export function disabled(): AppError {
+  const fact = 'Hosted computers are not switched on for this project.';
+  return new AppError('not_found', fact, 'Ask whoever runs this Gantry.', { wireCode: 'hosted_driver_disabled' });
+}
+
+export function unknownComputer(id: string): AppError {
+  const fact = `There is no computer ${JSON.stringify(id.slice(0, 200))}.`;
+  return new AppError('not_found', fact, 'List them to find the right one.', { wireCode: 'computer_not_found' });
+}
+
+export function unavailable(why: string, action = 'Try again later, or ask whoever runs this Gantry.'): AppError {
+  return new AppError('transport', why, action, { wireCode: 'computer_unavailable' });
+}
+
+export function starting(id: string): AppError {
+  return new AppError('transport', `The computer ${id} is starting.`, 'Ask again in a second.', {
+    wireCode: 'computer_starting',
+    retryAfter: 1,
+  });
+}
+
+export function notRunning(id: string, phase: Phase): AppError {
+  const action = phase === 'stopping' ? 'Start it once it is stopped.' : 'Start it first.';
+  const is = phase === 'error' ? 'in error' : phase;
+  return new AppError('refused', `The computer ${id} is ${is}.`, action, {
+    status: 409,
+    wireCode: 'computer_not_running',
+  });
+}
+
+export function spendCapReached(capCents: number): AppError {
+  const fact = `The project has reached its spend cap of ${capCents} cents for this month.`;
+  return new AppError('refused', fact, 'Wait for the next month, or ask whoever runs this Gantry for more.', {
+    wireCode: 'spend_cap_reached',
+  });
+}
+
+export function tooMany(what: 'computers awake' | 'calls under way', limit: number): AppError {
+  const fact = `This key has ${limit} ${what}, which is as many as a key of this project may.`;
+  const action = what === 'calls under way' ? 'Wait for one to end.' : 'Stop one, or let it sleep.';
+  return new AppError('refused', fact, action, { status: 429, wireCode: 'concurrency_limit', retryAfter: 1 });
+}
+
+export function poolFull(running: number): AppError {
+  return unavailable(`All ${running} hosted computers that may run at once are running.`, 'Try again later.');
+}

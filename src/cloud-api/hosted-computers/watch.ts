@@ -1,0 +1,123 @@
+/**
+ * What time alone does to computers: sleep when idle, and once a minute, over all replicas, minutes counted, spend caps held, and what
+ * the driver has compared with what the cloud knows. Must not know HTTP.
+ */
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
+import { capReached } from './caps.ts';
+import type { HostedDriver } from './driver.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { Meters, Prices } from './meters.ts';
+import type { ProjectsOf } from './projects.ts';
+import type { HostedSettings } from './settings.ts';
+import type { ComputerStore } from './store.ts';
+
+export interface WatchDeps {
+  readonly store: SharedStore;
+  readonly now: () => number;
+  readonly timers: Timers;
+  readonly computers: ComputerStore;
+  readonly lifecycle: Lifecycle;
+  readonly meters: Meters;
+  readonly settings: Pick<HostedSettings, 'pool'>;
+  readonly projects: ProjectsOf;
+  readonly driver: Pick<HostedDriver, 'onEnded'>;
+  readonly prices: () => Promise<Prices>;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+export interface Watch {
+  start(): void;
+  /** Waits for what is under way. */
+  close(): Promise<void>;
+}
+
+const lookMs = 5_000;
+const minuteMs = 60_000;
+/** A replica that was a moment early would else wait for another minute. */
+const minuteLess = minuteMs - lookMs / 2;
+const claim = `INSERT INTO hosted_job (name, at) VALUES ('minute', ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at
+  WHERE hosted_job.at <= ? OR hosted_job.at > excluded.at`;
+
+export function createWatch(deps: WatchDeps): Watch {
+  const { store, now, timers, computers, lifecycle, meters, log } = deps;
+  let closed = false;
+  let cancel = () => {};
+  let under: Promise<void> = Promise.resolve();
+
+  async function sleepIdle(): Promise<void> {
+    const idleMs = (await deps.settings.pool()).idleSeconds * 1000;
+    const since = now() - idleMs;
+    for (const { id, usedAt } of await computers.idle(since)) {
+      // It should have slept then, whoever was late.
+      await lifecycle.sleep(id, { idle: { since, until: usedAt + idleMs } });
+    }
+  }
+
+  async function minute(): Promise<void> {
+    const rows = await computers.there();
+    if (rows.length === 0) return;
+    const { changes } = await store.write((tx) => tx.run(claim, now(), now() - minuteLess), { isolation: 'statement' });
+    if (changes === 0) return;
+    const prices = await deps.prices();
+    const running = rows.filter(({ phase }) => phase === 'running');
+    for (const { id } of running) {
+      await store.write(function* (tx) {
+        const row = yield* computers.find(tx, id);
+        if (row?.phase === 'running') yield* meters.minutes(tx, row, now(), prices);
+      });
+    }
+    for (const projectId of new Set(running.map((row) => row.projectId))) await holdCap(projectId, running);
+    await lifecycle.reconcile();
+  }
+
+  async function holdCap(projectId: string, running: readonly { readonly id: string; readonly projectId: string }[]) {
+    const project = await deps.projects.get(projectId);
+    const capCents = project?.spendCapCents ?? null;
+    if (project === null || capCents === null) return;
+    const spentCents = await store.read((tx) => capReached(tx, project, now()));
+    if (spentCents === null) return;
+    for (const { id, projectId: of } of running) {
+      if (of === projectId) await lifecycle.sleep(id, { cap: { spentCents, capCents } });
+    }
+  }
+
+  async function look(): Promise<void> {
+    await sleepIdle();
+    await minute();
+  }
+
+  function later(): void {
+    if (closed) return;
+    cancel = timers.after(lookMs, () => {
+      under = look()
+        .catch((fault: Error) => log.warn('Hosted computers could not be looked after.', { fault: fault.message }))
+        .finally(later);
+    });
+  }
+
+  const stopHearing = deps.driver.onEnded((id, why) => {
+    lifecycle.ended(id, why).catch((fault: Error) => {
+      log.warn('The end of a hosted computer could not be kept.', { computer: id, fault: fault.message });
+    });
+  });
+
+  return {
+    start() {
+      under = lifecycle
+        .reconcile()
+        .catch(async (fault: Error) => {
+          // Where no computer is there, nobody misses a driver.
+          if ((await computers.there()).length === 0) return;
+          log.warn('The driver of hosted computers does not answer.', { fault: fault.message });
+        })
+        .finally(later);
+    },
+    async close() {
+      closed = true;
+      stopHearing();
+      cancel();
+      await under.catch(() => {});
+    },
+  };
+}

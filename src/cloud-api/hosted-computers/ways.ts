@@ -1,0 +1,131 @@
+/**
+ * The way to a computer's own engine: HTTP on a Unix socket, as its owner `platform-drv:<id>` (interface.md D). What is known of a way
+ * holds until the computer is started anew. Must not know routes, phases or meters.
+ */
+import { Agent, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
+import { driverUser } from '../../contracts/hosted-computers/computer.ts';
+import { clientOf, linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
+import type { Principal } from '../../kit/http/types.ts';
+import type { Upstream } from '../link/ask.ts';
+import { readAnswer } from '../link/read-answer.ts';
+import type { DriverState, HostedDriver } from './driver.ts';
+import { type ComputerRow, unavailable } from './model.ts';
+
+export interface Question {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly principal: Principal;
+}
+
+export interface Ways {
+  /** What a start or an inspection said. */
+  learn(computerId: string, starts: number, state: DriverState): void;
+  forget(computerId: string): void;
+  /** Throws `computer_unavailable` where there is no way to it. */
+  upstream(row: ComputerRow, path: string, principal: Principal): Promise<Upstream>;
+  /** Asked to its end, whoever waits. Throws what the connection failed with. */
+  ask(row: ComputerRow, question: Question): Promise<{ readonly status: number; readonly body: unknown }>;
+  close(): void;
+}
+
+interface Way {
+  readonly starts: number;
+  readonly agent: Agent;
+  readonly token: string;
+}
+
+/** Bytes of an answer: two pictures of the largest screen. */
+const largestAnswer = 32 * 1024 * 1024;
+/** Longer than any call may take: a key is held for 300 s at most. Milliseconds. */
+const patienceMs = 330_000;
+/** Nothing was sent: the socket is an earlier start's. */
+const notThere = new Set(['ENOENT', 'ECONNREFUSED']);
+
+class SocketAgent extends Agent {
+  readonly #path: string;
+  constructor(path: string) {
+    super({ keepAlive: true, maxFreeSockets: 4 });
+    this.#path = path;
+  }
+  override createConnection(options: object, done?: (error: Error | null, stream: never) => void) {
+    return super.createConnection({ ...options, path: this.#path } as never, done as never);
+  }
+}
+
+export function createWays(driver: Pick<HostedDriver, 'inspect'>): Ways {
+  const known = new Map<string, Way>();
+
+  function forget(id: string): void {
+    known.get(id)?.agent.destroy();
+    known.delete(id);
+  }
+
+  function learn(id: string, starts: number, { channel }: DriverState): Way | null {
+    forget(id);
+    if (channel === null) return null;
+    const way = { starts, agent: new SocketAgent(channel.socket), token: channel.token };
+    known.set(id, way);
+    return way;
+  }
+
+  async function wayTo({ id, starts }: ComputerRow): Promise<Way> {
+    const way = known.get(id);
+    if (way?.starts === starts) return way;
+    const state = await driver.inspect(id).catch((fault: Error) => {
+      throw unavailable(`The computer ${id} cannot be reached: ${fault.message}`);
+    });
+    const found = state === null ? null : learn(id, starts, state);
+    if (found === null) throw unavailable(`The computer ${id} cannot be called now.`);
+    return found;
+  }
+
+  async function upstream(row: ComputerRow, path: string, principal: Principal): Promise<Upstream> {
+    const { agent, token } = await wayTo(row);
+    const headers: OutgoingHttpHeaders = {
+      host: 'engine',
+      authorization: `Bearer ${token}`,
+      [linkHeaders.user]: driverUser(row.id),
+      [linkHeaders.surface]: surfaceOf(principal),
+      [linkHeaders.client]: clientOf(principal),
+    };
+    return { agent, path, headers };
+  }
+
+  async function once(row: ComputerRow, { method, path, body, principal }: Question) {
+    const { agent, headers } = await upstream(row, path, principal);
+    const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    const more = bytes && { 'content-type': 'application/json', 'content-length': bytes.length };
+    return new Promise<{ status: number; body: unknown }>((resolve, reject) => {
+      const outgoing = startRequest({ agent, method, path, headers: { ...headers, ...more }, timeout: patienceMs });
+      outgoing.once('timeout', () => outgoing.destroy(new Error('The computer does not answer.')));
+      outgoing.once('error', reject);
+      outgoing.once('response', (answer) => {
+        readAnswer(answer, largestAnswer)
+          .then((text) => resolve({ status: answer.statusCode ?? 0, body: JSON.parse(text.toString()) as unknown }))
+          .catch(reject);
+      });
+      outgoing.end(bytes);
+    });
+  }
+
+  return {
+    learn: (id, starts, state) => void learn(id, starts, state),
+    forget,
+    upstream,
+    async ask(row, question) {
+      try {
+        const answer = await once(row, question);
+        // Its credential is made anew at each start.
+        if (answer.status !== 401) return answer;
+      } catch (fault) {
+        if (!notThere.has(String((fault as NodeJS.ErrnoException).code))) throw fault;
+      }
+      forget(row.id);
+      return once(row, question);
+    },
+    close() {
+      for (const id of [...known.keys()]) forget(id);
+    },
+  };
+}

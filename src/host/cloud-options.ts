@@ -1,0 +1,101 @@
+/** What a cloud API is made from, and what is had of one. Must not know how it is put together. */
+
+import type { HomeDoor } from '../cloud-api/home/index.ts';
+import type { HostedDriver } from '../cloud-api/hosted-computers/index.ts';
+import type { OidcSettings } from '../cloud-api/identity/index.ts';
+import type { Devices } from '../cloud-api/link/devices.ts';
+import type { Link } from '../cloud-api/link/link.ts';
+import type { pipeMount } from '../cloud-api/link/replica-proof.ts';
+import type { StoreClock } from '../cloud-api/work-queue/index.ts';
+import type { Route } from '../contracts/common/route.ts';
+import type { linkPath } from '../contracts/link/dial-in.ts';
+import type { Clock } from '../kit/clock/clock.ts';
+import type { DispatcherOptions, HttpLog } from '../kit/http/dispatcher.ts';
+import type { Authenticator, BoundRoute } from '../kit/http/types.ts';
+import type { Ids } from '../kit/ids/ids.ts';
+import type { SharedStore } from '../kit/store/shared-store.ts';
+import type { OpenDoor, UpgradeListener } from './doors.ts';
+import type { PushSettings } from './push-settings.ts';
+
+/** One person, whose runtime lives in the same process and needs no pairing. */
+export interface EmbeddedMode {
+  readonly kind: 'embedded';
+  readonly ownerToken: string;
+  readonly userName: string;
+  readonly computer: { readonly id: string; readonly name: string };
+  readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
+  /** The pairing of this computer with another cloud; absent where nothing pairs. */
+  readonly pairing?: readonly BoundRoute[];
+  /** The cloud that this computer is at home in while it is paired; absent where nothing pairs. */
+  readonly home?: HomeDoor;
+}
+
+/** Many people, who sign in with an OpenID provider and whose computers dial in. */
+export interface HeadlessMode {
+  readonly kind: 'headless';
+  /** The address that people use, `https://gantry.example`: no other Host or Origin is served. */
+  readonly baseUrl: string;
+  /** Proxies in front, whose X-Forwarded-For counts. */
+  readonly trustedProxies: readonly string[];
+  readonly oidc: OidcSettings;
+  /** Keeps the provider's last keys for when it is away. */
+  readonly issuerKeysFile: string;
+}
+
+/** What the way to the computers may be made of. */
+export interface LinkParts {
+  readonly store: SharedStore;
+  /** The store's clock, which replicas share. */
+  readonly storeClock: StoreClock;
+  readonly devices: Devices;
+  /** Knows a computer by its signature, and takes each signature once. */
+  readonly authenticator: Authenticator;
+}
+
+export interface LinkEnd {
+  readonly link: Link;
+  /** Takes what computers dial at {@link linkPath}; absent where none can. Host and Origin are checked before. */
+  readonly upgrade?: UpgradeListener;
+  /** Takes what other replicas open below {@link pipeMount}; absent where there are none. */
+  readonly between?: UpgradeListener;
+  /** Cuts a computer off here, but for what it dialled under the pairing that is named; absent where none is paired. */
+  end?(computerId: string, reason: string, except?: number): void;
+  close(): Promise<void> | void;
+}
+
+export interface CloudOptions {
+  readonly mode: EmbeddedMode | HeadlessMode;
+  readonly databaseFile: string;
+  /** A PostgreSQL that replicas share, in place of the file. */
+  readonly databaseUrl?: string | null;
+  /** The port of the web interface, taken but not yet served. */
+  readonly door: OpenDoor;
+  readonly openLink: (parts: LinkParts) => LinkEnd | Promise<LinkEnd>;
+  /** Seals what signs for the computers. */
+  readonly masterKey: string;
+  /** Of the internal service token. */
+  readonly internalToken: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: HttpLog;
+  /** How a person calls Gantry from where they read this, such as `npx gantry`. */
+  readonly gantry: string;
+  /** Folder of the built web interface; default `out/renderer`. */
+  readonly rendererFolder?: string;
+  readonly limits?: DispatcherOptions['limits'];
+  readonly answers?: DispatcherOptions['answers'];
+  /** What hosted computers are made by; default: the helper on this machine, `gantry computer-host`. */
+  readonly hostedDriver?: HostedDriver;
+  /** Default: keys of its own, public addresses alone. */
+  readonly push?: PushSettings;
+}
+
+export interface Cloud {
+  /** `http://127.0.0.1:<port>`, or the public address. */
+  readonly origin: string;
+  readonly notices: readonly string[];
+  readonly routes: readonly Route[];
+  /** A fresh one-time address. */
+  openUrl(next?: string): Promise<{ url: string; expiresAt: string }>;
+  close(): Promise<void>;
+}
