@@ -19,7 +19,7 @@ import {
   readRun,
   runWire,
 } from './records.ts';
-import { guardRequest, liveStatuses, type RunRequest } from './states.ts';
+import { guardRequest, hasEnded, liveStatuses, type RunRequest } from './states.ts';
 
 export interface RunsDeps extends LiveRunDeps {
   readonly store: Store;
@@ -51,6 +51,8 @@ export function createRuns(deps: RunsDeps): Runs {
 
   const stopControl = gate.onControl(({ control, why }) => {
     for (const { course } of live.values()) {
+      // One that has ended is still there while its browser is closed.
+      if (hasEnded(course.status())) continue;
       const mine = control.holder?.kind === 'run' && control.holder.id === course.holder.id;
       if (why === 'elsewhere' || (why === 'taken' && !mine)) {
         const reason = why === 'taken' ? 'takeover' : 'control_elsewhere';
