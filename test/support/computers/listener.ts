@@ -1,13 +1,32 @@
-/** Somebody who listens on every address of a network namespace, and says hello. */
+/** Somebody who listens on every address of a network namespace and says hello; what comes as a datagram is told with its source. */
+import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
-for (const port of [25, 8080, 8053]) {
-  for (const host of ['0.0.0.0', '::']) {
-    const server = createServer((socket) => {
-      socket.on('error', () => {});
-      socket.end('hello');
-    });
-    server.on('error', () => {});
-    server.listen({ port, host, ipv6Only: host === '::' });
-  }
-}
+const everywhere = [25, 8080].flatMap((port) => [
+  ['0.0.0.0', port],
+  ['::', port],
+]) as [string, number][];
+const others = process.argv.slice(2).map((text): [string, number] => {
+  const [host = '', port] = text.split(' ');
+  return [host, Number(port)];
+});
+const tcp = [...everywhere, ...others].map(
+  ([host, port]) =>
+    new Promise<void>((resolve) => {
+      const server = createServer((socket) => {
+        socket.on('error', () => {});
+        socket.end('hello');
+      });
+      server.listen({ port, host, ipv6Only: host === '::' }, resolve);
+    }),
+);
+const udp = (['udp4', 'udp6'] as const).map(
+  (type) =>
+    new Promise<void>((resolve) => {
+      const socket = createSocket({ type, ipv6Only: type === 'udp6' });
+      socket.on('message', (message, { address }) => console.log(`${address} ${message}`));
+      socket.bind(8080, resolve);
+    }),
+);
+await Promise.all([...tcp, ...udp]);
+console.log('ready');

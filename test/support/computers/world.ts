@@ -4,7 +4,6 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export const world = {
@@ -34,14 +33,34 @@ const beyond4 = [
 ];
 const beyond6 = [world.public6, 'fd00:9::9', '64:ff9b::a09:909', '2002:a09:909::1', '2001:db8::9'];
 
+/** Names whose answers name what nobody outside may name. */
+export const privateNames: readonly (readonly [name: string, address: string])[] = [
+  ['ten.example', '10.9.9.9'],
+  ['one-seven-two.example', '172.16.5.5'],
+  ['one-nine-two.example', '192.168.77.7'],
+  ['metadata.example', '169.254.169.254'],
+  ['shared.example', '100.64.7.7'],
+  ['loopback.example', '127.0.0.1'],
+  ['unspecified.example', '0.0.0.0'],
+  ['benchmark.example', '198.18.0.5'],
+  ['unique-local.example', 'fd00:9::9'],
+  ['link-local.example', 'fe80::1'],
+  ['loopback6.example', '::1'],
+  ['mapped.example', '::ffff:10.9.9.9'],
+  ['nat64.example', '64:ff9b::a09:909'],
+  ['six-to-four.example', '2002:a09:909::1'],
+];
+
 export interface World {
   /** Namespace of the machine: `nsenter --net=/run/netns/<this>`. */
   readonly machine: string;
   readonly beyond: string;
   /** Words before a command that is to run on the machine. */
   on(place: 'machine' | 'beyond'): [string, ...string[]];
-  /** Listens on 8080, 25 and 53 there, on every address. */
-  listen(namespace: string): void;
+  /** Listens on 25 and 8080 of every address there, and on `host port` of the others; resolves once it does. */
+  listen(namespace: string, others?: readonly string[]): Promise<void>;
+  /** What came to UDP 8080 beyond: `source text`. */
+  readonly datagrams: readonly string[];
   /** So that what is sent from beyond finds the computers of the machine. */
   route4(subnet: string): void;
   route6(subnet: string): void;
@@ -50,14 +69,17 @@ export interface World {
 
 const listener = fileURLToPath(new URL('./listener.ts', import.meta.url));
 
-export function createWorld(): World {
+export async function createWorld(): Promise<World> {
   const suffix = randomBytes(3).toString('hex');
   const [machine, beyond] = [`gantry-${suffix}-machine`, `gantry-${suffix}-beyond`];
   const children: ChildProcess[] = [];
   const enter = (namespace: string): [string, ...string[]] => ['nsenter', `--net=/run/netns/${namespace}`, '--'];
-  const run = (namespace: string, ...command: [string, ...string[]]) => {
-    const child = spawn(...split([...enter(namespace), ...command]), { stdio: 'ignore' });
+  const datagrams: string[] = [];
+  const run = (namespace: string, ...command: [string, ...string[]]): ChildProcess => {
+    const [program, ...words] = [...enter(namespace), ...command];
+    const child = spawn(program as string, words, { stdio: ['ignore', 'pipe', 'ignore'] });
     children.push(child);
+    return child;
   };
   for (const name of [machine, beyond]) {
     ip('netns', 'add', name);
@@ -93,48 +115,44 @@ export function createWorld(): World {
     `--address=/public.example/${world.public6}`,
     ...privateNames.map(([name, address]) => `--address=/${name}/${address}`),
   );
-  const listen = (namespace: string) => run(namespace, process.execPath, listener);
-  listen(machine);
-  listen(beyond);
+  const listen = (namespace: string, others: readonly string[] = []) =>
+    new Promise<void>((resolve) => {
+      const child = run(namespace, process.execPath, listener, ...others);
+      let rest = '';
+      child.stdout?.on('data', (chunk: Buffer) => {
+        const lines = (rest + chunk.toString('utf8')).split('\n');
+        rest = lines.pop() as string;
+        for (const line of lines) {
+          if (line === 'ready') resolve();
+          else if (namespace === beyond) datagrams.push(line);
+        }
+      });
+    });
+  const own = [world.uplink4, world.second4, world.own4, world.uplink6];
+  await Promise.all([
+    listen(
+      machine,
+      own.map((address) => `${address} 53`),
+    ),
+    listen(beyond),
+  ]);
   return {
     machine,
     beyond,
     on: (place) => enter(place === 'machine' ? machine : beyond),
     listen,
+    datagrams,
     route4: (subnet) => ip('-n', beyond, 'route', 'add', subnet, 'via', world.uplink4),
     route6: (subnet) => ip('-n', beyond, '-6', 'route', 'add', subnet, 'via', world.uplink6),
     close() {
       for (const child of children) child.kill('SIGKILL');
       for (const name of [machine, beyond]) ip('netns', 'del', name);
-      rmSync(`/run/netns/${machine}`, { force: true });
     },
   };
 }
-
-/** Names whose answers name what nobody outside may name. */
-export const privateNames: readonly (readonly [name: string, address: string])[] = [
-  ['ten.example', '10.9.9.9'],
-  ['one-seven-two.example', '172.16.5.5'],
-  ['one-nine-two.example', '192.168.77.7'],
-  ['metadata.example', '169.254.169.254'],
-  ['shared.example', '100.64.7.7'],
-  ['loopback.example', '127.0.0.1'],
-  ['unspecified.example', '0.0.0.0'],
-  ['benchmark.example', '198.18.0.5'],
-  ['unique-local.example', 'fd00:9::9'],
-  ['link-local.example', 'fe80::1'],
-  ['loopback6.example', '::1'],
-  ['mapped.example', '::ffff:10.9.9.9'],
-  ['nat64.example', '64:ff9b::a09:909'],
-  ['six-to-four.example', '2002:a09:909::1'],
-];
 
 export function ip(...words: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync('ip', words, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`ip ${words.join(' ')}: ${stderr.trim()}`);
   return stdout;
-}
-
-function split([program, ...words]: readonly [string, ...string[]]): [string, string[]] {
-  return [program, words];
 }
