@@ -136,7 +136,9 @@ export function createPerformer(deps: PerformerDeps): Perform {
     const message = `${error.fact} ${error.action}`;
     if (wireCode === 'take_control_first') return 'no control';
     if (wireCode === 'approval_denied') return { kind: 'denied', rule: wireCode, message };
-    if (error.code !== 'usage') throw error;
+    // A run that may use both can do without a screen.
+    const noScreen = deps.scope === 'auto' && wireCode === 'display_unavailable';
+    if (error.code !== 'usage' && !noScreen) throw error;
     return {
       kind: 'done',
       auditId: '',

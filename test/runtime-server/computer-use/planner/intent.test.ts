@@ -344,6 +344,23 @@ withBrowser('money is compared before each step, and little of it left is told o
   expect(events.filter((event) => event.event_type === 'budget.warning')).toHaveLength(1);
 });
 
+withBrowser(
+  'a run that may use browser and screen goes on in the browser where there is no screen, one for the screen alone fails',
+  { timeout: 90_000 },
+  async () => {
+    const look: ToolCall = { toolset: 'computer', name: 'screenshot', input: {} };
+    model.script(inOrder(tools(look), tools(speech.anthropic.open(`${site.origin}/`)), text('Done in the browser.')));
+    const order = { ...request(`Open ${site.origin}/.`, { model: models.anthropic }), target_scope: 'auto' };
+    const run = await ended(await server.run(order));
+    expect(run).toMatchObject({ status: 'completed', result: { text: 'Done in the browser.' } });
+    const types = (await server.events(run.run_id)).map((event) => event.event_type);
+    expect(types).toEqual(expect.arrayContaining(['action.failed', 'action.completed']));
+    model.script(() => tools(look));
+    const alone = await ended(await server.run({ ...order, target_scope: 'desktop' }));
+    expect(alone).toMatchObject({ status: 'failed', error: { code: 'display_unavailable' } });
+  },
+);
+
 withBrowser('a model whose price is not known cannot be limited by money', async () => {
   const unpriced = await server.call(
     'POST',
