@@ -42,6 +42,7 @@ export function createHands(deps: HandsDeps): Hands {
     onEvent,
     onDeath({ code, message }) {
       sessions.lost(null);
+      view.lost();
       view.tellAll({ event: 'gone', data: { code, message } });
     },
     log,
@@ -108,9 +109,9 @@ export function createHands(deps: HandsDeps): Hands {
         sessions.sawPage(event.session, event);
         return;
       case 'download': {
-        const { session, path, size, state } = event;
+        const { session, path, bytes, state } = event;
         if (state !== 'completed' || path === null) return;
-        for (const listener of downloadListeners) listener({ session, path, size: size ?? 0 });
+        for (const listener of downloadListeners) listener({ session, path, size: bytes ?? 0 });
         return;
       }
       case 'gone': {

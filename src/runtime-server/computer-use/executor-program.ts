@@ -39,8 +39,8 @@ export interface ExecutorAnswer {
 export interface ExecutorProgram {
   /** Rejects with {@link ExecutorFault}, also when the program ends meanwhile. */
   request(request: Request): Promise<ExecutorAnswer>;
-  /** Without starting it, and without an answer. */
-  tell(request: Request): void;
+  /** Without starting it, and without an answer. False: it does not run. */
+  tell(request: Request): boolean;
   /** Counts starts: what was open in an earlier one is not any more. */
   readonly generation: number;
   readonly running: boolean;
@@ -142,9 +142,10 @@ export function createExecutorProgram(deps: ExecutorProgramDeps): ExecutorProgra
       });
     },
     tell(request) {
-      if (running === null) return;
+      if (running === null) return false;
       lastId += 1;
       send(running, lastId, request);
+      return true;
     },
     get generation() {
       return generation;

@@ -20,7 +20,7 @@ export interface HandsDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly ids: Ids;
-  readonly log: Log;
+  readonly log: Pick<Log, 'warn' | 'error'>;
   /** Program and arguments of the executor: `programCommand('executor')`. */
   readonly command: readonly [string, ...string[]];
   /** Of this process; the executor is given what it needs of it (`DISPLAY`, …). */

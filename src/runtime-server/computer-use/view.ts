@@ -22,6 +22,8 @@ export interface View {
   used(place: Place): void;
   /** It was opened (again): frames have to be asked for anew. */
   opened(place: Place): void;
+  /** The executor ended: nothing is watched any more. */
+  lost(): void;
 }
 
 interface Watcher {
@@ -31,8 +33,8 @@ interface Watcher {
 
 export interface ViewDeps {
   readonly control: () => Control;
-  /** Asks the executor; what it says against it does not matter here. */
-  readonly tell: (request: Request) => void;
+  /** Asks the executor; what it says against it does not matter here. False: it does not run. */
+  readonly tell: (request: Request) => boolean;
 }
 
 /** Frames a second at most. */
@@ -53,11 +55,11 @@ export function createView({ control, tell }: ViewDeps): View {
       if (place !== null) wanted.set(nameOfPlace(place), place);
     }
     for (const [name, place] of watched) if (!wanted.has(name)) tell({ do: 'watch', place, fps: 0 });
+    for (const name of [...watched.keys()]) if (!wanted.has(name)) watched.delete(name);
     for (const [name, place] of wanted) {
-      if (!watched.has(name) || (again !== null && nameOfPlace(again) === name)) tell({ do: 'watch', place, fps });
+      const asked = watched.has(name) && (again === null || nameOfPlace(again) !== name);
+      if (!asked && tell({ do: 'watch', place, fps })) watched.set(name, place);
     }
-    watched.clear();
-    for (const [name, place] of wanted) watched.set(name, place);
   }
 
   return {
@@ -84,12 +86,10 @@ export function createView({ control, tell }: ViewDeps): View {
       for (const { listener } of watchers) listener(event);
     },
     used(place) {
-      if (last !== null && nameOfPlace(last) === nameOfPlace(place)) return;
       last = place;
       settle();
     },
-    opened(place) {
-      settle(place);
-    },
+    opened: settle,
+    lost: () => watched.clear(),
   };
 }
