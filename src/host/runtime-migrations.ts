@@ -1,4 +1,5 @@
 /** The steps of `runtime.db`, of every area that keeps something there. */
+
 import { botTokenMigrations } from '../kit/http/bot-tokens.ts';
 import { idempotencyMigrations } from '../kit/http/idempotency.ts';
 import { laneMigrations } from '../kit/lane/migrations.ts';
@@ -7,10 +8,12 @@ import { oauthMigrations } from '../kit/oauth/grants.ts';
 import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { holdMigrations } from '../runtime-server/approvals/index.ts';
 import { handsMigrations } from '../runtime-server/computer-use/index.ts';
+import { runMigrations } from '../runtime-server/computer-use/runs/index.ts';
 import { factoryMigrations } from '../runtime-server/factory/index.ts';
 import { deviceMigrations } from '../runtime-server/link/device.ts';
 import { modelMigrations } from '../runtime-server/models/index.ts';
 import { attachedServerMigrations } from '../runtime-server/tool-server/servers/index.ts';
+import { dailyMigrations } from './daily.ts';
 
 export const runtimeMigrations = [
   ...ledgerMigrations,
@@ -25,4 +28,6 @@ export const runtimeMigrations = [
   ...attachedServerMigrations,
   ...oauthMigrations,
   ...handsMigrations,
+  ...runMigrations,
+  ...dailyMigrations,
 ];

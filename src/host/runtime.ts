@@ -45,6 +45,7 @@ import { createPeerServer, type PeerServer } from './peer-server.ts';
 import { peerDoor, policyCheck } from './runtime-checks.ts';
 import { createRuntimeHands } from './runtime-hands.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
+import { createRuntimeRuns } from './runtime-runs.ts';
 import { createRuntimeTools } from './runtime-tools.ts';
 
 export interface RuntimeOptions {
@@ -255,6 +256,16 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       [doors.port, peers?.port ?? null, options.homeCloud()?.port ?? null].filter((port) => port !== null),
     closing,
   });
+  const models = createModels({
+    settings: options.models,
+    computerUse: options.computerUse,
+    env,
+    clock,
+    timers: systemTimers,
+    random: Math.random,
+    spent: (tx, spend) => outbox.spent(tx, spend),
+  });
+  const runs = createRuntimeRuns({ store, hands, models, clock, ids, log, home: places.home, closing });
   const factory = createFactory({
     store,
     ledger,
@@ -288,15 +299,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     policy,
     desk: approvals.desk,
     hosted: {
-      models: createModels({
-        settings: options.models,
-        computerUse: options.computerUse,
-        env,
-        clock,
-        timers: systemTimers,
-        random: Math.random,
-        spent: (tx, spend) => outbox.spent(tx, spend),
-      }),
+      models,
       tools: tools.registry,
     },
     peerHome: createPeerHome(homeLink.home),
@@ -335,10 +338,18 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       await outbox.start();
       await tools.start();
       await hands.start();
+      await runs.start();
       await factory.start();
       serving = doors.serve({
-        routes: [...factory.routes, ...approvals.routes, ...homeLink.routes, ...tools.routes(factory), ...hands.routes],
-        owners: factory.owners,
+        routes: [
+          ...factory.routes,
+          ...approvals.routes,
+          ...homeLink.routes,
+          ...tools.routes(factory),
+          ...hands.routes,
+          ...runs.routes,
+        ],
+        owners: { ...factory.owners, ...runs.owners },
         authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator, homeLink.device],
         linkAuthenticator: createLinkAuthenticator(linkToken),
         pairedAuthenticators: [homeLink.paired, homeLink.device],
