@@ -15,6 +15,14 @@ const mostForms = 16;
 /** Bytes of one request: servers take 256 KiB. */
 const piece = 128 * 1024;
 
+/** Milliseconds that a manager of clipboards has to read what is new. */
+const managerMs = 10;
+const pollMs = 5;
+/** Milliseconds without a request after which a paste is over. */
+const settleMs = 50;
+/** Milliseconds that the text stays for a program that reads it once more, unless something else is done before. */
+const lateReadMs = 1000;
+
 /** Not forms of the content, but words about it or requests. */
 const notContent = new Set([
   'TARGETS',
@@ -41,7 +49,7 @@ type Content = ReadonlyMap<number, Form>;
 export interface Clipboard {
   /**
    * Puts `text` there, runs `paste`, and resolves once nobody reads it any more: false where nobody did within `waitMs`. What was there
-   * before is back then, also after the signal.
+   * before comes back with {@link Clipboard.restore}, or by itself a little later; at once after the signal.
    */
   lend(
     names: readonly SelectionName[],
@@ -50,6 +58,8 @@ export interface Clipboard {
     waitMs: number,
     signal: AbortSignal,
   ): Promise<boolean>;
+  /** Before anything else is done: it might paste. */
+  restore(): void;
 }
 
 export async function createClipboard(display: Display): Promise<Clipboard> {
@@ -100,7 +110,7 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
       },
       () => true,
     );
-    if (form !== undefined && target !== targets) for (const reader of readers) reader(selection, target);
+    for (const reader of readers) reader(selection, form === undefined ? targets : target);
   }
 
   function listOf(content: Content | undefined): Form | undefined {
@@ -202,8 +212,16 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
     return content;
   }
 
+  /** Gives back what was there before the last text; null: done. */
+  let giveBack: (() => void) | null = null;
+  const restore = () => {
+    giveBack?.();
+    giveBack = null;
+  };
+
   return {
     async lend(names, text, paste, waitMs, signal) {
+      restore();
       const selections = await Promise.all(names.map(atom));
       const before = await Promise.all(selections.map((selection) => contentOf(selection, signal)));
       const content = await contentFor(text);
@@ -214,20 +232,28 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
         client.SetSelectionOwner(window, selection, 0);
       }
       await display.must((reply) => client.GetInputFocus(reply));
-      try {
-        return await pasted(selections, secret, paste, waitMs, signal);
-      } finally {
+      const back = () =>
         selections.forEach((selection, index) => {
           // Somebody else has copied something meanwhile: that stays.
           if (served.get(selection) !== content) return;
           const kept = before[index];
-          if (kept == null) {
-            served.delete(selection);
-            client.SetSelectionOwner(0, selection, 0);
-          } else served.set(selection, kept);
+          if (kept == null) served.delete(selection);
+          else served.set(selection, kept);
+          // Also where it stays ours: programs keep what they have read until they are told of an owner.
+          client.SetSelectionOwner(kept == null ? 0 : window, selection, 0);
         });
+      let read = false;
+      try {
+        read = await pasted(selections, secret, paste, waitMs, signal);
+        return read;
+      } finally {
+        if (read) {
+          giveBack = back;
+          setTimeout(() => giveBack === back && restore(), lateReadMs).unref();
+        } else back();
       }
     },
+    restore,
   };
 
   async function pasted(
@@ -238,8 +264,11 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
     signal: AbortSignal,
   ): Promise<boolean> {
     let reads = 0;
+    let requests = 0;
     const count = (selection: number, target: number) => {
-      if (selections.includes(selection) && target !== secret) reads += 1;
+      if (!selections.includes(selection)) return;
+      requests += 1;
+      if (target !== secret && target !== targets) reads += 1;
     };
     // Managers of clipboards read as soon as the owner changes; only what comes after the keys is the paste.
     await later(managerMs, undefined, { signal });
@@ -247,9 +276,9 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
     try {
       paste();
       for (let waited = 0; waited < waitMs && reads === 0; waited += pollMs) await later(pollMs, undefined, { signal });
-      // Some read twice, the text and then its length or another form.
-      for (let before = -1; before !== reads; ) {
-        before = reads;
+      // Chromium reads the text, asks a dozen times for its forms, and reads it again.
+      for (let before = -1; before !== requests; ) {
+        before = requests;
         await later(settleMs, undefined, { signal });
       }
       return reads > 0;
@@ -258,8 +287,3 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
     }
   }
 }
-
-/** Milliseconds. */
-const managerMs = 10;
-const pollMs = 5;
-const settleMs = 30;

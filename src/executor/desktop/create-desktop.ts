@@ -11,7 +11,7 @@ import type { Screen } from '../../contracts/computer-use/toolset.ts';
 import { type ActedWith, type Emit, type Hands, HandsFault } from '../hands.ts';
 import type { Act, Look, Looked, Place } from '../protocol.ts';
 import { filmDisplay, type Video } from '../video.ts';
-import { createClipboard } from './clipboard.ts';
+import { type Clipboard, createClipboard } from './clipboard.ts';
 import { connectDisplay, type Display } from './display.ts';
 import { createKeyboard, type Keyboard } from './keyboard.ts';
 import { createMembers } from './members.ts';
@@ -44,6 +44,7 @@ interface Desk {
   readonly display: Display;
   readonly pointer: Pointer;
   readonly keyboard: Keyboard;
+  readonly clipboard: Clipboard;
   readonly windows: Windows;
   readonly members: ReturnType<typeof createMembers>;
   /** Where the pointer was left; null: nobody has driven since somebody else moved it. */
@@ -79,7 +80,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
       desk = null;
       emit({ event: 'gone', place, fault });
     });
-    return { display, pointer, keyboard, windows, members, left: null, drivenUntil: 0 };
+    return { display, pointer, keyboard, clipboard, windows, members, left: null, drivenUntil: 0 };
   }
 
   function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -118,11 +119,12 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
   async function act({ member, input }: Act, signal: AbortSignal): Promise<ActedWith> {
     signal.throwIfAborted();
     const one = await open();
-    const { display, pointer, keyboard, members } = one;
+    const { display, pointer, keyboard, clipboard, members } = one;
     const acts = memberOf('computer', member)?.class === 'act';
     if (acts && (await isElsewhere(one)))
       throw new HandsFault('page', 'cancelled', 'Somebody else moved the pointer: the action was not done.');
     signal.throwIfAborted();
+    if (acts) clipboard.restore();
     try {
       const done = await members[member as ComputerMember](input, signal);
       return { ...done, screen: display.screen() };

@@ -46,6 +46,8 @@ export async function connectDisplay(
   const name = nameOf(env, platform);
   const display = await connect(name);
   const { client } = display;
+  // The package keeps what names stand for in one table for all displays; on the next display they stand for something else.
+  client.atoms = { ...client.atoms };
   const [screen] = display.screen;
   if (screen === undefined) throw displayFault(`The display ${name} has no screen.`);
   if (display.format[screen.root_depth]?.bits_per_pixel !== 32)
@@ -95,7 +97,7 @@ export async function connectDisplay(
   }
   async function must<Value>(request: (reply: Reply<Value>) => void): Promise<Value> {
     const value = await ask(request);
-    if (value === null) throw displayFault(`The display ${name} refused a request.`);
+    if (value === null) throw displayFault(`The display ${name} refused a request that every display answers.`);
     return value;
   }
 

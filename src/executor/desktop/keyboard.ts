@@ -46,6 +46,16 @@ const keysymsByName: ReadonlyMap<string, number> = new Map(
 );
 const shiftLeft = 0xffe1;
 const levelThree = 0xfe03;
+/** Where letters lie on the keyboard that most are made as: programs read shortcuts so where a layout has no such letters. */
+const placeOfLetter: ReadonlyMap<string, number> = new Map(
+  (
+    [
+      [24, 'qwertyuiop'],
+      [38, 'asdfghjkl'],
+      [52, 'zxcvbnm'],
+    ] as const
+  ).flatMap(([first, letters]) => [...letters].map((letter, index) => [letter, first + index] as const)),
+);
 /** Caps lock among the modifiers of the core protocol. */
 const lockMask = 2;
 
@@ -62,6 +72,8 @@ export interface Chord {
 export interface Layout {
   /** Null where this keyboard has no key for it. */
   strokeOf(character: string): Stroke | null;
+  /** In the layout in force or another one that can be switched to. */
+  has(character: string): boolean;
   /** Throws `unknown_key`. */
   chord(text: string): Chord;
   readonly shift: number | null;
@@ -163,6 +175,7 @@ function layoutOf(map: readonly (readonly number[])[], first: number, group: num
         ? { ...stroke, shift: !stroke.shift }
         : stroke;
     },
+    has: (character) => anywhere.has(keysymOf(character)),
     chord(text) {
       const names = namesOf(text);
       const keycodes: number[] = [];
@@ -170,7 +183,10 @@ function layoutOf(map: readonly (readonly number[])[], first: number, group: num
         const keysym = named(name, names.length > 1);
         const stroke = keysym === null ? null : possible(strokes.get(keysym));
         // A shortcut means the key, also where the layout in force has another letter on it.
-        const keycode = stroke?.keycode ?? (keysym === null ? undefined : anywhere.get(keysym));
+        const keycode =
+          stroke?.keycode ??
+          (keysym === null ? undefined : anywhere.get(keysym)) ??
+          (names.length > 1 ? placeOfLetter.get(name.toLowerCase()) : undefined);
         if (keycode === undefined)
           throw new HandsFault('invalid', 'unknown_key', `There is no key ${JSON.stringify(name)} on this keyboard.`);
         const last = index === names.length - 1;

@@ -9,6 +9,8 @@ import type { Keyboard, Layout, Stroke } from './keyboard.ts';
 
 /** Strokes between two looks at whether to stop. */
 const burst = 32;
+/** Characters by keys; programs take minutes for more. */
+const mostStrokes = 500;
 /** Milliseconds for a program to ask for what it was told to paste. */
 const pasteMs = 1500;
 
@@ -65,8 +67,14 @@ export function createTyping({ display, keyboard, clipboard, focusedClass }: Typ
     const returns = lines.length - body.length;
     const layout = await keyboard.layout();
     const strokes = strokesOf(body, layout);
-    if (strokes !== null) await byKeys(strokes, layout, signal);
-    else await byClipboard(body, layout, signal);
+    const byKeys = strokes !== null && (strokes.length <= mostStrokes || !(await pasted(body, layout, signal)));
+    if (byKeys) await pressed(strokes, layout, signal);
+    else if (strokes === null && !(await pasted(body, layout, signal)))
+      throw new HandsFault(
+        'page',
+        'not_editable',
+        'Nothing that has the focus took the text: click into a field first.',
+      );
     if (returns > 0) {
       const enter = layout.chord('Return');
       for (let times = 0; times < returns; times += 1) {
@@ -75,10 +83,10 @@ export function createTyping({ display, keyboard, clipboard, focusedClass }: Typ
       }
     }
     const count = [...text].length;
-    return `Typed ${count} character${count === 1 ? '' : 's'} ${strokes === null ? 'through the clipboard' : 'by keys'}.`;
+    return `Typed ${count} character${count === 1 ? '' : 's'} ${byKeys ? 'by keys' : 'through the clipboard'}.`;
   };
 
-  async function byKeys(strokes: readonly Stroke[], layout: Layout, signal: AbortSignal): Promise<void> {
+  async function pressed(strokes: readonly Stroke[], layout: Layout, signal: AbortSignal): Promise<void> {
     for (const [index, stroke] of strokes.entries()) {
       if (index % burst === 0) {
         await display.must((reply) => display.client.GetInputFocus(reply));
@@ -88,22 +96,18 @@ export function createTyping({ display, keyboard, clipboard, focusedClass }: Typ
     }
   }
 
-  async function byClipboard(text: string, layout: Layout, signal: AbortSignal): Promise<void> {
+  /** False where nothing took it. */
+  async function pasted(text: string, layout: Layout, signal: AbortSignal): Promise<boolean> {
     const program = await focusedClass();
-    const chord = layout.chord(
-      oldTerminals.has(program) ? 'shift+Insert' : terminals.has(program) ? 'ctrl+shift+v' : 'ctrl+v',
-    );
-    const selections: readonly SelectionName[] = oldTerminals.has(program) ? ['CLIPBOARD', 'PRIMARY'] : ['CLIPBOARD'];
+    // Also where no key is a v: shift+Insert is older than any layout.
+    const primary = oldTerminals.has(program) || !layout.has('v');
+    const chord = layout.chord(primary ? 'shift+Insert' : terminals.has(program) ? 'ctrl+shift+v' : 'ctrl+v');
+    const selections: readonly SelectionName[] = primary ? ['CLIPBOARD', 'PRIMARY'] : ['CLIPBOARD'];
     const paste = () => {
       keyboard.press(chord);
       keyboard.release(chord);
     };
-    if (!(await clipboard.lend(selections, text, paste, pasteMs, signal)))
-      throw new HandsFault(
-        'page',
-        'not_editable',
-        'Nothing that has the focus took the text: click into a field first.',
-      );
+    return clipboard.lend(selections, text, paste, pasteMs, signal);
   }
 }
 

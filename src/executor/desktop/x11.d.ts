@@ -62,6 +62,7 @@ declare module 'x11' {
   }
 
   export interface XClient {
+    atoms: Readonly<Record<string, number>>;
     AllocID(): number;
     require(name: 'xtest', reply: Reply<XTest>): void;
     require(name: 'xkb', reply: Reply<Xkb>): void;

@@ -3,8 +3,10 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as later } from 'node:timers/promises';
 import x11, { type XEvent } from 'x11';
 import { createDesktop } from '../../../src/executor/desktop/create-desktop.ts';
+import { connectDisplay } from '../../../src/executor/desktop/display.ts';
 import type { ActedWith, HandsFault } from '../../../src/executor/hands.ts';
 import type { ProgramEvent } from '../../../src/executor/protocol.ts';
 
@@ -52,6 +54,7 @@ export async function createLab(size: string, options: { readonly number?: numbe
     return child;
   };
   run('openbox', []);
+  await untilManaged(`:${number}`);
   const ended = (child: ChildProcess) =>
     child.exitCode !== null || child.signalCode !== null
       ? Promise.resolve()
@@ -79,6 +82,17 @@ export async function createLab(size: string, options: { readonly number?: numbe
       rmSync(home, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+}
+
+/** A window manager that comes up takes the focus for itself. */
+async function untilManaged(display: string): Promise<void> {
+  const connection = await connectDisplay({ DISPLAY: display }, 'linux');
+  const { client, root } = connection;
+  const check = await connection.must<number>((reply) => client.InternAtom(false, '_NET_SUPPORTING_WM_CHECK', reply));
+  const isThere = () =>
+    connection.must<{ type: number }>((reply) => client.GetProperty(0, root, check, 0, 0, 1, reply));
+  while ((await isThere()).type === 0) await later(10);
+  connection.close();
 }
 
 export interface Probe {
