@@ -37,7 +37,7 @@ export function ControlBar({ paused, mine, ...on }: ControlBarProps) {
           Take over
         </Place>
       )}
-      <Place act={on.onApprove} name="approve" primary icon={<Check aria-hidden="true" />}>
+      <Place act={on.onApprove} name="approve" icon={<Check aria-hidden="true" />}>
         Approve
       </Place>
       <Place act={on.onStop} name="stop" keys="x" danger icon={<Square aria-hidden="true" />}>
@@ -52,7 +52,6 @@ function Place({
   name,
   keys,
   icon,
-  primary = false,
   danger = false,
   children,
 }: {
@@ -60,13 +59,12 @@ function Place({
   name: string;
   keys?: string;
   icon: ReactNode;
-  primary?: boolean;
   danger?: boolean;
   children: ReactNode;
 }) {
   return (
     <Button
-      kind={act === null ? 'plain' : primary ? 'primary' : danger ? 'danger' : 'plain'}
+      kind={act !== null && danger ? 'danger' : 'plain'}
       data-control={name}
       disabled={act === null}
       aria-keyshortcuts={keys}

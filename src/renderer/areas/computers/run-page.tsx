@@ -43,7 +43,7 @@ export function RunPage({ id, narrow, onBack }: { id: string; narrow: boolean; o
       onComputer(readArtifact.path.replace(':runId', id).replace(':artifactId', artifact), computer),
     [id, computer],
   );
-  const Title = narrow ? 'h1' : 'h2';
+  const [Title, Part] = narrow ? (['h1', 'h2'] as const) : (['h2', 'h3'] as const);
   const ended = run.data !== undefined && hasEnded(run.data);
   const shown = chosen ?? pictures.at(-1)?.id ?? null;
   const video = run.data?.artifacts.find(({ kind }) => kind === 'video');
@@ -62,11 +62,12 @@ export function RunPage({ id, narrow, onBack }: { id: string; narrow: boolean; o
       </header>
       <ListStates source={run} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>
         {(data) => (
-          <div className="@container min-w-0 flex-1">
-            <div className="grid min-w-0 content-start @min-[820px]:grid-cols-[minmax(0,1fr)_320px]">
+          <div className="@container flex min-w-0 flex-1 flex-col">
+            <div className="grid min-w-0 flex-1 content-start @min-[820px]:content-stretch @min-[820px]:grid-cols-[minmax(0,1fr)_320px]">
               <div className="flex min-w-0 flex-col gap-2 p-3 @min-[820px]:sticky @min-[820px]:top-0 @min-[820px]:self-start">
                 <RunStage
                   run={data}
+                  doing={entries.findLast(({ state }) => state === 'running')?.words ?? null}
                   replay={
                     ended ? (
                       <Replay
@@ -85,7 +86,7 @@ export function RunPage({ id, narrow, onBack }: { id: string; narrow: boolean; o
                 className="min-w-0 border-line @max-[819px]:border-t @min-[820px]:border-l"
               >
                 <RunFacts run={data} />
-                <h3 className="border-t border-line px-3 pt-2 pb-1 text-meta text-muted">Steps</h3>
+                <Part className="border-t border-line px-3 pt-2 pb-1 text-meta text-muted">Steps</Part>
                 {entries.length === 0 ? (
                   <SkeletonRows count={3} />
                 ) : (
@@ -107,7 +108,17 @@ export function RunPage({ id, narrow, onBack }: { id: string; narrow: boolean; o
 }
 
 /** The screen, live or played back, below the bar that never moves. */
-function RunStage({ run, replay }: { run: Run; replay: ReactNode }) {
+function RunStage({
+  run,
+  doing,
+  replay,
+}: {
+  run: Run;
+  /** What is under way. */
+  doing: string | null;
+  /** In place of the live view. */
+  replay: ReactNode;
+}) {
   const { api, keys, queries } = useServices();
   const client = useQueryClient();
   const now = useNow();
@@ -171,14 +182,13 @@ function RunStage({ run, replay }: { run: Run; replay: ReactNode }) {
     <div ref={stage} className="flex min-w-0 flex-col gap-2">
       <ControlBar {...bar} />
       <p role="status" data-now="true" className="flex min-h-5 min-w-0 items-center gap-3 text-muted">
-        <span className="min-w-0 flex-1 truncate">{saysNow(run, view.next?.words ?? null, hands.mine)}</span>
+        <span className="min-w-0 flex-1 truncate">
+          {saysNow(run, asked?.title ?? null, doing ?? view.next?.words ?? null, hands.mine)}
+        </span>
       </p>
       {[act.failure, hands.failure].map((failure, index) =>
         // biome-ignore lint/suspicious/noArrayIndexKey: two places that never change
         failure === null ? null : <Problem key={index} error={failure} />,
-      )}
-      {asked !== undefined && isPending(asked, now) && (
-        <AskedCard approval={asked} who={`The run “${runName(run)}”`} what="the step" group="Computers" />
       )}
       {replay ?? (
         <>
@@ -213,6 +223,9 @@ function RunStage({ run, replay }: { run: Run; replay: ReactNode }) {
           )}
         </>
       )}
+      {asked !== undefined && isPending(asked, now) && (
+        <AskedCard approval={asked} who={`The run “${runName(run)}”`} what="the step" group="Computers" />
+      )}
     </div>
   );
 }
@@ -242,14 +255,14 @@ function AddressBar({ onOpen }: { onOpen: (url: string) => void }) {
   );
 }
 
-/** The one line that says how it is: what comes next, what it waits for, how it ended. */
-function saysNow(run: Run, next: string | null, mine: boolean): string {
+/** The one line that says how it is: what it does, what it waits for, how it ended. */
+function saysNow(run: Run, question: string | null, now: string | null, mine: boolean): string {
   if (run.error !== null) return run.error.message;
   if (run.status === 'paused' && run.pause !== null) {
     return mine ? 'Paused while you have control' : pauseWords[run.pause.reason];
   }
-  if (run.approval !== null) return run.approval.words.split('\n', 1)[0] ?? '';
-  if (run.status === 'running' && next !== null) return `Next: ${next}`;
+  if (run.approval !== null) return `Waits for you: ${question ?? 'a step that asks'}`;
+  if (run.status === 'running' && now !== null) return `Now: ${now}`;
   if (run.result?.text) return run.result.text;
   return '';
 }

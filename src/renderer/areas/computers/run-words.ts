@@ -2,7 +2,7 @@
 import type { Run, RunMode } from '../../../contracts/computer-use/run.ts';
 
 export const modeWords: Readonly<Record<RunMode, { readonly word: string; readonly says: string }>> = {
-  direct: { word: 'Steps', says: 'Does the steps that you write, one after the other.' },
+  direct: { word: 'Step by step', says: 'Does the steps that you write, one after the other.' },
   intent: { word: 'Task', says: 'A model does the task by itself and asks before anything risky.' },
   assist: { word: 'Together', says: 'A model does the task and asks you before each step that changes something.' },
 };

@@ -49,7 +49,7 @@ export function entriesOf(events: readonly RunEvent[]): Entry[] {
         break;
       case 'approval.required':
         question = entries.length;
-        entries.push({ ...blank(index, at), words: 'Asks you', state: 'waits', detail: message });
+        entries.push({ ...blank(index, at), words: 'Asks you', state: 'waits' });
         break;
       case 'approval.resolved':
         patch(question, {
