@@ -13,7 +13,8 @@ import { defineConfig, type EnvironmentOptions, type Plugin } from 'vite';
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 const builtins = builtinModules.flatMap((name) => (name.startsWith('node:') ? [name] : [name, `node:${name}`]));
-const natives = ['electron', 'better-sqlite3', 'node-pty'];
+/** Outside of the bundle: native, or a library that looks for files beside itself. */
+const natives = ['electron', 'better-sqlite3', 'node-pty', 'playwright-core'];
 
 /** A bundle that Node (or Electron's own Node) runs. Not minified: stack traces of a fault must be legible. */
 function program(input: Record<string, string>, outDir: string, format: 'es' | 'cjs'): EnvironmentOptions {
@@ -103,6 +104,8 @@ export default defineConfig({
         'pane-host': 'src/pane-host/main.ts',
         'worker-beats': 'src/worker/beats-thread.ts',
         converter: 'src/converter/main.ts',
+        executor: 'src/executor/main.ts',
+        'hosted-device': 'src/host/hosted-device.ts',
       },
       'out/server',
       'es',

@@ -7,7 +7,7 @@ import { createFrameReader, frames } from '../kit/process/frames.ts';
 import { createBrowser } from './browser/create-browser.ts';
 import { createDesktop } from './desktop/create-desktop.ts';
 import { createProgram } from './program.ts';
-import { longestHead, type RequestHead } from './protocol.ts';
+import { type EventHead, longestHead, type RequestHead } from './protocol.ts';
 
 /** Bytes that may wait for whoever reads before frames of a live view are left out. */
 const behind = 4 * 1024 * 1024;
@@ -19,6 +19,8 @@ globalThis.console = new Console(process.stderr, process.stderr);
 
 const program = createProgram({
   send: (head, body) => {
+    const isFrame = (head as Partial<EventHead>).event === 'frame';
+    if (isFrame && process.stdout.writableLength >= behind) return false;
     process.stdout.cork();
     for (const piece of frames(head, body)) process.stdout.write(piece);
     process.stdout.uncork();

@@ -37,7 +37,8 @@ export function createProgram({ send, ...make }: ProgramDeps): Program {
 
   /** The end of what was asked last of each place. */
   const lanes = new Map<string, Promise<unknown>>();
-  const acting = new Map<string, AbortController>();
+  /** What runs at a place or waits to: whoever stops it means all that was asked before. */
+  const acting = new Map<string, Set<AbortController>>();
 
   function inLane<Result>(place: Place, work: () => Promise<Result>): Promise<Result> {
     const name = nameOf(place);
@@ -51,27 +52,42 @@ export function createProgram({ send, ...make }: ProgramDeps): Program {
     return result;
   }
 
-  function act(request: Act): Promise<ActedWith> {
-    const name = nameOf(request.place);
-    const unknownEnd = memberOf(request.toolset, request.member)?.class !== 'observe';
+  async function act(request: Act): Promise<ActedWith> {
+    const { place, member } = request;
+    const name = nameOf(place);
     const ends = new AbortController();
-    acting.set(name, ends);
-    const late = setTimeout(() => {
-      const message = `${request.member} did not end within ${request.timeoutMs} ms.`;
-      ends.abort(new HandsFault('page', 'action_timeout', message, unknownEnd));
-    }, request.timeoutMs);
+    const stoppable = acting.get(name) ?? new Set();
+    acting.set(name, stoppable.add(ends));
     const ended = new Promise<never>((_, reject) => {
       ends.signal.addEventListener('abort', () => reject(ends.signal.reason), { once: true });
     });
-    return Promise.race([handsOf(request.place).act(request, ends.signal), ended]).finally(() => {
-      clearTimeout(late);
-      acting.delete(name);
-    });
+    // Stopped before it began, nobody may be waiting for this one.
+    ended.catch(() => {});
+    const work = async (): Promise<ActedWith> => {
+      ends.signal.throwIfAborted();
+      const late = setTimeout(() => {
+        const unknownEnd = memberOf(request.toolset, member)?.class !== 'observe';
+        const message = `${member} did not end within ${request.timeoutMs} ms.`;
+        ends.abort(new HandsFault('page', 'action_timeout', message, unknownEnd));
+      }, request.timeoutMs);
+      try {
+        return await Promise.race([handsOf(place).act(request, ends.signal), ended]);
+      } finally {
+        clearTimeout(late);
+      }
+    };
+    try {
+      return await inLane(place, work);
+    } finally {
+      stoppable.delete(ends);
+      if (stoppable.size === 0) acting.delete(name);
+    }
   }
 
-  function stop(place: Place): Promise<Answer> {
-    acting.get(nameOf(place))?.abort(new HandsFault('page', 'cancelled', 'The action was stopped.', true));
-    return Promise.resolve({ ok: true });
+  function stop(place: Place): Answer {
+    const fault = new HandsFault('page', 'cancelled', 'The action was stopped.', true);
+    for (const ends of acting.get(nameOf(place)) ?? []) ends.abort(fault);
+    return { ok: true };
   }
 
   async function answerTo(request: Request): Promise<{ answer: Answer; bytes?: Uint8Array }> {
@@ -88,7 +104,7 @@ export function createProgram({ send, ...make }: ProgramDeps): Program {
           answer: { ok: true, looked: await inLane(request.place, () => handsOf(request.place).look(request)) },
         };
       case 'act': {
-        const { bytes, ...acted } = await inLane(request.place, () => act(request));
+        const { bytes, ...acted } = await act(request);
         return { answer: { ok: true, acted }, ...(bytes === undefined ? {} : { bytes }) };
       }
       case 'watch':
@@ -110,7 +126,7 @@ export function createProgram({ send, ...make }: ProgramDeps): Program {
         questions.delete(request.question);
         return { answer: { ok: true } };
       case 'stop':
-        return { answer: await stop(request.place) };
+        return { answer: stop(request.place) };
     }
   }
 

@@ -173,7 +173,8 @@ export type ProgramEvent =
       readonly session: string;
       readonly state: 'started' | 'completed' | 'failed';
       readonly path: string | null;
-      readonly size: number | null;
+      /** How large it is; `size` is the frame's own. */
+      readonly bytes: number | null;
     }
   | { readonly event: 'gone'; readonly place: Place; readonly fault: Fault };
 export type EventHead = ProgramEvent & { readonly id: 0; readonly size: number };

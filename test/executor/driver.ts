@@ -17,6 +17,7 @@ import {
   longestHead,
   type ProgramEvent,
   type Request,
+  type RequestHead,
 } from '../../src/executor/protocol.ts';
 import { createFrameReader, frames } from '../../src/kit/process/frames.ts';
 import { programCommand } from '../../src/kit/process/programs.ts';
@@ -68,7 +69,7 @@ export async function startDriver(env: Record<string, string> = {}, session = 'o
     send(request) {
       last += 1;
       const id = last;
-      for (const piece of frames({ ...request, id, size: 0 } as { size: number })) child.stdin!.write(piece);
+      for (const piece of frames({ ...request, id, size: 0 } as RequestHead)) child.stdin!.write(piece);
       return new Promise((resolve) => waiting.set(id, resolve));
     },
     async act(member, input = {}, timeoutMs = 30_000) {
@@ -94,7 +95,7 @@ export async function startDriver(env: Record<string, string> = {}, session = 'o
       return ref;
     },
     async value(expression) {
-      return (await driver.act('javascript_exec', { text: expression })).acted.text!;
+      return (await driver.act('javascript_exec', { text: expression })).acted.text ?? '';
     },
     async open({ trace } = {}) {
       const { head } = await driver.send({

@@ -24,8 +24,6 @@ export interface BrowserDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Asks whether a host may be reached. */
   readonly askHost: AskHost;
-  /** Bytes of one download; default as the protocol says. */
-  readonly largestDownload?: number;
 }
 
 export type AskHost = (question: {
@@ -49,7 +47,7 @@ interface Open {
   readonly watching: Watching;
 }
 
-export function createBrowser({ emit, env, askHost, largestDownload }: BrowserDeps): BrowserHands {
+export function createBrowser({ emit, env, askHost }: BrowserDeps): BrowserHands {
   const sessions = new Map<string, Open>();
   /** Those whose browser ended by itself: the next call is told so, once. */
   const crashed = new Map<string, HandsFault>();
@@ -92,7 +90,6 @@ export function createBrowser({ emit, env, askHost, largestDownload }: BrowserDe
         partial,
         emit,
         changed: session.changed,
-        ...(largestDownload === undefined ? {} : { largest: largestDownload }),
       });
       if (request.trace !== null) await context.tracing.start({ screenshots: true, snapshots: true });
       if (request.trace !== null) await context.tracing.startChunk();

@@ -12,8 +12,6 @@ export interface DownloadDeps {
   readonly partial: string;
   readonly emit: (event: ProgramEvent) => void;
   readonly changed: (change: StateChange) => void;
-  /** Bytes. */
-  readonly largest?: number;
 }
 
 /** Milliseconds between looks at how large it is by now. */
@@ -25,24 +23,24 @@ export interface Downloads {
 }
 
 export function keepDownloads(context: BrowserContext, deps: DownloadDeps): Downloads {
-  const { session, folder, emit, changed, largest = largestDownload } = deps;
+  const { session, folder, emit, changed } = deps;
   const taken = new Set<string>();
   const guids = new Map<string, string>();
 
   async function keep(download: Download): Promise<void> {
     const name = fileName(download.suggestedFilename());
     changed({ type: 'download_started', filename: name, url: download.url() });
-    emit({ event: 'download', session, state: 'started', path: null, size: null });
+    emit({ event: 'download', session, state: 'started', path: null, bytes: null });
     const failed = (error: string): void => {
       changed({ type: 'download_failed', filename: name, error });
-      emit({ event: 'download', session, state: 'failed', path: null, size: null });
+      emit({ event: 'download', session, state: 'failed', path: null, bytes: null });
     };
     let tooLarge = false;
     let ended = false;
     const watch = async (): Promise<void> => {
       while (!ended && !tooLarge) {
         await new Promise((done) => setTimeout(done, lookMs));
-        tooLarge = !ended && (await sizeSoFar(deps.partial, guids.get(download.url()))) > largest;
+        tooLarge = !ended && (await sizeSoFar(deps.partial, guids.get(download.url()))) > largestDownload;
       }
       if (tooLarge) await download.cancel().catch(() => {});
     };
@@ -50,15 +48,15 @@ export function keepDownloads(context: BrowserContext, deps: DownloadDeps): Down
     const temporary = await download.path().catch(() => null);
     ended = true;
     const size = temporary === null ? 0 : ((await stat(temporary).catch(() => null))?.size ?? 0);
-    if (tooLarge || size > largest) {
+    if (tooLarge || size > largestDownload) {
       await download.delete().catch(() => {});
-      return failed(`It is larger than ${largest} bytes and was stopped.`);
+      return failed(`It is larger than ${largestDownload} bytes and was stopped.`);
     }
     if (temporary === null) return failed((await download.failure().catch(() => null)) ?? 'It did not arrive whole.');
     const path = await freePath(folder, name, taken);
     await rename(temporary, path);
     changed({ type: 'download_completed', path, size_bytes: size });
-    emit({ event: 'download', session, state: 'completed', path, size });
+    emit({ event: 'download', session, state: 'completed', path, bytes: size });
   }
 
   const each = (download: Download): void => {

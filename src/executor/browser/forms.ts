@@ -42,6 +42,9 @@ export async function setField(
         const plain = why.startsWith('Timeout') ? 'it is not visible, or does not take input' : why;
         throw new HandsFault('page', 'not_editable', `${name} did not take ${JSON.stringify(value)}: ${plain}.`);
       }
+      // Fields of dates and numbers drop what is none.
+      if (String(value) !== '' && (await field.evaluate((one) => (one as HTMLInputElement).value)) === '')
+        throw new HandsFault('page', 'not_editable', `${name} did not take ${JSON.stringify(value)}: it stays empty.`);
   }
 }
 

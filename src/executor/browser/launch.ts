@@ -82,10 +82,7 @@ export async function launchChromium(options: LaunchOptions): Promise<BrowserCon
       handleSIGHUP: false,
       handleSIGINT: false,
       handleSIGTERM: false,
-      env: Object.fromEntries(Object.entries(options.env).filter(([, value]) => value !== undefined)) as Record<
-        string,
-        string
-      >,
+      env: environmentOf(options.env),
       args: [
         '--disable-gpu',
         '--disable-background-networking',
@@ -114,4 +111,11 @@ async function isProgram(file: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** Without a locale of Unicode, Chromium loses files whose names have more than ASCII. */
+function environmentOf(env: LaunchOptions['env']): Record<string, string> {
+  const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || '';
+  return { ...Object.fromEntries(given), ...(/utf-?8/i.test(locale) ? {} : { LC_ALL: 'C.UTF-8' }) };
 }

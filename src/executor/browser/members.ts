@@ -222,8 +222,10 @@ function linesOf(lines: string[], none: string): string {
 }
 
 function tabLines(session: Session): string {
-  const { tabs } = session.state();
-  return tabs.map((tab) => `${tab.tab_id}${tab.active ? ' (active)' : ''}: ${tab.title} ${tab.url}`).join('\n');
+  return session
+    .tabs()
+    .map((tab) => `${tab.id}${session.isActive(tab) ? ' (active)' : ''}: ${tab.title} ${tab.page.url()}`)
+    .join('\n');
 }
 
 /** A page that stands still does not keep the others from being told. */

@@ -8,15 +8,15 @@ export async function runScript(tab: Tab, text: string, signal: AbortSignal): Pr
   const end = (): void => void tab.cdp.send('Runtime.terminateExecution').catch(() => {});
   signal.addEventListener('abort', end, { once: true });
   try {
-    const { result, exceptionDetails } = await tab.cdp.send('Runtime.evaluate', {
+    const found = await tab.cdp.send('Runtime.evaluate', {
       expression: text,
-      awaitPromise: true,
-      returnByValue: true,
       userGesture: true,
       // `let` twice and `await` at the top, as in a console.
       replMode: true,
+      awaitPromise: true,
       allowUnsafeEvalBlockedByCSP: true,
     });
+    const { result, exceptionDetails } = await valueOf(tab, found);
     if (exceptionDetails !== undefined) {
       const said =
         exceptionDetails.exception?.description ?? exceptionDetails.exception?.value ?? exceptionDetails.text;
@@ -35,5 +35,37 @@ export async function runScript(tab: Tab, text: string, signal: AbortSignal): Pr
     throw new HandsFault('page', 'script_failed', (error as Error).message.split('\n')[0]!, true);
   } finally {
     signal.removeEventListener('abort', end);
+  }
+}
+
+interface Evaluated {
+  readonly result: {
+    readonly type: string;
+    readonly subtype?: string;
+    readonly value?: unknown;
+    readonly unserializableValue?: string;
+    readonly description?: string;
+    readonly objectId?: string;
+  };
+  readonly exceptionDetails?: {
+    readonly text: string;
+    readonly exception?: { readonly description?: string; readonly value?: unknown };
+  };
+}
+
+/** What a promise comes to, and what an object holds. */
+async function valueOf({ cdp }: Tab, found: Evaluated): Promise<Evaluated> {
+  const { objectId, subtype } = found.result;
+  if (objectId === undefined || found.exceptionDetails !== undefined) return found;
+  try {
+    if (subtype === 'promise')
+      return await cdp.send('Runtime.awaitPromise', { promiseObjectId: objectId, returnByValue: true });
+    return await cdp.send('Runtime.callFunctionOn', {
+      objectId,
+      functionDeclaration: 'function () { return this }',
+      returnByValue: true,
+    });
+  } finally {
+    cdp.send('Runtime.releaseObject', { objectId }).catch(() => {});
   }
 }

@@ -21,6 +21,7 @@ export interface Session {
   readonly tabs: () => readonly Tab[];
   /** The active one where `id` is missing. Throws `tab_not_found`; `browser_crashed` once the browser is gone. */
   tab(id?: string): Promise<Tab>;
+  isActive(tab: Tab): boolean;
   newTab(): Promise<Tab>;
   activate(tab: Tab): Promise<void>;
   /** What opens by itself becomes the active tab, as in a browser. Resolves when what was on its way is there. */
@@ -172,6 +173,7 @@ export function createSession({ id, context, headless, proxy, onDownload, onPage
       await tab.ready;
       return tab;
     },
+    isActive: (tab) => tab === active,
     async newTab() {
       const page = await context.newPage();
       const tab = adopt(page);
