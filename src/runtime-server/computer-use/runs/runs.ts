@@ -45,6 +45,8 @@ const closeMs = 1_500;
 export function createRuns(deps: RunsDeps): Runs {
   const { store, gate, journal, clock, timers } = deps;
   const live = new Map<string, LiveRun>();
+  /** Until nothing of a run is left, its browser too. */
+  const going = new Set<Promise<void>>();
   let queue: LiveRun[] = [];
   let closed = false;
   const faults = (what: string) => (fault: unknown) => deps.onFault(what, fault);
@@ -99,10 +101,12 @@ export function createRuns(deps: RunsDeps): Runs {
       throw error;
     }
     const runId = next.course.holder.id;
-    void next.go().finally(() => {
+    const gone = next.go().finally(() => {
+      going.delete(gone);
       live.delete(runId);
       pump();
     });
+    going.add(gone);
   }
 
   function begin(run: LiveRun): void {
@@ -255,7 +259,7 @@ export function createRuns(deps: RunsDeps): Runs {
         await course.end(interrupted, null);
         await course.over;
       });
-      await Promise.race([Promise.allSettled(ends), late.promise]);
+      await Promise.race([Promise.allSettled([...ends, ...going]), late.promise]);
       stopWaiting();
     },
   };
