@@ -32,7 +32,7 @@ export function createRuntimeRuns(deps: RuntimeRunsDeps): Pick<ComputerUse, 'rou
   const { store, models, clock, ids, log } = deps;
   const runs = createComputerUse({
     ...{ store, clock, ids, log, gate: deps.hands.gate, timers: systemTimers },
-    planner: createPlanner({ models }),
+    planner: createPlanner({ models, platform: process.platform }),
     spent: models.record,
     folder: join(deps.home, 'computer-use'),
   });

@@ -16,6 +16,8 @@ import { firstMessage, goOn, systemFor } from './instructions.ts';
 
 export interface PlannerDeps {
   readonly models: Pick<Models, 'findForComputer' | 'priced' | 'run' | 'maxOutputTokens'>;
+  /** Of the computer that is used. */
+  readonly platform: NodeJS.Platform;
 }
 
 const toolsetsOf: Readonly<Record<TargetScope, readonly Toolset[]>> = {
@@ -51,7 +53,7 @@ const faultCodes: Readonly<Record<FaultKind, string>> = {
   stopped: 'model_stopped',
 };
 
-export function createPlanner({ models }: PlannerDeps): Planner {
+export function createPlanner({ models, platform }: PlannerDeps): Planner {
   return {
     find(model) {
       const found = models.findForComputer(model);
@@ -79,7 +81,7 @@ export function createPlanner({ models }: PlannerDeps): Planner {
           used: { steps: 0, tokens: 0, activeMs: 0, microUsd: 0 },
           signal: order.signal,
         },
-        turnHooks(target, offer, empty, hooks),
+        turnHooks(target, offer, empty, hooks, platform === 'darwin'),
       );
       if (end.how === 'stopped') throw order.signal.reason;
       if (end.how !== 'refused' && empty.tooMany()) {
@@ -91,9 +93,15 @@ export function createPlanner({ models }: PlannerDeps): Planner {
   };
 }
 
-function turnHooks(target: Target, offer: ToolsetOffer, empty: EmptyAnswers, hooks: PlannerHooks): TurnHooks {
+function turnHooks(
+  target: Target,
+  offer: ToolsetOffer,
+  empty: EmptyAnswers,
+  hooks: PlannerHooks,
+  mac: boolean,
+): TurnHooks {
   let frame = usualFrame;
-  const read = (call: ToolCall) => offer.read(call, { toolsets: offer.wanted, frame });
+  const read = (call: ToolCall) => offer.read(call, { toolsets: offer.wanted, frame, mac });
   return {
     started() {},
     async step() {

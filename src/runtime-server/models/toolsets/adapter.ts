@@ -24,6 +24,8 @@ export interface ReadContext {
   readonly toolsets: readonly Toolset[];
   /** Pixels of the last picture. */
   readonly frame: { readonly width: number; readonly height: number };
+  /** What is acted on is macOS, whose chords are others. */
+  readonly mac?: boolean;
 }
 
 export type ReadCall = (call: ToolCall, context: ReadContext) => Reading;

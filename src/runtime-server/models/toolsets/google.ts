@@ -106,7 +106,7 @@ function actionsOf(name: Name, args: unknown, context: ReadContext): ToolsetActi
       return [
         at('left_click', typed),
         ...((typed.clear_before_typing ?? true)
-          ? [act('key', { text: 'ctrl+a' }), act('key', { text: 'BackSpace' })]
+          ? [act('key', { text: context.mac === true ? 'super+a' : 'ctrl+a' }), act('key', { text: 'BackSpace' })]
           : []),
         ...(typed.text === '' ? [] : [act('type', { text: typed.text })]),
         ...(typed.press_enter === true ? [act('key', { text: 'Return' })] : []),

@@ -108,6 +108,7 @@ beforeAll(async () => {
   await hands.start();
   const { url } = model;
   const planner = createPlanner({
+    platform: 'linux',
     models: createModels({
       env: {
         ANTHROPIC_API_KEY: 'k',

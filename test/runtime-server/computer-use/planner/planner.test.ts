@@ -34,6 +34,7 @@ function planner(
 ) {
   const { url } = server;
   return createPlanner({
+    platform: 'linux',
     models: createModels({
       env: {
         ANTHROPIC_API_KEY: 'k',

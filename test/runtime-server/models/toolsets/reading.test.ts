@@ -294,6 +294,14 @@ describe('Gemini computerUse', () => {
     );
   }
 
+  test('what stands in a field is selected by the chord of its system', () => {
+    const { read: readCall } = offerToolsets('native', 'google', ['browser']);
+    const typed = { id: 'c', name: 'type_text_at', toolset: 'computer_use', input: { x: 1, y: 1, text: 'a' } };
+    expect(readCall(typed, { toolsets: ['browser'], frame, mac: true })).toMatchObject({
+      actions: [{}, { input: { text: 'super+a' } }, {}, {}],
+    });
+  });
+
   test('a decision that wants confirmation comes along as a check, one that allows does not', () => {
     const asked = {
       x: 1,
