@@ -89,6 +89,7 @@ export function createCalls(deps: CallsDeps): Calls {
   async function over(
     callId: string,
     computerId: string,
+    answered: boolean,
     note?: (tx: SharedTx, row: ComputerRow, prices: Prices) => Op<void>,
   ) {
     const prices = await deps.prices();
@@ -97,7 +98,8 @@ export function createCalls(deps: CallsDeps): Calls {
       yield* tx.run('UPDATE hosted_computer SET used_at = ? WHERE id = ?', now(), computerId);
       const row = yield* computers.find(tx, computerId);
       if (row === null) return;
-      if (row.phase === 'running') yield* meters.minutes(tx, row, now(), prices);
+      // Whether one that did not answer still runs is found out, and counted, by the minute.
+      if (answered && row.phase === 'running') yield* meters.minutes(tx, row, now(), prices);
       if (note !== undefined) yield* note(tx, row, prices);
     });
   }
@@ -113,14 +115,15 @@ export function createCalls(deps: CallsDeps): Calls {
 
   async function run<T>(
     { project, computerId, principal }: Omit<CallAsked, 'call'>,
-    work: (row: ComputerRow) => Promise<{ readonly value: T; readonly note?: Parameters<typeof over>[2] }>,
+    work: (row: ComputerRow) => Promise<{ readonly value: T; readonly note?: Parameters<typeof over>[3] }>,
     check?: () => void,
   ): Promise<T> {
     const caps = await deps.caps(project);
     const callId = ids.next('call');
     const keyId = principal.keyId ?? null;
     const row = await store.write((tx) => admit(tx, callId, computerId, keyId, caps));
-    let note: Parameters<typeof over>[2];
+    let note: Parameters<typeof over>[3];
+    let answered = true;
     try {
       check?.();
       const up = row.phase === 'sleeping' ? await lifecycle.wake(computerId, caps.room) : row;
@@ -128,9 +131,10 @@ export function createCalls(deps: CallsDeps): Calls {
       note = done.note;
       return done.value;
     } catch (fault) {
+      answered = fault instanceof AppError;
       throw await broken(computerId, fault);
     } finally {
-      await over(callId, computerId, note);
+      await over(callId, computerId, answered, note);
     }
   }
 

@@ -126,17 +126,14 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     return row;
   }
 
-  async function reconcileOne(
-    row: ComputerRow,
-    states: ReadonlyMap<string, { state: string; why: string | null; since: number }>,
-  ) {
-    const found = states.get(row.id);
+  async function reconcileOne(row: ComputerRow): Promise<void> {
     if (row.phase === 'stopped' || row.phase === 'error') return;
     if (row.phase !== 'running' && row.phase !== 'sleeping') return void (await mended(row.id));
-    if (found === undefined || found.state === 'stopped') {
+    const found = await driver.inspect(row.id);
+    if (found === null || found.state === 'stopped') {
       const why = found?.why ?? 'It is not there any more.';
       ways.forget(row.id);
-      await move(row.id, 'fail', { data: { why }, ...(found === undefined ? {} : { until: found.since }) });
+      await move(row.id, 'fail', { data: { why }, ...(found === null ? {} : { until: found.since }) });
     } else if (row.phase === 'sleeping' && found.state === 'running') await driver.freeze(row.id);
     else if (row.phase === 'running' && found.state === 'frozen') await driver.thaw(row.id);
   }
@@ -215,17 +212,17 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     },
     async reconcile() {
       // First what the driver has: whatever comes after that is known to the cloud before it is made.
-      const states = new Map((await driver.list()).map((state) => [state.computer, state]));
+      const has = await driver.list();
       const rows = await computers.there();
       for (const row of rows) {
         await turns
-          .tryTake(row.id, async () => reconcileOne(await there(row.id), states))
+          .tryTake(row.id, async () => reconcileOne(await there(row.id)))
           .catch((fault: Error) => {
             log.warn('A hosted computer could not be put right.', { computer: row.id, fault: fault.message });
           });
       }
       const known = new Set(rows.map(({ id }) => id));
-      for (const id of states.keys()) if (!known.has(id)) await driver.delete(id);
+      for (const { computer } of has) if (!known.has(computer)) await driver.delete(computer);
     },
   };
 }

@@ -59,6 +59,8 @@ export function createWatch(deps: WatchDeps): Watch {
     if (rows.length === 0) return;
     const { changes } = await store.write((tx) => tx.run(claim, now(), now() - minuteLess), { isolation: 'statement' });
     if (changes === 0) return;
+    // First: what is not there any more costs nothing.
+    await lifecycle.reconcile();
     const prices = await deps.prices();
     const running = rows.filter(({ phase }) => phase === 'running');
     for (const { id } of running) {
@@ -68,7 +70,6 @@ export function createWatch(deps: WatchDeps): Watch {
       });
     }
     for (const projectId of new Set(running.map((row) => row.projectId))) await holdCap(projectId, running);
-    await lifecycle.reconcile();
   }
 
   async function holdCap(projectId: string, running: readonly { readonly id: string; readonly projectId: string }[]) {

@@ -32,6 +32,7 @@ export interface Ways {
 interface Way {
   readonly starts: number;
   readonly agent: Agent;
+  readonly socket: string;
   readonly token: string;
 }
 
@@ -62,9 +63,13 @@ export function createWays(driver: Pick<HostedDriver, 'inspect'>): Ways {
   }
 
   function learn(id: string, starts: number, { channel }: DriverState): Way | null {
-    forget(id);
+    const before = known.get(id);
+    const same = before !== undefined && before.socket === channel?.socket && before.token === channel.token;
+    // Calls are under way on it.
+    if (!same) forget(id);
     if (channel === null) return null;
-    const way = { starts, agent: new SocketAgent(channel.socket), token: channel.token };
+    const { socket, token } = channel;
+    const way = { starts, agent: same ? before.agent : new SocketAgent(socket), socket, token };
     known.set(id, way);
     return way;
   }

@@ -19,7 +19,7 @@ import { createSubstituteDriver, type SubstituteDriver } from './substitute-driv
 export const scopes: readonly Scope[] = ['compute', 'computers', 'admin'];
 
 /** `ada`: a person; `ada/computers~work/key_1`: a key of theirs. */
-const people: Authenticator = {
+export const people: Authenticator = {
   name: 'people',
   authenticate(request) {
     const [name, held, keyId = 'key_1'] = (bearerOf(request) ?? '').split('/');
