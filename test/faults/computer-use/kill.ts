@@ -1,0 +1,174 @@
+/**
+ * The runtime killed −9 in the middle of runs and of turns of toolset calls, which are sent again after it is back: no action without
+ * its row in the audit, none done twice. The witness is a page that counts its clicks.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { type Product, scratchHome, startProduct } from '../../support/bench/product.ts';
+import { freePort } from '../../support/free-port.ts';
+import { runKillLoop, seededRandom } from '../../support/kill-loop.ts';
+import { type CountingSite, columns, middleOf, rows, startCountingSite } from './kill/site.ts';
+import { type AuditedClick, clickProblems } from './kill/verdicts.ts';
+
+export const figures: readonly Figure[] = [{ name: 'computer-use.kill', run }];
+
+const buttons = columns * rows;
+/** A click that was on its way when its runtime was killed still arrives within this. Milliseconds. */
+const settleMs = 1500;
+
+/** What was asked of the runtime in all its lives. */
+interface Asked {
+  readonly runs: string[];
+  readonly turns: string[];
+  /** Calls that got no answer: sent again. */
+  pending: { readonly turn: string; readonly button: number } | null;
+  resent: number;
+  interrupted: number;
+}
+
+async function run({ quick, log }: FigureOptions): Promise<Measured> {
+  const rounds = quick ? 4 : 20;
+  const place = scratchHome();
+  const site = await startCountingSite();
+  mkdirSync(join(place.workspace, '.gantry'), { recursive: true });
+  const rule = `rules:\n  - when: { tool: browser, host: '127.0.0.1:${site.port}' }\n    then: allow\n`;
+  writeFileSync(join(place.workspace, '.gantry', 'policy.yaml'), rule);
+  const ports = { port: await freePort(), enginePort: await freePort() };
+  const asked: Asked = { runs: [], turns: [], pending: null, resent: 0, interrupted: 0 };
+  try {
+    const loop = await runKillLoop<Product>({
+      rounds,
+      random: seededRandom(20_261_122),
+      killAfter: [3000, 6000],
+      start: () => startProduct(place, ports),
+      drive: (product, signal, round) =>
+        round % 4 === 3 ? driveTurn(product, site, asked, signal) : driveRuns(product, site, asked, signal),
+      check: async (product, round) => {
+        await delay(settleMs);
+        const problems = [...(await runProblems(product, asked)), ...(await resend(product, site, asked))];
+        log(`${round + 1} kills, ${site.clicks.size} clicks, ${asked.interrupted} runs interrupted`);
+        return problems;
+      },
+      end: (product) => product.stop(),
+    });
+    const audit = auditOf(join(place.home, 'runtime.db'));
+    const problems = [...loop.problems, ...clickProblems(site.clicks, audit)];
+    if (site.clicks.size === 0) problems.push('nothing was clicked at all');
+    for (const problem of problems.slice(0, 20)) log(problem);
+    const count = (outcome: string) => audit.filter((row) => row.outcome === outcome).length;
+    return {
+      value: problems.length,
+      unit: 'actions without a row, done twice, or told wrongly',
+      n: loop.kills,
+      at: "the server's process killed −9 in direct runs (three of four) and in turns of toolset calls that are sent again after it; a local page counts its clicks in Chromium without a window",
+      detail: {
+        kills: loop.kills,
+        clicks: site.clicks.size,
+        runs: asked.runs.length,
+        interrupted: asked.interrupted,
+        turns: asked.turns.length,
+        resent: asked.resent,
+        done: count('done'),
+        unknown: count('unknown'),
+      },
+    };
+  } finally {
+    await site.close();
+    await place.remove();
+  }
+}
+
+async function driveRuns(product: Product, site: CountingSite, asked: Asked, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const name = `run_kill_${asked.runs.length}`;
+    asked.runs.push(name);
+    const clicks = Array.from({ length: buttons }, (_, button) => ({
+      toolset: 'browser',
+      member: 'left_click',
+      input: { target: { type: 'coordinate', ...middleOf(button) } },
+    }));
+    const open = { toolset: 'browser', member: 'navigate', input: { url: site.page(name) } };
+    await product.web.call('POST', '/computer-use/execute?wait=true', {
+      mode: 'direct',
+      run_id: name,
+      target_scope: 'browser',
+      actions: [open, ...clicks],
+      options: { max_steps: buttons + 1 },
+    });
+  }
+}
+
+async function driveTurn(product: Product, site: CountingSite, asked: Asked, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const turn = `turn_kill_${asked.turns.length}`;
+    asked.turns.push(turn);
+    await call(product, { member: 'navigate', input: { url: site.page(turn) } });
+    for (let button = 0; button < buttons && !signal.aborted; button += 1) {
+      asked.pending = { turn, button };
+      await clickOnce(product, turn, button);
+      asked.pending = null;
+    }
+  }
+}
+
+const call = (product: Product, body: Record<string, unknown>) =>
+  product.web.call<{ is_error: boolean; error?: { code: string } }>('POST', '/api/v1/computers/this-device/toolset', {
+    toolset: 'browser',
+    ...body,
+  });
+
+function clickOnce(product: Product, turn: string, button: number) {
+  const input = { target: { type: 'coordinate', ...middleOf(button) } };
+  return call(product, { member: 'left_click', input, turn_id: turn, call_index: button });
+}
+
+/** The call that got no answer, on the page that it was meant for: done now, or known to have been begun. */
+async function resend(product: Product, site: CountingSite, asked: Asked): Promise<string[]> {
+  const { pending } = asked;
+  asked.pending = null;
+  if (pending === null) return [];
+  asked.resent += 1;
+  await call(product, { member: 'navigate', input: { url: site.page(pending.turn) } });
+  for (let times = 0; times < 2; times += 1) {
+    const { is_error, error } = await clickOnce(product, pending.turn, pending.button);
+    if (is_error && error?.code !== 'unknown_end') return [`a call that was sent again ended as ${error?.code}`];
+  }
+  await delay(settleMs);
+  return [];
+}
+
+async function runProblems(product: Product, asked: Asked): Promise<string[]> {
+  const problems: string[] = [];
+  let interrupted = 0;
+  for (const name of asked.runs) {
+    const reply = await product.web
+      .call<{ status: string }>('GET', `/computer-use/runs/${name}`)
+      // Killed before its row was durable: then nothing of it may have been done, which the audit says.
+      .catch(() => ({ status: 'none' }));
+    if (reply.status === 'interrupted') interrupted += 1;
+    else if (!['completed', 'none'].includes(reply.status)) problems.push(`${name} is ${reply.status} after a restart`);
+  }
+  asked.interrupted = interrupted;
+  return problems;
+}
+
+/** Every click that the audit says may have been done. */
+function auditOf(file: string): AuditedClick[] {
+  const database = new Database(file, { readonly: true });
+  try {
+    const sql = `SELECT holder_id AS holder, turn_id AS turn, input, outcome FROM computer_use_action
+      WHERE member = 'left_click' AND stage = 'action'`;
+    return (
+      database.prepare(sql).all() as { holder: string; turn: string | null; input: string; outcome: string }[]
+    ).map(({ holder, turn, input, outcome }) => {
+      const { x, y } = (JSON.parse(input) as { target: { x: number; y: number } }).target;
+      const [column, row] = [x, y].map((at) => (at - 30) / 60) as [number, number];
+      return { run: holder.startsWith('run_') ? holder : String(turn), button: row * columns + column, outcome };
+    });
+  } finally {
+    database.close();
+  }
+}

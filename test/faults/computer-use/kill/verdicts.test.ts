@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { clickProblems } from './verdicts.ts';
+
+test('a click with one row is no problem, and one that began and was not seen is none', () => {
+  const audit = [
+    { run: 'a', button: 1, outcome: 'done' },
+    { run: 'a', button: 2, outcome: 'unknown' },
+  ];
+  expect(clickProblems(new Map([['a 1', 1]]), audit)).toEqual([]);
+  expect(
+    clickProblems(
+      new Map([
+        ['a 1', 1],
+        ['a 2', 1],
+      ]),
+      audit,
+    ),
+  ).toEqual([]);
+});
+
+test('a click without a row, one that was done twice, one that was not done, and a row left open are found', () => {
+  const audit = [
+    { run: 'a', button: 1, outcome: 'done' },
+    { run: 'a', button: 3, outcome: 'unknown' },
+    { run: 'a', button: 3, outcome: 'done' },
+    { run: 'a', button: 4, outcome: 'started' },
+  ];
+  expect(
+    clickProblems(
+      new Map([
+        ['a 2', 1],
+        ['a 3', 2],
+      ]),
+      audit,
+    ),
+  ).toEqual([
+    'a 2 was clicked without a row in the audit',
+    'a 3 was clicked 2 times',
+    'a 3 has 2 rows of actions in the audit',
+    'a 4 is still called started after a restart',
+    'a 1 counts as done, and was not clicked',
+  ]);
+});
