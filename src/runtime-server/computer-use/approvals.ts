@@ -150,6 +150,7 @@ export function createApprovals({ store, questions, clock, secret, approveUrl, l
       throw new AppError('refused', `The approval ${id} has been used.`, 'Ask again.', { status: 409 });
     },
     state: (id: string): ApprovalState | null => states.get(id) ?? null,
+    expire,
     onAnswer(listener: Listener): () => void {
       listeners.add(listener);
       return () => listeners.delete(listener);

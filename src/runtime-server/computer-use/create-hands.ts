@@ -136,6 +136,7 @@ export function createHands(deps: HandsDeps): Hands {
     call: gate.call,
     onApproval: approvals.onAnswer,
     approvalState: approvals.state,
+    withdrawApproval: approvals.expire,
     control: { now: lease.now, take: lease.take, renew: lease.renew, release: lease.release },
     onControl: (listener) => listen(controlListeners, listener),
     sessions: {

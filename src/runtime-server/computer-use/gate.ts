@@ -51,6 +51,8 @@ export interface ToolsetGate {
   /** Told of every answer to a question of this gate, also of those that expired. */
   onApproval(listener: (id: string, state: Exclude<ApprovalState, 'pending'>, by: string | null) => void): () => void;
   approvalState(id: string): ApprovalState | null;
+  /** Nobody waits for its answer any more. */
+  withdrawApproval(id: string): Promise<void>;
   readonly control: {
     now(): Control;
     /** Throws 423 where the holder outranks. A run that loses control hears of it through {@link ToolsetGate.onControl}. */

@@ -25,7 +25,7 @@ export interface PerformerDeps {
   readonly enable: (member: string) => readonly string[];
   /** What it acts on is there once it resolves. */
   readonly ready: (toolset: Toolset) => Promise<void>;
-  readonly gate: Pick<ToolsetGate, 'call' | 'onApproval' | 'approvalState'>;
+  readonly gate: Pick<ToolsetGate, 'call' | 'onApproval' | 'approvalState' | 'withdrawApproval'>;
   readonly journal: Journal;
   readonly artifacts: Artifacts;
   readonly course: Course;
@@ -73,7 +73,7 @@ export function createPerformer(deps: PerformerDeps): Perform {
         data: { ...facts, step: deps.step(), input: shownInput(member, call.input) },
       });
     });
-    const outcome = await outcomeOf(call, { turn_id: `${runId}.${turn}`, call_index: index });
+    const outcome = await outcomeOf(call, index);
     if (outcome.kind === 'denied') {
       turn += 1;
       await tell('action.denied', outcome.message, { ...facts, message: outcome.message });
@@ -103,7 +103,7 @@ export function createPerformer(deps: PerformerDeps): Perform {
   /** Until it was done or refused: over questions, and over the times in which somebody else has control. */
   async function outcomeOf(
     call: PlannedCall,
-    place: { turn_id: string; call_index: number },
+    index: number,
   ): Promise<Exclude<CallAnswer, { after: unknown }> | { kind: 'done'; result: ToolsetResult }> {
     if (!allowedIn(deps.scope, call.toolset)) {
       return { kind: 'denied', message: `This run may use the ${deps.scope} alone.` };
@@ -114,10 +114,12 @@ export function createPerformer(deps: PerformerDeps): Perform {
       await deps.ready(call.toolset);
       await course.between();
       const outcome = await gate
-        .call(envelope(call, { ...place, ...grant }), caller, course.signal)
+        .call(envelope(call, { turn_id: `${runId}.${turn}`, call_index: index, ...grant }), caller, course.signal)
         .catch((error: unknown) => answerOf(error));
       if (outcome === 'no control') {
-        // Nothing was done. The gate tells of who took it; where that has not arrived yet, this is how it is heard of.
+        // Nothing was done, and that it was tried is a failed call of its turn. Who took control is told by the gate; where that has
+        // not arrived yet, this is how it is heard of.
+        turn += 1;
         await course.takenOver('takeover', null);
         continue;
       }
@@ -167,6 +169,9 @@ export function createPerformer(deps: PerformerDeps): Perform {
       const answer = await answered.promise;
       await course.approvalResolved(answer.state, answer.by);
       return answer.state;
+    } catch (error) {
+      await gate.withdrawApproval(approval.id).catch((fault) => deps.onFault('A question was not withdrawn.', fault));
+      throw error;
     } finally {
       stopListening();
       course.signal.removeEventListener('abort', stopped);

@@ -148,6 +148,9 @@ export function createMemoryGate(): MemoryGate {
       return () => onApproval.delete(listener);
     },
     approvalState: (id) => approvals.get(id) ?? null,
+    async withdrawApproval(id) {
+      approvals.set(id, 'expired');
+    },
     control: { now: control, take, renew: take, release: drop },
     onControl(listener) {
       onControl.add(listener);
