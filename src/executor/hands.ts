@@ -32,6 +32,8 @@ export interface Hands {
   watch(place: Place, fps: number): Promise<void>;
   /** Starts a video, or ends it and answers its file; null where none could be made. */
   record(place: Place, file: string, stop: boolean): Promise<string | null>;
+  /** What an action left pressed on purpose, when whoever drives is stopped. */
+  letGo?(): Promise<void>;
   /** Leaves nothing behind that runs. */
   close(): Promise<void>;
 }

@@ -84,9 +84,10 @@ export function createProgram({ send, ...make }: ProgramDeps): Program {
     }
   }
 
-  function stop(place: Place): Answer {
+  async function stop(place: Place): Promise<Answer> {
     const fault = new HandsFault('page', 'cancelled', 'The action was stopped.', true);
     for (const ends of acting.get(nameOf(place)) ?? []) ends.abort(fault);
+    await handsOf(place).letGo?.();
     return { ok: true };
   }
 
@@ -126,7 +127,7 @@ export function createProgram({ send, ...make }: ProgramDeps): Program {
         questions.delete(request.question);
         return { answer: { ok: true } };
       case 'stop':
-        return { answer: stop(request.place) };
+        return { answer: await stop(request.place) };
     }
   }
 

@@ -72,7 +72,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
     const display = await connectDisplay(env, platform);
     const [pointer, keyboard] = [createPointer(display), createKeyboard(display)];
     const [clipboard, windows] = await Promise.all([createClipboard(display), createWindows(display)]);
-    await keyboard.free();
+    await Promise.all([keyboard.free(), pointer.free()]);
     const focusedClass = async () => (await windows.focused())?.program ?? '';
     const type = createTyping({ display, keyboard, clipboard, focusedClass });
     const members = createMembers({ display, pointer, keyboard, type });
@@ -192,6 +192,11 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
       films.set(file, filmDisplay(file, env));
       return null;
     },
+    letGo: () =>
+      inTurn(async () => {
+        const one = await desk?.catch(() => null);
+        one?.pointer.letGo();
+      }),
     async close() {
       watching?.abort();
       if (poll !== null) clearTimeout(poll);

@@ -23,9 +23,12 @@ export interface Pointer {
   drag(from: Point, to: Point, signal: AbortSignal): Promise<void>;
   /** Whatever is down by our doing. */
   letGo(): void;
+  /** Releases buttons that are down: an executor that died may have left them so. Does nothing to buttons that a hand holds. */
+  free(): Promise<void>;
 }
 
-export function createPointer({ client: _, test, root }: Display): Pointer {
+export function createPointer(display: Display): Pointer {
+  const { test, root } = display;
   const down = new Set<number>();
   const fake = (type: number, detail: number, at: Point = { x: 0, y: 0 }) =>
     test.FakeInput(type, detail, 0, root, at.x, at.y);
@@ -62,6 +65,10 @@ export function createPointer({ client: _, test, root }: Display): Pointer {
     },
     letGo() {
       for (const button of down) pointer.release(button);
+    },
+    async free() {
+      const { buttons: pressed } = await display.pointer();
+      for (const button of Object.values(buttons)) if (((pressed >> (button - 1)) & 1) === 1) pointer.release(button);
     },
   };
   return pointer;
