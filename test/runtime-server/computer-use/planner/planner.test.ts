@@ -331,6 +331,22 @@ test.each(forms)('%s: a service that stays away, or that refuses the key, ends i
   expect(busy.end).toMatchObject({ how: 'fault', error: { code: 'model_rate_limited' } });
 });
 
+test.each([
+  ['rate_limit_exceeded', 'model_rate_limited'],
+  ['server_error', 'model_overloaded'],
+  ['invalid_prompt', 'model_request_refused'],
+])('openai: an answer that fails in its stream with %s is that fault', async (code, told) => {
+  const failed = { type: 'response.failed', sequence_number: 0, response: { error: { code, message: 'No more.' } } };
+  const body = `event: response.failed\ndata: ${JSON.stringify(failed)}\n\n`;
+  const { end } = await run('openai', () => ({ kind: 'garbage', type: 'text/event-stream', body }));
+  expect(end).toMatchObject({ how: 'fault', error: { code: told, message: expect.stringContaining('No more.') } });
+});
+
+test.each(forms)('%s: an answer that is none of its wire is a fault that says so', async (form) => {
+  const { end } = await run(form, () => ({ kind: 'garbage', body: '<h1>Welcome to the gateway</h1>' }));
+  expect(end).toMatchObject({ how: 'fault', error: { code: 'model_answer_unreadable' } });
+});
+
 test('two toolsets at once: a turn may use both, each result goes back to its own', async () => {
   const { hands, requests } = await run(
     'anthropic',
