@@ -104,8 +104,16 @@ export function createBrowser({ emit, env, askHost }: BrowserDeps): BrowserHands
     }
   }
 
-  async function act(request: Act, signal: AbortSignal): Promise<ActedWith> {
+  async function act(request: Act, stopped: AbortSignal): Promise<ActedWith> {
     const { session } = sessionAt(request.place);
+    const signal = AbortSignal.any([stopped, session.ended]);
+    const gone = new Promise<never>((_, reject) => {
+      session.ended.addEventListener('abort', () => reject(session.ended.reason), { once: true, signal: stopped });
+    });
+    return Promise.race([actIn(session, request, signal), gone]);
+  }
+
+  async function actIn(session: Session, request: Act, signal: AbortSignal): Promise<ActedWith> {
     const name = request.member as BrowserMember;
     const input = request.input as { readonly tab_id?: string };
     const tab = await session.tab(input.tab_id);

@@ -59,9 +59,14 @@ async function go(
   way: (timeoutMs: number) => Promise<{ status(): number } | null>,
 ): Promise<string> {
   const { page, cdp } = at.tab;
+  const timeout = Math.min(usableMs, Math.max(1, at.timeoutMs - answerMs));
   try {
-    const answer = await way(Math.min(usableMs, Math.max(1, at.timeoutMs - answerMs)));
-    const refusal = refusalOf(at, url ?? page.url());
+    const answer = await way(timeout).catch((error: Error) => {
+      // The page of the last failure came in between.
+      if (error.message.includes('interrupted by another navigation to "chrome-error:')) return way(timeout);
+      throw error;
+    });
+    const refusal = refusalOf(at, page.url());
     if (refusal !== null) throw refusal;
     await page.waitForLoadState('load', { timeout: Math.min(wholeMs, at.timeoutMs) }).catch(() => {});
     at.tab.title = await page.title().catch(() => at.tab.title);

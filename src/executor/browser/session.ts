@@ -35,6 +35,8 @@ export interface Session {
   state(): BrowserState;
   /** Set once the browser is gone. */
   readonly gone: () => Fault | null;
+  /** Aborts when the browser is gone, with what is answered then as its reason. */
+  readonly ended: AbortSignal;
   onActive(listener: (tab: Tab) => void): () => void;
   /** The browser is gone or unusable: ends what is left of it. */
   fail(message: string): void;
@@ -69,11 +71,13 @@ export function createSession({ id, context, headless, proxy, onDownload, onPage
   let closing = false;
   let gone: Fault | null = null;
   let told = '';
+  const ended = new AbortController();
 
   function fail(message: string): void {
     if (gone !== null || closing) return;
     gone = { sort: 'device', code: 'browser_crashed', message };
     for (const tab of tabs) tab.closed();
+    ended.abort(new HandsFault(gone.sort, gone.code, gone.message, true));
     onGone(gone);
     void session.close();
   }
@@ -224,6 +228,7 @@ export function createSession({ id, context, headless, proxy, onDownload, onPage
       };
     },
     gone: () => gone,
+    ended: ended.signal,
     onActive(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
