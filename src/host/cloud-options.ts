@@ -84,8 +84,9 @@ export interface CloudOptions {
   readonly rendererFolder?: string;
   readonly limits?: DispatcherOptions['limits'];
   readonly answers?: DispatcherOptions['answers'];
-  /** What hosted computers are made by; default: the helper on this machine, `gantry computer-host`. */
+  /** What hosted computers are made by; default: the helper on this machine, `gantry computer-host`, in `computersFolder`. */
   readonly hostedDriver?: HostedDriver;
+  readonly computersFolder?: string | undefined;
   /** Default: keys of its own, public addresses alone. */
   readonly push?: PushSettings;
 }

@@ -19,6 +19,8 @@ export interface CloudSettings {
   readonly oidc: OidcSettings;
   readonly trustedProxies: readonly string[];
   readonly push: PushSettings;
+  /** Where `gantry computer-host` has its socket; absent: where it has it unless it is told otherwise. */
+  readonly computersFolder?: string | undefined;
   /** Where the other replicas on the same database reach this one; null: as it listens. */
   readonly replicaUrl: string | null;
   /** A PostgreSQL that replicas share; null: `cloud.db` in the data folder. Holds a password: from the environment alone. */
@@ -70,6 +72,7 @@ export function readCloudSettings(
     oidc: { issuer, clientId, clientSecret: secretFile === null ? null : secretIn(secretFile) },
     trustedProxies: proxiesIn(pick('trustedProxy') ?? ''),
     push: readPushSettings(env),
+    computersFolder: env.GANTRY_COMPUTERS || undefined,
     replicaUrl: replicaUrlOf(pick('replicaUrl')),
     databaseUrl: env.DATABASE_URL || null,
   };

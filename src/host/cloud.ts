@@ -148,7 +148,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const usage = createUsage({ store, clock, events: events.backbone });
     const hosted = createHostedComputers({
       ...{ store, clock: storeClock, timers: systemTimers, ids, usage, origin, log },
-      driver: options.hostedDriver ?? createLocalDriver({ timers: systemTimers }),
+      driver: options.hostedDriver ?? createLocalDriver({ folder: options.computersFolder, timers: systemTimers }),
       projects: identity.projects,
     });
     closing.add('hosted computers', () => hosted.close());

@@ -63,6 +63,7 @@ export function startCombined(options: CombinedOptions): Promise<Combined> {
       rendererFolder: options.rendererFolder,
       limits,
       answers: options.answers,
+      computersFolder: options.env.GANTRY_COMPUTERS || undefined,
       push: readPushSettings(options.env),
     });
     closing.add('cloud', () => cloud.close());

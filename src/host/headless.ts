@@ -74,6 +74,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
       log,
       gantry,
       rendererFolder: options.rendererFolder,
+      computersFolder: settings.computersFolder,
       push: settings.push,
       limits: options.limits,
       answers: options.answers,

@@ -13,7 +13,7 @@ const stop = keepUntilEnd();
 let people: People;
 let ada: Person;
 beforeAll(async () => {
-  people = await startPeople();
+  people = await startPeople({ settings: { computersFolder: join(tmpdir(), 'no-computer-host') } });
   ada = await personWith(people, await signInAs('ada', people.origin));
 });
 afterAll(stop);
@@ -63,6 +63,24 @@ test('projects, flags, caps and prices', async () => {
   });
   expect((await admin('prices set computer_minute 1.25')).json()).toMatchObject({ cents: 1.25 });
   expect((await admin('prices')).json()).toMatchObject({ prices: [{ name: 'computer_minute', cents: 1.25 }] });
+});
+
+test('the pool of hosted computers, and why none is made', async () => {
+  expect((await admin('pool')).json()).toMatchObject({
+    ...{ running: 20, idleSeconds: 300, awake: 0 },
+    driver: { name: 'local', refused: expect.stringContaining('host.sock') },
+  });
+  const plan = { running: 3, idleSeconds: 300 };
+  expect((await admin('pool set --running 3 --dry-run')).json()).toEqual({ dryRun: true, plan });
+  expect((await admin('pool set --idle-minutes 10 --running 3')).json()).toMatchObject({
+    running: 3,
+    idleSeconds: 600,
+  });
+  const { out } = await run({ GANTRY_HOME: people.home }, ['admin', 'pool']);
+  expect(out).toMatch(
+    /^0 awake; at most 3 hosted computers awake, each for 10 minutes after its last call\.\nThe driver local makes none: /,
+  );
+  expect((await admin('pool set')).out).toContain('--running');
 });
 
 test('from elsewhere a key with the scope admin does it, over https or on this machine, from a private file', async () => {

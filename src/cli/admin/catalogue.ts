@@ -8,7 +8,7 @@ const url: Option = {
 
 export const admin: Part = {
   name: 'admin',
-  about: 'Administer a Gantry: people and plans, projects, prices, keys',
+  about: 'Administer a Gantry: people and plans, projects, prices, keys, the pool of hosted computers',
   verbs: [
     {
       name: 'users',
@@ -23,6 +23,7 @@ export const admin: Part = {
       name: 'projects',
       args: '[action] [project]',
       about: 'ls, create <project> --user <user>, set <project>',
+      more: 'A call is about the oldest project of its person, unless the header x-gantry-project names another one of theirs.',
       options: [
         { flags: '--user <user>', about: 'with create: whose project it is' },
         { flags: '--name <text>', about: 'what people call it' },
@@ -37,9 +38,23 @@ export const admin: Part = {
       name: 'prices',
       args: '[action] [name] [cents]',
       about: 'ls, set <name> <cents for one unit>',
+      more: 'Prices of hosted computers: computer_minute and computer_action. They count from when they are set.',
       options: [url],
       mutation: true,
       load: () => import('./projects.ts').then((m) => m.prices),
+    },
+    {
+      name: 'pool',
+      args: '[action]',
+      about: 'ls, set --running <n> --idle-minutes <n>',
+      more: 'The pool of hosted computers that all projects share. docs/hosted-computers.md says what takes a place in it.',
+      options: [
+        { flags: '--running <n>', about: 'with set: how many may be awake at once (20)' },
+        { flags: '--idle-minutes <n>', about: 'with set: how long after its last call one sleeps (5)' },
+        url,
+      ],
+      mutation: true,
+      load: () => import('./pool.ts').then((m) => m.pool),
     },
     {
       name: 'keys',

@@ -4,6 +4,7 @@
  */
 import { type Client, createClient, type Fetch } from '../../client/client.ts';
 import { AppError } from '../../contracts/common/errors.ts';
+import { poolRoutes } from '../../contracts/hosted-computers/admin.ts';
 import { adminRoutes } from '../../contracts/identity/admin.ts';
 import { dataFolder, placesIn } from '../../host/places.ts';
 import { readTokenFile } from '../../kit/secrets/token-file.ts';
@@ -11,7 +12,8 @@ import { type Context, type Input, optionalText } from '../command.ts';
 import { findRunning } from '../running.ts';
 import { createFetchTo } from '../unix-fetch.ts';
 
-export type AdminClient = Client<typeof adminRoutes>;
+const routes = [...adminRoutes, ...poolRoutes] as const;
+export type AdminClient = Client<typeof routes>;
 
 /** Where plain http is read by nobody else. */
 const thisMachine = new Set(['127.0.0.1', 'localhost', '[::1]']);
@@ -32,7 +34,7 @@ function here({ env, names }: Context): AdminClient {
     );
   }
   const listens = running?.listens;
-  return createClient(adminRoutes, {
+  return createClient(routes, {
     baseUrl: address,
     token: readTokenFile(placesIn(dataFolder(env)).internalToken),
     fetch: listens === undefined ? undefined : directly(address, listens),
@@ -55,7 +57,7 @@ function elsewhere({ env }: Context, url: string): AdminClient {
   if (parsed === null || parsed.username !== '' || !(near || parsed.protocol === 'https:')) {
     throw new AppError('usage', `${JSON.stringify(url)} is no address of a Gantry.`, 'Give an https address.');
   }
-  return createClient(adminRoutes, { baseUrl: parsed.origin, token: readTokenFile(file) });
+  return createClient(routes, { baseUrl: parsed.origin, token: readTokenFile(file) });
 }
 
 /** Behind its public address, where a proxy stands that this machine may not reach. */

@@ -211,6 +211,8 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
       await turns.tryTake(id, () => move(id, 'fail', { data: { why }, ...(at === undefined ? {} : { until: at }) }));
     },
     async reconcile() {
+      // A cloud that never made one leaves the computers of another alone.
+      if (!(await computers.any())) return;
       // First what the driver has: whatever comes after that is known to the cloud before it is made.
       const has = await driver.list();
       const rows = await computers.there();

@@ -17,8 +17,8 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import { DriverFault, type HostedDriver } from './driver.ts';
 
 export interface LocalDriverDeps {
-  /** Default: where the helper makes it unless it is told otherwise. */
-  readonly socket?: string;
+  /** Of the helper's computers and its socket; default: where it lies unless it is told otherwise. */
+  readonly folder?: string | undefined;
   readonly timers: Timers;
 }
 
@@ -35,7 +35,8 @@ interface Connection {
 /** A start may take as long as the helper lets it, behind others of the same computer. Milliseconds. */
 const answersWithin = 2 * startsWithin;
 
-export function createLocalDriver({ socket: path = socketIn(usualFolder), timers }: LocalDriverDeps): HostedDriver {
+export function createLocalDriver({ folder = usualFolder, timers }: LocalDriverDeps): HostedDriver {
+  const path = socketIn(folder);
   const listeners = new Set<(computer: string, why: string) => void>();
   let connection: Promise<Connection> | null = null;
   let last = 0;

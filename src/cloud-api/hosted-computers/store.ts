@@ -54,6 +54,8 @@ export interface ComputerStore {
   idle(since: number): Promise<ComputerRow[]>;
   /** Whether a call to it is under way, in any process. */
   underWay(tx: SharedReader, id: string): Op<boolean>;
+  /** Whether there ever was one. */
+  any(): Promise<boolean>;
   countAwake(): Promise<number>;
   create(computer: NewComputer, room: Room): Promise<ComputerRow>;
   /** Null: it is not in a phase from which the move is open. */
@@ -129,6 +131,7 @@ export function createComputerStore({ store, now, meters }: ComputerStoreDeps): 
       const sql = 'SELECT 1 AS one FROM hosted_call WHERE computer_id = ? AND until > ? LIMIT 1';
       return (yield* tx.get(sql, id, now())) !== undefined;
     },
+    any: async () => (await store.get('SELECT 1 AS one FROM hosted_computer LIMIT 1')) !== undefined,
     countAwake: async () =>
       (await store.get<{ n: number }>(`SELECT count(*) AS n FROM hosted_computer WHERE ${phaseIn(awake)}`))!.n,
     create: ({ id, projectId, userId, keyId, accountId, name, metadata }, room) =>
