@@ -12,7 +12,6 @@ import {
   type FormSchema,
   firstTexts,
   problemsOf,
-  textsOf,
   valuesOf,
 } from '../../ui/schema-fields.ts';
 
@@ -29,7 +28,6 @@ interface Spot {
   readonly numbers: number;
   readonly ref: boolean;
   read(text: string): unknown;
-  write(value: unknown): string;
 }
 
 const number = String.raw`\s*-?\d+(?:\.\d+)?\s*`;
@@ -40,7 +38,6 @@ const list = (count: number): Spot => ({
   numbers: count,
   ref: false,
   read: (text) => numbersIn(text, count),
-  write: (value) => (Array.isArray(value) ? value.join(', ') : ''),
 });
 const target = (point: boolean, ref: boolean): Spot => ({
   numbers: point ? 2 : 0,
@@ -49,10 +46,6 @@ const target = (point: boolean, ref: boolean): Spot => ({
     const at = point ? numbersIn(text, 2) : null;
     if (at !== null) return { type: 'coordinate', x: at[0], y: at[1] };
     return ref && /^\S+$/.test(text.trim()) ? { type: 'ref', ref: text.trim() } : null;
-  },
-  write(value) {
-    const { x, y, ref: named } = (value ?? {}) as { x?: number; y?: number; ref?: string };
-    return named ?? (x === undefined ? '' : `${x}, ${y}`);
   },
 });
 
@@ -75,7 +68,6 @@ const titles: Readonly<Record<string, string>> = {
   text: 'Text',
   value: 'Value',
   duration: 'Seconds',
-  modifiers: 'Keys held',
   scroll_direction: 'Direction',
   scroll_amount: 'Clicks of the wheel',
   tab_id: 'Tab',
@@ -92,13 +84,25 @@ const spotWords = ({ numbers, ref }: Spot): string => {
   return ref ? 'A place in the picture, such as 312, 480, or the ref of an element.' : 'Such as 312, 480.';
 };
 
+/** Keys such as ctrl+a, which are no text. */
+const isChord = (schema: unknown): boolean => {
+  const text = JSON.stringify(schema);
+  return text.includes('"maxLength":200}') && !text.includes('"array"');
+};
+
 export function memberForm(schema: Schema): FormSchema {
   const properties = (schema.properties ?? {}) as Readonly<Record<string, unknown>>;
   const form = formSchemaOf(schema) ?? { properties: {}, required: [] };
-  const fields = Object.keys(properties).map((name): [string, FieldSchema] => {
+  const needed = (name: string) => form.required?.includes(name) === true;
+  // Whoever writes steps before there is a page knows of no other tab.
+  const names = Object.keys(properties).filter((name) => name !== 'tab_id' || needed(name));
+  const fields = names.map((name): [string, FieldSchema] => {
     const spot = spotOf(name, properties[name]);
     const given = form.properties[name] ?? { type: 'json' };
     const title = titles[name] ?? name.replaceAll('_', ' ');
+    if (isChord(properties[name])) {
+      return [name, { type: 'string', title: needed(name) ? 'Keys' : 'Keys held', placeholder: 'ctrl+a' }];
+    }
     if (spot === null) return [name, { ...given, title, ...(name === 'value' ? { type: 'string' as const } : {}) }];
     return [name, { type: 'string', title, description: spotWords(spot) }];
   });
@@ -127,14 +131,6 @@ export function actionOf({ toolset, member, texts }: ActionDraft, schema: Schema
     if (values[name] !== undefined) values[name] = spot.read(String(values[name]));
   }
   return { toolset, member, ...(Object.keys(values).length === 0 ? {} : { input: values }) };
-}
-
-export function draftOf(key: number, action: RunAction, schema: Schema): ActionDraft {
-  const values = { ...action.input };
-  for (const [name, spot] of spots(schema)) {
-    if (values[name] !== undefined) values[name] = spot.write(values[name]);
-  }
-  return { key, toolset: action.toolset, member: action.member, texts: textsOf(memberForm(schema), values) };
 }
 
 function spots(schema: Schema): [string, Spot][] {

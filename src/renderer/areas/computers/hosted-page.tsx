@@ -132,7 +132,7 @@ function Body({ computer, onGone }: { computer: HostedComputer; onGone: () => vo
             <li>Every program on it ends now, and what it had not saved is gone.</li>
             {asking === 'delete' && <li>Its files, its browser’s sign-ins and its downloads are removed.</li>}
             <li>
-              {used.minutes} minutes and {used.actions} actions were counted; no more will be
+              Counted so far: {used.minutes} minutes, actions: {used.actions}. No more will be
               {asking === 'stop' ? ' until it starts' : ''}.
             </li>
           </ul>

@@ -223,6 +223,11 @@ function RunStage({
           )}
         </>
       )}
+      {ended && run.result?.text && (
+        <section aria-label="Result" className="rounded-panel border border-line bg-panel p-3">
+          <p className="max-h-60 overflow-y-auto break-words whitespace-pre-line">{run.result.text}</p>
+        </section>
+      )}
       {asked !== undefined && isPending(asked, now) && (
         <AskedCard approval={asked} who={`The run “${runName(run)}”`} what="the step" group="Computers" />
       )}
@@ -263,7 +268,6 @@ function saysNow(run: Run, question: string | null, now: string | null, mine: bo
   }
   if (run.approval !== null) return `Waits for you: ${question ?? 'a step that asks'}`;
   if (run.status === 'running' && now !== null) return `Now: ${now}`;
-  if (run.result?.text) return run.result.text;
   return '';
 }
 

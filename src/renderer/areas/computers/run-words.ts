@@ -36,13 +36,13 @@ export function actionWords(toolset: string, member: string, input: Input = {}):
     case 'left_click_drag':
       return `Drag${placeWords(input.from ?? input.start_coordinate).replace(' at ', ' from ')}${at.replace(' at ', ' to ')}`;
     case 'type':
-      return `Type “${text}”`;
+      return `Type ${quoted(text)}`;
     case 'key':
       return `Press ${text}`;
     case 'scroll':
       return `Scroll ${cut(input.scroll_direction)}${at}`;
     case 'form_input':
-      return `Set${at} to “${cut(input.value)}”`;
+      return `Set${at} to ${quoted(cut(input.value))}`;
     case 'wait':
       return `Wait ${cut(input.duration)} s`;
     case 'screenshot':
@@ -50,6 +50,10 @@ export function actionWords(toolset: string, member: string, input: Input = {}):
     case 'read_page':
     case 'get_page_text':
       return 'Read the page';
+    case 'javascript_exec':
+      return 'Run a script in the page';
+    case 'file_upload':
+      return `Hand files over${at}`;
     case 'find':
       return `Find “${cut(input.query)}”`;
     default: {
@@ -65,6 +69,9 @@ function placeWords(place: unknown): string {
   const { x, y, ref } = place as { x?: unknown; y?: unknown; ref?: unknown };
   return typeof ref === 'string' ? ` at ${ref}` : ` at ${rounded(x)}, ${rounded(y)}`;
 }
+
+/** What was typed is kept hidden, with how long it was. */
+const quoted = (text: string): string => (text.startsWith('••••') ? text : `“${text}”`);
 
 const rounded = (value: unknown): number => Math.round(Number(value));
 
