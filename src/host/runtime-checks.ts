@@ -1,4 +1,5 @@
 /** What `gantry doctor` says of the runtime's own parts. Must not start anything. */
+import { findChromium } from '../kit/process/find-chromium.ts';
 import type { DoctorCheck } from '../runtime-server/factory/index.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
 import type { PeerServer } from './peer-server.ts';
@@ -30,4 +31,40 @@ export function policyCheck(policy: Policy): DoctorCheck {
         : `.gantry/policy.yaml line ${problem.line}: ${problem.message} Until it is mended everything that acts asks.`,
     fix: problem === undefined ? null : `Mend line ${problem.line} of .gantry/policy.yaml`,
   };
+}
+
+/** What a browser and the screen can be used with. */
+export function handsChecks(
+  env: Readonly<Record<string, string | undefined>>,
+  platform: NodeJS.Platform = process.platform,
+): DoctorCheck[] {
+  const common = { group: 'program', version: null } as const;
+  const found = findChromium(env);
+  const browser: DoctorCheck =
+    'path' in found
+      ? { ...common, name: 'Browser', state: 'ok', detail: `Runs drive ${found.path}.`, fix: null }
+      : {
+          ...common,
+          name: 'Browser',
+          state: 'missing',
+          detail: `${found.missing} Runs and toolset calls that need a browser answer display_unavailable.`,
+          fix: 'Install Chromium, or set CHROMIUM to the browser to use and start Gantry again',
+        };
+  const linux = platform !== 'darwin' && platform !== 'win32';
+  const display = linux && env.DISPLAY ? env.DISPLAY : null;
+  return [
+    browser,
+    {
+      ...common,
+      name: 'Display',
+      state: display === null ? 'missing' : 'ok',
+      detail:
+        display !== null
+          ? `The computer toolset uses the X display ${display}.`
+          : linux
+            ? 'DISPLAY was not set where Gantry was started: the computer toolset answers display_unavailable; the browser works without it.'
+            : 'The desktop of this system cannot be driven yet; the browser can.',
+      fix: display === null && linux ? 'Start Gantry in an X session, or set DISPLAY' : null,
+    },
+  ];
 }

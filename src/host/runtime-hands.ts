@@ -42,7 +42,7 @@ export function createRuntimeHands(deps: RuntimeHandsDeps): Hands {
     secret: deps.masterKey,
     defaults: 'own',
     approver: 'owner',
-    approveUrl: (id) => `${deps.webOrigin()}/?approval=${encodeURIComponent(id)}`,
+    approveUrl: () => `${deps.webOrigin()}/inbox`,
   });
   deps.closing.add('hands', () => hands.close());
   return hands;

@@ -1,10 +1,9 @@
 /**
  * Starts the person's Chromium with a profile of its own, and with nothing that would go past the proxy. Must not know sessions.
  */
-import { constants } from 'node:fs';
-import { access, mkdir } from 'node:fs/promises';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import type { BrowserContext } from 'playwright-core';
+import { findChromium } from '../../kit/process/find-chromium.ts';
 import { HandsFault } from '../hands.ts';
 
 export interface LaunchOptions {
@@ -22,49 +21,13 @@ export const viewport = { width: 1280, height: 800 } as const;
 /** Milliseconds. A machine under load takes seconds; one that cannot says so long before. */
 const launchMs = 30_000;
 
-const names = [
-  'chromium',
-  'chromium-browser',
-  'google-chrome',
-  'google-chrome-stable',
-  'chrome',
-  'microsoft-edge',
-  'brave-browser',
-];
-const elsewhere: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
-  darwin: [
-    '/Applications/Chromium.app/Contents/MacOS/Chromium',
-    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-  ],
-  win32: [
-    'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
-    'C:\\Program Files (x86)\\Google\\Chrome\\Application\\chrome.exe',
-    'C:\\Program Files (x86)\\Microsoft\\Edge\\Application\\msedge.exe',
-  ],
-};
-
-/** `CHROMIUM`, or the first that the path or the usual places have. Throws a fault that says what to install. */
-export async function findChromium(env: LaunchOptions['env']): Promise<string> {
-  const wanted = env.CHROMIUM;
-  if (wanted !== undefined && wanted !== '') {
-    if (await isProgram(wanted)) return wanted;
-    throw new HandsFault('device', 'display_unavailable', `CHROMIUM names ${wanted}, which cannot be run.`);
-  }
-  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
-  const places = names.flatMap((name) => folders.map((folder) => join(folder, name)));
-  for (const place of [...places, ...(elsewhere[process.platform] ?? [])]) if (await isProgram(place)) return place;
-  throw new HandsFault(
-    'device',
-    'display_unavailable',
-    'There is no Chromium or Chrome on this computer. Install one, or name it with CHROMIUM.',
-  );
-}
-
 /** Throws a device fault `browser_crashed` where it does not start. */
 export async function launchChromium(options: LaunchOptions): Promise<BrowserContext> {
   // Loaded with the first session: a desktop alone pays nothing for it.
   const { chromium } = await import('playwright-core');
-  const executablePath = await findChromium(options.env);
+  const found = findChromium(options.env);
+  if ('missing' in found) throw new HandsFault('device', 'display_unavailable', found.missing);
+  const executablePath = found.path;
   await mkdir(options.profile, { recursive: true, mode: 0o700 });
   await mkdir(options.partial, { recursive: true, mode: 0o700 });
   // Chromium refuses to run as root with its sandbox on.
@@ -104,13 +67,6 @@ export async function launchChromium(options: LaunchOptions): Promise<BrowserCon
     const why = (error as Error).message.split('\n').slice(0, 3).join(' ').slice(0, 500);
     throw new HandsFault('device', 'browser_crashed', `Chromium did not start: ${why}`);
   }
-}
-
-async function isProgram(file: string): Promise<boolean> {
-  return access(file, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Without a locale of Unicode, Chromium loses files whose names have more than ASCII. */

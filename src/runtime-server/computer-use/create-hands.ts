@@ -23,7 +23,9 @@ const passedOn = [
   'XDG_SESSION_TYPE',
   'WAYLAND_DISPLAY',
   'TZ',
-  'GANTRY_CHROMIUM',
+  'CHROMIUM',
+  'LC_ALL',
+  'LC_CTYPE',
 ] as const;
 
 export function createHands(deps: HandsDeps): Hands {
