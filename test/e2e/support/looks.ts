@@ -9,7 +9,10 @@ import { root } from './renderer.ts';
 const shown = new Set([
   'board-dark',
   'dag-dark',
+  'computers-form-dark',
   'computers-light',
+  'computers-live-dark',
+  'computers-replay-light',
   'floor-390',
   'floor-computers-dark',
   'floor-dark',

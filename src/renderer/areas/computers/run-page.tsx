@@ -60,11 +60,11 @@ export function RunPage({ id, narrow, onBack }: { id: string; narrow: boolean; o
           {run.data !== undefined && <Status look={computerUseStatus[run.data.status]} wire={run.data.status} />}
         </span>
       </header>
-      <ListStates source={run} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>
+      <ListStates fill source={run} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>
         {(data) => (
-          <div className="@container flex min-w-0 flex-1 flex-col">
-            <div className="grid min-w-0 flex-1 content-start @min-[820px]:content-stretch @min-[820px]:grid-cols-[minmax(0,1fr)_320px]">
-              <div className="flex min-w-0 flex-col gap-2 p-3 @min-[820px]:sticky @min-[820px]:top-0 @min-[820px]:self-start">
+          <div className="@container flex min-h-0 min-w-0 flex-1 flex-col">
+            <div className="grid min-w-0 flex-1 content-start @min-[820px]:min-h-0 @min-[820px]:grid-cols-[minmax(0,1fr)_320px] @min-[820px]:grid-rows-[minmax(0,1fr)] @min-[820px]:content-stretch">
+              <div className="flex min-w-0 flex-col gap-2 p-3 @min-[820px]:overflow-y-auto">
                 <RunStage
                   run={data}
                   doing={entries.findLast(({ state }) => state === 'running')?.words ?? null}
@@ -82,8 +82,9 @@ export function RunPage({ id, narrow, onBack }: { id: string; narrow: boolean; o
                 />
               </div>
               <aside
+                data-steps="true"
                 aria-label="About the run"
-                className="min-w-0 border-line @max-[819px]:border-t @min-[820px]:border-l"
+                className="min-w-0 border-line @max-[819px]:border-t @min-[820px]:border-l @min-[820px]:overflow-y-auto"
               >
                 <RunFacts run={data} />
                 <Part className="border-t border-line px-3 pt-2 pb-1 text-meta text-muted">Steps</Part>

@@ -32,18 +32,19 @@ export function Timeline({
   /** Absent: pictures cannot be shown large now. */
   onChoose?: (id: string) => void;
 }) {
-  const end = useRef<HTMLLIElement>(null);
+  const list = useRef<HTMLOListElement>(null);
   const count = entries.length;
   // biome-ignore lint/correctness/useExhaustiveDependencies: each new entry scrolls
   useEffect(() => {
-    if (live) end.current?.scrollIntoView({ block: 'nearest' });
+    // In its own column alone: where it lies below the picture, the picture stays.
+    const column = list.current?.closest('[data-steps]');
+    if (live && column) column.scrollTop = column.scrollHeight;
   }, [live, count]);
   return (
-    <ol aria-label="Steps" className="flex flex-col">
-      {entries.map((entry, index) => (
+    <ol ref={list} aria-label="Steps" className="flex flex-col">
+      {entries.map((entry) => (
         <li
           key={entry.key}
-          ref={index === count - 1 ? end : undefined}
           data-entry={entry.state}
           className="flex gap-2 border-b border-line px-3 py-1.5 last:border-b-0"
         >
