@@ -48,6 +48,8 @@ export interface ApprovalsDeps {
 
 /** A person may be away for a while; what is asked much later is asked anew. */
 const expiresInMs = 60 * 60_000;
+/** Of the newest questions, whoever waits for one may ask without looking into the database. */
+const mostStates = 1000;
 /** A yes that nobody came back for. Milliseconds. */
 const usedWithinMs = 10 * 60_000;
 const columns = `id, holder_id AS holderId, action_hash AS actionHash, seen, state, answered_by AS answeredBy, ended_at AS endedAt, words, shown`;
@@ -55,6 +57,10 @@ const columns = `id, holder_id AS holderId, action_hash AS actionHash, seen, sta
 export function createApprovals({ store, questions, clock, secret, approveUrl, log }: ApprovalsDeps) {
   const listeners = new Set<Listener>();
   const states = new Map<string, ApprovalState>();
+  const remember = (id: string, state: ApprovalState) => {
+    states.set(id, state);
+    if (states.size > mostStates) states.delete(states.keys().next().value!);
+  };
 
   const toRow = (row: StoredRow | undefined): ApprovalRow | null =>
     row === undefined ? null : { ...row, shown: JSON.parse(row.shown) as ToolsetApproval };
@@ -65,7 +71,7 @@ export function createApprovals({ store, questions, clock, secret, approveUrl, l
   }
 
   function tell(id: string, state: Ended, by: string | null): void {
-    states.set(id, state);
+    remember(id, state);
     for (const listener of listeners) listener(id, state, by);
   }
 
@@ -100,7 +106,7 @@ export function createApprovals({ store, questions, clock, secret, approveUrl, l
         JSON.stringify(whole),
         clock.now(),
       );
-      tx.afterCommit(() => states.set(asked.id, 'pending'));
+      tx.afterCommit(() => remember(asked.id, 'pending'));
       if (given !== null) move(tx, asked.id, given);
     });
     void asked.answer.then(async (answer) => {
@@ -144,7 +150,7 @@ export function createApprovals({ store, questions, clock, secret, approveUrl, l
       const sql = `UPDATE computer_use_approval SET state = 'used', ended_at = ?
         WHERE id = ? AND state = 'approved'`;
       if (tx.run(sql, clock.now(), id).changes === 1) {
-        tx.afterCommit(() => states.set(id, 'used'));
+        tx.afterCommit(() => remember(id, 'used'));
         return;
       }
       throw new AppError('refused', `The approval ${id} has been used.`, 'Ask again.', { status: 409 });

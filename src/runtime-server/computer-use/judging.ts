@@ -5,7 +5,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { classOf, type Policy, type PolicyAction, type PolicyVerdict, riskOf } from '../policy/index.ts';
 import { errorResult, noScreen } from './answers.ts';
-import type { ApprovalRow, Approvals } from './approvals.ts';
+import type { ApprovalRow, Approvals, Ask } from './approvals.ts';
 import type { ToolsetCaller } from './gate.ts';
 import { destinationOf } from './hosts.ts';
 import type { Origins } from './origins.ts';
@@ -73,8 +73,8 @@ export function createJudging(deps: JudgingDeps) {
       looked?.screen.frame_height,
     ]);
     const known = await approvals.judge(call.approval_grant, { holderId, actionHash, seen });
-    const found = known ?? (await approvals.ask(questionOf(way, action, { actionHash, seen })));
     const row = { ...way.row, actionHash };
+    const found = known ?? (await asked({ ...way, row }, rule, questionOf(way, action, { actionHash, seen })));
     switch (found.state) {
       case 'approved':
         return { rule: `${rule}; approved by ${found.answeredBy ?? 'a person'}`, grant: found };
@@ -94,13 +94,25 @@ export function createJudging(deps: JudgingDeps) {
     }
   }
 
+  /** Too many questions wait, or it is too long to be read: nobody is asked, and nothing is done. */
+  async function asked({ row }: Way, rule: string, question: Ask): Promise<ApprovalRow> {
+    try {
+      return await approvals.ask(question);
+    } catch (error) {
+      if (error instanceof AppError) {
+        await ends.row(row, 'approval', 'denied', { rule, code: error.code, message: error.fact });
+      }
+      throw error;
+    }
+  }
+
   function waiting({ place }: Way, { shown, words }: ApprovalRow, rule: string) {
     const message = `A person has to approve this first (${rule}).`;
     const result = errorResult('approval_required', message, screens.of(place) ?? noScreen);
     return { kind: 'approval_required' as const, approval: shown, words, result };
   }
 
-  function questionOf(way: Way, action: PolicyAction, bound: { actionHash: string; seen: string }) {
+  function questionOf(way: Way, action: PolicyAction, bound: { actionHash: string; seen: string }): Ask {
     const { caller, looked, read } = way;
     const { toolset, name: member } = read;
     const kind = classOf(action);

@@ -30,6 +30,9 @@ export type Ended = { readonly answer: ToolsetOutcome };
 export type Seen = Ended | { readonly way: Way };
 export type Judged = Ended | { readonly rule: string; readonly grant: ApprovalRow | null };
 
+/** Of so many places; the oldest is looked at again. */
+const mostScreens = 200;
+
 /** Screens as they were last. */
 export interface Screens {
   of(place: Place): Screen | null;
@@ -40,7 +43,11 @@ export function createScreens(): Screens {
   const known = new Map<string, Screen>();
   return {
     of: (place) => known.get(nameOfPlace(place)) ?? null,
-    set: (place, screen) => void known.set(nameOfPlace(place), screen),
+    set(place, screen) {
+      known.delete(nameOfPlace(place));
+      known.set(nameOfPlace(place), screen);
+      if (known.size > mostScreens) known.delete(known.keys().next().value!);
+    },
   };
 }
 

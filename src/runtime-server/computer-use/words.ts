@@ -15,12 +15,18 @@ const longestShown = 60;
 
 /** `input` without what nobody else should read. */
 export function maskedInput(member: string, input: Input, credential: boolean): Input {
+  if (member === 'navigate') return { ...input, url: withoutPassword(String(input.url)) };
   if (!credential || !typed.has(member)) return input;
   return {
     ...input,
     ...('text' in input ? { text: masked } : {}),
     ...('value' in input ? { value: masked } : {}),
   };
+}
+
+/** `https://ada:••••@example.org/` */
+function withoutPassword(url: string): string {
+  return url.replace(/^(\s*(?:[a-z][a-z0-9+.-]*:)?\/*[^/?#\s@:]*):[^/?#\s]*@/i, `$1:${masked}@`);
 }
 
 /** One line: `Click button "Send"`. `input` as {@link maskedInput} left it. */

@@ -193,3 +193,18 @@ test('a question in a hosted computer is answered once, and one that nobody wait
   expect(rig.gate.approvalState(id)).toBe('denied');
   expect(await codeOf(rig.call({ ...click, approval_grant: id }, key))).toBe('approval_denied');
 });
+
+test('a password in an address is in no row and no question', async () => {
+  const rig = await startRig();
+  const open = {
+    toolset: 'browser',
+    member: 'navigate',
+    input: { url: 'https://ada:hunter2@site.test/a:b@c' },
+  } as const;
+  const asked = await rig.call(open, key);
+  expect(askedOf(asked).words).toContain('url: https://ada:••••@site.test/a:b@c');
+  await approve(rig, askedOf(asked).id);
+  await rig.call({ ...open, approval_grant: askedOf(asked).id }, key);
+  expect(rig.acts().at(-1)).toMatchObject({ input: open.input });
+  expect(JSON.stringify([asked, await rig.audit()])).not.toContain('hunter2');
+});
