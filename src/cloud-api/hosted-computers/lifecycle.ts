@@ -90,6 +90,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     await move(id, 'halted');
   }
 
+  /** Without a place it has one already: it is new, and goes again where this fails. */
   async function begin(id: string, room?: Room): Promise<ComputerRow> {
     const row = await move(id, 'begin', room === undefined ? {} : { room });
     if (row === null) throw starting(id);
@@ -100,7 +101,8 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
       ways.learn(id, ready.starts, state);
       return ready;
     } catch (fault) {
-      throw await failed(id, fault);
+      const known = await failed(id, fault);
+      throw room === undefined ? unavailable(`No computer could be made: ${(fault as Error).message}`) : known;
     }
   }
 
