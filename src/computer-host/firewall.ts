@@ -15,6 +15,8 @@ export interface Guest {
 export interface Firewall {
   /** Puts the table up for these computers, in one step, and checks it. Throws `not_isolated`. */
   load(guests: readonly Guest[], uplinks: readonly string[]): Promise<void>;
+  /** The same again, for the computers that it knows. Throws `not_isolated`. */
+  reload(uplinks: readonly string[]): Promise<void>;
   /** Adds one, and checks that the table is still what was put up and has it. Throws `not_isolated`. */
   admit(guest: Guest): Promise<void>;
   expel(guest: Guest): Promise<void>;
@@ -115,8 +117,9 @@ export interface FirewallDeps {
 export function createFirewall({ tool, names, only }: FirewallDeps): Firewall {
   const chains = chainsOf(names, only);
   const { table } = names;
-  let put: string | null = null;
+  let known: string | null = null;
   let guests: Guest[] = [];
+  let lane: Promise<unknown> = Promise.resolve();
 
   function words(uplinks: readonly string[]): string {
     const set = (name: string, type: string, elements: readonly string[], more = '') =>
@@ -164,35 +167,53 @@ export function createFirewall({ tool, names, only }: FirewallDeps): Firewall {
       `${verb} element inet ${table} computers4 { ${pair4(guest)} }\n${verb} element inet ${table} computers6 { ${pair6(guest)} }\n`,
     );
 
+  async function put(uplinks: readonly string[]): Promise<void> {
+    await tool(['nft', '-f', '-'], words(uplinks)).catch((cause: Error) => {
+      throw isolation(`The firewall could not be put up: ${cause.message}`, cause);
+    });
+    known = (await check(null)).fixed;
+  }
+
+  /** One after another: what is half told would read as a fault to whoever looks meanwhile. */
+  function inLane<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = lane.then(work);
+    lane = result.catch(() => {});
+    return result;
+  }
+
   return {
-    async load(all, uplinks) {
-      guests = [...all];
-      await tool(['nft', '-f', '-'], words(uplinks)).catch((cause: Error) => {
-        throw isolation(`The firewall could not be put up: ${cause.message}`, cause);
-      });
-      put = (await check(null)).fixed;
-    },
-    async admit(guest) {
-      guests.push(guest);
-      try {
-        await elements('add', guest);
-        await check(put);
-      } catch (cause) {
-        guests = guests.filter((one) => one !== guest);
+    load: (all, uplinks) =>
+      inLane(() => {
+        guests = [...all];
+        return put(uplinks);
+      }),
+    reload: (uplinks) => inLane(() => put(uplinks)),
+    admit: (guest) =>
+      inLane(async () => {
+        guests.push(guest);
+        try {
+          await elements('add', guest);
+          await check(known);
+        } catch (cause) {
+          guests = guests.filter((one) => one !== guest);
+          await elements('delete', guest).catch(() => {});
+          if (cause instanceof HostError) throw cause;
+          throw isolation(`The firewall could not be told of a computer: ${(cause as Error).message}`, cause);
+        }
+      }),
+    expel: (guest) =>
+      inLane(async () => {
+        if (!guests.some((one) => one.name === guest.name)) return;
+        guests = guests.filter((one) => one.name !== guest.name);
+        // It may have gone with the table.
         await elements('delete', guest).catch(() => {});
-        if (cause instanceof HostError) throw cause;
-        throw isolation(`The firewall could not be told of a computer: ${(cause as Error).message}`, cause);
-      }
-    },
-    async expel(guest) {
-      guests = guests.filter((one) => one.name !== guest.name);
-      // It may have gone with the table.
-      await elements('delete', guest).catch(() => {});
-    },
+      }),
     differs: () =>
-      check(put).then(
-        () => null,
-        (fault: Error) => fault.message,
+      inLane(() =>
+        check(known).then(
+          () => null,
+          (fault: Error) => fault.message,
+        ),
       ),
     async remove() {
       await tool(['nft', '-f', '-'], `table inet ${table} {}\ndelete table inet ${table}\n`);

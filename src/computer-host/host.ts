@@ -117,19 +117,11 @@ export async function openHost({ settings, path, clock, log, checksEvery = 2000 
     log.error('The firewall is put up again.', { wrong });
     uplinks = now.length > 0 ? now : uplinks;
     try {
-      await reload();
+      await firewall.reload(uplinks);
     } catch (fault) {
       const why = `It was stopped, because nothing held it apart any more: ${(fault as Error).message}`;
       await Promise.all(live.map((life) => life.cutOff(why)));
     }
-  }
-
-  async function reload(): Promise<void> {
-    const known = [...lives.values()].filter(({ record }) => network.isMade(record.slot));
-    await firewall.load(
-      known.map(({ record }) => network.guest(record.slot)),
-      uplinks,
-    );
   }
 
   let checking: Promise<void> = Promise.resolve();

@@ -65,12 +65,15 @@ export function createNetwork({ tool, names, ranges, uplink }: NetworkDeps): Net
     const number = first4.reduce((sum, byte) => sum * 256 + byte, 0) + offset;
     return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.');
   };
+  /** As the kernel writes it: it is compared. */
+  const ipv6 = (network: number, host: number) =>
+    ipaddr.IPv6.parse(`${first6}:${network.toString(16)}::${host}`).toRFC5952String();
   const addresses = (slot: number): Addresses => ({
     gateway4: ipv4(slot * 4 + 1),
     computer4: ipv4(slot * 4 + 2),
     // Never the first: it is that of the range's router.
-    gateway6: `${first6}:${(slot + 1).toString(16)}::1`,
-    computer6: `${first6}:${(slot + 1).toString(16)}::2`,
+    gateway6: ipv6(slot + 1, 1),
+    computer6: ipv6(slot + 1, 2),
   });
   const batch = (lines: readonly string[], namespace?: string) =>
     tool(['ip', ...(namespace === undefined ? [] : ['-n', namespace]), '-batch', '-'], `${lines.join('\n')}\n`);

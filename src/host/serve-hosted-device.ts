@@ -14,6 +14,7 @@ import { openStore } from '../kit/store/open-store.ts';
 import { createHands } from '../runtime-server/computer-use/create-hands.ts';
 import { handsMigrations } from '../runtime-server/computer-use/migrations.ts';
 import { createOwnQuestions } from '../runtime-server/computer-use/own-questions.ts';
+import { usualSession } from '../runtime-server/computer-use/read-call.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
 import { openSocket } from './doors.ts';
 
@@ -75,4 +76,8 @@ export async function serveHostedDevice({ computer, token, socket, folder, env }
     shape: 'computers',
   });
   door.serve((request, response) => void dispatcher.handle(request, response));
+  // Its browser is on the display from the beginning; where it cannot be opened, the call that needs it says why.
+  hands.gate.sessions
+    .open(usualSession, { headless: false, trace: false })
+    .catch((fault: unknown) => log.warn('The browser could not be opened yet.', { fault }));
 }

@@ -18,12 +18,12 @@ import { namesFor } from '../../src/computer-host/settings.ts';
 import {
   callComputer,
   clearAway,
+  driveComputer,
   type Helper,
   helperFolder,
   leftovers,
   noComputers,
   startHelper,
-  useComputer,
 } from '../support/computers/helper.ts';
 import { createWorld, type World } from '../support/computers/world.ts';
 
@@ -76,11 +76,11 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
     expect(running.state).toBe('running');
     expect(await helper.ask('start', one)).toEqual(running);
 
-    const shot = await useComputer(running, 'computer', 'screenshot');
+    const shot = await driveComputer(running, 'computer', 'screenshot');
     expect(shot).toMatchObject({ status: 200, body: { is_error: false, screen: { width: 1280, height: 800 } } });
 
     expect((await helper.ask('freeze', one)).state).toBe('frozen');
-    const asked = useComputer(running, 'computer', 'cursor_position');
+    const asked = driveComputer(running, 'computer', 'cursor_position');
     const soon = new Promise((resolve) => setTimeout(resolve, 300, 'nothing'));
     expect(await Promise.race([asked, soon])).toBe('nothing');
     expect((await helper.ask('thaw', one)).state).toBe('running');
@@ -109,7 +109,7 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
   test('shows a computer nothing of the machine but what it needs, and holds it by a user without power', async () => {
     await begin();
     const state = await made(one);
-    const opened = await useComputer(state, 'browser', 'screenshot');
+    const opened = await driveComputer(state, 'browser', 'screenshot');
     expect(opened.body).toMatchObject({ is_error: false });
     const processes = processesOf(0).flatMap((pid) => {
       try {
@@ -162,7 +162,7 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
     const [first, second] = [await made(one), await made(two)];
     await helper.ask('freeze', two);
     await helper.kill();
-    expect((await useComputer(first, 'computer', 'screenshot')).status).toBe(200);
+    expect((await driveComputer(first, 'computer', 'screenshot')).status).toBe(200);
     // As if it had been killed in a delete: the record is gone, all else is there.
     const third = 'cmp_000000000003';
     await begin();
@@ -179,7 +179,7 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
     expect(leftovers(around, folder).filter((line) => line.includes(names.interfaceOf(2)))).toEqual([]);
     expect(existsSync(join(folder, 'computers', third))).toBe(false);
     expect((await helper.ask('start', two)).state).toBe('running');
-    expect((await useComputer(second, 'computer', 'screenshot')).status).toBe(200);
+    expect((await driveComputer(second, 'computer', 'screenshot')).status).toBe(200);
 
     // One that ends by itself is noticed, also by a helper that did not start it.
     for (const pid of processesOf(0)) {

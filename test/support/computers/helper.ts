@@ -172,7 +172,7 @@ export function callComputer<Body>(
   });
 }
 
-export function useComputer(
+export function driveComputer(
   state: HostedState,
   toolset: ToolsetCall['toolset'],
   member: string,

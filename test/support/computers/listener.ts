@@ -1,4 +1,4 @@
-/** Somebody who listens on every address of a network namespace and says hello; what comes as a datagram is told with its source. */
+/** Somebody who listens on every address of a network namespace and has a page for whoever asks; what comes as a datagram is told with its source. */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
@@ -10,12 +10,13 @@ const others = process.argv.slice(2).map((text): [string, number] => {
   const [host = '', port] = text.split(' ');
   return [host, Number(port)];
 });
+const page = 'HTTP/1.0 200 OK\r\ncontent-type: text/html\r\n\r\n<!doctype html><title>Hello</title><h1>Hello</h1>';
 const tcp = [...everywhere, ...others].map(
   ([host, port]) =>
     new Promise<void>((resolve) => {
       const server = createServer((socket) => {
         socket.on('error', () => {});
-        socket.end('hello');
+        socket.once('data', () => socket.end(page));
       });
       server.listen({ port, host, ipv6Only: host === '::' }, resolve);
     }),

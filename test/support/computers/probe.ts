@@ -25,8 +25,7 @@ function tcp({ host, port, from }: Extract<Attempt, { do: 'tcp' }>): Promise<str
       resolve(what);
     };
     const late = setTimeout(end, within, 'silence');
-    socket.once('data', () => end('open'));
-    socket.once('connect', () => setTimeout(end, 200, 'open'));
+    socket.once('connect', () => end('open'));
     socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? 'error'));
   });
 }
