@@ -1,6 +1,7 @@
 /** What `gantry doctor` says of the runtime's own parts. Must not start anything. */
 import { findChromium } from '../kit/process/find-chromium.ts';
 import type { DoctorCheck } from '../runtime-server/factory/index.ts';
+import type { Models } from '../runtime-server/models/index.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
 import type { PeerServer } from './peer-server.ts';
 
@@ -31,6 +32,18 @@ export function policyCheck(policy: Policy): DoctorCheck {
         : `.gantry/policy.yaml line ${problem.line}: ${problem.message} Until it is mended everything that acts asks.`,
     fix: problem === undefined ? null : `Mend line ${problem.line} of .gantry/policy.yaml`,
   };
+}
+
+/** Which model runs use that name none. */
+export function computerModelCheck(models: Pick<Models, 'findForComputer'>): DoctorCheck {
+  const found = models.findForComputer(null);
+  const check = { name: 'Model for computer use', group: 'model' as const, version: null };
+  if (!('target' in found)) {
+    const { fact, action } = found.problem;
+    return { ...check, state: 'unknown', detail: `${fact} Only lists of actions can be run.`, fix: action };
+  }
+  const form = found.form === 'native' ? 'its own toolset' : 'plain functions';
+  return { ...check, state: 'ok', detail: `${found.name}, asked at ${found.target.where} with ${form}.`, fix: null };
 }
 
 /** What a browser and the screen can be used with. */

@@ -42,7 +42,7 @@ import { type EngineServer, openEngineDoors, stopReason } from './engine-server.
 import { createHomeLink, type HomeLink } from './home-link.ts';
 import { createPeerHome } from './peer-home.ts';
 import { createPeerServer, type PeerServer } from './peer-server.ts';
-import { handsChecks, peerDoor, policyCheck } from './runtime-checks.ts';
+import { computerModelCheck, handsChecks, peerDoor, policyCheck } from './runtime-checks.ts';
 import { createRuntimeHands } from './runtime-hands.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
 import { createRuntimeRuns } from './runtime-runs.ts';
@@ -307,6 +307,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     hostChecks: () => [
       policyCheck(policy),
       ...handsChecks(env),
+      computerModelCheck(models),
       ...homeLink.checks(),
       ...peerDoor(peers),
       ...(options.hostChecks?.() ?? []),
