@@ -29,7 +29,14 @@ async function openOn({ place }: Engine) {
     spend: (cents: number, { userId = 'user_1', at = clock.now() } = {}) =>
       store.write((tx) => {
         lines += 1;
-        const about = { kind: 'model' as const, name: 'm', computerId: null, botId: null, runId: null, thousandths: 1000 };
+        const about = {
+          kind: 'model' as const,
+          name: 'm',
+          computerId: null,
+          botId: null,
+          runId: null,
+          thousandths: 1000,
+        };
         return usage.record(tx, userId, [{ ...about, id: `line ${lines}`, at, microUsd: cents * 10_000 }]);
       }),
     budget: (body: Partial<Budget>, token = 'user_1') => call('PUT', '/api/v1/usage/budget', { body, token }),
