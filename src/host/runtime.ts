@@ -34,7 +34,6 @@ import {
 import { ensureDeviceToken } from '../runtime-server/link/device.ts';
 import { type ComputerUseSettings, createModels, type ModelSettings } from '../runtime-server/models/index.ts';
 import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
-import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -42,6 +41,7 @@ import { type EngineServer, openEngineDoors, stopReason } from './engine-server.
 import { createHomeLink, type HomeLink } from './home-link.ts';
 import { createPeerHome } from './peer-home.ts';
 import { createPeerServer, type PeerServer } from './peer-server.ts';
+import { readable } from './readable-panes.ts';
 import { computerModelCheck, handsChecks, peerDoor, policyCheck } from './runtime-checks.ts';
 import { createRuntimeHands } from './runtime-hands.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
@@ -94,8 +94,6 @@ export interface Runtime {
 
 /** Within the 5 s of the whole, together with the cloud API. */
 const closeLimitMs = 3_000;
-/** A pane host is up in 0.1–0.3 s; nobody waits longer than this for one that is not. */
-const paneHostMs = 3_000;
 /** A person waits for what goes to the cloud; the embedded one is back within a second. */
 const cloudBackoffMs = [500, 1000, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 
@@ -388,22 +386,4 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       await closing.close();
     },
   };
-}
-
-/** Resolves once the pane host can be read, or after {@link paneHostMs}. */
-function readable(panes: PaneEngine): Promise<void> {
-  if (panes.engine().running) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      stop();
-      resolve();
-    };
-    const stop = panes.listen({
-      onEngine: ({ running }) => {
-        if (running) done();
-      },
-    });
-    const timer = setTimeout(done, paneHostMs);
-  });
 }

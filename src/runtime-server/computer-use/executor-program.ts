@@ -95,7 +95,7 @@ export function createExecutorProgram(deps: ExecutorProgramDeps): ExecutorProgra
         live = null;
       }
       const how = signal ?? `code ${code}`;
-      const message = `The executor ended (${how}) ${process.complaint().slice(-300)}`.trim();
+      const message = `The executor ended (${how}).`;
       if (!closed) deps.log.warn('The executor ended.', { how, complaint: process.complaint().slice(-2000) });
       for (const each of one.waiting.values()) each.reject(new ExecutorFault(endOf(each.request, message)));
       one.waiting.clear();
