@@ -27,6 +27,7 @@ const longFiles: Readonly<Record<string, number>> = {
   'e2e/looks': 35,
   'harness/claude': 35,
   'e2e/panes': 30,
+  'e2e/computers': 32,
   'e2e/inbox': 25,
   'worktrees/worktrees': 25,
   'worker/built': 25,
