@@ -10,14 +10,15 @@ import { systemClock } from '../../kit/clock/clock.ts';
 import { createEgressProxy } from '../egress-proxy.ts';
 import { type ActedWith, type Emit, type Hands, HandsFault } from '../hands.ts';
 import type { Act, CloseSession, OpenSession, Place, SaveTrace } from '../protocol.ts';
+import { filmPictures, type PictureVideo } from '../video.ts';
 import { type Downloads, keepDownloads } from './downloads.ts';
+import { type Filming, filmSession } from './film.ts';
 import { launchChromium } from './launch.ts';
 import { lookAt } from './look.ts';
 import { type At, type Done, members } from './members.ts';
 import { screenOfTab } from './screen.ts';
 import { createSession, type Session } from './session.ts';
 import { settle } from './settle.ts';
-import { type Watching, watchSession } from './watch.ts';
 
 export interface BrowserDeps {
   readonly emit: Emit;
@@ -44,7 +45,7 @@ export interface BrowserHands extends Hands {
 interface Open {
   readonly session: Session;
   readonly request: OpenSession;
-  readonly watching: Watching;
+  readonly watching: Filming;
 }
 
 export function createBrowser({ emit, env, askHost }: BrowserDeps): BrowserHands {
@@ -52,6 +53,8 @@ export function createBrowser({ emit, env, askHost }: BrowserDeps): BrowserHands
   /** Those whose browser ended by itself: the next call is told so, once. */
   const crashed = new Map<string, HandsFault>();
   const profiles = new Map<string, string>();
+  /** By their files; one may be asked for after its session was closed. */
+  const films = new Map<string, { readonly place: Place; readonly video: PictureVideo }>();
 
   function sessionAt(place: Place): Open {
     const id = place.kind === 'browser' ? place.session : '';
@@ -94,7 +97,7 @@ export function createBrowser({ emit, env, askHost }: BrowserDeps): BrowserHands
       if (request.trace !== null) await context.tracing.start({ screenshots: true, snapshots: true });
       if (request.trace !== null) await context.tracing.startChunk();
       const place = { kind: 'browser', session: id } as const;
-      const watching = watchSession(session, ({ jpeg, width, height }) =>
+      const watching = filmSession(session, ({ jpeg, width, height }) =>
         emit({ event: 'frame', place, width, height }, jpeg),
       );
       return { session, request, watching };
@@ -177,8 +180,21 @@ export function createBrowser({ emit, env, askHost }: BrowserDeps): BrowserHands
     },
     act,
     watch: (place, fps) => sessionAt(place).watching.set(fps),
-    record: () => Promise.resolve(null),
+    async record(place, file, stop) {
+      if (!stop) {
+        const { watching } = sessionAt(place);
+        const video = filmPictures(file, env, systemClock.monotonic);
+        films.set(file, { place, video });
+        await watching.film(video);
+        return null;
+      }
+      const film = films.get(file);
+      films.delete(file);
+      if (film?.place.kind === 'browser') await sessions.get(film.place.session)?.watching.film(null);
+      return film?.video.finish() ?? null;
+    },
     async close() {
+      await Promise.allSettled([...films.values()].map(({ video }) => video.finish()));
       await Promise.allSettled([...sessions.values()].map(({ session }) => session.close()));
       sessions.clear();
     },

@@ -4,7 +4,7 @@ import type { Screen } from '../../contracts/computer-use/toolset.ts';
 import type { Look, Looked } from '../protocol.ts';
 import { describe } from './in-page.ts';
 import type { Tab } from './tab.ts';
-import { focusOf, lyingAt } from './target.ts';
+import { atOnce, focusOf, lyingAt } from './target.ts';
 
 const typing = new Set(['type', 'key', 'hold_key', 'form_input']);
 
@@ -43,8 +43,14 @@ async function touchedBy(tab: Tab, screen: Screen, member: string, input: Look['
     const [x, y, width, height] = box;
     return { words, credential, box: inner ? await element.boundingBox() : { x, y, width, height } };
   };
-  if (target?.type === 'coordinate') return inFrames(lyingAt(tab.page, toScreen(screen, target)));
-  return typing.has(member) ? inFrames(focusOf(tab.page)) : null;
+  const place = target?.type === 'coordinate' ? toScreen(screen, target) : typing.has(member) ? 'focus' : null;
+  if (place === null) return null;
+  const found = await atOnce(tab, place);
+  if (found !== null) {
+    const [x, y, width, height] = found.box;
+    return { words: found.words, credential: found.credential, box: { x, y, width, height } };
+  }
+  return inFrames(place === 'focus' ? focusOf(tab.page) : lyingAt(tab.page, place));
 }
 
 function regionOf(screen: Screen, box: NonNullable<Touched['box']>): Looked['region'] {

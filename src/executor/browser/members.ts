@@ -12,7 +12,7 @@ import { capture, captureRegion, type Picture } from './screen.ts';
 import { runScript } from './script.ts';
 import type { Session } from './session.ts';
 import type { Tab } from './tab.ts';
-import { aimAt, focusOf } from './target.ts';
+import { aimAt, atOnce, focusOf } from './target.ts';
 import { branchOf, readTree, writeTree } from './tree.ts';
 import { holdChord, holding, pauseFor, pressChord, typeText } from './typing.ts';
 
@@ -159,7 +159,7 @@ export const members: Members = {
     return {};
   },
   async type({ tab, signal }, { text }) {
-    const { takes } = await focusOf(tab.page);
+    const { takes } = (await atOnce(tab, 'focus')) ?? (await focusOf(tab.page));
     await typeText(tab.page, text, takes, signal);
     return takes === 'keys' ? { text: 'No field had the focus: the page got the keys.' } : {};
   },

@@ -37,9 +37,11 @@ const longestLine = 2000;
 export function createTab(id: string, page: Page, { refs, onWindow, onDownload, onChange }: TabDeps): Tab {
   let session: CDPSession | null = null;
   let moving = false;
+  let loading = false;
   const waiting = new Set<() => void>();
   const arrived = (): void => {
     moving = false;
+    loading = false;
     for (const wake of waiting) wake();
     waiting.clear();
   };
@@ -53,10 +55,21 @@ export function createTab(id: string, page: Page, { refs, onWindow, onDownload, 
     const { frameTree } = await session.send('Page.getFrameTree');
     const main = frameTree.frame.id;
     session.on('Page.frameRequestedNavigation', ({ frameId, disposition }) => {
-      if (frameId === main && disposition === 'currentTab') moving = true;
+      if (frameId !== main || disposition !== 'currentTab') return;
+      moving = true;
+      loading = true;
+    });
+    session.on('Page.frameScheduledNavigation', ({ frameId, delay }) => {
+      // One that is to come later, such as a refresh, is nothing to wait for.
+      if (frameId === main && delay < 1) moving = true;
+    });
+    session.on('Page.frameClearedScheduledNavigation', ({ frameId }) => {
+      if (frameId === main && !loading) arrived();
     });
     session.on('Page.frameStartedLoading', ({ frameId }) => {
-      if (frameId === main) moving = true;
+      if (frameId !== main) return;
+      moving = true;
+      loading = true;
     });
     session.on('Page.frameNavigated', ({ frame }) => {
       // Another document: elements of the last one are gone. A change of the address alone keeps them.

@@ -6,6 +6,7 @@ import type { ElementHandle, Page } from 'playwright-core';
 import type { Point } from '../../contracts/computer-use/frame.ts';
 import { HandsFault } from '../hands.ts';
 import { type Described, describe, elementAt, focused, intoFrame, spotsOf, throughFrame } from './in-page.ts';
+import type { Tab } from './tab.ts';
 
 /** Milliseconds: what covers an element may be on its way out, and what moves comes to rest. */
 const patienceMs = 1500;
@@ -73,6 +74,17 @@ async function outward(
 
 export interface Touched extends Described {
   readonly element: ElementHandle<Element>;
+}
+
+/** What has the focus or lies at a place, in one step; null where a frame has to be looked into. */
+export async function atOnce({ cdp }: Tab, place: Point | 'focus'): Promise<Described | null> {
+  const element = place === 'focus' ? `(${focused})()` : `(${elementAt})([${place.x}, ${place.y}])`;
+  const { result } = await cdp.send('Runtime.evaluate', {
+    expression: `(${describe})(${element})`,
+    returnByValue: true,
+  });
+  const described = result.value as Described | undefined;
+  return described === undefined || described.isFrame ? null : described;
 }
 
 /** What has the focus, in the innermost frame that has it. */

@@ -125,7 +125,9 @@ describe.skipIf(!hasChromium())('tabs and what comes with pages', { timeout: 60_
     expect(await driver.value('typeof here')).toBe('undefined');
   });
 
-  it('keeps downloads in the folder of the session under names of its own making, and stops one that is too large', async () => {
+  it('keeps downloads in the folder of the session under names of its own making, and stops one that is too large', {
+    timeout: 180_000,
+  }, async () => {
     site.pages.set('/file', (_request, response) => {
       response.writeHead(200, { 'content-disposition': 'attachment; filename="../../re port.txt"' });
       response.end('contents');
@@ -158,7 +160,7 @@ describe.skipIf(!hasChromium())('tabs and what comes with pages', { timeout: 60_
     expect(path!.startsWith(`${folder}/`)).toBe(true);
     expect(readFileSync(path!, 'utf8')).toBe('contents');
     await press(/"Huge"/);
-    await expect.poll(told, { timeout: 30_000 }).toContain('download_failed');
+    await expect.poll(told, { timeout: 120_000 }).toContain('download_failed');
     expect(driver.events).toContainEqual(expect.objectContaining({ event: 'download', state: 'failed' }));
     await expect.poll(() => readdirSync(join(folder, '.partial')), { timeout: 5000 }).toEqual([]);
     expect(existsSync(join(folder, 'huge.bin'))).toBe(false);

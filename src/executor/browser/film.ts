@@ -1,0 +1,36 @@
+/** Who gets the frames of a session: somebody who looks, a video, or both. Must not know how frames are made. */
+import { systemClock } from '../../kit/clock/clock.ts';
+import type { PictureVideo } from '../video.ts';
+import type { Session } from './session.ts';
+import { type OnFrame, type Watching, watchSession } from './watch.ts';
+
+/** Frames per second of a video. */
+const filmFps = 10;
+
+export interface Filming extends Watching {
+  /** Null ends it. */
+  film(video: PictureVideo | null): Promise<void>;
+}
+
+/** `onFrame` is for those who look. */
+export function filmSession(session: Session, onFrame: OnFrame): Filming {
+  let looking = 0;
+  let video: PictureVideo | null = null;
+  const watching = watchSession(session, (frame) => {
+    if (looking > 0) onFrame(frame);
+    video?.picture(frame.jpeg, systemClock.monotonic());
+  });
+  const wanted = () => Math.max(looking, video === null ? 0 : filmFps);
+  return {
+    async set(fps) {
+      looking = fps;
+      await watching.set(wanted());
+    },
+    async film(next) {
+      video = next;
+      // Begun anew, it shows what is there now, also where nothing changes.
+      if (next !== null) await watching.set(0);
+      await watching.set(wanted());
+    },
+  };
+}
