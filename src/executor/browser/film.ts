@@ -16,18 +16,23 @@ export interface Filming extends Watching {
 export function filmSession(session: Session, onFrame: OnFrame): Filming {
   let looking = 0;
   let video: PictureVideo | null = null;
+  /** While it is filmed: there is no other until something changes, and whoever begins to look has seen none. */
+  let last: Parameters<OnFrame>[0] | null = null;
   const watching = watchSession(session, (frame) => {
+    last = video === null ? null : frame;
     if (looking > 0) onFrame(frame);
     video?.picture(frame.jpeg, systemClock.monotonic());
   });
   const wanted = () => Math.max(looking, video === null ? 0 : filmFps);
   return {
     async set(fps) {
+      if (looking === 0 && fps > 0 && last !== null) onFrame(last);
       looking = fps;
       await watching.set(wanted());
     },
     async film(next) {
       video = next;
+      last = null;
       // Begun anew, it shows what is there now, also where nothing changes.
       if (next !== null) await watching.set(0);
       await watching.set(wanted());
