@@ -108,7 +108,7 @@ export function createHands(deps: HandsDeps): Hands {
         tellControl('elsewhere');
         return;
       case 'page':
-        sessions.sawPage(event.session, event);
+        sessions.sawPage(event.session, { url: event.url, title: event.title });
         return;
       case 'download': {
         const { session, path, bytes, state } = event;
