@@ -8,6 +8,7 @@ import { isInside, type Point, type Size, toImage, toScreen } from '../../contra
 import type { ComputerMember } from '../../contracts/computer-use/members.ts';
 import { memberOf } from '../../contracts/computer-use/members.ts';
 import type { Screen } from '../../contracts/computer-use/toolset.ts';
+import { systemClock } from '../../kit/clock/clock.ts';
 import { type ActedWith, type Emit, type Hands, HandsFault } from '../hands.ts';
 import type { Act, Look, Looked, Place } from '../protocol.ts';
 import { filmDisplay, type Video } from '../video.ts';
@@ -139,7 +140,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
   async function leave(one: Desk): Promise<void> {
     const { x, y } = await one.display.pointer();
     one.left = { x, y };
-    one.drivenUntil = Date.now() + drivenMs;
+    one.drivenUntil = systemClock.monotonic() + drivenMs;
     emit({ event: 'pointer', place, ...toImage(one.display.screen(), { x, y }) });
     poll ??= setTimeout(again, pollMs).unref();
   }
@@ -148,7 +149,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
     poll = null;
     void desk
       ?.then(async (one) => {
-        if (one.left === null || Date.now() > one.drivenUntil) return;
+        if (one.left === null || systemClock.monotonic() > one.drivenUntil) return;
         // While an action moves the pointer, it says itself where it was left.
         await inTurn(() => isElsewhere(one));
         poll ??= setTimeout(again, pollMs).unref();
