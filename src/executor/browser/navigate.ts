@@ -5,6 +5,8 @@ import type { At } from './members.ts';
 /** Milliseconds for a page until it can be used; and what is waited for all of it after that. */
 const usableMs = 30_000;
 const wholeMs = 2000;
+/** For the browser's own page about a failure, which would come in between as well. */
+const errorPageMs = 1000;
 /** Of the time of the call, for its answer. */
 const answerMs = 500;
 
@@ -76,11 +78,15 @@ async function go(
     if (error instanceof HandsFault) throw error;
     const why = (error as Error).message.split('\n')[0]!.replace(/^page\.\w+: /, '');
     if (/Download is starting|net::ERR_ABORTED/.test(why)) return 'It is a download, not a page.';
-    const refusal = refusalOf(at, url ?? page.url());
-    if (refusal !== null) throw refusal;
     if (at.session.gone() !== null || at.signal.aborted) throw error;
     // What still loads would come in between whatever is done next.
     await cdp.send('Page.stopLoading').catch(() => {});
+    if (why.startsWith('net::'))
+      await page
+        .waitForURL((shown) => shown.protocol === 'chrome-error:', { timeout: errorPageMs, waitUntil: 'commit' })
+        .catch(() => {});
+    const refusal = refusalOf(at, url ?? page.url());
+    if (refusal !== null) throw refusal;
     const fact = /^Timeout/.test(why)
       ? 'the page did not come in time; what is there of it can be used'
       : why.replace(/ at \S+$/, '');
