@@ -1,5 +1,4 @@
 /** The 31 members of the `browser` toolset, each as what it does to a tab. Must not know the wire, sessions' profiles or policy. */
-import type { z } from 'zod';
 import { type Point, toScreen } from '../../contracts/computer-use/frame.ts';
 import { type BrowserMember, type browserMembers, longestRead } from '../../contracts/computer-use/members.ts';
 import type { Screen } from '../../contracts/computer-use/toolset.ts';
@@ -33,7 +32,7 @@ export interface Done {
   readonly tabs?: true;
 }
 
-type InputOf<Name extends BrowserMember> = z.output<(typeof browserMembers)[Name]['input']>;
+type InputOf<Name extends BrowserMember> = ReturnType<(typeof browserMembers)[Name]['input']['parse']>;
 type Members = { readonly [Name in BrowserMember]: (at: At, input: InputOf<Name>) => Promise<Done> };
 type Target = InputOf<'left_click'>['target'];
 
