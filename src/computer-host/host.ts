@@ -5,6 +5,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../kit/clock/clock.ts';
+import type { Timers } from '../kit/clock/timers.ts';
 import type { Log } from '../kit/log/log.ts';
 import { createFirewall } from './firewall.ts';
 import { createGroups } from './groups.ts';
@@ -32,13 +33,15 @@ export interface HostDeps {
   readonly settings: HostSettings;
   readonly path: string;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly log: Log;
-  /** Milliseconds between two looks at the firewall; default 2000. */
-  readonly checksEvery?: number;
 }
 
+/** Between two looks at the firewall. Milliseconds. */
+const checksEvery = 2000;
+
 /** The machine can make computers: {@link whyNot} was asked before. The caller holds the folder's lock. */
-export async function openHost({ settings, path, clock, log, checksEvery = 2000 }: HostDeps): Promise<Host> {
+export async function openHost({ settings, path, clock, timers, log }: HostDeps): Promise<Host> {
   const tool = createTool(path);
   const names = namesFor(settings.folder);
   const records = openRecords(settings.folder);
@@ -67,6 +70,7 @@ export async function openHost({ settings, path, clock, log, checksEvery = 2000 
     code: findCode(),
     path,
     clock,
+    timers,
     onEnded: (computer: string, why: string) => {
       log.warn('A computer ended.', { computer, why });
       for (const listener of listeners) listener(computer, why);
@@ -127,12 +131,17 @@ export async function openHost({ settings, path, clock, log, checksEvery = 2000 
   let checking: Promise<void> = Promise.resolve();
   let closed = false;
   await takeOver();
-  const timer = setInterval(() => {
-    checking = checking
-      .then(() => (closed ? undefined : check()))
-      .catch((fault) => log.error('The firewall could not be looked at.', { fault }));
-  }, checksEvery);
-  timer.unref();
+  let cancel = () => {};
+  const checkLater = () => {
+    cancel = timers.after(checksEvery, () => {
+      checking = check()
+        .catch((fault) => log.error('The firewall could not be looked at.', { fault }))
+        .then(() => {
+          if (!closed) checkLater();
+        });
+    });
+  };
+  checkLater();
 
   return {
     capabilities: () => ({
@@ -179,7 +188,7 @@ export async function openHost({ settings, path, clock, log, checksEvery = 2000 
     },
     async close() {
       closed = true;
-      clearInterval(timer);
+      cancel();
       await checking;
       const ends = await Promise.allSettled([...lives.values()].map((life) => life.stop()));
       for (const end of ends)

@@ -19,6 +19,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../kit/clock/clock.ts';
+import type { Timers } from '../kit/clock/timers.ts';
 import type { Firewall } from './firewall.ts';
 import type { Groups } from './groups.ts';
 import { type NameServer, startNameServer } from './names.ts';
@@ -39,6 +40,7 @@ export interface LifeDeps {
   readonly code: Code;
   readonly path: string;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly onEnded: (computer: string, why: string) => void;
 }
 
@@ -329,7 +331,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
         } catch (fault) {
           return end((fault as Error).message);
         }
-        watch(goneOf(run.pid, run.began));
+        watch(goneOf(run.pid, run.began, deps.timers));
         now = {
           computer,
           state: frozen ? 'frozen' : 'running',
@@ -369,13 +371,12 @@ export function beganAt(pid: number): string | null {
   }
 }
 
-function goneOf(pid: number, began: string): Promise<string> {
+function goneOf(pid: number, began: string, timers: Timers): Promise<string> {
   return new Promise((resolve) => {
-    const timer = setInterval(() => {
-      if (beganAt(pid) === began) return;
-      clearInterval(timer);
-      resolve('its helper was not there');
-    }, watchesEvery);
-    timer.unref();
+    const look = () => {
+      if (beganAt(pid) !== began) resolve('its helper was not there');
+      else timers.after(watchesEvery, look);
+    };
+    look();
   });
 }

@@ -40,7 +40,10 @@ export const HostedState = z.strictObject({
   state: z.enum(hostStates),
   /** Why it is stopped, where nobody asked for that: it ended by itself. */
   why: z.string().nullable(),
-  /** How its engine is reached: HTTP on this Unix socket, with `authorization: Bearer <token>`. A start gives a new token. */
+  /**
+   * How its engine is reached: HTTP on this Unix socket, as a link (kit/http/principals.ts): `authorization: Bearer <token>` with the
+   * headers of whom it is for. A start gives a new token.
+   */
   channel: z.strictObject({ socket: z.string(), token: z.string() }).nullable(),
   /** Since when it is in this state, as of the helper's clock. Milliseconds since 1970. */
   since: z.number(),

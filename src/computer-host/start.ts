@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../contracts/common/errors.ts';
 import type { Clock } from '../kit/clock/clock.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
 import { createLog } from '../kit/log/log.ts';
 import { takeInstanceLock } from '../kit/store/instance-lock.ts';
 import { openHost } from './host.ts';
@@ -34,7 +35,7 @@ export async function startComputerHost(settings: HostSettings, path: string, cl
   if (release === null) throw refused(`Another helper makes computers in ${folder}.`);
   const log = createLog({ folder: join(folder, 'logs'), name: 'computer-host', clock });
   try {
-    const host = await openHost({ settings, path, clock, log }).catch((error: unknown) => {
+    const host = await openHost({ settings, path, clock, timers: systemTimers, log }).catch((error: unknown) => {
       throw error instanceof HostError ? refused(error.message, error) : error;
     });
     const socket = socketIn(folder);
