@@ -16,7 +16,7 @@ export async function runScript(tab: Tab, text: string, signal: AbortSignal): Pr
       awaitPromise: true,
       allowUnsafeEvalBlockedByCSP: true,
     });
-    const { result, exceptionDetails } = await valueOf(tab, found);
+    const { result, exceptionDetails } = await settledValue(tab, found);
     if (exceptionDetails !== undefined) {
       const said =
         exceptionDetails.exception?.description ?? exceptionDetails.exception?.value ?? exceptionDetails.text;
@@ -54,7 +54,7 @@ interface Evaluated {
 }
 
 /** What a promise comes to, and what an object holds. */
-async function valueOf({ cdp }: Tab, found: Evaluated): Promise<Evaluated> {
+async function settledValue({ cdp }: Tab, found: Evaluated): Promise<Evaluated> {
   const { objectId, subtype } = found.result;
   if (objectId === undefined || found.exceptionDetails !== undefined) return found;
   try {
