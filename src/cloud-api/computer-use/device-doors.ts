@@ -13,7 +13,6 @@ import { type HostedDevices, hostedIdStart } from './hosted-port.ts';
 
 /** What a computer calls itself. */
 const itself = 'this-device';
-const idInPath = /^(\/api\/v1\/computers\/)[^/?]+/;
 
 export function createDeviceDoors(
   computers: CallersComputers,
@@ -27,7 +26,9 @@ export function createDeviceDoors(
       await deliver(await computers.ask({ context, ...target, limit }), context);
       return;
     }
-    const path = (context.request.url ?? '/').replace(idInPath, `$1${itself}`);
+    // As the route writes it: a path may come with letters in percents, and the hosted half tells by it what is asked.
+    const query = /\?.*$/.exec(context.request.url ?? '')?.[0] ?? '';
+    const path = `${route.path.replace(':id', itself)}${query}`;
     if (id.startsWith(hostedIdStart)) {
       if (hosted === null) throw unknown(id);
       await hosted.pass(id, path, context);

@@ -1,8 +1,7 @@
 /** Questions of a hosted computer's executor and who answers them; the live view and control for the person whose project it is. */
 import { describe, expect, test } from 'vitest';
-import { deviceRoutes } from '../../../src/contracts/computer-use/device-routes.ts';
+import { createDeviceDoors } from '../../../src/cloud-api/computer-use/device-doors.ts';
 import { answerHostedApproval } from '../../../src/contracts/hosted-computers/device.ts';
-import { bindPassThrough } from '../../../src/kit/http/types.ts';
 import { serve } from '../../kit/http/support.ts';
 import { engines } from '../../support/engines.ts';
 import { type Heard, refusal, result } from './substitute-driver.ts';
@@ -118,6 +117,21 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     expect((await types(id)).slice(-1)).toEqual(['action.denied']);
   });
 
+  test('a call that names the question of another computer leaves it as it is', async () => {
+    const hosted = await open();
+    const { act, id, answer, send, at, create, substitute } = hosted;
+    asking(hosted);
+    await act(id, risky);
+    const other = await create();
+    const asks = substitute.settings.answer;
+    substitute.settings.answer = (heard) =>
+      heard.computer === other.id ? { status: 200, body: result() } : asks(heard);
+    expect((await act(other.id, { ...risky, approval_grant: 'apr_1' })).status).toBe(200);
+    expect((await send('GET', at(id, '/approvals'))).approvals).toHaveLength(1);
+    expect((await answer('approve', 'ada')).status).toBe(200);
+    expect((await act(id, { ...risky, approval_grant: 'apr_1' })).status).toBe(200);
+  });
+
   test('of two answers at once one holds', async () => {
     const hosted = await open();
     asking(hosted);
@@ -131,12 +145,8 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     const { id, substitute, clock, until, send, at, types, meters } = hosted;
     const doors = await serve({
       authenticators: [people],
-      routes: deviceRoutes.map((route) =>
-        bindPassThrough(route, (context) => {
-          const path = String(context.request.url).replace(/computers\/[^/?]+/, 'computers/this-device');
-          return hosted.hosted.devices.pass((context.params as unknown as { id: string }).id, path, context);
-        }),
-      ),
+      // Of a person's own computers none is asked here.
+      routes: createDeviceDoors(undefined as never, hosted.hosted.devices).routes,
     });
     const door = (method: string, rest: string, token = 'ada', body?: unknown) =>
       doors.call(method, `/api/v1/computers/${id}${rest}`, { token, body });
@@ -158,6 +168,9 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     expect((await door('POST', '/toolset', 'ada', { ...call, toolset: 'x' })).status).toBe(400);
     expect((await meters(id)).actions).toBe(1);
     expect((await types(id)).slice(2)).toEqual(['control.taken', 'control.released', 'action.completed']);
+    // Letters in percents are the same path, and count the same.
+    expect((await door('POST', '/%74oolset', 'ada', call)).json).toEqual(result());
+    expect((await meters(id)).actions).toBe(2);
     // Somebody watches while it falls asleep.
     let ended = false;
     substitute.settings.answer = () => new Promise(() => {});
