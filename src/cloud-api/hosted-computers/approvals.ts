@@ -39,7 +39,7 @@ export interface HostedApprovals {
     by: string,
   ): Promise<Pick<HostedApproval, 'id' | 'computerId' | 'state'>>;
   told(id: string): Promise<void>;
-  ended(tx: SharedTx, id: string, state: 'used' | 'expired'): Op<void>;
+  ended(tx: SharedTx, computerId: string, id: string, state: 'used' | 'expired'): Op<void>;
 }
 
 const columns = `id, computer_id AS "computerId", member, toolset, risk, words, requested_at AS "requestedAt", state,
@@ -97,10 +97,11 @@ export function createHostedApprovals({ store, now, computers }: HostedApprovals
     async told(id) {
       await store.write((tx) => tx.run('UPDATE hosted_approval SET told_at = ? WHERE id = ?', now(), id));
     },
-    *ended(tx, id, state) {
+    *ended(tx, computerId, id, state) {
       yield* tx.run(
-        `UPDATE hosted_approval SET state = ? WHERE id = ? AND state IN ('pending', 'approved')`,
+        `UPDATE hosted_approval SET state = ? WHERE computer_id = ? AND id = ? AND state IN ('pending', 'approved')`,
         state,
+        computerId,
         id,
       );
     },

@@ -13,6 +13,7 @@ import {
 import { ToolsetApproval, type ToolsetCall, type ToolsetResult } from '../../contracts/computer-use/toolset.ts';
 import type { HostedEvent } from '../../contracts/hosted-computers/computer.ts';
 import { answerHostedApproval } from '../../contracts/hosted-computers/device.ts';
+import { clientOf } from '../../kit/http/principals.ts';
 import type { Principal } from '../../kit/http/types.ts';
 import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import type { HostedApprovals } from './approvals.ts';
@@ -186,10 +187,13 @@ export function createCalls(deps: CallsDeps): Calls {
         const code = error?.code ?? 'failed';
         if (code === 'not_executed') return yield* tell('action.failed', code);
         const { turn_id: turn, call_index: index } = call;
-        const id = turn === undefined || index === undefined ? ids.next('action') : `${turn}:${index}`;
+        // The executor tells calls of a turn apart by who holds control and by what is to be done: else what it does anew were free.
+        const holder = call.run_id ?? clientOf(principal);
+        const same = `${holder}:${turn}:${index}:${call.toolset}.${call.member}`;
+        const id = turn === undefined || index === undefined ? ids.next('action') : same;
         // The same answer once more: it happened, and was told, before.
         if (!(yield* meters.action(tx, row, { id, keyId, at: now() }, prices))) return;
-        if (call.approval_grant !== undefined) yield* approvals.ended(tx, call.approval_grant, 'used');
+        if (call.approval_grant !== undefined) yield* approvals.ended(tx, computerId, call.approval_grant, 'used');
         return yield* failed ? tell('action.failed', code) : tell('action.completed');
       }
       const { code, message } = (body as Partial<Refusal>).error ?? { code: 'internal', message: '' };

@@ -277,6 +277,20 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     expect(told.filter((type) => type === 'action.failed')).toHaveLength(2);
   });
 
+  test('what is done anew is counted anew: for another run, by another key, as another member', async () => {
+    const { create, act, meters } = await open();
+    const { id } = await create();
+    const turn = { turn_id: 'turn', call_index: 0 };
+    for (let count = 0; count < 2; count += 1) {
+      await act(id, turn);
+      await act(id, { ...turn, run_id: 'run_1' });
+      await act(id, { ...turn, run_id: 'run_2' });
+      await act(id, turn, { token: otherKey });
+      await act(id, { ...turn, member: 'left_click', input: { coordinate: [1, 2] } });
+    }
+    expect((await meters(id)).actions).toBe(5);
+  });
+
   test('the browser toolset can be switched off', async () => {
     const { send, create, act, substitute } = await open();
     const { id } = await create();
