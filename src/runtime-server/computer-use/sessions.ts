@@ -70,14 +70,18 @@ export function createSessions({ program, folder, proxy }: SessionsDeps): Sessio
     async open(id, options) {
       let one = known.get(id);
       if (isCurrent(one)) return;
-      if (one === undefined) {
-        if ([...known.values()].filter(isCurrent).length >= mostOpen) {
+      if (one === undefined || one.opening === null) {
+        // With those that are coming up: as many calls at once would else be as many browsers.
+        const open = [...known.values()].filter((other) => isCurrent(other) || other.opening !== null).length;
+        if (open >= mostOpen) {
           const fact = `${mostOpen} browser sessions are open already.`;
           throw new AppError('refused', fact, 'Close one, or use one of them.', {
             status: 429,
             wireCode: 'concurrency_limit',
           });
         }
+      }
+      if (one === undefined) {
         one = { options, generation: null, opening: null, page: null, hosts: new Set() };
         known.set(id, one);
       }

@@ -187,3 +187,17 @@ test('calls of one place wait for each other; those of another do not', async ()
   await Promise.all([first, second, elsewhere]);
   expect(rig.done()).toEqual(['left_click', 'left_click', 'hover']);
 });
+
+test('as many calls at once as anybody likes open no more than eight browsers', async () => {
+  const rig = await startRig();
+  const sessions = Array.from({ length: 12 }, (_, index) => `session-${index}`);
+  const look = (browser_session_id: string) =>
+    rig.call({ toolset: 'browser', member: 'screenshot', input: {}, browser_session_id });
+  const said = await Promise.all(sessions.map((id) => codeOf(look(id))));
+  expect(said.filter((code) => code === 'concurrency_limit')).toHaveLength(4);
+  const opened = () => rig.acts().filter((line) => line.do === 'open').length;
+  expect(opened()).toBe(8);
+  // One that is open still answers.
+  expect((await look('session-0')).kind).toBe('done');
+  expect(opened()).toBe(8);
+});
