@@ -5,10 +5,11 @@
 import { Console } from 'node:console';
 import { registerHooks } from 'node:module';
 import { Worker } from 'node:worker_threads';
+import { createFrameReader, frames } from '../kit/process/frames.ts';
 import { type Conversion, type ConvertRequest, convert } from './convert.ts';
 import { ConvertFault } from './format.ts';
 import { largestInput } from './limits.ts';
-import { type AnswerHead, createFrameReader, frame, type RequestHead } from './protocol.ts';
+import { type AnswerHead, longestHead, type RequestHead } from './protocol.ts';
 import { watchSource } from './watch.ts';
 
 // Stdout carries answers alone: libraries that print their warnings print them elsewhere.
@@ -43,7 +44,7 @@ registerHooks({
 new Worker(watchSource, { eval: true, workerData: { parent: process.ppid } }).unref();
 
 let busy = Promise.resolve();
-const take = createFrameReader<RequestHead>(largestInput, (head, body) => {
+const take = createFrameReader<RequestHead>({ head: longestHead, body: largestInput }, (head, body) => {
   busy = busy.then(() => answer(head, body));
 });
 process.stdin.on('data', (chunk: Buffer) => take(chunk));
@@ -55,11 +56,14 @@ async function answer(head: RequestHead, body: Uint8Array): Promise<void> {
   try {
     const { markdown, ...document } = await convert(body, request, () => performance.now());
     const bytes = Buffer.from(markdown);
-    await write(frame({ size: bytes.length, document: plain(document), resident: resident() }));
-    await write(bytes);
+    await send({ size: bytes.length, document: plain(document), resident: resident() }, bytes);
   } catch (error) {
-    await write(frame({ size: 0, fault: faultOf(error), resident: resident() }));
+    await send({ size: 0, fault: faultOf(error), resident: resident() });
   }
+}
+
+async function send(head: AnswerHead, body?: Uint8Array): Promise<void> {
+  for (const piece of frames(head, body)) await write(piece);
 }
 
 function plain({

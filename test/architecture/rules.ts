@@ -22,7 +22,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   kit: { folders: ['contracts'] },
   client: { folders: ['contracts'], node: false },
   'pane-host': { folders: [] },
-  converter: { folders: [] },
+  converter: { folders: [], files: ['kit/process/frames.ts'] },
   executor: { folders: ['contracts', 'kit'] },
   'computer-host': { folders: ['contracts', 'kit'] },
   worker: { folders: ['contracts', 'kit', 'client'] },

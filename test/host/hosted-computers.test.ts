@@ -78,6 +78,13 @@ describe.skipIf(missing !== null)('a hosted computer', () => {
       status: 200,
       body: { is_error: false },
     });
+    const browser = (member: string, input: object = {}) => act(member, input, { toolset: 'browser' });
+    const page = { url: 'http://public.example:8080/' };
+    expect((await browser('navigate', page)).body).toMatchObject({ is_error: false });
+    expect((await browser('get_page_text')).text).toContain('Hello');
+    // What is private is refused before the network would.
+    expect((await browser('navigate', { url: 'http://10.9.9.9:8080/' })).body).toMatchObject({ is_error: true });
+    expect((await browser('navigate', page)).body).toMatchObject({ is_error: false });
     expect((await act('fly', {})).status).toBe(400);
     expect((await act('left_click', { coordinate: [-5, 150] })).status).toBe(400);
     // A script in a page asks; the person answers; the same call runs once.
@@ -108,6 +115,8 @@ describe.skipIf(missing !== null)('a hosted computer', () => {
     expect(events.map(({ index }) => index)).toEqual(events.map((_, index) => index));
     expect(events.map(({ type }) => type)).toEqual([
       ...['computer.created', 'computer.started', 'action.completed', 'action.completed'],
+      // The page, its text, the private one, the page again.
+      ...['action.completed', 'action.completed', 'action.failed', 'action.completed'],
       ...['approval.required', 'approval.resolved', 'action.completed', 'approval.required'].slice(
         0,
         again.status === 409 ? 4 : 3,

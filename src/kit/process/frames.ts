@@ -1,6 +1,6 @@
 /**
  * Frames between a program and whoever drives it, over its stdin and stdout: `u32 length · head (JSON) · as many bytes as the head
- * says`. First users: the executor and its gate. Must not know what the heads say.
+ * says`. First user: the executor; second: the conversion program. Must not know what the heads say.
  */
 
 /** The head and what follows it, as pieces: large bodies are not copied. */

@@ -8,13 +8,13 @@ import { dirname, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import {
   type AnswerHead,
-  createFrameReader,
-  frame,
   heapMegabytes,
   lastWords,
+  longestHead,
   longestMarkdown,
   type RequestHead,
 } from '../../../converter/protocol.ts';
+import { createFrameReader, frames } from '../../../kit/process/frames.ts';
 import { plainEnvironment } from '../../../kit/process/run-process.ts';
 
 export interface DocumentSource {
@@ -78,7 +78,7 @@ export function startConverterProcess([program, file]: readonly [string, ...stri
   for (const stream of child.stdio) stream?.on('error', () => {});
 
   let waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | null = null;
-  const take = createFrameReader<AnswerHead>(longestMarkdown * widest, (head, body) => {
+  const take = createFrameReader<AnswerHead>({ head: longestHead, body: longestMarkdown * widest }, (head, body) => {
     const { buffer, byteOffset, byteLength } = body;
     waiting?.resolve({ head, markdown: Buffer.from(buffer, byteOffset, byteLength).toString('utf8') });
     waiting = null;
@@ -136,7 +136,7 @@ async function endOf(child: ChildProcess): Promise<void> {
 }
 
 async function feed(stdin: Writable, head: RequestHead, source: DocumentSource): Promise<void> {
-  await write(stdin, frame(head));
+  for (const piece of frames(head)) await write(stdin, piece);
   let sent = 0;
   for await (const chunk of source.chunks) {
     for (let at = 0; at < chunk.length; at += pieceBytes) await write(stdin, chunk.subarray(at, at + pieceBytes));
