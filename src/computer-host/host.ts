@@ -90,7 +90,6 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
 
   /** What runs and is kept; everything else that carries our names is ended. */
   async function takeOver(): Promise<void> {
-    records.removeLeftovers();
     const kept = records.computers();
     const slots = new Set(kept.map(({ slot }) => slot));
     for (const slot of new Set([...groups.slots(), ...network.slots()])) {
@@ -100,6 +99,8 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
       await groups.end(slot, settings.firstUid + slot);
       await network.remove(slot);
     }
+    // Only now: in what is removed nothing runs that could put links in the way.
+    records.removeLeftovers();
     const running = kept.filter(({ computer, slot }) => records.run(computer) !== null && network.isMade(slot));
     await network.open();
     await firewall.load(

@@ -25,7 +25,7 @@ import type { Groups } from './groups.ts';
 import { type NameServer, startNameServer } from './names.ts';
 import type { Network } from './network.ts';
 import { type HostedState, startsWithin } from './protocol.ts';
-import type { ComputerRecord, Records } from './records.ts';
+import { type ComputerRecord, endOf, type Records } from './records.ts';
 import { asUser, type Code, inside, roomFolders, roomWords, writeEtc } from './room.ts';
 import type { HostSettings, Names } from './settings.ts';
 import { HostError } from './tools.ts';
@@ -106,8 +106,13 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     for (const name of [roomFolders.home, roomFolders.data]) own(join(folder, name), 0o700);
     // What the program makes in it is also of those who may call it.
     own(join(folder, roomFolders.run), 0o2710, settings.owner.gid);
-    rmSync(socket, { force: true });
+    clearSocket();
     writeEtc(join(folder, roomFolders.etc), uid, network.addresses(slot).gateway4);
+  }
+
+  /** Nothing of it runs. Until its run is closed it may have put anything there. */
+  function clearSocket(): void {
+    rmSync(socket, { recursive: true, force: true });
   }
 
   function own(path: string, mode: number, gid = uid): void {
@@ -199,7 +204,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
 
   const complaint = () => {
     try {
-      return readFileSync(join(folder, 'boot.log'), 'utf8').trim().slice(-600);
+      return endOf(join(folder, 'boot.log')).trim().slice(-600);
     } catch {
       return '';
     }
@@ -248,7 +253,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     await network.remove(slot);
     await firewall.expel(guest);
     records.setRun(computer, null);
-    rmSync(socket, { force: true });
+    clearSocket();
     now = stopped(why);
   }
 
@@ -319,7 +324,9 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
         const run = records.run(computer);
         const lives = run !== null && run.began !== '' && beganAt(run.pid) === run.began && network.isMade(slot);
         if (!lives) {
-          if (run !== null) await end('The machine or its helper was ended meanwhile.');
+          // Also what was begun and not written down: it would run on, unknown, and be in the way of the next start.
+          const left = run !== null || network.slots().includes(slot) || groups.processes(slot, uid).length > 0;
+          if (left) await end('The machine or its helper was ended meanwhile.');
           return;
         }
         const frozen = groups.isFrozen(slot, uid);

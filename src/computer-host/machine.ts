@@ -1,6 +1,6 @@
 /** Whether this machine can make computers, and what it lacks where it cannot. Nothing is made to find out but what is tried and gone. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { asUser, type Code } from './room.ts';
 import { isProgram, type Tool } from './tools.ts';
 
@@ -43,6 +43,20 @@ export async function whyNot({ tool, path, platform, uid, firstUid, most, code }
     return `The account ${taken} has one of the user ids ${firstUid} to ${firstUid + most - 1}: give others with --first-uid.`;
   }
   return (await unreadable(tool, firstUid, code)) ?? (await noNamespaces(tool, firstUid)) ?? (await noFirewall(tool));
+}
+
+/** Null: only root can change what lies on the way to it. Else somebody could lead root elsewhere by a link, and have it given away. */
+export function whoElseChanges(folder: string): string | null {
+  for (let path = folder; ; path = dirname(path)) {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found !== undefined) {
+      const open = (found.mode & 0o022) !== 0 && (found.mode & 0o1000) === 0;
+      if (found.isSymbolicLink() || found.uid !== 0 || open) {
+        return `Others than root can change ${path}: give a folder with --folder that is root’s, as all are on the way to it.`;
+      }
+    }
+    if (path === dirname(path)) return null;
+  }
 }
 
 async function unreadable(tool: Tool, uid: number, code: Code): Promise<string | null> {

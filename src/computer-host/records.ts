@@ -4,10 +4,14 @@
  */
 import {
   chmodSync,
+  closeSync,
   existsSync,
+  fstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -104,4 +108,16 @@ function readJson<Value>(file: string): Value | null {
 function writeJson(file: string, value: unknown): void {
   writeFileSync(`${file}.new`, `${JSON.stringify(value)}\n`, { mode: 0o600 });
   renameSync(`${file}.new`, file);
+}
+
+/** The last of a file, however long it is: a computer writes as much into its log as it likes. */
+export function endOf(file: string): string {
+  const opened = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(4096);
+    const read = readSync(opened, bytes, 0, bytes.length, Math.max(0, fstatSync(opened).size - bytes.length));
+    return bytes.toString('utf8', 0, read);
+  } finally {
+    closeSync(opened);
+  }
 }

@@ -7,7 +7,7 @@ import { systemTimers } from '../kit/clock/timers.ts';
 import { createLog } from '../kit/log/log.ts';
 import { takeInstanceLock } from '../kit/store/instance-lock.ts';
 import { openHost } from './host.ts';
-import { whyNot } from './machine.ts';
+import { whoElseChanges, whyNot } from './machine.ts';
 import { socketIn } from './protocol.ts';
 import { findCode } from './room.ts';
 import { openHostServer } from './server.ts';
@@ -28,7 +28,8 @@ export async function startComputerHost(settings: HostSettings, path: string, cl
   const { platform } = process;
   const { firstUid, most, folder } = settings;
   const lacks = await whyNot({ tool, path, platform, uid: process.getuid?.(), firstUid, most, code: findCode() });
-  if (lacks !== null) throw refused(lacks);
+  const unsafe = lacks ?? whoElseChanges(folder);
+  if (unsafe !== null) throw refused(unsafe);
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   chmodSync(folder, 0o711);
   const release = takeInstanceLock(join(folder, 'lock'));

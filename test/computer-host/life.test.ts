@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -8,11 +9,13 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { whoElseChanges } from '../../src/computer-host/machine.ts';
 import type { HostedState } from '../../src/computer-host/protocol.ts';
 import { namesFor } from '../../src/computer-host/settings.ts';
 import {
@@ -196,6 +199,46 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
     await helper.stop();
     expect(leftovers(around, folder)).toEqual([]);
   }, 90_000);
+
+  test('killed in the middle of a start, it leaves nothing that the next one does not end', async () => {
+    await begin();
+    await made(one);
+    await helper.kill();
+    // As if it had been killed before it wrote down what it had begun.
+    rmSync(join(folder, 'computers', one, 'run.json'));
+    expect(processesOf(0).length).toBeGreaterThan(0);
+    await begin();
+    expect(await helper.ask('inspect', one)).toMatchObject({ state: 'stopped' });
+    expect(processesOf(0)).toEqual([]);
+    expect((await helper.ask('start', one)).state).toBe('running');
+
+    // Whatever a computer left where its socket is to be is in nobody's way, and neither is a log without an end.
+    await helper.ask('stop', one);
+    const socket = join(folder, 'computers', one, 'run', 'engine.sock');
+    mkdirSync(join(socket, 'a'), { recursive: true });
+    expect((await helper.ask('start', one)).state).toBe('running');
+    await helper.ask('delete', one);
+    expect(readdirSync(join(folder, 'computers'))).toEqual([]);
+  }, 90_000);
+
+  test('begins nothing in a folder that others than root can change, or that is on such a way', () => {
+    const base = mkdtempSync(join(tmpdir(), 'gantry-whose-'));
+    try {
+      const inner = join(base, 'one', 'two');
+      mkdirSync(inner, { recursive: true, mode: 0o755 });
+      expect(whoElseChanges(join(inner, 'not there yet'))).toBeNull();
+      chmodSync(join(base, 'one'), 0o777);
+      expect(whoElseChanges(inner)).toContain(join(base, 'one'));
+      chmodSync(join(base, 'one'), 0o1777);
+      expect(whoElseChanges(inner)).toBeNull();
+      chownSync(inner, 61_000, 61_000);
+      expect(whoElseChanges(join(inner, 'below'))).toContain(inner);
+      symlinkSync(join(base, 'one'), join(base, 'link'));
+      expect(whoElseChanges(join(base, 'link'))).toContain('link');
+    } finally {
+      rmSync(base, { recursive: true, force: true });
+    }
+  });
 
   test('starts no computer when the firewall does not load, and none when it is not what was put up', async () => {
     const path = mkdtempSync(join(tmpdir(), 'gantry-nft-'));
