@@ -10,6 +10,7 @@ import { isStep, navigate, step } from './navigate.ts';
 import { capture, captureRegion, type Picture } from './screen.ts';
 import { runScript } from './script.ts';
 import type { Session } from './session.ts';
+import { scrolled } from './settle.ts';
 import type { Tab } from './tab.ts';
 import { aimAt, atOnce, focusOf } from './target.ts';
 import { branchOf, readTree, writeTree } from './tree.ts';
@@ -150,6 +151,7 @@ export const members: Members = {
       number,
     ];
     await at.tab.page.mouse.wheel(x, y);
+    await scrolled(at.tab);
     return {};
   },
   async scroll_to({ tab }, { target }) {

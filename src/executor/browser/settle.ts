@@ -13,20 +13,37 @@ const busyMs = 1000;
  */
 const nothing = { expression: '0' } as const;
 
+/** The wheel moves the page with its next picture; the one after that shows it moved. A tab that nobody sees draws none. */
+const twoPictures = {
+  expression: 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))',
+  awaitPromise: true,
+} as const;
+
+/** Comes back when what the wheel did can be read and seen: whoever looks for a place before would click where it was. */
+export async function scrolled(tab: Tab): Promise<void> {
+  if (!tab.page.isClosed()) await within(busyMs, tab.cdp.send('Runtime.evaluate', twoPictures));
+}
+
 export async function settle(session: Session, tab: Tab, signal: AbortSignal): Promise<void> {
   if (!tab.page.isClosed() && session.gone() === null) {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((done) => {
-      timer = setTimeout(done, busyMs);
-    });
-    // A page that goes away meanwhile ends it with an error, which is an answer too.
-    const begun = tab.cdp.send('Runtime.evaluate', nothing).then(
-      () => {},
-      () => {},
-    );
-    await Promise.race([begun, late]);
-    clearTimeout(timer);
+    await within(busyMs, tab.cdp.send('Runtime.evaluate', nothing));
   }
   await tab.settled(nextPageMs, signal);
   await session.windowsOpened(signal);
+}
+
+/** A page that goes away meanwhile ends it with an error, which is an answer too. */
+async function within(ms: number, told: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((done) => {
+    timer = setTimeout(done, ms);
+  });
+  await Promise.race([
+    told.then(
+      () => {},
+      () => {},
+    ),
+    late,
+  ]);
+  clearTimeout(timer);
 }
