@@ -221,18 +221,18 @@ const accountWizard: Task = {
           const steps = { 1: () => '<h2>Choose a password</h2>' + input('secret', 'Password', 'password', 'autocomplete="new-password"') + input('repeat', 'Repeat password', 'password') + '<p>' + (state.secret && state.secret === state.repeat ? 'Passwords match' : 'Two times the same') + '</p>',
             2: () => '<h2>Choose a plan</h2>' + ${JSON.stringify(plans)}.map((one) => '<label><input type="radio" name="plan" id="p' + one + '" value="' + one + '"' + (state.plan === one ? ' checked' : '') + '> ' + one + '</label>').join(''),
             3: () => '<h2>Keep your recovery code</h2>' + input('code', 'Recovery code', 'text', 'readonly value="${code}"') + input('typed', 'Code again', 'text') };
-          // Everything is made anew, as pages do that build themselves of strings; what had the focus has it again.
+          // Everything is made anew, as pages do that build themselves of strings; what had the focus and was marked has it again.
           function render() { clearTimeout(timer); if (held) { timer = setTimeout(render, 50); return; }
-            const had = document.activeElement?.id;
+            const was = document.activeElement, had = was?.id, marked = was?.matches('input:not([type=radio])') ? [was.selectionStart, was.selectionEnd] : null;
             app.innerHTML = steps[state.step]() + '<button id="next">' + (state.step === 3 ? 'Finish' : 'Next') + '</button>';
             for (const key of ['secret', 'repeat', 'typed']) { const node = document.getElementById(key); if (node) { node.value = state[key]; node.oninput = () => { state[key] = node.value; later(); }; } }
             const again = document.getElementById('typed'); if (again) again.onpaste = () => { state.pasted += 1; };
             for (const node of document.querySelectorAll('[name=plan]')) node.onchange = () => { state.plan = node.value; later(); };
             document.getElementById('next').onclick = () => { if (state.step === 1 && (!state.secret || state.secret !== state.repeat) || state.step === 2 && !state.plan) return;
-              if (state.step === 3) { report(state); app.textContent = 'Welcome'; return; } state.step += 1; render(); };
-            if (had) { const node = document.getElementById(had); node?.focus(); if (node?.type === 'text' || node?.type === 'password') node.setSelectionRange(node.value.length, node.value.length); } }
+              if (state.step === 3) { clearTimeout(timer); report(state); app.textContent = 'Welcome'; return; } state.step += 1; render(); };
+            if (had) { const node = document.getElementById(had); node?.focus(); if (marked) node?.setSelectionRange(...marked); } }
           const later = () => { clearTimeout(timer); timer = setTimeout(render, ${random.int(60, 250)}); };
-          render(); setTimeout(render, ${random.int(80, 500)});</script>`,
+          render(); timer = setTimeout(render, ${random.int(80, 500)});</script>`,
       },
       done: (said) => {
         const made = (said ?? {}) as { secret?: string; plan?: string; typed?: string; pasted?: number };

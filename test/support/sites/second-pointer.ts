@@ -186,7 +186,7 @@ const patternLock: Task = {
     }
     return {
       pages: {
-        '/': `<h1>Draw your pattern</h1><p style="height:${random.int(0, 500)}px">From dot to dot, without lifting.</p><canvas id="pad" width="300" height="300" aria-label="Pattern" style="touch-action:none;border:1px solid #ccc;margin-left:${random.int(0, 300)}px"></canvas><p id="end"></p><script>
+        '/': `<h1>Draw your pattern</h1><p style="height:${random.int(0, 500)}px">From dot to dot, without lifting.</p><canvas id="pad" width="300" height="300" aria-label="Pattern" style="touch-action:none;border:1px solid #ccc;margin-left:${random.int(0, 300)}px"></canvas><p id="end" style="height:400px"></p><script>
           const pad = document.querySelector('#pad'), pen = pad.getContext('2d'); let path = null, moves = 0;
           const draw = (at) => { pen.clearRect(0, 0, 300, 300); for (let dot = 0; dot < 9; dot += 1) { pen.beginPath(); pen.arc(50 + (dot % 3) * 100, 50 + Math.floor(dot / 3) * 100, 10, 0, 7); pen.fill(); }
             if (!path) return; pen.lineWidth = 6; pen.beginPath(); for (const dot of path) pen.lineTo(50 + (dot % 3) * 100, 50 + Math.floor(dot / 3) * 100); if (at) pen.lineTo(at.offsetX, at.offsetY); pen.stroke(); };
@@ -202,7 +202,13 @@ const patternLock: Task = {
       },
       async solve(hands) {
         // What is drawn on a canvas has no references: both ways look at the picture.
-        const { x, y } = await hands.spot({ role: 'img', name: 'Pattern', css: '#pad' });
+        const pad = { role: 'img', name: 'Pattern', css: '#pad' };
+        if ((await hands.spot(pad)).y > 600) {
+          // It is not all in view.
+          const target = { type: 'coordinate', x: 640, y: 400 };
+          await hands.call('scroll', { target, scroll_direction: 'down', scroll_amount: 3 });
+        }
+        const { x, y } = await hands.spot(pad);
         const at = (dot: number) => ({
           target: { type: 'coordinate', x: x - 100 + (dot % 3) * 100, y: y - 100 + Math.floor(dot / 3) * 100 },
         });
