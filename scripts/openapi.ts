@@ -23,9 +23,11 @@ const errorSchemas: Record<ErrorShape, z.ZodType> = {
 const errorStatuses: Record<ErrorShape, readonly number[]> = {
   factory: [400, 401, 403, 404, 409, 421, 429, 500, 502, 504],
   plain: [400, 401, 403, 404, 409, 413, 415, 421, 429, 500],
-  computers: [400, 401, 403, 404, 409, 421, 429, 500],
+  computers: [400, 401, 402, 403, 404, 409, 421, 423, 429, 500, 503],
   rpc: [],
 };
+/** What an area answers besides: somebody else has control; no model, display or computer. */
+const areaStatuses: Readonly<Record<string, readonly number[]>> = { 'computer-use': [423, 503] };
 const statusWords: Record<number, string> = {
   200: 'Done',
   201: 'Created',
@@ -33,6 +35,7 @@ const statusWords: Record<number, string> = {
   303: 'See Location',
   400: 'The request is not valid',
   401: 'No valid credential',
+  402: 'The project has spent its cap',
   403: 'Refused',
   404: 'Not found',
   409: 'In conflict with what is there',
@@ -40,9 +43,11 @@ const statusWords: Record<number, string> = {
   413: 'The body is too large',
   415: 'The body has another type than application/json',
   421: 'Wrong Host',
+  423: 'Somebody else has control',
   429: 'Too many; see Retry-After',
   500: 'A fault inside',
   502: 'What stands behind does not answer',
+  503: 'Not there now: the message says what is missing',
   504: 'It did not happen in time',
 };
 
@@ -88,7 +93,7 @@ function operation(route: Route, servers: readonly string[], components: Json): 
   for (const [status, schema] of Object.entries(route.answers)) {
     responses[status] = { description: statusWords[Number(status)], ...answerContent(route, schema, components) };
   }
-  for (const status of errorStatuses[route.errors]) {
+  for (const status of [...errorStatuses[route.errors], ...(areaStatuses[route.area] ?? [])]) {
     if (responses[status] !== undefined) continue;
     responses[status] = {
       description: statusWords[status],
@@ -168,7 +173,8 @@ function toSchema(schema: z.ZodType, io: 'input' | 'output', components: Json): 
   for (const [name, definition] of Object.entries($defs ?? {})) keep(name, definition, components);
   const id = schema.meta()?.id;
   if (id === undefined) return refer(own) as Json;
-  keep(id, own, components);
+  // A named schema that is asked for itself is among the definitions, and what is left is a reference to it.
+  if ($defs?.[id] === undefined) keep(id, own, components);
   return { $ref: `#/components/schemas/${id}` };
 }
 

@@ -21,6 +21,22 @@ test('every reference in the document leads somewhere', () => {
   }
 });
 
+test('every named schema says what it holds, and none leads to itself', () => {
+  const { schemas } = (buildOpenApi() as { components: { schemas: Record<string, { $ref?: string }> } }).components;
+  const empty = Object.entries(schemas).filter(
+    ([name, schema]) => Object.keys(schema).length === 0 || schema.$ref === `#/components/schemas/${name}`,
+  );
+  expect(empty.map(([name]) => name)).toEqual([]);
+});
+
+test('an operation of computer use names the answers that are its own: control in other hands, and what is missing', () => {
+  const { paths } = buildOpenApi() as { paths: Record<string, Record<string, { responses: Record<string, object> }>> };
+  for (const path of ['/computer-use/execute', '/api/v1/computers/{id}/toolset', '/v1/computers/{id}/toolset']) {
+    expect(Object.keys(paths[path]!.post!.responses)).toEqual(expect.arrayContaining(['423', '503']));
+  }
+  expect(paths['/v1/computers']!.post!.responses).toHaveProperty('402');
+});
+
 test('every operation of the document is a route of a table, and the other way round', () => {
   const { paths } = buildOpenApi() as { paths: Record<string, Record<string, { operationId: string }>> };
   const written = Object.values(paths).flatMap((path) => Object.values(path).map((operation) => operation.operationId));
