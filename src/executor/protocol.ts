@@ -61,6 +61,8 @@ export interface Act {
   readonly input: Readonly<Record<string, unknown>>;
   /** Milliseconds; after it the answer is a fault `action_timeout`. */
   readonly timeoutMs: number;
+  /** What the policy went by, where nobody looked for this call: of a page or a frame that is another now it is a fault `changed`. */
+  readonly seen?: { readonly url: string; readonly screen: Screen };
 }
 
 export interface Acted {
@@ -134,6 +136,8 @@ export interface Fault {
     | 'script_failed'
     | 'action_timeout'
     | 'cancelled'
+    /** See {@link Act.seen}: nothing was done. */
+    | 'changed'
     | 'unknown_key'
     | 'display_unavailable'
     | 'browser_crashed'

@@ -4,6 +4,7 @@
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { toImage } from '../../contracts/computer-use/frame.ts';
 import { type BrowserMember, browserMembers, memberOf } from '../../contracts/computer-use/members.ts';
 import { systemClock } from '../../kit/clock/clock.ts';
@@ -108,26 +109,32 @@ export function createBrowser({ emit, env, askHost }: BrowserDeps): BrowserHands
   }
 
   async function act(request: Act, stopped: AbortSignal): Promise<ActedWith> {
-    const { session } = sessionAt(request.place);
+    const open = sessionAt(request.place);
+    const { session } = open;
     const signal = AbortSignal.any([stopped, session.ended]);
     const gone = new Promise<never>((_, reject) => {
       session.ended.addEventListener('abort', () => reject(session.ended.reason), { once: true, signal: stopped });
     });
-    return Promise.race([actIn(session, request, signal), gone]);
+    return Promise.race([actIn(open, request, signal), gone]);
   }
 
-  async function actIn(session: Session, request: Act, signal: AbortSignal): Promise<ActedWith> {
+  async function actIn({ session, watching }: Open, request: Act, signal: AbortSignal): Promise<ActedWith> {
     const name = request.member as BrowserMember;
     const input = request.input as { readonly tab_id?: string };
     const tab = await session.tab(input.tab_id);
     const screen = await screenOfTab(tab, session.headless);
+    const { seen } = request;
+    if (seen !== undefined && (seen.url !== tab.page.url() || !isDeepStrictEqual(seen.screen, screen)))
+      throw new HandsFault('page', 'changed', 'The page is another than the one that was seen.');
     const at: At = {
       session,
       tab,
       screen,
       signal,
       timeoutMs: request.timeoutMs,
-      pointed: (point) => void emit({ event: 'pointer', place: request.place, ...toImage(screen, point) }),
+      pointed: (point) => {
+        if (watching.isLookedAt()) emit({ event: 'pointer', place: request.place, ...toImage(screen, point) });
+      },
     };
     // Which member takes which input is what the contract has checked.
     const member = members[name] as (at: At, input: unknown) => Promise<Done>;

@@ -10,6 +10,8 @@ const filmFps = 10;
 export interface Filming extends Watching {
   /** Null ends it. */
   film(video: PictureVideo | null): Promise<void>;
+  /** Somebody looks; a video is nobody. */
+  isLookedAt(): boolean;
 }
 
 /** `onFrame` is for those who look. */
@@ -37,5 +39,6 @@ export function filmSession(session: Session, onFrame: OnFrame): Filming {
       if (next !== null) await watching.set(0);
       await watching.set(wanted());
     },
+    isLookedAt: () => looking > 0,
   };
 }

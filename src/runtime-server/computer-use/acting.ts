@@ -36,6 +36,9 @@ export interface ActingDeps {
   readonly log: { error(message: string, facts?: Record<string, unknown>): void };
 }
 
+const isChanged = (error: unknown): error is ExecutorFault =>
+  error instanceof ExecutorFault && error.fault.code === 'changed';
+
 export function createActing(deps: ActingDeps) {
   const { audit, lease, program, screens, ends } = deps;
   const acting = new Map<string, { readonly place: Place; readonly holder: Holder }>();
@@ -71,12 +74,26 @@ export function createActing(deps: ActingDeps) {
       finish('done', { result: acts ? kept : null });
       return { kind: 'done', auditId, result, executed: true };
     } catch (error) {
+      if (isChanged(error)) {
+        finish('not_executed', { acts: false, code: error.fault.code, message: error.fault.message });
+        throw error;
+      }
       if (error instanceof ExecutorFault)
         return ends.faulted(way, error, async (outcome, more) => finish(outcome, more));
       finish('unknown', { message: String(error) });
       throw error;
     } finally {
       deps.announce(place, null);
+    }
+  }
+
+  /** On the page that was seen last. Null where it is another now: nothing was done, and it has to be looked at. */
+  async function actAsSeen(way: Way, rule: string): Promise<ToolsetOutcome | null> {
+    try {
+      return await act(way, rule, null);
+    } catch (error) {
+      if (isChanged(error)) return null;
+      throw error;
     }
   }
 
@@ -87,7 +104,7 @@ export function createActing(deps: ActingDeps) {
   }
 
   /** Stopped when its caller leaves. */
-  async function request({ caller, place, read, signal, input }: Way): Promise<ExecutorAnswer> {
+  async function request({ caller, place, read, signal, input, looked, recalled }: Way): Promise<ExecutorAnswer> {
     const name = nameOfPlace(place);
     const stop = () => program.tell({ do: 'stop', place });
     acting.set(name, { place, holder: caller.holder });
@@ -95,7 +112,9 @@ export function createActing(deps: ActingDeps) {
     try {
       if (signal.aborted) throw new ExecutorFault({ sort: 'page', code: 'cancelled', message: 'The caller left.' });
       const { toolset, name: member } = read;
-      return await program.request({ do: 'act', place, toolset, member, input, timeoutMs: timeLimitOf(read) });
+      const { screen, url } = looked ?? {};
+      const seen = recalled && screen && url ? { seen: { screen, url } } : {};
+      return await program.request({ do: 'act', place, toolset, member, input, timeoutMs: timeLimitOf(read), ...seen });
     } finally {
       signal.removeEventListener('abort', stop);
       acting.delete(name);
@@ -114,6 +133,7 @@ export function createActing(deps: ActingDeps) {
 
   return {
     act,
+    actAsSeen,
     /** Ends at once what a holder does who has lost control. */
     stopActsOf({ kind, id }: Holder): void {
       for (const { place, holder } of acting.values()) {

@@ -42,7 +42,7 @@ export interface AuditCall {
 }
 
 export interface AuditEnd {
-  /** It acts, or acted: not a second time for one place in a turn. */
+  /** It acts, or acted: not a second time for one place in a turn. False at its end: it did not after all, and the place is free. */
   readonly acts?: boolean;
   readonly stage: Stage;
   readonly outcome: Outcome;
@@ -115,7 +115,8 @@ export function createAudit({ store, clock, ids }: { store: Store; clock: Clock;
       }),
     close: (id: string, end: Omit<AuditEnd, 'stage'>): Promise<void> =>
       store.write((tx) => {
-        const sql = `UPDATE computer_use_action SET outcome = ?, code = ?, message = ?, result = ?, ended_at = ?
+        const acts = end.acts === false ? ', acts = 0' : '';
+        const sql = `UPDATE computer_use_action SET outcome = ?, code = ?, message = ?, result = ?, ended_at = ?${acts}
           WHERE id = ? AND outcome = 'started'`;
         const message = end.message?.slice(0, longestMessage) ?? null;
         tx.run(sql, end.outcome, end.code ?? null, message, end.result ?? null, clock.now(), id);

@@ -74,6 +74,7 @@ export function createHands(deps: HandsDeps): Hands {
     program,
     defaults: deps.defaults,
     approver: deps.approver,
+    watched: view.isWatched,
     announce(place, next) {
       if (next !== null) view.used(place);
       view.tell(place, { event: 'next', data: next });

@@ -26,12 +26,21 @@ export interface JudgingDeps {
 export function createJudging(deps: JudgingDeps) {
   const { policy, approvals, origins, screens, ends } = deps;
 
-  async function judge(way: Way): Promise<Judged> {
-    const { caller } = way;
-    const action = actionOf(way);
+  function verdictOf({ caller }: Way, action: PolicyAction): PolicyVerdict {
     // What a person set going themselves, and hosted computers, act unasked (gaps.md D "Default policy").
     const free = deps.defaults === 'hosted' || caller.startedByPerson;
-    const verdict = strict(policy.decide(action, free ? null : 'REQUIRE_APPROVAL'), action, caller);
+    return strict(policy.decide(action, free ? null : 'REQUIRE_APPROVAL'), action, caller);
+  }
+
+  /** The rule by which it may act unasked; null: it may not. */
+  function allowedBy(way: Way): string | null {
+    const { verdict, rule } = verdictOf(way, actionOf(way));
+    return verdict === 'allow' ? rule : null;
+  }
+
+  async function judge(way: Way): Promise<Judged> {
+    const action = actionOf(way);
+    const verdict = verdictOf(way, action);
     if (verdict.verdict === 'allow') return { rule: verdict.rule, grant: null };
     if (verdict.verdict === 'deny') return denied(way, verdict.rule);
     return ask(way, action, verdict.rule);
@@ -141,7 +150,7 @@ export function createJudging(deps: JudgingDeps) {
     };
   }
 
-  return { judge };
+  return { judge, allowedBy };
 }
 
 /** What a run asks of its own questions, on top of the policy. */

@@ -12,15 +12,40 @@ import { maskedInput, shownUrl } from './words.ts';
 
 export interface LookingDeps {
   readonly program: Pick<ExecutorProgram, 'request'>;
-  readonly sessions: Pick<Sessions, 'open' | 'page'>;
+  readonly sessions: Pick<Sessions, 'open' | 'isOpen' | 'page'>;
   readonly hosts: Pick<Hosts, 'navigation'>;
   readonly screens: Screens;
   readonly ends: Ends;
+  /** Somebody looks on, and is shown what is about to be touched. */
+  readonly watched: (place: Place) => boolean;
   /** Of sessions that a call opens. */
   readonly headless: boolean;
 }
 
-export function createLooking({ program, sessions, hosts, screens, ends, headless }: LookingDeps) {
+export function createLooking({ program, sessions, hosts, screens, ends, watched, headless }: LookingDeps) {
+  /**
+   * The call on the page and in the frame that were seen last, where that can be enough: it types nothing, so no field matters, and
+   * nobody looks on. Null: it has to be looked at.
+   */
+  function recall(way: Way): Way | null {
+    const { call, place, read, row } = way;
+    if (place.kind !== 'browser' || !sessions.isOpen(place.session) || watched(place)) return null;
+    if (read.member.class !== 'act' || read.member.points !== true || read.input.tab_id !== undefined) return null;
+    const page = sessions.page(place.session);
+    const screen = screens.of(place);
+    if (page === null || screen === null) return null;
+    const at = inFrame(read.input, call, screen);
+    if ('outside' in at) return null;
+    const looked = { screen, url: page.url, credential: false, region: null, element: null };
+    return {
+      ...way,
+      input: at.input,
+      looked,
+      recalled: true,
+      row: { ...row, url: shownUrl(page.url), input: at.input },
+    };
+  }
+
   async function look(way: Way): Promise<Seen> {
     const { read, place } = way;
     let { input, to } = way;
@@ -77,5 +102,5 @@ export function createLooking({ program, sessions, hosts, screens, ends, headles
     return looked!;
   }
 
-  return { look };
+  return { look, recall };
 }

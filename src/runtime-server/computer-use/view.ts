@@ -18,6 +18,8 @@ export interface View {
   /** To those who watch this place. */
   tell(place: Place, event: ViewEvent): void;
   tellAll(event: ViewEvent): void;
+  /** Somebody looks there now. */
+  isWatched(place: Place): boolean;
   /** A call is about to use it. */
   used(place: Place): void;
   /** It was opened (again): frames have to be asked for anew. */
@@ -85,6 +87,8 @@ export function createView({ control, tell }: ViewDeps): View {
     tellAll(event) {
       for (const { listener } of watchers) listener(event);
     },
+    // Whoever watches what is used last is shown this place as soon as it is used.
+    isWatched: (place) => watched.has(nameOfPlace(place)) || [...watchers].some(({ session }) => session === null),
     used(place) {
       last = place;
       settle();

@@ -19,6 +19,8 @@ export interface Way {
   readonly read: ReadCall;
   readonly input: Input;
   readonly looked: Looked | null;
+  /** {@link Way.looked} is what was seen last: nobody looked for this call, and it acts only while that still holds. */
+  readonly recalled?: true;
   /** Where a navigation leads. */
   readonly to: Destination | null;
   /** What the audit says of it. */

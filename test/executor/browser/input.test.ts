@@ -51,6 +51,29 @@ describe.skipIf(!hasChromium())('input', { timeout: 60_000 }, () => {
     }
   });
 
+  it('acts for whoever goes by another page or frame than there is not at all', async () => {
+    await show(`<button style="position:fixed;inset:0" onclick="document.title+='!'">Press</button>`);
+    const { screen } = await driver.look('left_click', { target: { type: 'coordinate', x: 9, y: 9 } });
+    const press = async (seen: { url: string; screen: typeof screen }) => {
+      const { head } = await driver.send({
+        do: 'act',
+        place: { kind: 'browser', session: 'one' },
+        toolset: 'browser',
+        member: 'left_click',
+        input: { target: { type: 'coordinate', x: 9, y: 9 } },
+        timeoutMs: 30_000,
+        seen,
+      });
+      return head.ok ? 'done' : head.fault.code;
+    };
+    const url = await driver.value('location.href');
+    expect(await press({ url: `${url}other`, screen })).toBe('changed');
+    expect(await press({ url, screen: { ...screen, frame_width: 640 } })).toBe('changed');
+    expect(await driver.value('document.title')).toBe('Page');
+    expect(await press({ url, screen })).toBe('done');
+    expect(await driver.value('document.title')).toBe('Page!');
+  });
+
   it('types lines: as lines where there are some, as Enter where there are none', async () => {
     await show(`<form onsubmit="document.title='sent '+l.value;return false"><input id=l aria-label=Line></form><textarea id=a aria-label=Area></textarea>
       <div id=r contenteditable role=textbox aria-label=Rich style="width:600px;height:200px"></div>`);

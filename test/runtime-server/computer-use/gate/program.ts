@@ -4,6 +4,7 @@
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Acted,
   type AnswerHead,
@@ -17,6 +18,7 @@ import type { Script } from './rig.ts';
 
 const folder = process.argv[2]!;
 const screen = { width: 1280, height: 800, scale: 1, frame_width: 1280, frame_height: 800 };
+const page = 'https://site.test/form';
 const held = new Map<string, () => void>();
 
 const script = (): Script => {
@@ -40,11 +42,17 @@ async function answer(head: RequestHead): Promise<void> {
       note({ do: 'look', member: head.member, input: head.input });
       if (said.dieAt === 'look') process.exit(9);
       if (said.lookFault !== undefined) return send({ id, size: 0, ok: false, fault: said.lookFault });
-      const looked = { url: 'https://site.test/form', credential: false, element: null, region: null, ...said.looked };
+      const looked = { url: page, credential: false, element: null, region: null, ...said.looked };
       return ok({ looked: { ...looked, screen: said.screen ?? screen } });
     }
     case 'act': {
-      note({ do: 'act', member: head.member, input: head.input, place: head.place });
+      const { seen } = head;
+      const now = { url: said.looked?.url ?? page, screen: said.screen ?? screen };
+      if (seen !== undefined && !isDeepStrictEqual(seen, now)) {
+        const fault = { sort: 'page', code: 'changed', message: 'The page is another.' } as const;
+        return send({ id, size: 0, ok: false, fault });
+      }
+      note({ do: 'act', member: head.member, input: head.input, place: head.place, ...(seen && { seen }) });
       if (said.dieAt === 'act') process.exit(9);
       if (said.ask !== undefined) emit({ event: 'host', question: 7, session: 'default', ...said.ask });
       if (said.hang === true) {
