@@ -39,7 +39,7 @@ export interface CallsDeps {
   readonly caps: CapsOf;
   readonly prices: () => Promise<Prices>;
   /** Where a person answers what this computer asks. */
-  readonly approveUrl: (computerId: string, approvalId: string) => string;
+  readonly approveUrl: (computerId: string) => string;
 }
 
 export interface CallAsked {
@@ -175,7 +175,7 @@ export function createCalls(deps: CallsDeps): Calls {
     if (answer.status === 200) return answer.body as ToolsetResult;
     throw refusalOf(answer, (approval) => ({
       ...approval,
-      approve_url: deps.approveUrl(computerId, approval.id),
+      approve_url: deps.approveUrl(computerId),
       approver: settings.approval_mode,
     }));
 

@@ -68,7 +68,8 @@ export function createHostedComputers(deps: HostedComputersDeps): HostedComputer
   const ways = createWays(driver);
   const approvals = createHostedApprovals({ store, now, computers });
   const lifecycle = createLifecycle({ store, computers, turns, driver, ways, prices, log });
-  const approveUrl = (computerId: string, id: string) => `${deps.origin}/v1/computers/${computerId}/approvals/${id}`;
+  // Its page in the web interface: what waits stands below its screen.
+  const approveUrl = (computerId: string) => `${deps.origin}/computers?hosted=${computerId}`;
   const calls = createCalls({
     ...{ store, now, ids, computers, lifecycle, ways, meters, approvals, settings, caps, prices, approveUrl },
   });

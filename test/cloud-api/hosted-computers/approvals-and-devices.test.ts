@@ -62,7 +62,7 @@ describe.each(engines)('hosted computers on $name', (engine) => {
         error: { type: 'conflict_error', code: 'approval_required', message: 'Run a script on shop.example?' },
         approval: {
           ...{ id: 'apr_1', action_hash: 'hash', approver: 'owner' },
-          approve_url: `https://gantry.example/v1/computers/${id}/approvals/apr_1`,
+          approve_url: `https://gantry.example/computers?hosted=${id}`,
         },
         result: { is_error: false },
       });
