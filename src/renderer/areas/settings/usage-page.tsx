@@ -1,4 +1,4 @@
-/** What was spent in a month, by computer, bot and model; the budget, and when to say that it is being reached. */
+/** What was spent in a month, by computer, bot and model, and on hosted computers; the budget, and when to say that it is being reached. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ChevronLeft, ChevronRight } from 'lucide-react';
 import { useState } from 'react';
@@ -52,8 +52,8 @@ export function UsagePage() {
           isEmpty={(data) => data.lines.length === 0}
           empty={
             <Empty>
-              Nothing was spent. What bots without a terminal use of models is counted here; programs such as Claude
-              Code are paid to their vendors and are not.
+              Nothing was spent. What bots without a terminal and runs on computers use of models is counted here, and
+              what hosted computers use; programs such as Claude Code are paid to their vendors and are not.
             </Empty>
           }
         >
@@ -108,35 +108,64 @@ function Lines({ lines }: { lines: readonly UsageLine[] }) {
   const computerOf = (id: string | null) => floors.find((floor) => floor.place.id === id)?.place.name;
   const sorted = [...lines].sort((a, b) => b.cents - a.cents);
   return (
-    <table aria-label="Spending by model" className="w-full table-fixed border-collapse text-left">
+    <table aria-label="Spending by model and computer" className="w-full table-fixed border-collapse text-left">
       <thead className="text-meta text-muted">
         <tr>
-          <th className="px-3 py-1.5 font-normal">Model</th>
+          <th className="px-3 py-1.5 font-normal">For what</th>
           <th className="w-1/4 px-3 py-1.5 font-normal max-sm:w-2/5">Bot</th>
           <th className="w-1/5 px-3 py-1.5 font-normal max-sm:hidden">Computer</th>
-          <th className="w-24 px-3 py-1.5 text-right font-normal max-sm:hidden">Requests</th>
+          <th className="w-32 px-3 py-1.5 text-right font-normal max-sm:hidden">How much</th>
           <th className="w-24 px-3 py-1.5 text-right font-normal">Spent</th>
         </tr>
       </thead>
       <tbody>
         {sorted.map((line) => (
           <tr key={`${line.kind} ${line.name} ${line.botId} ${line.computerId}`} className="border-t border-line">
-            <td className="truncate px-3 py-1.5 font-mono text-code" title={line.name}>
-              {line.name}
+            <td className="px-3 py-1.5">
+              <Purpose line={line} />
+              <p className="text-meta text-muted tabular-nums sm:hidden">{amount(line)}</p>
             </td>
             <td className="truncate px-3 py-1.5">
-              <Named id={line.botId} name={botOf(line.botId)} />
+              {line.kind === 'model' ? (
+                <Named id={line.botId} name={botOf(line.botId)} />
+              ) : (
+                <Named id={null} name={undefined} />
+              )}
             </td>
             <td className="truncate px-3 py-1.5 text-muted max-sm:hidden">
               <Named id={line.computerId} name={computerOf(line.computerId)} />
             </td>
-            <td className="px-3 py-1.5 text-right text-muted tabular-nums max-sm:hidden">{line.count}</td>
+            <td className="px-3 py-1.5 text-right text-muted tabular-nums max-sm:hidden">{amount(line)}</td>
             <td className="px-3 py-1.5 text-right tabular-nums">{money(line.cents)}</td>
           </tr>
         ))}
       </tbody>
     </table>
   );
+}
+
+/** What it was spent on: a model by its name, a hosted computer by what is counted of it. */
+function Purpose({ line: { kind, name } }: { line: UsageLine }) {
+  if (kind === 'model') {
+    return (
+      <p className="truncate font-mono text-code" title={name}>
+        {name}
+      </p>
+    );
+  }
+  return (
+    <p title={`Project ${name}`}>
+      {kind === 'computer_minute' ? 'Minutes of a hosted computer' : 'Actions on a hosted computer'}
+    </p>
+  );
+}
+
+/** Minutes to a thousandth, as they are counted. */
+function amount({ kind, quantity }: UsageLine): string {
+  if (kind === 'computer_minute') return `${quantity.toFixed(3)} min`;
+  const plain = String(quantity);
+  const noun = kind === 'model' ? 'request' : 'action';
+  return `${plain} ${noun}${quantity === 1 ? '' : 's'}`;
 }
 
 /** By its name; one that is there no longer by its id. */
