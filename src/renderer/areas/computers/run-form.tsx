@@ -207,7 +207,11 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
       <div className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
         <Choice label="Where" value={scope} options={scopes} onChange={setScope} />
         <Choice label="Asks you" value={approvals} options={asks} onChange={setApprovals} />
-        <Field label="Steps at most" problem={stepsProblem} description={`${usualSteps}, if left empty.`}>
+        <Field
+          label="Steps at most"
+          problem={stepsProblem}
+          description={mode === 'direct' ? 'All of them, if left empty.' : `${usualSteps}, if left empty.`}
+        >
           {(ids) => (
             <input
               {...ids}
