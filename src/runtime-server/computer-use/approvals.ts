@@ -2,7 +2,7 @@
  * What a person was asked about calls, and what became of it: one answer is good for one action, once, while what was seen when it was
  * asked is still there (gaps.md D). Must not know who is asked or how.
  */
-import { createHmac } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { ToolsetApproval } from '../../contracts/computer-use/toolset.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -79,13 +79,12 @@ export function createApprovals({ store, questions, clock, secret, approveUrl, l
     const { holderId, seen, shown, ...rest } = question;
     let id: string | null = null;
     let given: Answer | null = null;
-    const asked = await questions.ask(
-      { ...rest, key: `executor:${holderId}:${question.actionHash}`, expiresInMs },
-      (tx, answer) => {
-        given = answer;
-        if (id !== null) move(tx, id, answer);
-      },
-    );
+    // With what was seen: a question that outlived a restart showed a person that, and its answer is good for nothing else.
+    const key = `executor:${holderId}:${question.actionHash}:${hash('sha256', seen, 'hex')}`;
+    const asked = await questions.ask({ ...rest, key, expiresInMs }, (tx, answer) => {
+      given = answer;
+      if (id !== null) move(tx, id, answer);
+    });
     const whole: ToolsetApproval = {
       ...shown,
       id: asked.id,
