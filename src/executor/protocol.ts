@@ -168,6 +168,7 @@ export type ProgramEvent =
   | HostQuestion
   /** A JPEG follows. */
   | { readonly event: 'frame'; readonly place: Place; readonly width: number; readonly height: number }
+  /** Of a browser only while somebody watches it. */
   | { readonly event: 'pointer'; readonly place: Place; readonly x: number; readonly y: number }
   /** Somebody else used mouse or keyboard: the pointer is not where the executor left it. */
   | { readonly event: 'elsewhere'; readonly place: Place }
