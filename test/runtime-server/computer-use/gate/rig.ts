@@ -1,7 +1,7 @@
 /** The gate over a real database, a real policy and a real process on the executor's wire (program.ts). */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { ToolsetCall } from '../../../../src/contracts/computer-use/toolset.ts';
 import type { Fault, Looked, ProgramEvent } from '../../../../src/executor/protocol.ts';
 import type { Clock } from '../../../../src/kit/clock/clock.ts';
@@ -142,8 +142,9 @@ export async function startRig({
     lines,
     close,
     script(script: Script): void {
-      mkdirSync(dirname(join(folder, 'script.json')), { recursive: true });
-      writeFileSync(join(folder, 'script.json'), JSON.stringify(script));
+      // Whole or not at all: the program may read it at any moment.
+      writeFileSync(join(folder, 'script.json.new'), JSON.stringify(script));
+      renameSync(join(folder, 'script.json.new'), join(folder, 'script.json'));
     },
     /** What the program was told, in order. */
     acts,
