@@ -75,7 +75,10 @@ export async function createEgressProxy({ ask, clock, ...deps }: EgressProxyDeps
     verdicts.set(key, { verdict, until: now + heldMs });
     const { allow, why, addresses } = await verdict;
     if (allow || addresses.length === 0) refusals.delete(key);
-    else refusals.set(key, why);
+    else {
+      if (refusals.size >= mostKept) refusals.delete(refusals.keys().next().value!);
+      refusals.set(key, why);
+    }
     // A name that could not be found may be there the next time.
     if (addresses.length === 0) verdicts.delete(key);
     return verdict;

@@ -89,6 +89,18 @@ it('sends nothing to a host that is refused, says why in a page, and remembers i
   expect(proxy.refusal('127.0.0.1', port + 1)).toBeNull();
 });
 
+it('forgets the oldest refusals of a page that asks for hosts without end', async () => {
+  const { proxy, tunnel } = await proxyWith({
+    ask: async () => ({ allow: false, why: 'no' }),
+    resolve: async () => ['192.0.2.1'],
+  });
+  for (let from = 0; from <= 2000; from += 100) {
+    await Promise.all(Array.from({ length: 100 }, (_, index) => tunnel(`host-${from + index}.test:1`, '')));
+  }
+  expect(proxy.refusal('host-0.test', 1)).toBeNull();
+  expect(proxy.refusal('host-2099.test', 1)).toBe('no');
+});
+
 it.each([
   ['127.1', '127.0.0.1'],
   ['0x7f000001', '127.0.0.1'],
