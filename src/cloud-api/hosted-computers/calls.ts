@@ -197,9 +197,10 @@ export function createCalls(deps: CallsDeps): Calls {
         return yield* failed ? tell('action.failed', code) : tell('action.completed');
       }
       const { code, message } = (body as Partial<Refusal>).error ?? { code: 'internal', message: '' };
-      const asked = ToolsetApproval.safeParse((body as { approval?: unknown }).approval);
+      const { approval, words } = body as { approval?: unknown; words?: unknown };
+      const asked = ToolsetApproval.safeParse(approval);
       if (code === 'approval_required' && asked.success)
-        return yield* approvals.asked(tx, computerId, asked.data, message);
+        return yield* approvals.asked(tx, computerId, asked.data, typeof words === 'string' ? words : message);
       if (status === 403) return yield* tell('action.denied', code);
       // What was no call at all is nobody's business but its caller's.
       if (status >= 500) yield* tell('action.failed', code);

@@ -48,12 +48,12 @@ export function deviceRoutesOf({ gate, view, oneBrowser }: DeviceRoutesDeps): Bo
             extra: { rule: outcome.rule },
           });
         case 'approval_required': {
-          const { approval, result } = outcome;
+          const { approval, words, result } = outcome;
           const fact = 'A person has to approve this call first.';
           throw new AppError('refused', fact, `Send it again with approval_grant ${approval.id} once they have.`, {
             status: 409,
             wireCode: 'approval_required',
-            extra: { approval, result },
+            extra: { approval, words, result },
           });
         }
       }

@@ -29,8 +29,8 @@ function asking({ substitute }: TestHosted) {
       ...{ id: 'apr_1', action_hash: 'hash', member: 'javascript_exec', toolset: 'browser', risk: 'high' },
       ...{ confirmation_class: 'always', approve_url: '/elsewhere', approver: 'owner' },
     };
-    const said = refusal('conflict_error', 'approval_required', 'Run a script on shop.example?');
-    return { status: 409, body: { ...said, approval, result: result() } };
+    const said = refusal('conflict_error', 'approval_required', 'A person has to approve this call first.');
+    return { status: 409, body: { ...said, approval, words: 'Run a script on shop.example?', result: result() } };
   };
   return brought;
 }
@@ -59,7 +59,11 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     for (let count = 0; count < 2; count += 1) {
       expect(await act(id, risky)).toMatchObject({
         status: 409,
-        error: { type: 'conflict_error', code: 'approval_required', message: 'Run a script on shop.example?' },
+        error: {
+          type: 'conflict_error',
+          code: 'approval_required',
+          message: 'A person has to approve this call first.',
+        },
         approval: {
           ...{ id: 'apr_1', action_hash: 'hash', approver: 'owner' },
           approve_url: `https://gantry.example/computers?hosted=${id}`,

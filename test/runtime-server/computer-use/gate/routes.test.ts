@@ -75,7 +75,13 @@ test('a picture is an answer in the shape of the contract', async () => {
 test('what asks a person is 409 with its approval, and goes through once they have answered', async () => {
   const first = await post('/toolset', click);
   expect(errorOf(first)).toEqual([409, 'conflict_error', 'approval_required']);
-  const { approval, result } = first.json as unknown as { approval: Record<string, string>; result: unknown };
+  const { approval, words, result } = first.json as unknown as {
+    approval: Record<string, string>;
+    words: string;
+    result: unknown;
+  };
+  // Whoever answers sees the action itself, and no sentence about it.
+  expect(words).toMatch(/^browser\.left_click\n/);
   expect(approval).toEqual({
     id: expect.stringMatching(/^apr_/),
     action_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
