@@ -20,11 +20,22 @@ const plain: Readonly<Record<HostedEvent['type'], string>> = {
   'spend_cap.reached': 'The spend cap is reached',
 };
 
+/** Of members whose words need what was handed in: events of hosted computers do not have it. */
+const withoutInput: Readonly<Record<string, string>> = {
+  find: 'Look for an element',
+  form_input: 'Fill a field in',
+  hold_key: 'Hold keys',
+  key: 'Press keys',
+  navigate: 'Open a page',
+  scroll: 'Scroll',
+  type: 'Type',
+  wait: 'Wait',
+};
+
 export function hostedEventWords({ type, data }: HostedEvent): string {
   const words = plain[type];
-  const { toolset, member, message, reason, input } = data;
-  const shown = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {};
-  const what = typeof member === 'string' ? actionWords(String(toolset), member, shown) : null;
+  const { toolset, member, message, reason } = data;
+  const what = typeof member === 'string' ? (withoutInput[member] ?? actionWords(String(toolset), member, {})) : null;
   const why = [message, reason].find((one) => typeof one === 'string');
   return [what === null ? words : `${words}: ${what}`, ...(why === undefined ? [] : [why])].join('. ');
 }
