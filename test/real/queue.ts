@@ -16,6 +16,7 @@ import { type Replicas, startReplicas } from '../support/replicas.ts';
 import { personAt } from '../support/signed-in.ts';
 import { openQueuePage, type QueuePage } from './queue-page.ts';
 import { type Bench, checkEnds, createBench, handIn, tasksOf, type Watched, watchUntilEmpty } from './queue-work.ts';
+import { createScenes } from './scenes.ts';
 
 const skipped = 77;
 const tasks = 1000;
@@ -24,20 +25,7 @@ const killEveryMs = [3_000, 6_000] as const;
 const limitMs = 15 * 60_000;
 const awayMs = 60_000;
 
-let failed = 0;
-async function scene(name: string, play: () => Promise<string>): Promise<void> {
-  const from = performance.now();
-  const took = () => `${((performance.now() - from) / 1000).toFixed(1)} s`;
-  try {
-    const words = await play();
-    console.log(`ok   ${name} (${took()}): ${words}`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAIL ${name} (${took()}): ${(error as Error).message}`);
-    // What comes after needs what came before.
-    throw error;
-  }
-}
+const { scene, failed, fail } = createScenes();
 
 const most = (watched: Watched, of: (look: Watched['looks'][number]) => number) => Math.max(...watched.looks.map(of));
 
@@ -235,14 +223,12 @@ async function onSqlite(opened: Opened): Promise<void> {
 }
 
 async function play(part: (opened: Opened) => Promise<void>): Promise<void> {
-  const before = failed;
+  const before = failed();
   const opened: Opened = [];
   try {
     await part(opened);
   } catch (error) {
-    if (failed > before) return;
-    failed += 1;
-    console.log(`FAIL before the first scene: ${String((error as Error).stack)}`);
+    if (failed() === before) fail('before the first scene', error as Error);
   } finally {
     for (const close of opened.toReversed()) await close();
   }
@@ -255,5 +241,5 @@ if (process.platform !== 'linux' || !existsSync(chromiumPath)) {
 } else {
   await buildRenderer();
   for (const part of [onPostgres, onSqlite]) await play(part);
-  process.exitCode = failed === 0 ? 0 : 1;
+  process.exitCode = failed() === 0 ? 0 : 1;
 }

@@ -12,6 +12,7 @@ import { cut, heal, type Place } from '../support/namespaces.ts';
 import { openFirefox } from './firefox.ts';
 import { command, urls } from './reach-places.ts';
 import { startAround, startCloud, startComputer } from './reach-programs.ts';
+import { createScenes, seconds, until } from './scenes.ts';
 
 const { cloud, here, there, claudeBin } = JSON.parse(process.env.GANTRY_REACH ?? '{}') as {
   readonly cloud: Place;
@@ -23,39 +24,10 @@ const { cloud, here, there, claudeBin } = JSON.parse(process.env.GANTRY_REACH ??
 /** As long as the link stays cut. */
 const cutMs = 60_000;
 
-let failed = 0;
-async function scene(name: string, play: () => Promise<string>): Promise<void> {
-  const from = performance.now();
-  const took = () => `${((performance.now() - from) / 1000).toFixed(1)} s`;
-  try {
-    const words = await play();
-    console.log(`ok   ${name} (${took()}): ${words}`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAIL ${name} (${took()}): ${(error as Error).message}`);
-    const shown = (await firefox.words().catch(String)).slice(0, 2000);
-    console.log(
-      `     at ${page.url()}:\n${shown.replace(/^/gm, '     ')}\n     console: ${firefox.errors.join(' ## ')}`,
-    );
-    // What comes after needs what came before.
-    throw error;
-  }
-}
-
-async function until<T>(what: string, look: () => Promise<T | undefined | null | false>, ms = 30_000): Promise<T> {
-  const end = performance.now() + ms;
-  let last = '';
-  while (performance.now() < end) {
-    try {
-      const found = await look();
-      if (found) return found;
-    } catch (error) {
-      last = `; ${(error as Error).message}`;
-    }
-    await delay(100);
-  }
-  throw new Error(`${what}: not within ${ms / 1000} s${last}`);
-}
+const { scene, failed } = createScenes(async () => {
+  const shown = (await firefox.words().catch(String)).slice(0, 2000);
+  console.log(`     at ${page.url()}:\n${shown.replace(/^/gm, '     ')}\n     console: ${firefox.errors.join(' ## ')}`);
+});
 
 const around = await startAround(cloud, here, there);
 await startCloud(cloud);
@@ -123,7 +95,6 @@ async function type(slug: string, line: string): Promise<void> {
   await page.keyboard.type(line);
   await page.keyboard.press('Enter');
 }
-const seconds = (from: number) => `${((performance.now() - from) / 1000).toFixed(1)} s`;
 
 async function approvePairing({ userCode = '', verificationUriComplete = '' }: LocalPairing): Promise<string> {
   const { name } = await ask<{ name: string }>('GET', `/api/v1/pairings/${userCode}`);
@@ -299,6 +270,6 @@ async function play(): Promise<void> {
   });
 }
 
-await play().catch((error: Error) => (failed === 0 ? Promise.reject(error) : undefined));
+await play().catch((error: Error) => (failed() === 0 ? Promise.reject(error) : undefined));
 await firefox.close();
-process.exit(failed === 0 ? 0 : 1);
+process.exit(failed() === 0 ? 0 : 1);

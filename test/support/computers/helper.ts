@@ -81,7 +81,10 @@ export async function startHelper({ world: around, folder, more = [], ...rest }:
     said += chunk.toString('utf8');
   });
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const socket = await Promise.race([connected(socketIn(folder)), gone]);
+  const waits = new AbortController();
+  const socket = await Promise.race([connected(socketIn(folder), waits.signal), gone.then(() => null)]);
+  // Who looks for one that ended keeps looking for ever.
+  waits.abort();
   const ended: { computer: string; why: string }[] = [];
   const waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
   let last = 0;
@@ -120,8 +123,8 @@ export async function startHelper({ world: around, folder, more = [], ...rest }:
   };
 }
 
-async function connected(path: string): Promise<Socket> {
-  for (;;) {
+async function connected(path: string, signal: AbortSignal): Promise<Socket | null> {
+  while (!signal.aborted) {
     const socket = await new Promise<Socket | null>((resolve) => {
       const one = connect(path);
       one.once('connect', () => resolve(one));
@@ -130,6 +133,7 @@ async function connected(path: string): Promise<Socket> {
     if (socket !== null) return socket;
     await delay(20);
   }
+  return null;
 }
 
 export interface Called<Body> {
