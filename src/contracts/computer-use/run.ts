@@ -167,6 +167,7 @@ export const runEventTypes = [
   'control.taken',
   'control.released',
   'artifact.created',
+  'artifact.dropped',
   'budget.warning',
   'run.ended',
 ] as const;

@@ -27,7 +27,7 @@ export interface ActingDeps {
   readonly approvals: Pick<Approvals, 'use'>;
   readonly lease: Pick<Lease, 'holds' | 'hold'>;
   readonly origins: Pick<Origins, 'letInto'>;
-  readonly sessions: Pick<Sessions, 'letInto'>;
+  readonly sessions: Pick<Sessions, 'letInto' | 'tookSecret'>;
   readonly program: Pick<ExecutorProgram, 'request' | 'tell'>;
   readonly screens: Screens;
   readonly ends: Ends;
@@ -64,6 +64,8 @@ export function createActing(deps: ActingDeps) {
     }
     if (grant !== null) remember(way);
     const words = titleOf(read.toolset, read.name, way.row.input, looked?.element ?? null);
+    // Before it is done: what fails half way has typed something too.
+    if (looked?.credential === true && place.kind === 'browser') deps.sessions.tookSecret(place.session);
     deps.announce(place, { member: read.name, words, region: looked?.region ?? null });
     try {
       const { acted, bytes } = await request(way);

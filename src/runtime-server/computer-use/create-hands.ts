@@ -156,7 +156,13 @@ export function createHands(deps: HandsDeps): Hands {
             : fileOr(program.request({ do: 'record', place, file, stop: true }).then((one) => one.file)),
       };
     },
-    saveTrace: (session, file) => fileOr(program.request({ do: 'trace', session, file }).then((one) => one.file)),
+    async saveTrace(session, file) {
+      if (sessions.holdsSecret(session)) return { file: null, secret: true };
+      return {
+        file: await fileOr(program.request({ do: 'trace', session, file }).then((one) => one.file)),
+        secret: false,
+      };
+    },
     onDownload: (listener) => listen(downloadListeners, listener),
     async stop(place) {
       program.tell({ do: 'stop', place });

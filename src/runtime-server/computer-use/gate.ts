@@ -74,7 +74,8 @@ export interface ToolsetGate {
   };
   /** Video of a place; `stop` answers the file, or null where nothing could be recorded. */
   record(place: Place, file: string): Promise<{ stop(): Promise<string | null> }>;
-  saveTrace(session: string, file: string): Promise<string | null>;
+  /** `secret`: something was typed into a credential field since its browser came up, and a trace would hold it. */
+  saveTrace(session: string, file: string): Promise<{ readonly file: string | null; readonly secret: boolean }>;
   onDownload(
     listener: (download: { readonly session: string; readonly path: string; readonly size: number }) => void,
   ): () => void;

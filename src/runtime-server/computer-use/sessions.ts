@@ -24,6 +24,9 @@ export interface Sessions {
   /** Hosts that a person let this session reach. */
   letInto(id: string, host: string): void;
   wasLetInto(id: string, host: string): boolean;
+  /** Something is typed into a credential field of it: its pages, and what is recorded of them, hold that from now on. */
+  tookSecret(id: string): void;
+  holdsSecret(id: string): boolean;
   /** Told after each opening. */
   onOpened(listener: (id: string) => void): void;
 }
@@ -34,6 +37,8 @@ interface Known {
   opening: Promise<void> | null;
   page: { readonly url: string; readonly title: string } | null;
   readonly hosts: Set<string>;
+  /** Of this browser, until another comes up. */
+  secret: boolean;
 }
 
 export interface SessionsDeps {
@@ -63,6 +68,7 @@ export function createSessions({ program, folder, proxy }: SessionsDeps): Sessio
       trace: one.options.trace ? place('traces', id) : null,
     });
     one.generation = program.generation;
+    one.secret = false;
     for (const listener of opened) listener(id);
   }
 
@@ -82,7 +88,7 @@ export function createSessions({ program, folder, proxy }: SessionsDeps): Sessio
         }
       }
       if (one === undefined) {
-        one = { options, generation: null, opening: null, page: null, hosts: new Set() };
+        one = { options, generation: null, opening: null, page: null, hosts: new Set(), secret: false };
         known.set(id, one);
       }
       one.opening ??= openNow(id, one).finally(() => {
@@ -115,6 +121,11 @@ export function createSessions({ program, folder, proxy }: SessionsDeps): Sessio
     },
     letInto: (id, host) => known.get(id)?.hosts.add(host),
     wasLetInto: (id, host) => known.get(id)?.hosts.has(host) ?? false,
+    tookSecret(id) {
+      const one = known.get(id);
+      if (one !== undefined) one.secret = true;
+    },
+    holdsSecret: (id) => known.get(id)?.secret ?? false,
     onOpened: (listener) => void opened.push(listener),
   };
 }

@@ -26,6 +26,8 @@ export interface Artifacts {
   keepFile(runId: string, file: string, artifact: NewArtifact): Promise<string>;
   /** A file that stays where it is. */
   copyFile(runId: string, file: string, artifact: NewArtifact): Promise<string>;
+  /** One that was asked for is not kept: why, for whoever looks for it. */
+  leaveOut(runId: string, kind: Artifact['kind'], why: string): Promise<void>;
   /** The run has ended. */
   forget(runId: string): void;
   /** The file of artifacts that no row names any more. */
@@ -89,6 +91,11 @@ export function createArtifacts({ journal, blobs, ids }: ArtifactsDeps): Artifac
     async copyFile(runId, file, artifact) {
       return note(runId, await receive(createReadStream(file)), artifact);
     },
+    leaveOut: (runId, kind, why) =>
+      journal.write(runId, ({ tx, event }) => {
+        liveRun(tx, runId);
+        event({ type: 'artifact.dropped', message: `Kept no ${kind}. ${why}`, data: { kind } });
+      }),
     forget: (runId) => void last.delete(runId),
     remove: (sha256) => rm(blobs.fileOf(sha256), { force: true }),
     fileOf: (sha256) => blobs.fileOf(sha256),

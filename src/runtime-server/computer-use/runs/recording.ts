@@ -39,9 +39,9 @@ export function createRecording({ runId, sessionId, gate, artifacts, folder, onF
   let ofBrowser = false;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
 
-  async function keep(kind: 'video' | 'trace', making: Promise<string | null>): Promise<void> {
+  async function keep(kind: 'video' | 'trace', make: () => Promise<string | null>): Promise<void> {
     try {
-      const file = await making;
+      const file = await make();
       if (file === null) return;
       await artifacts.keepFile(runId, file, {
         kind,
@@ -52,6 +52,13 @@ export function createRecording({ runId, sessionId, gate, artifacts, folder, onF
     } catch (fault) {
       onFault(`The ${kind} of a run could not be kept.`, fault);
     }
+  }
+
+  async function trace(): Promise<string | null> {
+    const { file, secret } = await gate.saveTrace(sessionId, join(folder, `${runId}.zip`));
+    if (secret)
+      await artifacts.leaveOut(runId, 'trace', 'Something was typed into a password field, and it would show that.');
+    return file;
   }
 
   return {
@@ -67,8 +74,8 @@ export function createRecording({ runId, sessionId, gate, artifacts, folder, onF
       }
     },
     async finish() {
-      if (video !== null) await keep('video', video.stop());
-      if (ofBrowser) await keep('trace', gate.saveTrace(sessionId, join(folder, `${runId}.zip`)));
+      if (video !== null) await keep('video', video.stop);
+      if (ofBrowser) await keep('trace', trace);
     },
   };
 }

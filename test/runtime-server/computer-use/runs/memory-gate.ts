@@ -173,7 +173,7 @@ export function createMemoryGate(): MemoryGate {
         },
       };
     },
-    saveTrace: async () => null,
+    saveTrace: async () => ({ file: null, secret: false }),
     onDownload(listener) {
       onDownload.add(listener);
       return () => onDownload.delete(listener);

@@ -192,7 +192,12 @@ withBrowser(
     ]);
     const kinds = run.artifacts.map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === 'screenshot').length).toBeGreaterThanOrEqual(6);
-    expect(kinds).toContain('trace');
+    // It would hold the password.
+    expect(kinds).not.toContain('trace');
+    expect(events.find(({ event_type }) => event_type === 'artifact.dropped')).toMatchObject({
+      message: 'Kept no trace. Something was typed into a password field, and it would show that.',
+      data: { kind: 'trace' },
+    });
     const picture = run.artifacts.find(({ kind }) => kind === 'screenshot')!;
     const response = await fetch(`${server.url}/computer-use/runs/${id}/artifacts/${picture.artifact_id}`, {
       headers: { authorization: `Bearer ${ownerToken}` },
