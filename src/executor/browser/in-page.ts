@@ -12,7 +12,7 @@ export interface Spots {
   readonly covered: string | null;
   /** False: it takes no room on the page. */
   readonly seen: boolean;
-  /** It, or something it lies in, is moving. */
+  /** Something on its page is moving, and it perhaps with it. */
   readonly moving: boolean;
   readonly disabled: boolean;
 }
@@ -70,15 +70,12 @@ export function spotsOf(element: Element, options: { readonly scroll: boolean })
     }
     if (free.length > 0) break;
   }
+  // What stands beside it pushes it along as well: whether it really moves is seen from one look to the next.
   const moving = document
     .getAnimations()
     .some(
       ({ playState, effect }) =>
-        playState === 'running' &&
-        effect instanceof KeyframeEffect &&
-        effect.target !== null &&
-        Number(effect.getComputedTiming().endTime) < 10_000 &&
-        isWithin(element, effect.target),
+        playState === 'running' && effect !== null && Number(effect.getComputedTiming().endTime) < 10_000,
     );
   const disabled = element.matches(':disabled') || element.getAttribute('aria-disabled') === 'true';
   return { free, covered, seen, moving, disabled };

@@ -53,6 +53,15 @@ describe.skipIf(!hasChromium())('targets', { timeout: 60_000 }, () => {
     expect(await driver.value('document.title')).toBe('Page a');
   });
 
+  it('waits until an element rests that something beside it pushes along', async () => {
+    await show(`<div style="display:flex"><div id=spacer style="flex:none;width:1000px;transition:width .6s linear"></div>
+      <button id=a ${clicks} style="flex:none;width:16px;overflow:hidden">Pushed</button></div>`);
+    const ref = await driver.ref(/"Pushed"/);
+    await driver.value("spacer.style.width = '0px'");
+    await driver.act('left_click', { target: by(ref) });
+    expect(await driver.value('document.title')).toBe('Page a');
+  });
+
   it('scrolls the page and the boxes within it until the element is seen', async () => {
     await show(`<div style="height:3000px"></div><div style="height:200px;overflow:auto"><div style="height:2000px"></div>
       <button id=a ${clicks}>Deep</button></div><div style="height:3000px"></div>`);
