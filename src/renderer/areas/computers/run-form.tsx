@@ -246,7 +246,7 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
           ])}
           onChange={setSession}
         />
-        <label className="flex items-center gap-1.5 self-end pb-1 pointer-coarse:min-h-10">
+        <label className="flex items-center gap-1.5 self-start sm:mt-7 pointer-coarse:min-h-10">
           <input
             type="checkbox"
             checked={record}

@@ -42,7 +42,7 @@ export function actionWords(toolset: string, member: string, input: Input = {}):
     case 'scroll':
       return `Scroll ${cut(input.scroll_direction)}${at}`;
     case 'form_input':
-      return `Set${at} to ${quoted(cut(input.value))}`;
+      return `Set${at.replace(' at ', ' ')} to ${quoted(cut(input.value))}`;
     case 'wait':
       return `Wait ${cut(input.duration)} s`;
     case 'screenshot':

@@ -126,11 +126,7 @@ function Lines({ lines }: { lines: readonly UsageLine[] }) {
               <p className="text-meta text-muted tabular-nums sm:hidden">{amount(line)}</p>
             </td>
             <td className="truncate px-3 py-1.5">
-              {line.kind === 'model' ? (
-                <Named id={line.botId} name={botOf(line.botId)} />
-              ) : (
-                <Named id={null} name={undefined} />
-              )}
+              <Named id={line.botId} name={line.botId?.startsWith(ofRuns) ? 'Runs on a computer' : botOf(line.botId)} />
             </td>
             <td className="truncate px-3 py-1.5 text-muted max-sm:hidden">
               <Named id={line.computerId} name={computerOf(line.computerId)} />
@@ -143,6 +139,9 @@ function Lines({ lines }: { lines: readonly UsageLine[] }) {
     </table>
   );
 }
+
+/** Runs that use a computer have no bot, and report as one of this name. */
+const ofRuns = 'computer-use:';
 
 /** What it was spent on: a model by its name, a hosted computer by what is counted of it. */
 function Purpose({ line: { kind, name } }: { line: UsageLine }) {
