@@ -170,7 +170,7 @@ export async function playApp(around: Around): Promise<void> {
       assert.equal(run.result?.stop_reason, 'done');
       const { events } = await around.product.web.call<{ events: { event_type: string; index: number }[] }>(
         'GET',
-        `/computer-use/runs/${id}/events?limit=500`,
+        `/computer-use/runs/${id}/events?limit=200`,
       );
       assert.deepEqual(
         events.map(({ index }) => index),
