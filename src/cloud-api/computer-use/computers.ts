@@ -74,7 +74,12 @@ export function createCallersComputers({ engines, computers, advice }: CallersCo
       const computerId = await computers.resolve(userId, id);
       if (computerId !== null) return computerId;
       const fact = `There is no computer ${JSON.stringify(id.slice(0, 200))}.`;
-      throw new AppError('not_found', fact, 'Leave it out for the default one.', { wireCode: 'computer_not_found' });
+      throw new AppError(
+        'not_found',
+        fact,
+        'Leave it out for the default one, or write this-device where a path needs one.',
+        { wireCode: 'computer_not_found' },
+      );
     },
     async askUntilKnown(question) {
       const said: AppError[] = [];

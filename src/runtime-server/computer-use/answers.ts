@@ -44,7 +44,12 @@ export function readKept(kept: string | null): ToolsetResult | null {
 }
 
 export function invalidCall(message: string): AppError {
-  return new AppError('usage', message, 'See the schema of the toolset.', { wireCode: 'invalid_toolset_call' });
+  return new AppError(
+    'usage',
+    message,
+    'GET …/toolset/schema?toolset=browser, or =computer, says what each member takes.',
+    { wireCode: 'invalid_toolset_call' },
+  );
 }
 
 const advice: Readonly<Record<string, string>> = {

@@ -107,6 +107,7 @@ test('computer_id in the body says where a run or a session begins; a computer o
   for (const computer_id of ['computer_c', 'computer_x']) {
     const reply = await post('/computer-use/execute', { ...direct, computer_id });
     expect([reply.status, reply.json.error]).toEqual([404, 'computer_not_found']);
+    expect(reply.json.message).toContain('this-device');
   }
   const hosted = await post('/computer-use/execute', { ...direct, computer_id: 'cmp_0123456789' });
   expect([hosted.status, hosted.json.error]).toEqual([400, 'invalid_request']);

@@ -28,9 +28,14 @@ export function checkActions(actions: readonly RunAction[], scope: TargetScope):
   for (const [index, { toolset, member, input = {} }] of actions.entries()) {
     const problem = problemOf(toolset, member, input, scope);
     if (problem !== null) {
-      throw new AppError('usage', `actions.${index}: ${problem}`, 'See the schema of the toolset.', {
-        wireCode: 'invalid_request',
-      });
+      throw new AppError(
+        'usage',
+        `actions.${index}: ${problem}`,
+        'GET /api/v1/computers/this-device/toolset/schema?toolset=browser, or =computer, says what each member takes.',
+        {
+          wireCode: 'invalid_request',
+        },
+      );
     }
   }
 }

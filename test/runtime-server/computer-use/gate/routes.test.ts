@@ -26,7 +26,7 @@ let port: number;
 let call: Awaited<ReturnType<typeof serve>>['call'];
 
 beforeAll(async () => {
-  rig = await startRig();
+  rig = await startRig({ livingRun: async (id) => id === 'run_living' });
   const store = await openStore({
     file: join(rig.folder, 'bots.db'),
     migrations: botTokenMigrations,
@@ -125,6 +125,11 @@ test.each([
   expect(errorOf(await post('/toolset', body))).toEqual([400, 'invalid_request_error', code]);
 });
 
+test('what is no call is answered with where the schema of its members stands', async () => {
+  const answer = await post('/toolset', { ...look, member: 'peek' });
+  expect(answer.json).toMatchObject({ error: { message: expect.stringContaining('/toolset/schema?toolset=browser') } });
+});
+
 test.each([
   ['browser_crashed', look],
   ['display_unavailable', { toolset: 'computer', member: 'screenshot', input: {} }],
@@ -157,6 +162,16 @@ test('of two controllers one acts: a person takes control, a run and a key are t
   expect((await post('/control/renew', {})).json).toMatchObject({ holder: { kind: 'person' } });
   expect((await post('/control/release', {})).json).toEqual({ holder: null, since: null, expires_at: null });
   expect((await post('/toolset', look, 'key')).status).toBe(200);
+});
+
+test('nobody acts in the name of a run that lives here: it alone holds as it', async () => {
+  const before = rig.acts().length;
+  for (const as of ['key', 'owner'] as const) {
+    const reply = await post('/toolset', { ...look, run_id: 'run_living', turn_id: 'run_living.0', call_index: 0 }, as);
+    expect(errorOf(reply)).toEqual([400, 'invalid_request_error', 'invalid_toolset_call']);
+  }
+  expect(rig.acts()).toHaveLength(before);
+  expect(rig.gate.control.now().holder?.id).not.toBe('run_living');
 });
 
 test('a key cannot take control, whatever it sends', async () => {
