@@ -59,6 +59,17 @@ export function whoElseChanges(folder: string): string | null {
   }
 }
 
+/** Null: the users of computers can go the way to it. Else no computer could be started, which the helper would find out at the first one. */
+export function whereNobodyEnters(folder: string): string | null {
+  for (let path = dirname(folder); ; path = dirname(path)) {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found !== undefined && (found.mode & 0o001) === 0) {
+      return `Other users cannot enter ${path}, which leads to the computers: chmod o+x ${path}, or give another folder with --folder.`;
+    }
+    if (path === dirname(path)) return null;
+  }
+}
+
 async function unreadable(tool: Tool, uid: number, code: Code): Promise<string | null> {
   for (const file of [process.execPath, join(code.root, code.program)]) {
     const tried = tool([...asUser(uid), 'test', '-r', file]);

@@ -7,7 +7,7 @@ import { systemTimers } from '../kit/clock/timers.ts';
 import { createLog } from '../kit/log/log.ts';
 import { takeInstanceLock } from '../kit/store/instance-lock.ts';
 import { openHost } from './host.ts';
-import { whoElseChanges, whyNot } from './machine.ts';
+import { whereNobodyEnters, whoElseChanges, whyNot } from './machine.ts';
 import { socketIn } from './protocol.ts';
 import { findCode } from './room.ts';
 import { openHostServer } from './server.ts';
@@ -28,7 +28,7 @@ export async function startComputerHost(settings: HostSettings, path: string, cl
   const { platform } = process;
   const { firstUid, most, folder } = settings;
   const lacks = await whyNot({ tool, path, platform, uid: process.getuid?.(), firstUid, most, code: findCode() });
-  const unsafe = lacks ?? whoElseChanges(folder);
+  const unsafe = lacks ?? whoElseChanges(folder) ?? whereNobodyEnters(folder);
   if (unsafe !== null) throw refused(unsafe);
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   chmodSync(folder, 0o711);

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { whoElseChanges } from '../../src/computer-host/machine.ts';
+import { whereNobodyEnters, whoElseChanges } from '../../src/computer-host/machine.ts';
 import type { HostedState } from '../../src/computer-host/protocol.ts';
 import { namesFor } from '../../src/computer-host/settings.ts';
 import {
@@ -235,6 +235,23 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
       expect(whoElseChanges(join(inner, 'below'))).toContain(inner);
       symlinkSync(join(base, 'one'), join(base, 'link'));
       expect(whoElseChanges(join(base, 'link'))).toContain('link');
+    } finally {
+      rmSync(base, { recursive: true, force: true });
+    }
+  });
+
+  test('says before the first computer which folder on the way its users cannot enter', () => {
+    const base = mkdtempSync(join(tmpdir(), 'gantry-way-'));
+    try {
+      const inner = join(base, 'one', 'two');
+      mkdirSync(inner, { recursive: true, mode: 0o755 });
+      expect(whereNobodyEnters(join(inner, 'not there yet'))).toContain(`chmod o+x ${base},`);
+      chmodSync(base, 0o711);
+      expect(whereNobodyEnters(join(inner, 'not there yet'))).toBeNull();
+      chmodSync(join(base, 'one'), 0o750);
+      expect(whereNobodyEnters(inner)).toContain(join(base, 'one'));
+      // The folder itself is opened by whoever makes it.
+      expect(whereNobodyEnters(join(base, 'one'))).toBeNull();
     } finally {
       rmSync(base, { recursive: true, force: true });
     }
