@@ -66,7 +66,8 @@ export function createGate(deps: GateDeps): Gate {
     const way: Way = { call, caller, signal, place, read, input: read.input, looked: null, to: null, row };
     // Whoever may not act does not wait for who may.
     if (!lease.holds(caller.holder)) await control(way);
-    return lanes.run(nameOfPlace(place), signal, () => inTurn(way));
+    const work = () => lanes.run(nameOfPlace(place), signal, () => inTurn(way));
+    return place.kind === 'browser' ? deps.sessions.using(place.session, work) : work();
   }
 
   async function inTurn(way: Way): Promise<ToolsetOutcome> {

@@ -143,7 +143,7 @@ export function createHands(deps: HandsDeps): Hands {
     control: { now: lease.now, take: lease.take, renew: lease.renew, release: lease.release },
     onControl: (listener) => listen(controlListeners, listener),
     sessions: {
-      open: (session, options) => answered(sessions.open(session, options)),
+      open: (session, options) => answered(sessions.open(session, options, 'run')),
       close: (session, wipe) => answered(sessions.close(session, wipe)),
       page: (session) => sessions.page(session),
     },

@@ -59,7 +59,7 @@ export function createLooking({ program, sessions, hosts, screens, ends, watched
       to = navigation.to;
     }
     try {
-      if (place.kind === 'browser') await sessions.open(place.session, { headless, trace: false });
+      if (place.kind === 'browser') await sessions.open(place.session, { headless, trace: false }, 'call');
       if (read.member.class === 'observe' && read.member.points !== true) {
         // The page that was seen last is enough for what only looks.
         const url = place.kind === 'browser' ? (sessions.page(place.session)?.url ?? null) : null;

@@ -13,8 +13,13 @@ export interface SessionOptions {
 }
 
 export interface Sessions {
-  /** Opens it where it is not; `options` are those of its first opening. */
-  open(id: string, options: SessionOptions): Promise<void>;
+  /**
+   * Opens it where it is not; `options` are those of its first opening. Of those that a call opened, the one that was used longest ago is
+   * closed where there is no room. Throws 429 `concurrency_limit` where none can be.
+   */
+  open(id: string, options: SessionOptions, by: 'call' | 'run'): Promise<void>;
+  /** A call of it is under way until `work` has ended. */
+  using<Result>(id: string, work: () => Promise<Result>): Promise<Result>;
   close(id: string, wipe: boolean): Promise<void>;
   isOpen(id: string): boolean;
   /** Its browser is gone: the next call opens it again. */
@@ -33,6 +38,8 @@ export interface Sessions {
 
 interface Known {
   options: SessionOptions;
+  /** A run has opened it, and closes it. */
+  ofRun: boolean;
   generation: number | null;
   opening: Promise<void> | null;
   page: { readonly url: string; readonly title: string } | null;
@@ -52,6 +59,8 @@ const mostOpen = 8;
 
 export function createSessions({ program, folder, proxy }: SessionsDeps): Sessions {
   const known = new Map<string, Known>();
+  /** Calls under way. */
+  const calls = new Map<string, number>();
   const opened: ((id: string) => void)[] = [];
   const place = (kind: 'profiles' | 'downloads' | 'traces', id: string) => join(folder, kind, encodeURIComponent(id));
 
@@ -72,14 +81,31 @@ export function createSessions({ program, folder, proxy }: SessionsDeps): Sessio
     for (const listener of opened) listener(id);
   }
 
+  /** The first of `known`, which is kept in the order of their last calls. */
+  const idlest = () =>
+    [...known].find(
+      ([id, one]) => isCurrent(one) && one.opening === null && !one.ofRun && (calls.get(id) ?? 0) === 0,
+    )?.[0] ?? null;
+
+  async function close(id: string, wipe: boolean): Promise<void> {
+    const one = known.get(id);
+    known.delete(id);
+    if (isCurrent(one)) await program.request({ do: 'close', session: id, wipe });
+  }
+
   return {
-    async open(id, options) {
+    async open(id, options, by) {
       let one = known.get(id);
+      if (by === 'run' && one !== undefined) one.ofRun = true;
       if (isCurrent(one)) return;
+      let room: Promise<void> | null = null;
       if (one === undefined || one.opening === null) {
         // With those that are coming up: as many calls at once would else be as many browsers.
         const open = [...known.values()].filter((other) => isCurrent(other) || other.opening !== null).length;
-        if (open >= mostOpen) {
+        const leaves = open >= mostOpen ? idlest() : null;
+        // What it ends with does not matter: an executor that is gone has none open.
+        if (leaves !== null) room = close(leaves, false).catch(() => {});
+        else if (open >= mostOpen) {
           const fact = `${mostOpen} browser sessions are open already.`;
           throw new AppError('refused', fact, 'Close one, or use one of them.', {
             status: 429,
@@ -88,12 +114,23 @@ export function createSessions({ program, folder, proxy }: SessionsDeps): Sessio
         }
       }
       if (one === undefined) {
-        one = { options, generation: null, opening: null, page: null, hosts: new Set(), secret: false };
+        one = {
+          options,
+          ofRun: by === 'run',
+          generation: null,
+          opening: null,
+          page: null,
+          hosts: new Set(),
+          secret: false,
+        };
         known.set(id, one);
       }
-      one.opening ??= openNow(id, one).finally(() => {
-        one.opening = null;
-      });
+      const opens = one;
+      one.opening ??= Promise.resolve(room)
+        .then(() => openNow(id, opens))
+        .finally(() => {
+          opens.opening = null;
+        });
       try {
         await one.opening;
       } catch (error) {
@@ -102,12 +139,22 @@ export function createSessions({ program, folder, proxy }: SessionsDeps): Sessio
       }
     },
     async close(id, wipe) {
-      const one = known.get(id);
-      known.delete(id);
-      if (isCurrent(one)) await program.request({ do: 'close', session: id, wipe });
+      await close(id, wipe);
       if (!wipe) return;
       for (const kind of ['profiles', 'downloads', 'traces'] as const) {
         await rm(place(kind, id), { recursive: true, force: true });
+      }
+    },
+    async using(id, work) {
+      calls.set(id, (calls.get(id) ?? 0) + 1);
+      try {
+        return await work();
+      } finally {
+        const left = calls.get(id)! - 1;
+        if (left > 0) calls.set(id, left);
+        else calls.delete(id);
+        const one = known.get(id);
+        if (one !== undefined && known.delete(id)) known.set(id, one);
       }
     },
     isOpen: (id) => isCurrent(known.get(id)),

@@ -201,3 +201,33 @@ test('as many calls at once as anybody likes open no more than eight browsers', 
   expect((await look('session-0')).kind).toBe('done');
   expect(opened()).toBe(8);
 });
+
+test('a ninth browser is opened in the place of the one idle longest, never of one at work or of a run', async () => {
+  const rig = await startRig();
+  const look = (browser_session_id: string) =>
+    rig.call({ toolset: 'browser', member: 'screenshot', input: {}, browser_session_id });
+  const closed = () => rig.acts().flatMap((line) => (line.do === 'close' ? [[line.session, line.wipe]] : []));
+  await rig.gate.sessions.open('of a run', { headless: true, trace: false });
+  await look('at work');
+  for (let index = 0; index < 6; index += 1) await look(`idle-${index}`);
+  await look('idle-0');
+  rig.script({ hang: true });
+  const working = look('at work');
+  await expect.poll(() => rig.done()).toHaveLength(9);
+  rig.script({});
+  expect((await look('default')).kind).toBe('done');
+  // Its profile stays.
+  expect(closed()).toEqual([['idle-1', false]]);
+  // Once none can leave, it is said.
+  for (const id of ['idle-2', 'idle-3', 'idle-4', 'idle-5', 'idle-0', 'default']) {
+    await rig.gate.sessions.open(id, { headless: true, trace: false });
+  }
+  expect(await codeOf(look('one too many'))).toBe('concurrency_limit');
+  await rig.gate.stop({ kind: 'browser', session: 'at work' });
+  await working;
+  expect((await look('one more')).kind).toBe('done');
+  expect(closed()).toEqual([
+    ['idle-1', false],
+    ['at work', false],
+  ]);
+});

@@ -91,6 +91,9 @@ async function answer(head: RequestHead): Promise<void> {
       ok();
       for (const event of said.events ?? []) emit(event);
       return;
+    case 'close':
+      note({ do: 'close', session: head.session, wipe: head.wipe });
+      return ok();
     default:
       note({ do: head.do });
       return ok({ file: null });
