@@ -11,6 +11,7 @@ import { programCommand } from '../kit/process/programs.ts';
 import type { Store } from '../kit/store/store.ts';
 import type { ApprovalDesk } from '../runtime-server/approvals/index.ts';
 import { createDeskQuestions, createHands, type Hands } from '../runtime-server/computer-use/index.ts';
+import { isLiving } from '../runtime-server/computer-use/runs/index.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
 import type { Closing } from './closing.ts';
 
@@ -42,6 +43,7 @@ export function createRuntimeHands(deps: RuntimeHandsDeps): Hands {
     secret: deps.masterKey,
     defaults: 'own',
     approver: 'owner',
+    livingRun: (id) => deps.store.read((tx) => isLiving(tx, id)),
     approveUrl: () => `${deps.webOrigin()}/inbox`,
   });
   deps.closing.add('hands', () => hands.close());

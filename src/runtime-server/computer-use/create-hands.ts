@@ -171,7 +171,12 @@ export function createHands(deps: HandsDeps): Hands {
 
   return {
     gate: whole,
-    routes: deviceRoutesOf({ gate: whole, view, oneBrowser: deps.defaults === 'hosted' }),
+    routes: deviceRoutesOf({
+      gate: whole,
+      view,
+      oneBrowser: deps.defaults === 'hosted',
+      livingRun: deps.livingRun ?? (async () => false),
+    }),
     async start() {
       mkdirSync(deps.folder, { recursive: true, mode: 0o700 });
       await audit.closeLeftOpen();

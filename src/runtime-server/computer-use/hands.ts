@@ -40,6 +40,8 @@ export interface HandsDeps {
   readonly approver: 'owner' | 'api_key';
   /** Where that person answers. */
   readonly approveUrl: (approvalId: string) => string;
+  /** A run of this computer that has not ended: nobody but itself holds control in its name. Missing: there are no runs. */
+  readonly livingRun?: (runId: string) => Promise<boolean>;
   /** `host:port` through which a browser is to go, or null: then the executor asks here for each new host. */
   readonly proxy?: string | null;
 }

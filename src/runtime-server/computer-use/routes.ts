@@ -18,6 +18,7 @@ import { membersOf, type Toolset } from '../../contracts/computer-use/members.ts
 import type { ToolsetCall } from '../../contracts/computer-use/toolset.ts';
 import { clientOf, isOwnerInPerson, surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
+import { invalidCall } from './answers.ts';
 import type { Holder, ToolsetCaller, ToolsetGate } from './gate.ts';
 import { usualSession } from './read-call.ts';
 import type { View } from './view.ts';
@@ -27,16 +28,18 @@ export interface DeviceRoutesDeps {
   readonly view: Pick<View, 'watch'>;
   /** Everybody has the same browser, which the display shows: in a computer that has one caller. */
   readonly oneBrowser: boolean;
+  readonly livingRun: (runId: string) => Promise<boolean>;
 }
 
 /** The id by which a computer is asked about itself. */
 export const thisDevice = 'this-device';
 
-export function deviceRoutesOf({ gate, view, oneBrowser }: DeviceRoutesDeps): BoundRoute[] {
+export function deviceRoutesOf({ gate, view, oneBrowser, livingRun }: DeviceRoutesDeps): BoundRoute[] {
   const { control } = gate;
   return [
     bind(callToolset, async ({ principal, params, body, signal }) => {
       own(params.id);
+      if (body.run_id !== undefined && (await livingRun(body.run_id))) throw runActsItself(body.run_id);
       const call = { ...body, browser_session_id: body.browser_session_id ?? sessionOf(principal, oneBrowser) };
       const outcome = await gate.call(call, callerOf(principal, call, control.now().holder), signal);
       switch (outcome.kind) {
@@ -90,6 +93,13 @@ function own(id: string): void {
   throw new AppError('not_found', `There is no computer ${JSON.stringify(id)} here.`, `Ask for ${thisDevice}.`, {
     wireCode: 'computer_not_found',
   });
+}
+
+/** Whoever called in its name would use the answers that it was given, and end its turns. */
+function runActsItself(runId: string): AppError {
+  return invalidCall(
+    `${JSON.stringify(runId)} is a run of this computer that goes on, and acts by itself; use another run_id.`,
+  );
 }
 
 function personOf(principal: Principal, id: string): Holder {

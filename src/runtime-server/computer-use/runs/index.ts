@@ -23,6 +23,7 @@ import { createSessions } from './sessions.ts';
 
 export { runMigrations } from './migrations.ts';
 export type { Planner } from './planner-port.ts';
+export { isLiving } from './records.ts';
 
 export interface ComputerUseDeps {
   /** With {@link runMigrations} applied. */

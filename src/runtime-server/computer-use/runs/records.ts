@@ -79,6 +79,10 @@ export class Ended extends Error {}
 
 export const findRun = (tx: Reader, id: string): RunRow | null =>
   tx.get<RunRow>('SELECT * FROM computer_use_run WHERE id = ?', id) ?? null;
+export function isLiving(tx: Reader, id: string): boolean {
+  const run = findRun(tx, id);
+  return run !== null && !hasEnded(run.status);
+}
 export const findSession = (tx: Reader, id: string): SessionRow | null =>
   tx.get<SessionRow>('SELECT * FROM computer_use_session WHERE id = ?', id) ?? null;
 

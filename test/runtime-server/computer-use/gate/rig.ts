@@ -50,7 +50,7 @@ export interface AuditLine {
   readonly result: string | null;
 }
 
-export interface RigOptions extends Partial<Pick<HandsDeps, 'defaults' | 'ownPorts'>> {
+export interface RigOptions extends Partial<Pick<HandsDeps, 'defaults' | 'ownPorts' | 'livingRun'>> {
   /** Rules of `.gantry/policy.yaml`. */
   readonly policy?: string;
   readonly folder?: string;
@@ -111,6 +111,7 @@ export async function startRig({
     folder: join(folder, 'computer-use'),
     secret: 'a secret of the test, and of no other',
     ownPorts: given.ownPorts ?? (() => [3010]),
+    ...(given.livingRun && { livingRun: given.livingRun }),
     defaults: given.defaults ?? 'own',
     approver: 'owner',
     approveUrl: (id) => `https://gantry.test/approvals/${id}`,
