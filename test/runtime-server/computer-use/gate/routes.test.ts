@@ -125,6 +125,22 @@ test.each([
   expect(errorOf(await post('/toolset', body))).toEqual([400, 'invalid_request_error', code]);
 });
 
+test('what is no call is answered with where the schema of its members stands', async () => {
+  const answer = await post('/toolset', { ...look, member: 'peek' });
+  expect(answer.json).toMatchObject({ error: { message: expect.stringContaining('/toolset/schema?toolset=browser') } });
+});
+
+test.each([
+  ['browser_crashed', look],
+  ['display_unavailable', { toolset: 'computer', member: 'screenshot', input: {} }],
+])('%s is 503, and the next call is a new beginning', async (code, body) => {
+  const fault = { sort: 'device', code, message: 'It is not there.' } as const;
+  rig.script({ actFault: fault as NonNullable<Parameters<Rig['script']>[0]['actFault']> });
+  expect(errorOf(await post('/toolset', body))).toEqual([503, 'api_error', code]);
+  rig.script({});
+  expect((await post('/toolset', body)).status).toBe(200);
+});
+
 test('another computer is not found here', async () => {
   const foreign = await call('POST', '/api/v1/computers/computer_2/toolset', { body: look });
   expect(errorOf(foreign)).toEqual([404, 'not_found_error', 'computer_not_found']);
