@@ -18,7 +18,7 @@ import { createKeyboard, type Keyboard } from './keyboard.ts';
 import { createMembers } from './members.ts';
 import { createPointer, type Pointer } from './pointer.ts';
 import { createTyping } from './typing.ts';
-import { watchDisplay } from './watch.ts';
+import { PackerGone, watchDisplay } from './watch.ts';
 import { createWindows, type Windows } from './windows.ts';
 
 export interface DesktopDeps {
@@ -159,6 +159,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
 
   /** A display that came back is seen again. */
   async function keepWatching(fps: number, signal: AbortSignal): Promise<void> {
+    let told = false;
     while (!signal.aborted) {
       try {
         const { display } = await open();
@@ -166,7 +167,12 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
           emit({ event: 'frame', place, width, height }, jpeg);
         const pointer = (at: Point) => emit({ event: 'pointer', place, ...at });
         await watchDisplay({ display, env, onFrame: size, onPointer: pointer }, fps, signal);
-      } catch {
+      } catch (error) {
+        // A display that goes says so itself. Once: whoever watches would else see nothing and never know why.
+        if (error instanceof PackerGone && !told) {
+          told = true;
+          emit({ event: 'gone', place, fault: error.fault });
+        }
         await later(againMs, undefined, { signal }).catch(() => {});
       }
     }

@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as later } from 'node:timers/promises';
 import { type Point, pictureSize, type Size, toImage } from '../../contracts/computer-use/frame.ts';
+import { HandsFault } from '../hands.ts';
 import type { Display } from './display.ts';
 import { grab } from './picture.ts';
 
@@ -20,7 +21,7 @@ export interface WatchDeps {
   readonly onPointer: (at: Point) => void;
 }
 
-/** Runs until the signal; throws when the display goes, or ffmpeg. */
+/** Runs until the signal; throws when the display goes, and {@link PackerGone} when ffmpeg does or is not there. */
 export async function watchDisplay(
   { display, env, onFrame, onPointer }: WatchDeps,
   fps: number,
@@ -67,6 +68,14 @@ export async function watchDisplay(
     off();
     packer?.close();
     if (damage !== null) damage.Destroy(changes!);
+  }
+}
+
+export class PackerGone extends HandsFault {
+  constructor() {
+    const message =
+      'Nothing can be seen: the live view of a desktop needs ffmpeg, which is not installed here or ended.';
+    super('device', 'display_unavailable', message);
   }
 }
 
@@ -119,7 +128,7 @@ function createPacker(size: Size, env: WatchDeps['env'], onFrame: WatchDeps['onF
     ...size,
     push: (raw) =>
       new Promise((resolve, reject) => {
-        const gone = () => reject(new Error('ffmpeg, which packs the pictures of the live view, is not there.'));
+        const gone = () => reject(new PackerGone());
         if (ended) gone();
         else stdin.write(raw, (error) => (error ? gone() : resolve()));
       }),

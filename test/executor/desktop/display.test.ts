@@ -221,6 +221,19 @@ describe.skipIf(missing !== null || withoutFfmpeg)('the live view of a display',
     expect(await settled()).toBe(ended);
   });
 
+  test('says once that there is none without ffmpeg', async () => {
+    const one = await lab('640x480');
+    const viewer = hand({ ...one.env, PATH: one.home });
+    await viewer.desktop.watch(place, 20);
+    await expect.poll(() => kinds(viewer)).toContain('gone');
+    expect(viewer.events.find(({ event }) => event === 'gone')).toMatchObject({
+      fault: { code: 'display_unavailable', message: expect.stringContaining('ffmpeg') },
+    });
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(kinds(viewer).filter((kind) => kind === 'gone')).toHaveLength(1);
+    expect(viewer.frames).toEqual([]);
+  });
+
   test('goes on when the display is back', async () => {
     const first = await lab('640x480');
     const viewer = hand(first.env);
