@@ -1,6 +1,7 @@
 /** Pausing, resuming, taking over, asking a person, stopping, running out of time: what a person does to a run while it acts. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Run } from '../../../../src/contracts/computer-use/run.ts';
+import { isLiving } from '../../../../src/runtime-server/computer-use/runs/index.ts';
 import { createTestClock, type TestClock } from '../../../support/test-clock.ts';
 import { createMemoryGate, done, type MemoryGate, untilStopped } from './memory-gate.ts';
 import { type RunServer, startRunServer } from './server.ts';
@@ -122,6 +123,8 @@ test('what asks waits for a person, and is done once they said yes', async () =>
   gate.asks.add('left_click');
   const { run_id: id } = await server.run({ mode: 'direct', actions: [click(1), wait(1)] });
   const waiting = await server.until(id, is('awaiting_approval'));
+  // Its name is its own meanwhile, and free of use before and after.
+  expect(await server.store.read((tx) => [isLiving(tx, id), isLiving(tx, 'nobody')])).toEqual([true, false]);
   expect(waiting.approval).toMatchObject({ member: 'left_click', words: 'May it left_click?' });
   const asked = await server.call('GET', `/computer-use/runs/${id}/approval`);
   expect(asked.body).toEqual({ approval: waiting.approval });
@@ -129,6 +132,7 @@ test('what asks waits for a person, and is done once they said yes', async () =>
   expect(await post(`/runs/${id}/resume`)).toMatchObject({ status: 409, body: { from: 'awaiting_approval' } });
   gate.resolve(waiting.approval!.id, 'approved');
   const ended = await server.until(id, is('completed'));
+  expect(await server.store.read((tx) => isLiving(tx, id))).toBe(false);
   expect(ended.approval).toBeNull();
   expect(gate.acted()).toEqual(['left_click', 'wait']);
   expect(gate.calls[0]!.call).toMatchObject({ approval_grant: waiting.approval!.id, call_index: 0 });
