@@ -324,7 +324,12 @@ test('spending is counted once a line, and the budget tells when it is crossed, 
   expect((await pair.callWeb('GET', '/api/v1/usage')).json).toEqual({
     month,
     spentCents: 40.2501,
-    lines: [{ kind: 'model', name: 'm-1', botId: 'agent_1', computerId: pair.computer.id, cents: 40.2501, count: 2 }],
+    lines: [
+      {
+        ...{ kind: 'model', name: 'm-1', botId: 'agent_1', computerId: pair.computer.id },
+        ...{ cents: 40.2501, count: 2, quantity: 2 },
+      },
+    ],
   });
   expect((await pair.callWeb('GET', '/api/v1/usage?month=2020-01')).json).toMatchObject({ spentCents: 0, lines: [] });
   const budget = '/api/v1/usage/budget';
