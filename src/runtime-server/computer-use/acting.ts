@@ -23,7 +23,7 @@ export interface NextAction {
 }
 
 export interface ActingDeps {
-  readonly audit: Pick<Audit, 'write' | 'close'>;
+  readonly audit: Pick<Audit, 'write' | 'close' | 'flush'>;
   readonly approvals: Pick<Approvals, 'use'>;
   readonly lease: Pick<Lease, 'holds' | 'hold'>;
   readonly origins: Pick<Origins, 'letInto'>;
@@ -148,6 +148,9 @@ export function createActing(deps: ActingDeps) {
       if (at !== undefined && at.holder.kind !== 'person') program.tell({ do: 'stop', place });
     },
     /** Every action that has ended is closed in the audit, or cannot be. */
-    settled: async (): Promise<void> => void (await Promise.allSettled(closing)),
+    async settled(): Promise<void> {
+      audit.flush();
+      await Promise.allSettled(closing);
+    },
   };
 }

@@ -30,7 +30,7 @@ const passedOn = [
 
 export function createHands(deps: HandsDeps): Hands {
   const { store, clock, timers, ids, log } = deps;
-  const audit = createAudit({ store, clock, ids });
+  const audit = createAudit({ store, clock, timers, ids });
   const approvals = createApprovals({ ...deps, store, clock });
   const controlListeners = new Set<Parameters<ToolsetGate['onControl']>[0]>();
   const downloadListeners = new Set<Parameters<ToolsetGate['onDownload']>[0]>();

@@ -151,8 +151,11 @@ export async function startRig({
     acts,
     /** Members that it was told to do. */
     done: () => acts().flatMap((line) => (line.do === 'act' ? [String(line.member)] : [])),
-    /** Every row of the audit, in order. */
-    audit: () => store.read((tx) => tx.all<AuditLine>('SELECT * FROM computer_use_action ORDER BY id')),
+    /** Every row of the audit, in order; ends that wait for another row are written by their time. */
+    async audit() {
+      await clock.advance(30);
+      return store.read((tx) => tx.all<AuditLine>('SELECT * FROM computer_use_action ORDER BY id'));
+    },
     call: (
       call: Partial<ToolsetCall> & Pick<ToolsetCall, 'toolset' | 'member' | 'input'>,
       caller: ToolsetCaller = person,
