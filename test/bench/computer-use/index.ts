@@ -78,7 +78,7 @@ async function onStage<Result>(work: (stage: Stage) => Promise<Result>): Promise
 }
 
 /** Rounds before the first that counts: both run compiled by then. */
-const warmUp = 40;
+const warmUp = 250;
 
 /** Each in turn, so that what else the machine does falls on both. Milliseconds of each. */
 async function inTurn(rounds: number, one: () => Promise<unknown>, other: () => Promise<unknown>) {
