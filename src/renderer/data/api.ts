@@ -3,12 +3,9 @@
  * session gives. Must not know React.
  */
 import { createClient } from '../../client/client.ts';
-import { ComputerUseClient } from '../../client/computer-use.ts';
 import { listApprovals, resolveApproval } from '../../contracts/approvals/routes.ts';
-import { deviceRoutes } from '../../contracts/computer-use/device-routes.ts';
 import { peerInput, peerScreen, peerScrollback, peerSize, peerStream } from '../../contracts/factory/peer-routes.ts';
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
-import { hostedComputerRoutes } from '../../contracts/hosted-computers/routes.ts';
 import { createKey, listKeys, revokeKey } from '../../contracts/identity/keys.ts';
 import { protectedResource } from '../../contracts/identity/resource.ts';
 import { endSession, getSession, listSessions, revokeSession } from '../../contracts/identity/routes.ts';
@@ -64,19 +61,13 @@ export function createApi() {
   });
   const factoryOf = (computer: string | null) => createClient(factoryRoutes, on(computer));
   const toolsOf = (computer: string | null) => createClient([...toolRoutes, ...serverRoutes], on(computer));
-  const computerUseOf = (computer: string | null) => new ComputerUseClient(on(computer));
-  const deviceOf = (computer: string | null) => createClient(deviceRoutes, on(computer));
   return {
     factory: factoryOf(null),
     factoryOf,
     tools: toolsOf(null),
     toolsOf,
-    /** Runs of a computer, and its hands and screen. */
-    computerUse: computerUseOf(null),
-    computerUseOf,
-    device: deviceOf(null),
-    deviceOf,
-    hosted: createClient(hostedComputerRoutes, person),
+    /** How a client of an area that is loaded later calls a computer; null: the one that answers when none is named. */
+    wireOf: on,
     /** What a computer serves to the person's other computers: bots that those started there. */
     peerOf: (computer: string) => createClient(peerRoutesOf(computer), person),
     approvals: createClient([listApprovals, resolveApproval], person),

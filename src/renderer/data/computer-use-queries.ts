@@ -5,7 +5,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { hasEnded } from '../../client/computer-use.ts';
 import type { Toolset } from '../../contracts/computer-use/members.ts';
-import type { Api } from './api.ts';
+import type { HandsApi } from './hands-api.ts';
 import type { Keys } from './keys.ts';
 
 /** While the page is in front, ms: with something that runs, and without. */
@@ -14,7 +14,7 @@ const quietEvery = 5_000;
 /** A list counts down its own next try after a failure. */
 const every = (ms: number, error: unknown) => (error === null ? ms : false);
 
-export function computerUseQueriesOf({ computerUse, device, hosted }: Api, keys: Keys) {
+export function computerUseQueriesOf({ computerUse, device, hosted }: HandsApi, keys: Keys) {
   return {
     runs: queryOptions({
       queryKey: keys.runs,

@@ -45,8 +45,6 @@ export function createConnections({ api, client, slots }: ConnectionsDeps): Conn
             ...api,
             factory: api.factoryOf(computer),
             tools: api.toolsOf(computer),
-            computerUse: api.computerUseOf(computer),
-            device: api.deviceOf(computer),
           };
     const events = createEvents({ api: own, client, keys, slots });
     const connection = { computer, api: own, keys, queries: queriesOf(own, keys), events };

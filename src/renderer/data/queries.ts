@@ -4,7 +4,6 @@
  */
 import { queryOptions } from '@tanstack/react-query';
 import type { Api } from './api.ts';
-import { computerUseQueriesOf } from './computer-use-queries.ts';
 import type { Keys } from './keys.ts';
 import { personQueriesOf } from './person-queries.ts';
 import { toolQueriesOf } from './tool-queries.ts';
@@ -20,7 +19,6 @@ export function queriesOf(api: Api, keys: Keys) {
   return {
     ...personQueriesOf(api),
     ...toolQueriesOf(api, keys),
-    ...computerUseQueriesOf(api, keys),
     workspace: queryOptions({
       queryKey: keys.workspace,
       queryFn: ({ signal }) => factory.getWorkspace({}, { signal }),

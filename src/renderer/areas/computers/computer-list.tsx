@@ -6,7 +6,6 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import type { HostedComputer } from '../../../contracts/hosted-computers/computer.ts';
 import { PlaceState, useHere } from '../../app/computers.tsx';
 import { useFloors } from '../../app/floors.tsx';
-import { useServices } from '../../app/services.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -15,13 +14,14 @@ import { hostedStatus, Status } from '../../ui/status.tsx';
 import type { Go } from './computers-page.tsx';
 import { CreateHosted } from './create-hosted.tsx';
 import { HostedSettings } from './hosted-settings.tsx';
+import { useHandsServices } from './use-hands-services.ts';
 
 const rowHeight = 48;
 const row =
   'relative flex w-full min-w-0 flex-col items-start justify-center px-3 py-1 text-left hover:bg-raised aria-[current]:bg-selected';
 
 export function ComputerList({ hosted, go }: { hosted: string | null; go: Go }) {
-  const { queries } = useServices();
+  const { queries } = useHandsServices();
   const here = useHere();
   const places = useFloors().map((floor) => floor.place);
   const settings = useQuery(queries.hostedSettings);

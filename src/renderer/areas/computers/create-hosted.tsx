@@ -2,10 +2,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { type HostedComputer, longestName } from '../../../contracts/hosted-computers/computer.ts';
-import { useServices } from '../../app/services.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { useHandsServices } from './use-hands-services.ts';
 
 export function CreateHosted({
   onClose,
@@ -14,7 +14,7 @@ export function CreateHosted({
   onClose: () => void;
   onCreated: (made: HostedComputer) => void;
 }) {
-  const { api, keys } = useServices();
+  const { api, keys } = useHandsServices();
   const client = useQueryClient();
   const [name, setName] = useState('');
   /** One key for one wish: pressed again after a cut, it is the same computer. */

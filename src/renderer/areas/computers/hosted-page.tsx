@@ -4,7 +4,6 @@ import { Link } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
 import { useMemo, useRef, useState } from 'react';
 import type { HostedComputer, HostedEvent, MeterLine } from '../../../contracts/hosted-computers/computer.ts';
-import { useServices } from '../../app/services.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
@@ -19,10 +18,11 @@ import { HostedQuestions } from './hosted-questions.tsx';
 import { hostedEventWords } from './hosted-words.ts';
 import { LiveView } from './live-view.tsx';
 import { useHands } from './use-hands.ts';
+import { useHandsServices } from './use-hands-services.ts';
 import { useLiveView } from './use-live-view.ts';
 
 export function HostedPage({ id, narrow, onBack }: { id: string; narrow: boolean; onBack: () => void }) {
-  const { queries } = useServices();
+  const { queries } = useHandsServices();
   const computer = useQuery(queries.hosted(id));
   const Title = narrow ? 'h1' : 'h2';
   return (
@@ -44,7 +44,7 @@ export function HostedPage({ id, narrow, onBack }: { id: string; narrow: boolean
 }
 
 function Body({ computer, onGone }: { computer: HostedComputer; onGone: () => void }) {
-  const { api, keys, queries } = useServices();
+  const { api, keys, queries } = useHandsServices();
   const client = useQueryClient();
   const { id, status } = computer;
   const [asking, setAsking] = useState<'stop' | 'delete' | null>(null);
@@ -208,7 +208,7 @@ function notLiveWords({ status, sleeping }: HostedComputer): string {
 }
 
 function Events({ id }: { id: string }) {
-  const { queries } = useServices();
+  const { queries } = useHandsServices();
   const events = useQuery(queries.hostedEvents(id));
   return (
     <Card title="What happened">

@@ -1,15 +1,15 @@
 /** What calls of a hosted computer wait for, answered by the owner of its project. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Hand } from 'lucide-react';
-import { useServices } from '../../app/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { useHandsServices } from './use-hands-services.ts';
 
 export function HostedQuestions({ id }: { id: string }) {
-  const { api, keys, queries } = useServices();
+  const { api, keys, queries } = useHandsServices();
   const client = useQueryClient();
   const waiting = useQuery(queries.hostedApprovals(id)).data ?? [];
   const answer = useAct(async (approvalId: string, decision: 'approve' | 'deny') => {

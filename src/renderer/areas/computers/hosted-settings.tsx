@@ -3,14 +3,14 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type ComputerSettings, mostKeyConcurrency } from '../../../contracts/hosted-computers/computer.ts';
-import { useServices } from '../../app/services.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { Switch } from '../../ui/switch.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { useHandsServices } from './use-hands-services.ts';
 
 export function HostedSettings({ settings, onClose }: { settings: ComputerSettings; onClose: () => void }) {
-  const { api, keys } = useServices();
+  const { api, keys } = useHandsServices();
   const client = useQueryClient();
   const [answers, setAnswers] = useState(settings.approval_mode);
   const [browser, setBrowser] = useState(settings.browser_toolset);

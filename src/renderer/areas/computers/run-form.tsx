@@ -7,7 +7,6 @@ import type { ExecuteRequest, RunMode, RunOptions, TargetScope } from '../../../
 import { mostSteps, runModes, usualSteps } from '../../../contracts/computer-use/run.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { useHere } from '../../app/computers.tsx';
-import { useServices } from '../../app/services.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Kbd } from '../../ui/kbd.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -18,6 +17,7 @@ import { Ways } from '../../ui/ways.tsx';
 import { type ActionDraft, actionOf, actionProblems, newAction } from './action-draft.ts';
 import { ActionEditor, type Member, schemaOf } from './action-editor.tsx';
 import { modeWords } from './run-words.ts';
+import { useHandsServices } from './use-hands-services.ts';
 
 const scopes: Readonly<Record<TargetScope, string>> = {
   auto: 'Browser and desktop',
@@ -40,7 +40,7 @@ export function RunForm({
   onBack: () => void;
   onStarted: (runId: string) => void;
 }) {
-  const { queries } = useServices();
+  const { queries } = useHandsServices();
   const here = useHere();
   const browser = useQuery(queries.toolset('browser'));
   const desktop = useQuery(queries.toolset('computer'));
@@ -75,7 +75,7 @@ export function RunForm({
 }
 
 function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (runId: string) => void }) {
-  const { api, queries } = useServices();
+  const { api, queries } = useHandsServices();
   const sessions = useQuery(queries.browserSessions).data?.filter(({ status }) => status === 'open') ?? [];
   const [mode, setMode] = useState<RunMode>('direct');
   const [task, setTask] = useState('');

@@ -2,18 +2,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { hasEnded } from '../../../client/computer-use.ts';
 import type { Run } from '../../../contracts/computer-use/run.ts';
-import { useServices } from '../../app/services.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago, Elapsed } from '../../ui/now.tsx';
 import { computerUseStatus, Status } from '../../ui/status.tsx';
 import { modeWords, runName } from './run-words.ts';
+import { useHandsServices } from './use-hands-services.ts';
 
 const rowHeight = 48;
 
 export function RunList({ onOpen, onStart }: { onOpen: (id: string) => void; onStart: () => void }) {
-  const { queries } = useServices();
+  const { queries } = useHandsServices();
   const runs = useQuery(queries.runs);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside

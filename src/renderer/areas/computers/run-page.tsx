@@ -9,7 +9,6 @@ import { readArtifact } from '../../../contracts/computer-use/run-routes.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { AskedCard } from '../../app/asked-card.tsx';
 import { useHere } from '../../app/computers.tsx';
-import { useServices } from '../../app/services.tsx';
 import { onComputer } from '../../data/api.ts';
 import { isPending } from '../../ui/approval-words.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
@@ -28,11 +27,12 @@ import { modeWords, pauseWords, runName, tookWords } from './run-words.ts';
 import { entriesOf, picturesOf } from './steps.ts';
 import { Timeline } from './timeline.tsx';
 import { useHands } from './use-hands.ts';
+import { useHandsServices } from './use-hands-services.ts';
 import { useLiveView } from './use-live-view.ts';
 import { useRun } from './use-run.ts';
 
 export function RunPage({ id, narrow, onBack }: { id: string; narrow: boolean; onBack: () => void }) {
-  const { computer } = useServices();
+  const { computer } = useHandsServices();
   const here = useHere();
   const { run, events } = useRun(id);
   const entries = useMemo(() => entriesOf(events), [events]);
@@ -120,7 +120,7 @@ function RunStage({
   /** In place of the live view. */
   replay: ReactNode;
 }) {
-  const { api, keys, queries } = useServices();
+  const { api, keys, queries } = useHandsServices();
   const client = useQueryClient();
   const now = useNow();
   const ended = hasEnded(run);

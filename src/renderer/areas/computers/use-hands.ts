@@ -5,9 +5,9 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Control } from '../../../contracts/computer-use/toolset.ts';
 import { controlSeconds } from '../../../contracts/computer-use/toolset.ts';
-import { useServices } from '../../app/services.tsx';
 import type { LiveView, LiveViewStore } from '../../data/live-view.ts';
 import type { PersonCall } from './person-input.ts';
+import { useHandsServices } from './use-hands-services.ts';
 import type { Screen } from './use-live-view.ts';
 
 export interface Hands {
@@ -20,7 +20,7 @@ export interface Hands {
 }
 
 export function useHands(screen: Screen, view: LiveView, store: LiveViewStore | null): Hands {
-  const { api } = useServices();
+  const { api } = useHandsServices();
   const [held, setHeld] = useState<Control['holder']>(null);
   const [failure, setFailure] = useState<unknown>(null);
   const queue = useRef<Promise<void>>(Promise.resolve());

@@ -1,7 +1,7 @@
 /** Looks at a screen for as long as the caller is shown: null looks at nothing. */
 import { useEffect, useState, useSyncExternalStore } from 'react';
-import { useServices } from '../../app/services.tsx';
 import { createLiveView, type LiveView, type LiveViewStore, noView } from '../../data/live-view.ts';
+import { useHandsServices } from './use-hands-services.ts';
 
 export interface Screen {
   /** `this-device`, or the id of a hosted computer. */
@@ -16,7 +16,7 @@ export function useLiveView(
   screen: Screen | null,
   round = 0,
 ): { readonly view: LiveView; readonly store: LiveViewStore | null } {
-  const { api, slots } = useServices();
+  const { api, slots } = useHandsServices();
   const [store, setStore] = useState<LiveViewStore | null>(null);
   const id = screen?.id;
   const session = screen?.session;

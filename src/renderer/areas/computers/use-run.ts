@@ -2,14 +2,14 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { RunEvent } from '../../../contracts/computer-use/run.ts';
-import { useServices } from '../../app/services.tsx';
 import { followRun, type RunEvents } from '../../data/run-events.ts';
+import { useHandsServices } from './use-hands-services.ts';
 
 const none: readonly RunEvent[] = [];
 const nothing = { subscribe: () => () => {}, get: () => none };
 
 export function useRun(id: string) {
-  const { api, keys, queries } = useServices();
+  const { api, keys, queries } = useHandsServices();
   const client = useQueryClient();
   const [store, setStore] = useState<RunEvents | null>(null);
   useEffect(() => {
