@@ -1,0 +1,25 @@
+/** Area E is served under two mounts (interface.md E): each route is declared once, its twin follows. Must not know any route. */
+import { defineRoute, type Route } from '../common/route.ts';
+
+export const connectorMounts = ['/api/v1/mcp/connectors', '/mcp/connectors'] as const;
+
+/** `op`Short at the second mount. */
+export type Twin<R extends Route> = Omit<R, 'op' | 'path'> & { readonly op: string; readonly path: string };
+
+/** The same route at the second mount. */
+export function twinOf<const R extends Route>(route: R): Twin<R> {
+  const [first, second] = connectorMounts;
+  if (!route.path.startsWith(first)) throw new Error(`${route.path} is not under ${first}.`);
+  return defineRoute({ ...route, op: `${route.op}Short`, path: `${second}${route.path.slice(first.length)}` });
+}
+
+/** What every route of the area shares: a person alone, for each acts with the person's sign-in at somebody else's service. */
+export const connectorRoute = {
+  area: 'connector-events',
+  errors: 'plain',
+  auth: ['owner', 'user', 'link'],
+  scope: null,
+} as const;
+export const connectorOwner = {
+  none: 'connectors belong to the computer, whose owner alone reaches these routes; an unknown one is 404',
+} as const;

@@ -1,0 +1,109 @@
+/**
+ * The way of an event: the server's webhook to the cloud, and the cloud's relay to the computer (interface.md E; gaps.md E). Must not
+ * know what becomes of it there.
+ */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { Id, Time } from '../common/values.ts';
+
+/** Of one webhook, bytes. */
+export const largestEvent = 256 * 1024;
+
+export const registerSubscription = defineRoute({
+  op: 'registerConnectorSubscription',
+  area: 'connector-events',
+  errors: 'plain',
+  summary:
+    'Before the server is told a secret: the cloud listens for it. The secret before it is good for an hour more',
+  method: 'PUT',
+  path: '/api/v1/runtime/mcp-event-subscriptions/:sub',
+  auth: ['device'],
+  scope: null,
+  owner: { none: 'the signature is the computer’s own, and it names its own subscriptions' },
+  params: z.strictObject({ sub: Id }),
+  body: z.strictObject({
+    secret: z.string().max(200),
+    connectorId: Id,
+    eventName: z.string().min(1).max(200),
+  }),
+  answers: { 200: z.strictObject({ callbackUrl: z.string() }) },
+});
+
+export const unregisterSubscription = defineRoute({
+  op: 'unregisterConnectorSubscription',
+  area: 'connector-events',
+  errors: 'plain',
+  summary: 'The cloud takes no more events for it, and drops those that wait; an unknown one is gone already',
+  method: 'DELETE',
+  path: '/api/v1/runtime/mcp-event-subscriptions/:sub',
+  auth: ['device'],
+  scope: null,
+  owner: { none: 'the signature is the computer’s own, and it names its own subscriptions' },
+  params: z.strictObject({ sub: Id }),
+  answers: { 204: z.undefined() },
+});
+
+export const eventCallback = defineRoute({
+  op: 'connectorEventCallback',
+  area: 'connector-events',
+  errors: 'plain',
+  summary:
+    'Where servers post events: 202 once durable, 401 bad signature, 410 unknown, 413 over 256 KiB; echoes a verification',
+  method: 'POST',
+  path: '/mcp/events/callback/:key',
+  auth: ['public'],
+  scope: null,
+  params: z.strictObject({ key: Id }),
+  owner: { none: 'the key cannot be guessed, and the signature proves who posts' },
+  kind: 'raw',
+  answers: {
+    202: z.strictObject({ status: z.enum(['accepted', 'duplicate']) }),
+    200: z.strictObject({ challenge: z.string() }),
+  },
+});
+
+/** As it was signed: what the computer makes of it, it decides. */
+export const RelayedEvent = z.strictObject({
+  eventId: z.string().min(1).max(500),
+  name: z.string(),
+  timestamp: z.string(),
+  data: z.unknown(),
+  cursor: z.string().nullable().optional(),
+});
+export type RelayedEvent = z.infer<typeof RelayedEvent>;
+
+const subscriptionKey = z.string().min(1).max(200).meta({ description: 'The subscription’s id.' });
+export const EventDelivery = z.union([
+  z.strictObject({ subscriptionKey, event: RelayedEvent, receivedAt: Time.optional() }),
+  z.strictObject({ subscriptionKey, type: z.literal('terminated'), error: z.unknown() }),
+  z.strictObject({ subscriptionKey, type: z.literal('gap'), cursor: z.string().nullable() }),
+  z.strictObject({ subscriptionKey, type: z.literal('expired'), count: z.number().int().min(1) }),
+]);
+export type EventDelivery = z.infer<typeof EventDelivery>;
+
+export const DeliveryOutcome = z.union([
+  z.strictObject({ status: z.literal('triggered'), ticketId: z.string(), eventId: z.string() }),
+  z.strictObject({ status: z.literal('duplicate') }),
+  z.strictObject({ status: z.literal('terminated') }),
+]);
+export type DeliveryOutcome = z.infer<typeof DeliveryOutcome>;
+
+export const deliverEvent = defineRoute({
+  op: 'deliverConnectorEvent',
+  area: 'connector-events',
+  errors: 'plain',
+  summary:
+    'The cloud brings one event; signed for this device. 410: no such subscription here; 400 invalid_event: wrong name, id, time or data',
+  method: 'POST',
+  path: '/api/v1/mcp/event-deliveries',
+  auth: ['device'],
+  scope: null,
+  owner: { none: 'the signature is the computer’s own' },
+  body: EventDelivery,
+  // Escaped anew as JSON, an event may take several times its size.
+  bodyLimit: 8 * largestEvent,
+  answers: { 200: DeliveryOutcome },
+});
+
+/** Of the cloud. */
+export const registrationRoutes = [registerSubscription, unregisterSubscription, eventCallback] as const;

@@ -1,0 +1,16 @@
+/** The routes of area E by the server that has them. Must not know what they do. */
+import type { Route } from '../common/route.ts';
+import { connectorRoutes } from './connector.ts';
+import { twinOf } from './mount.ts';
+import { deliverEvent, registrationRoutes } from './relay.ts';
+import { ruleRoutes } from './rule.ts';
+import { subscriptionRoutes } from './subscription.ts';
+
+const declared: readonly Route[] = [...connectorRoutes, ...subscriptionRoutes, ...ruleRoutes];
+
+/** Of the computer, at both mounts; the cloud passes each of them on. */
+export const connectorAreaRoutes: readonly Route[] = declared.flatMap((route) => [route, twinOf(route)]);
+/** Of the cloud alone. */
+export const connectorCloudRoutes = registrationRoutes;
+/** Of the computer alone. */
+export const connectorEngineRoutes = [deliverEvent] as const;

@@ -1,0 +1,257 @@
+/** Automation rules, and the jobs that they make of events (interface.md "Automation rule", "Automation job progression"; gaps.md E). */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { Id, Paging, QueryFlag, Time } from '../common/values.ts';
+import { connectorMounts, connectorOwner, connectorRoute } from './mount.ts';
+
+const base = `${connectorMounts[0]}/:id/events/subscriptions/:sid`;
+
+/** How a rule's runs may act. None bypasses permissions. */
+export const ruleModes = ['REQUIRE_APPROVAL', 'PLAN_ONLY', 'ACCEPT_EDITS'] as const;
+export const RuleMode = z.enum(ruleModes);
+export type RuleMode = z.infer<typeof RuleMode>;
+
+/** UTF-8 bytes. */
+const bytes = (most: number) => (text: string) => new TextEncoder().encode(text).length <= most;
+export const longestInstructions = 16_000;
+export const longestExpectedOutput = 4_000;
+export const mostRules = 50;
+
+const fields = {
+  botId: z.string().min(1).max(200),
+  instructions: z.string().min(1).refine(bytes(longestInstructions), `at most ${longestInstructions} bytes of UTF-8`),
+  expectedOutput: z.string().refine(bytes(longestExpectedOutput), `at most ${longestExpectedOutput} bytes of UTF-8`),
+  executionMode: RuleMode,
+  paused: z.boolean(),
+  batchSeconds: z.number().int().min(0).max(3600),
+  maxRunsPerDay: z.number().int().min(1).max(1000),
+  timeoutSeconds: z.number().int().min(30).max(1800),
+  dailySpendThresholdUsd: z.number().positive().max(1_000_000).nullable(),
+  match: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .meta({ description: 'JSON Schema 2020-12 on the data of an event; events that do not fit make a ticket alone.' }),
+};
+
+/** What a job was made with, and keeps: the rule as it was, but for what was strengthened since. */
+export const RuleConfig = z.strictObject(fields);
+export type RuleConfig = z.infer<typeof RuleConfig>;
+
+export const Rule = RuleConfig.extend({
+  id: z.string(),
+  subscriptionId: z.string(),
+  version: z.number().int().meta({ description: 'Counts edits, from 1.' }),
+  createdAt: Time,
+  updatedAt: Time,
+}).meta({ id: 'AutomationRule' });
+export type Rule = z.infer<typeof Rule>;
+
+/** gaps.md E: all but the instructions has a default. */
+export const ruleDefaults = {
+  expectedOutput: '',
+  executionMode: 'REQUIRE_APPROVAL',
+  paused: false,
+  batchSeconds: 0,
+  maxRunsPerDay: 20,
+  timeoutSeconds: 300,
+  dailySpendThresholdUsd: null,
+  match: null,
+} as const satisfies Omit<RuleConfig, 'botId' | 'instructions'>;
+
+const optional = {
+  expectedOutput: fields.expectedOutput.optional(),
+  executionMode: fields.executionMode.optional(),
+  paused: fields.paused.optional(),
+  batchSeconds: fields.batchSeconds.optional(),
+  maxRunsPerDay: fields.maxRunsPerDay.optional(),
+  timeoutSeconds: fields.timeoutSeconds.optional(),
+  dailySpendThresholdUsd: fields.dailySpendThresholdUsd.optional(),
+  match: fields.match.optional(),
+};
+/** `automation` of a subscription: `botId` and `executionMode` are the subscription's where they are not given. */
+export const Automation = z.strictObject({
+  ...optional,
+  botId: fields.botId.optional(),
+  instructions: fields.instructions,
+});
+export type Automation = z.infer<typeof Automation>;
+
+const dryRun = z.boolean().optional();
+export const CreateRule = Automation.extend({ dryRun });
+export type CreateRule = z.infer<typeof CreateRule>;
+export const ChangeRule = z.strictObject({
+  ...optional,
+  botId: fields.botId.optional(),
+  instructions: fields.instructions.optional(),
+  dryRun,
+});
+export type ChangeRule = z.infer<typeof ChangeRule>;
+
+/** What the rule would have made of the last events of the subscription. */
+export const RulePlan = z.strictObject({
+  dryRun: z.literal(true),
+  plan: z.strictObject({
+    rule: RuleConfig,
+    looked: z.number().int().meta({ description: 'So many past events were looked at, the newest 50 at most.' }),
+    matches: z.array(z.strictObject({ eventId: z.string(), ticketId: z.string().nullable(), receivedAt: Time })),
+    runs: z.number().int().meta({ description: 'Runs that these would have been, batched.' }),
+    pending: z.array(z.string()).meta({ description: 'Jobs that wait now and would be held to a stricter mode.' }),
+  }),
+});
+
+export const jobStatuses = [
+  'batching',
+  'awaiting_approval',
+  'queued',
+  'running',
+  'stopping',
+  'completed',
+  'failed',
+  'interrupted',
+  'denied',
+  'cancelled',
+] as const;
+export const JobStatus = z.enum(jobStatuses);
+export type JobStatus = z.infer<typeof JobStatus>;
+
+export const JobAttempt = z.strictObject({
+  number: z.number().int(),
+  runId: z.string().meta({ description: 'Of the agent run: list_runs, get_run and get_run_result read it.' }),
+  status: z.enum(['running', 'completed', 'failed', 'cancelled', 'interrupted']),
+  startedAt: Time,
+  endedAt: Time.nullable(),
+  usage: z.record(z.string(), z.number()).nullable(),
+  error: z.string().nullable(),
+});
+
+export const Job = z
+  .strictObject({
+    id: Id,
+    ruleId: z.string(),
+    status: JobStatus,
+    reason: z.string().nullable().meta({ description: 'Why it waits or ended so, in a sentence.' }),
+    eventIds: z.array(z.string()),
+    ticketId: z.string().nullable().meta({ description: 'Of its first event.' }),
+    threadId: z.string().nullable(),
+    sessionId: z.string().nullable(),
+    output: z.string().nullable(),
+    error: z.string().nullable(),
+    createdAt: Time,
+    config: RuleConfig,
+    attempts: z.array(JobAttempt),
+  })
+  .meta({ id: 'AutomationJob' });
+export type Job = z.infer<typeof Job>;
+
+export const JobEvent = z
+  .strictObject({
+    index: z.number().int(),
+    at: Time,
+    status: JobStatus.meta({ description: 'What it became.' }),
+    reason: z.string().nullable(),
+    actor: z.string().meta({ description: '`engine`, or whoever answered.' }),
+  })
+  .meta({ id: 'AutomationJobEvent' });
+export type JobEvent = z.infer<typeof JobEvent>;
+
+const shared = { ...connectorRoute, owner: connectorOwner } as const;
+const ofSubscription = { ...shared, params: z.strictObject({ id: Id, sid: Id }) } as const;
+const ofRule = { ...shared, params: z.strictObject({ id: Id, sid: Id, rid: Id }) } as const;
+const ofJob = { ...shared, params: z.strictObject({ id: Id, sid: Id, jid: Id }) } as const;
+
+export const listRules = defineRoute({
+  ...ofSubscription,
+  op: 'listAutomationRules',
+  summary: 'Rules of a subscription, oldest first',
+  method: 'GET',
+  path: `${base}/rules`,
+  answers: { 200: z.strictObject({ rules: z.array(Rule) }) },
+});
+export const createRule = defineRoute({
+  ...ofSubscription,
+  op: 'createAutomationRule',
+  summary: 'Adds a rule; a bot that cannot enforce permissions is refused (409 bot_not_enforceable)',
+  method: 'POST',
+  path: `${base}/rules`,
+  idempotent: true,
+  body: CreateRule,
+  answers: { 201: Rule, 200: RulePlan },
+});
+export const changeRule = defineRoute({
+  ...ofRule,
+  op: 'changeAutomationRule',
+  summary: 'Changes what is named; a stricter mode holds for pending work too, which keeps its instructions',
+  method: 'PATCH',
+  path: `${base}/rules/:rid`,
+  body: ChangeRule,
+  answers: { 200: z.union([Rule, RulePlan]) },
+});
+export const removeRule = defineRoute({
+  ...ofRule,
+  op: 'removeAutomationRule',
+  summary: 'Removes a rule; its pending jobs are cancelled, what runs goes on',
+  method: 'DELETE',
+  path: `${base}/rules/:rid`,
+  query: z.strictObject({ dryRun: QueryFlag }),
+  answers: {
+    204: z.undefined(),
+    200: z.strictObject({ dryRun: z.literal(true), plan: z.strictObject({ cancels: z.array(z.string()) }) }),
+  },
+});
+export const listJobs = defineRoute({
+  ...ofSubscription,
+  op: 'listAutomationRuns',
+  summary: 'Runs of rules, newest first, without output',
+  method: 'GET',
+  path: `${base}/runs`,
+  query: z.strictObject({ ...Paging, status: JobStatus.optional(), rule: z.string().max(200).optional() }),
+  answers: { 200: z.strictObject({ runs: z.array(Job), nextCursor: z.string().nullable() }) },
+});
+export const readJob = defineRoute({
+  ...ofJob,
+  op: 'readAutomationRun',
+  summary: 'One run with its output',
+  method: 'GET',
+  path: `${base}/runs/:jid`,
+  answers: { 200: Job },
+});
+export const listJobEvents = defineRoute({
+  ...ofJob,
+  op: 'listAutomationRunEvents',
+  summary: 'What a run went through, oldest first',
+  method: 'GET',
+  path: `${base}/runs/:jid/events`,
+  answers: { 200: z.strictObject({ events: z.array(JobEvent) }) },
+});
+const verb = <const Op extends string>(op: Op, name: string, summary: string) =>
+  ({ ...ofJob, op, summary, method: 'POST', path: `${base}/runs/:jid/${name}`, answers: { 200: Job } }) as const;
+export const approveJob = defineRoute(
+  verb('approveAutomationRun', 'approve', 'awaiting_approval → queued; from another state 409'),
+);
+export const denyJob = defineRoute(
+  verb('denyAutomationRun', 'deny', 'awaiting_approval → denied; from another state 409'),
+);
+export const retryJob = defineRoute(
+  verb('retryAutomationRun', 'retry', 'failed, cancelled or interrupted → awaiting_approval; from another state 409'),
+);
+export const stopJob = defineRoute(
+  verb(
+    'stopAutomationRun',
+    'stop',
+    'running → stopping → cancelled, or interrupted after 15 s; waiting ones → cancelled',
+  ),
+);
+
+export const ruleRoutes = [
+  listRules,
+  createRule,
+  changeRule,
+  removeRule,
+  listJobs,
+  readJob,
+  listJobEvents,
+  approveJob,
+  denyJob,
+  retryJob,
+  stopJob,
+] as const;

@@ -1,0 +1,124 @@
+/**
+ * The public edge: two MCP servers of the cloud for outside apps, its page, and what an owner sees and ends of them (interface.md B,
+ * "Public edge for events", "Owner routes"; gaps.md B). Must not know how events are delivered.
+ */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { Id, Time } from '../common/values.ts';
+import { callBodyLimit } from '../tool-server/tools.ts';
+
+/** At the cloud's own origin, unless `events_edge_url` names another. */
+export const edgeBase = '/edge';
+
+const shared = { area: 'tool-server', errors: 'plain' } as const;
+const rpc = {
+  ...shared,
+  errors: 'rpc',
+  method: 'POST',
+  auth: ['owner', 'user', 'key'],
+  kind: 'raw',
+  bodyLimit: callBodyLimit,
+  answers: { 200: z.unknown(), 202: z.undefined() },
+} as const;
+
+export const edgePage = defineRoute({
+  ...shared,
+  op: 'edgePage',
+  summary: 'A short page: addresses of the servers, protocol versions, the events that there are',
+  method: 'GET',
+  path: edgeBase,
+  auth: ['public'],
+  scope: null,
+  owner: { none: 'it says nothing of anybody' },
+  kind: 'raw',
+  answers: { 200: z.unknown() },
+});
+
+export const edgeAgents = defineRoute({
+  ...rpc,
+  op: 'edgeAgents',
+  summary:
+    'The agents server: reads bots, runs and boards, and offers events; answers events while the computer sleeps',
+  path: `${edgeBase}/mcp`,
+  scope: 'agents:read',
+  owner: { none: 'it names tools and events, of which the caller sees their own alone' },
+});
+
+export const edgeBot = defineRoute({
+  ...rpc,
+  op: 'edgeBot',
+  summary: 'The connector of one bot: talks to it, and offers its events',
+  path: `${edgeBase}/mcp/bots/:id`,
+  scope: 'bots:act',
+  params: z.strictObject({ id: Id }),
+  owner: { none: 'events and tools of a bot that is not the caller’s find nothing' },
+});
+
+const person = { ...shared, auth: ['owner', 'user', 'link'], scope: null } as const;
+
+export const EdgeSubscription = z.strictObject({
+  id: z.string(),
+  event: z.string(),
+  arguments: z.record(z.string(), z.unknown()),
+  server: z.string().meta({ description: '`agents`, or `bots/<bot id>`.' }),
+  callbackHost: z.string(),
+  status: z.enum(['active', 'failing', 'expired']).meta({ description: 'failing: the last delivery was given up.' }),
+  refreshBefore: Time,
+  lastDeliveryAt: Time.nullable(),
+});
+export type EdgeSubscription = z.infer<typeof EdgeSubscription>;
+
+export const EdgeApp = z
+  .strictObject({
+    clientId: z.string().meta({ description: 'A token’s client_id, or `key:<id>` of an API key.' }),
+    clientName: z.string(),
+    approvedAt: Time.meta({ description: 'Its first accepted use.' }),
+    scopes: z.array(z.string()),
+    subscriptions: z.array(EdgeSubscription),
+  })
+  .meta({ id: 'EdgeApp' });
+export type EdgeApp = z.infer<typeof EdgeApp>;
+
+export const listApps = defineRoute({
+  ...person,
+  op: 'listEdgeApps',
+  summary: 'Apps that were let in at the edge, and what each is subscribed to',
+  method: 'GET',
+  path: '/api/v1/mcp/approvals',
+  owner: 'collection',
+  answers: { 200: z.strictObject({ apps: z.array(EdgeApp) }) },
+});
+
+export const endEdgeSubscription = defineRoute({
+  ...person,
+  op: 'endEdgeSubscription',
+  summary: 'Ends a subscription of an app, which is told: terminated, ended_by_owner',
+  method: 'DELETE',
+  path: '/api/v1/mcp/events/subscriptions/:id',
+  params: z.strictObject({ id: Id }),
+  owner: { param: 'id', noun: 'edge-subscription', word: 'subscription' },
+  answers: { 204: z.undefined() },
+});
+
+export const CatalogEvent = z
+  .strictObject({
+    event: z.string(),
+    title: z.string(),
+    description: z.string(),
+    servers: z.array(z.enum(['agents', 'bots'])),
+    payloadSchema: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'CatalogEvent' });
+export type CatalogEvent = z.infer<typeof CatalogEvent>;
+
+export const readCatalog = defineRoute({
+  ...person,
+  op: 'readEventCatalog',
+  summary: 'Every event with a plain title, and the servers that offer it',
+  method: 'GET',
+  path: '/api/v1/events/catalog',
+  owner: { none: 'the same for everybody' },
+  answers: { 200: z.strictObject({ events: z.array(CatalogEvent) }) },
+});
+
+export const edgeRoutes = [edgePage, edgeAgents, edgeBot, listApps, endEdgeSubscription, readCatalog] as const;

@@ -1,0 +1,182 @@
+/**
+ * What the parts of connectors need of each other and of the rest of the computer: servers, subscriptions, automation, bots, schemas.
+ * Types alone; `host` composes them. Must not know HTTP or SQL.
+ */
+
+import type { Automation, JobStatus, RuleMode } from '../../contracts/connectors/rule.ts';
+import type { EventDefinition, SubscriptionReason } from '../../contracts/connectors/subscription.ts';
+import type { Tx } from '../../kit/store/store.ts';
+
+type Read = Pick<Tx, 'get' | 'all'>;
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+// ---- Servers: what a connector is to subscriptions.
+
+export interface ConnectorRef {
+  readonly id: string;
+  readonly name: string;
+  /** As the person gave it: part of what a subscription's id is made of. */
+  readonly url: string;
+  readonly enabled: boolean;
+}
+
+/** Why a server or the cloud did not do as asked, as a subscription shows it. */
+export class EventFault extends Error {
+  readonly reason: SubscriptionReason;
+  /** JSON-RPC or HTTP; null where there is none. */
+  readonly code: number | null;
+
+  constructor(reason: SubscriptionReason, code: number | null, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.reason = reason;
+    this.code = code;
+  }
+}
+
+export interface ConnectorServers {
+  find(id: string): ConnectorRef | null;
+  /**
+   * What the server offers now, by name in byte order; null: it does not offer events. Throws {@link EventFault}. Without a cache:
+   * whoever lists keeps it.
+   */
+  events(id: string, signal: AbortSignal): Promise<readonly EventDefinition[] | null>;
+  /** One request of the events extension. Throws {@link EventFault}; the answer is at most 1 MiB, and an object. */
+  ask(id: string, method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>;
+  /** The credential was there and is lost: revoked, or it cannot be renewed. Answers the way to listen no more. */
+  onLost(listener: (id: string) => void): () => void;
+  /** A sign-in or a reconnection made it work again. */
+  onBack(listener: (id: string) => void): () => void;
+  /** Deleted or disabled: `ref` as it was. */
+  onGone(listener: (ref: ConnectorRef) => void): () => void;
+}
+
+// ---- Schemas of others (store.md 5): compiled and applied in a worker, offline, with a deadline.
+
+export interface SchemaVerdict {
+  readonly ok: boolean;
+  /** What does not fit or why the schema cannot be used, in a sentence; null where it fits. */
+  readonly problem: string | null;
+  /** True: the schema itself is refused (remote reference, too deep, too costly, not a schema), whatever the value. */
+  readonly unusable: boolean;
+}
+
+export interface Schemas {
+  /** Never throws, never takes longer than about a second. */
+  check(schema: JsonObject, value: unknown): Promise<SchemaVerdict>;
+  close(): Promise<void>;
+}
+
+// ---- Bots: what the factory gives.
+
+export interface ConnectorBots {
+  /** By id or address; null: there is no such bot of this computer's own. */
+  find(nameOrId: string): { readonly id: string; readonly name: string } | null;
+  /** Why this bot cannot be held to a mode (a program in a pane without an exec mode, a guest); null where it can. */
+  unenforceable(botId: string): string | null;
+  /** Puts a line to a bot, now or when it can take it. The same key puts it once. */
+  tell(botId: string, text: string, key: string): Promise<void>;
+}
+
+export interface ConnectorTickets {
+  /** One source opens one ticket. Throws `refused` where too many of the bot are open. */
+  open(
+    tx: Tx,
+    ticket: {
+      readonly botId: string;
+      /** `<subscription id>/<event id>`. */
+      readonly ref: string;
+      readonly title: string;
+      readonly data: unknown;
+      readonly at: number;
+    },
+  ): { readonly id: string; readonly opened: boolean };
+  /** For the dry run of a rule: what past events of this subscription said, newest first. */
+  past(
+    tx: Read,
+    refPrefix: string,
+    limit: number,
+  ): readonly { readonly id: string; readonly ref: string; readonly data: unknown; readonly at: number }[];
+}
+
+// ---- Automation: what subscriptions and the door of events need of it.
+
+export interface SubscriptionRef {
+  readonly id: string;
+  readonly connectorId: string;
+  readonly name: string;
+  readonly botId: string;
+  readonly executionMode: string;
+}
+
+/** An event for which a ticket was opened. */
+export interface TakenEvent {
+  readonly subscription: SubscriptionRef;
+  readonly eventId: string;
+  readonly ticketId: string;
+  readonly data: unknown;
+  readonly at: number;
+}
+
+export interface AutomationPort {
+  /** Throws `usage`/`refused` for a rule that cannot be (bot, mode, schema); changes nothing. */
+  checkDefault(subscription: SubscriptionRef, automation: Automation): Promise<void>;
+  /** Writes the default rule, `<subscription id>:default`; of the same content it stays what it is. */
+  saveDefault(tx: Tx, subscription: SubscriptionRef, automation: Automation): void;
+  /** Which rules want this event: asked before the transaction, for schemas are checked elsewhere. */
+  matching(subscriptionId: string, data: unknown): Promise<readonly string[]>;
+  /** In the transaction that opens the ticket; rules that are gone since are left out. */
+  take(tx: Tx, event: TakenEvent, rules: readonly string[]): void;
+  /** Runs by event, for the trail. */
+  runsOf(
+    tx: Read,
+    subscriptionId: string,
+    eventIds: readonly string[],
+  ): ReadonlyMap<
+    string,
+    readonly { readonly id: string; readonly ruleId: string; readonly status: JobStatus; readonly at: number }[]
+  >;
+  /** Of these stopped subscriptions, those that have runs. */
+  withRuns(tx: Read, subscriptionIds: readonly string[]): ReadonlySet<string>;
+  /** A subscription ended: its rules go, pending jobs are cancelled, runs stay readable. */
+  ended(tx: Tx, subscriptionId: string): void;
+}
+
+/** For the rule and run routes: subscriptions, live or archived. */
+export interface SubscriptionLookup {
+  /** Null: this connector has no such live subscription. */
+  live(tx: Read, connectorId: string, subscriptionId: string): SubscriptionRef | null;
+  /** Live, or stopped and with history. */
+  known(tx: Read, connectorId: string, subscriptionId: string): boolean;
+}
+
+// ---- Execution: one run of a bot by itself, held to a mode.
+
+export interface Execution {
+  /** Of the agent run, which whoever asks has begun in its own transaction. */
+  readonly runId: string;
+  readonly botId: string;
+  /** The stricter of this and the bot's own holds. */
+  readonly mode: RuleMode;
+  readonly text: string;
+  readonly timeoutMs: number;
+  /** Aborted: stop. Resolves when nothing of it runs any more. */
+  readonly signal: AbortSignal;
+}
+
+export interface ExecutionEnd {
+  readonly status: 'completed' | 'failed' | 'cancelled';
+  readonly output: string | null;
+  readonly error: string | null;
+  /** Such as inputTokens, outputTokens, cents; null where nobody counts. */
+  readonly usage: Readonly<Record<string, number>> | null;
+  readonly sessionId: string | null;
+}
+
+export interface Executor {
+  /** Why nothing can be begun with this bot now (busy, no key, gone); null where it can. */
+  hindrance(botId: string): Promise<string | null>;
+  /** Told when a hindrance may be over. */
+  onFree(listener: () => void): () => void;
+  /** Never throws. */
+  run(execution: Execution): Promise<ExecutionEnd>;
+}
