@@ -77,6 +77,8 @@ test('four windows of the same browser work beside each other', async () => {
     await page.locator('[data-bot="four@many"]', { hasText: 'Working' }).waitFor();
   }
   await last.keyboard.press('Control+c');
+  // A window that closes takes keys with it that are still on their way.
+  await last.locator('[data-bot="four@many"]', { hasText: 'Idle' }).waitFor();
   for (const page of windows) await page.close();
   await first.page.locator('[data-bot="four@many"]', { hasText: 'Idle' }).waitFor();
 });
