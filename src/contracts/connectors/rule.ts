@@ -154,11 +154,33 @@ export const JobEvent = z
   .meta({ id: 'AutomationJobEvent' });
 export type JobEvent = z.infer<typeof JobEvent>;
 
+/** A bot of this computer, and whether a rule may run it. */
+export const AutomationBot = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why it cannot be held to a mode, in a sentence; null: it can, and rules may run it.' }),
+  })
+  .meta({ id: 'AutomationBot' });
+export type AutomationBot = z.infer<typeof AutomationBot>;
+
 const shared = { ...connectorRoute, owner: connectorOwner } as const;
 const ofSubscription = { ...shared, params: z.strictObject({ id: Id, sid: Id }) } as const;
 const ofRule = { ...shared, params: z.strictObject({ id: Id, sid: Id, rid: Id }) } as const;
 const ofJob = { ...shared, params: z.strictObject({ id: Id, sid: Id, jid: Id }) } as const;
 
+export const listAutomationBots = defineRoute({
+  ...shared,
+  op: 'listAutomationBots',
+  summary: 'Bots that a subscription may name, and why rules cannot run some of them',
+  method: 'GET',
+  path: `${connectorMounts[0]}/:id/events/bots`,
+  params: z.strictObject({ id: Id }),
+  answers: { 200: z.strictObject({ bots: z.array(AutomationBot) }) },
+});
 export const listRules = defineRoute({
   ...ofSubscription,
   op: 'listAutomationRules',
@@ -243,6 +265,7 @@ export const stopJob = defineRoute(
 );
 
 export const ruleRoutes = [
+  listAutomationBots,
   listRules,
   createRule,
   changeRule,
