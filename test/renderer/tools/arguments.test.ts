@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { argumentsOf, asFields, asJson } from '../../../src/renderer/areas/tools/arguments.ts';
+import { argumentsOf, asFields, asJson } from '../../../src/renderer/ui/arguments.ts';
 import { looksLikeMarkdown, prettyJson, resultAsJson } from '../../../src/renderer/areas/tools/result-words.ts';
 import { filterTools, hintsOf, sizeOfBase64, tookWords } from '../../../src/renderer/areas/tools/tool-words.ts';
 

@@ -4,6 +4,7 @@ import { Play } from 'lucide-react';
 import { useCallback, useMemo, useRef } from 'react';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { useHere } from '../../app/computers.tsx';
+import { PlaceFrame } from '../../app/place-frame.tsx';
 import type { ComputersSearch } from '../../app/router.tsx';
 import { useServices } from '../../app/services.tsx';
 import { useNarrow } from '../../app/use-narrow.ts';
@@ -57,11 +58,6 @@ export function ComputersPage() {
   useAddActions(actions);
 
   const list = <ComputerList hosted={hosted ?? null} go={go} />;
-  const header = (
-    <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
-      <h1 className="min-w-0 flex-1 truncate text-title font-semibold">Computers</h1>
-    </header>
-  );
   const main =
     hosted !== undefined ? (
       <HostedPage key={hosted} id={hosted} narrow={narrow} onBack={back} />
@@ -71,29 +67,15 @@ export function ComputersPage() {
       <RunPage key={`${computer} ${run}`} id={run} narrow={narrow} onBack={back} />
     ) : null;
   return (
-    <div ref={page} className="flex min-w-0 flex-1">
-      {!narrow && (
-        <nav aria-label="Computers" className="flex w-72 shrink-0 flex-col border-r border-line bg-panel">
-          {header}
-          <div className="min-h-0 flex-1 overflow-y-auto">{list}</div>
-        </nav>
-      )}
-      <main className="flex min-h-0 min-w-0 flex-1 flex-col overflow-y-auto" data-scroll="true">
-        {main ?? (
-          <>
-            {narrow && header}
-            {narrow && <nav aria-label="Computers">{list}</nav>}
-            <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 max-sm:border-t pointer-coarse:h-12">
-              <h2 className="min-w-0 flex-1 truncate font-semibold">Runs on {here.name}</h2>
-              <Button kind="primary" onClick={begin} aria-keyshortcuts="n">
-                <Play className="size-3.5" aria-hidden="true" />
-                Run something
-              </Button>
-            </header>
-            <RunList onOpen={(id) => go({ run: id })} onStart={begin} />
-          </>
-        )}
-      </main>
-    </div>
+    <PlaceFrame title="Computers" page={page} list={list} open={main}>
+      <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 max-sm:border-t pointer-coarse:h-12">
+        <h2 className="min-w-0 flex-1 truncate font-semibold">Runs on {here.name}</h2>
+        <Button kind="primary" onClick={begin} aria-keyshortcuts="n">
+          <Play className="size-3.5" aria-hidden="true" />
+          Run something
+        </Button>
+      </header>
+      <RunList onOpen={(id) => go({ run: id })} onStart={begin} />
+    </PlaceFrame>
   );
 }

@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { type Action, useAddActions } from '../../app/actions.ts';
+import { PlaceFrame } from '../../app/place-frame.tsx';
 import type { ToolsSearch } from '../../app/router.tsx';
 import { useServices } from '../../app/services.tsx';
 import { useNarrow } from '../../app/use-narrow.ts';
@@ -123,38 +124,29 @@ export function ToolsPage() {
         tools={<ToolList {...shown(server)} none={noneWords(group)} />}
       />
     ) : null;
-  const header = (
-    <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
-      <h1 className="min-w-0 flex-1 truncate text-title font-semibold">Tools</h1>
-      <Button
-        kind={tool === undefined && server === undefined ? 'primary' : 'plain'}
-        onClick={attach}
-        aria-keyshortcuts="n"
-      >
-        <Plus className="size-3.5" aria-hidden="true" />
-        Attach a server
-      </Button>
-    </header>
-  );
   return (
-    <div ref={page} className="flex min-w-0 flex-1">
-      {!narrow && (
-        <nav aria-label="Tool servers" className="flex w-72 shrink-0 flex-col border-r border-line bg-panel">
-          {header}
-          <div className="min-h-0 flex-1 overflow-y-auto">{list}</div>
-        </nav>
-      )}
-      <main className="flex min-h-0 min-w-0 flex-1 flex-col overflow-y-auto" data-scroll="true">
-        {main ?? (
-          <>
-            {narrow && header}
-            {narrow && <nav aria-label="Tool servers">{list}</nav>}
-            {!narrow && <ConnectClient />}
-            <ToolList {...shown(null)} none="No tool can be called here." />
-            {narrow && <ConnectClient />}
-          </>
-        )}
-      </main>
+    <>
+      <PlaceFrame
+        title="Tools"
+        label="Tool servers"
+        page={page}
+        action={
+          <Button
+            kind={tool === undefined && server === undefined ? 'primary' : 'plain'}
+            onClick={attach}
+            aria-keyshortcuts="n"
+          >
+            <Plus className="size-3.5" aria-hidden="true" />
+            Attach a server
+          </Button>
+        }
+        list={list}
+        open={main}
+      >
+        {!narrow && <ConnectClient />}
+        <ToolList {...shown(null)} none="No tool can be called here." />
+        {narrow && <ConnectClient />}
+      </PlaceFrame>
       {attaching && (
         <ServerDialog
           server={null}
@@ -165,6 +157,6 @@ export function ToolsPage() {
           }}
         />
       )}
-    </div>
+    </>
   );
 }

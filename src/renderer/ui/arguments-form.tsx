@@ -1,10 +1,10 @@
 /** The arguments of a tool: fields made from its schema, or the same as JSON. */
 
-import type { ToolDraft } from '../../data/tool-calls.ts';
-import { type FormSchema, jsonProblem } from '../../ui/schema-fields.ts';
-import { Field, SchemaFields } from '../../ui/schema-form.tsx';
-import { Ways } from '../../ui/ways.tsx';
+import type { ToolDraft } from '../data/tool-calls.ts';
 import { asFields, asJson } from './arguments.ts';
+import { type FormSchema, jsonProblem } from './schema-fields.ts';
+import { Field, SchemaFields } from './schema-form.tsx';
+import { Ways } from './ways.tsx';
 
 export function ArgumentsForm({
   schema,

@@ -1,6 +1,6 @@
 /** What a person typed → the arguments of a call, as fields or as JSON. Pure. */
-import type { ToolDraft } from '../../data/tool-calls.ts';
-import { type FormSchema, jsonProblem, problemsOf, textsOf, valuesOf } from '../../ui/schema-fields.ts';
+import type { ToolDraft } from '../data/tool-calls.ts';
+import { type FormSchema, jsonProblem, problemsOf, textsOf, valuesOf } from './schema-fields.ts';
 
 export interface Arguments {
   /** By path of the field; of the JSON under `''`. */

@@ -1,0 +1,102 @@
+/** The frame of a place that has a list: the list at the left and what is open beside it, one stack where it is narrow. Must not know what is in it. */
+import { ArrowLeft } from 'lucide-react';
+import type { ReactNode, RefObject } from 'react';
+import { IconButton } from '../ui/button.tsx';
+import { useNarrow } from './use-narrow.ts';
+
+const bar = 'flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12';
+
+export function PlaceFrame({
+  title,
+  label = title,
+  action,
+  list,
+  open,
+  page,
+  children,
+}: {
+  title: string;
+  /** Of the list, for a screen reader. */
+  label?: string;
+  /** Beside the title. */
+  action?: ReactNode;
+  list: ReactNode;
+  /** What is open; null: nothing is. */
+  open: ReactNode | null;
+  /** All of it, to find a row in. */
+  page: RefObject<HTMLDivElement | null>;
+  /** Shown while nothing is open. */
+  children: ReactNode;
+}) {
+  const narrow = useNarrow();
+  const header = (
+    <header className={bar}>
+      <h1 className="min-w-0 flex-1 truncate text-title font-semibold">{title}</h1>
+      {action}
+    </header>
+  );
+  return (
+    <div ref={page} className="flex min-w-0 flex-1">
+      {!narrow && (
+        <nav aria-label={label} className="flex w-72 shrink-0 flex-col border-r border-line bg-panel">
+          {header}
+          <div className="min-h-0 flex-1 overflow-y-auto">{list}</div>
+        </nav>
+      )}
+      <main className="flex min-h-0 min-w-0 flex-1 flex-col overflow-y-auto" data-scroll="true">
+        {open ?? (
+          <>
+            {narrow && header}
+            {narrow && <nav aria-label={label}>{list}</nav>}
+            {children}
+          </>
+        )}
+      </main>
+    </div>
+  );
+}
+
+/** The bar above what is open: the way back, where it stands, and what it is. */
+export function OpenBar({
+  back,
+  onBack,
+  within,
+  title,
+  children,
+}: {
+  /** What the way back leads to: "Back to the list". */
+  back: string;
+  onBack: () => void;
+  /** What it belongs to, as a way there. */
+  within?: { readonly name: string; readonly onOpen: () => void } | undefined;
+  title: string;
+  children?: ReactNode;
+}) {
+  // The title of the place is not on a narrow page then.
+  const Title = useNarrow() ? 'h1' : 'h2';
+  return (
+    <header className={bar}>
+      <IconButton label={back} shortcut="Esc" onClick={onBack}>
+        <ArrowLeft aria-hidden="true" />
+      </IconButton>
+      {within !== undefined && (
+        <>
+          <button
+            type="button"
+            onClick={within.onOpen}
+            className="max-w-40 min-w-0 shrink truncate rounded-control text-muted hover:text-ink hover:underline max-sm:max-w-24"
+          >
+            {within.name}
+          </button>
+          <span aria-hidden="true" className="text-faint">
+            /
+          </span>
+        </>
+      )}
+      <Title className="min-w-0 flex-1 truncate font-semibold" title={title}>
+        {title}
+      </Title>
+      {children}
+    </header>
+  );
+}
