@@ -1,0 +1,191 @@
+/**
+ * What is sent to apps: one lane a subscription, in order, each message tried again by the schedule of gaps.md B and then given up;
+ * the subscription stays. Before each attempt it is asked whether the app may still be told. Control messages say that something was
+ * lost (`gap`) or that a subscription has ended (`terminated`). Must not know where events come from.
+ */
+import { type ControlMessage, type DeliveredEvent, eventCodes } from '../../contracts/tool-server/mcp-events.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import { createBackoff } from '../../kit/lane/backoff.ts';
+import type { LaneItem, SharedLaneOutcome } from '../../kit/lane/lane.ts';
+import { createSharedLanes } from '../../kit/lane/shared-lanes.ts';
+import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+import type { EdgeEventsDeps } from './events.ts';
+import { faultOfStatus, type Poster, type PostFault } from './post.ts';
+import { isLive, type SubscriptionRow, type Subscriptions } from './subscriptions.ts';
+
+export type EndReason = 'ended_by_owner' | 'access_revoked';
+
+export interface Deliveries {
+  /** Queues an event in the transaction that claims it. Where too many wait already it is lost, and the app is told of that. */
+  queue(tx: SharedTx, row: Pick<SubscriptionRow, 'id' | 'epoch' | 'user_id'>, event: DeliveredEvent): Op<void>;
+  /** Ends a subscription; its app is told, nothing else is sent. */
+  end(tx: SharedTx, id: string, reason: EndReason): Op<void>;
+  /** Asks again at once: what is not owed any more goes. */
+  wake(id: string): void;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface DeliveriesDeps {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+  readonly subscriptions: Subscriptions;
+  readonly poster: Poster;
+  readonly mayStill: EdgeEventsDeps['mayStill'];
+  readonly random?: () => number;
+}
+
+/** An event as it is, or a control message with an id of its own. */
+type Letter = { readonly epoch: string } & (
+  | { readonly event: DeliveredEvent }
+  | { readonly messageId: string; readonly control: ControlMessage }
+);
+
+const minute = 60_000;
+const waits = [1000, 10_000, minute, 5 * minute, 15 * minute];
+const mostAttempts = waits.length + 1;
+/** Behind an address that fails nobody's disk fills up, and nothing arrives that is older. */
+const mostWaiting = 1000;
+const keptMs = 24 * 60 * minute;
+/** Addresses that hang hold each place ten seconds. */
+const parallel = 64;
+/** What the address says of this message: it is not sent again, whatever the subscription. */
+const finalStatuses: ReadonlySet<number> = new Set([410, 413]);
+const passing: ReadonlySet<number> = new Set([408, 425, 429]);
+
+export function createDeliveries(deps: DeliveriesDeps): Deliveries {
+  const { store, clock, timers, ids, log, subscriptions, poster, mayStill } = deps;
+  const backoff = createBackoff(waits, deps.random);
+  const lanes = createSharedLanes({
+    store,
+    clock,
+    timers,
+    name: 'edge',
+    parallel,
+    send,
+    onExpired: (tx, item) => lose(tx, item),
+    onFault: (fault) => log.warn('Events could not be sent to apps.', { fault: String(fault) }),
+  });
+
+  async function send(item: LaneItem, signal: AbortSignal): Promise<SharedLaneOutcome> {
+    const letter = item.body as Letter;
+    const row = await subscriptions.get(item.lane);
+    if (row === null || row.epoch !== letter.epoch) return { to: 'dead', reason: 'the subscription is gone' };
+    const ending = isEnding(letter);
+    if (!ending && !isLive(row, clock.now())) {
+      return { to: 'dead', reason: 'the subscription has ended', commit: (tx) => subscriptions.toldOfLoss(tx, row) };
+    }
+    if (!ending && !(await isAllowed(row))) {
+      return { to: 'dead', reason: 'access was lost', commit: (tx) => end(tx, row.id, 'access_revoked') };
+    }
+    const posted = await poster.post({
+      url: row.url,
+      subscriptionId: row.id,
+      messageId: 'event' in letter ? letter.event.eventId : letter.messageId,
+      keys: subscriptions.keysOf(row),
+      body: 'event' in letter ? letter.event : letter.control,
+      signal,
+    });
+    if (posted.answered && posted.status >= 200 && posted.status < 300) {
+      return { to: 'done', commit: (tx) => settle(tx, row, letter, 'delivered') };
+    }
+    // Cut off by our own end: it goes on with the next start.
+    if (signal.aborted && !posted.answered) return { to: 'retry', reason: 'cut off', at: clock.now() };
+    const fault = posted.answered ? faultOfStatus(posted.status) : posted.fault;
+    const isFinal = posted.answered && isFinalAnswer(posted.status, letter);
+    if (!isFinal && item.attempt < mostAttempts) {
+      await store.write((tx) => subscriptions.failed(tx, row, fault), { isolation: 'statement' });
+      return { to: 'retry', reason: fault, at: clock.now() + backoff.after(item.attempt) };
+    }
+    return { to: 'dead', reason: fault, commit: (tx) => giveUp(tx, row, letter, fault, isFinal) };
+  }
+
+  async function isAllowed({ user_id: userId, client_id: clientId, server }: SubscriptionRow): Promise<boolean> {
+    return await mayStill({ userId, clientId, scope: server === 'agents' ? 'agents:read' : 'bots:act' });
+  }
+
+  function* settle(tx: SharedTx, row: SubscriptionRow, letter: Letter, how: 'delivered' | 'dead'): Op<void> {
+    if (isEnding(letter)) yield* subscriptions.remove(tx, row);
+    else if ('control' in letter) yield* subscriptions.toldOfLoss(tx, row);
+    else if (how === 'delivered') yield* subscriptions.delivered(tx, row);
+  }
+
+  function* giveUp(tx: SharedTx, row: SubscriptionRow, letter: Letter, fault: PostFault, isFinal: boolean): Op<void> {
+    yield* settle(tx, row, letter, 'dead');
+    if (!('event' in letter)) return;
+    yield* subscriptions.failed(tx, row, fault);
+    yield* subscriptions.givenUp(tx, row);
+    // What the address itself did not want, it does not miss.
+    if (!isFinal) yield* tellOfLoss(tx, row, letter.event.eventId);
+  }
+
+  function* lose(tx: SharedTx, item: LaneItem): Op<void> {
+    const letter = item.body as Letter;
+    const row = yield* subscriptions.find(tx, item.lane);
+    if (row === null || row.epoch !== letter.epoch) return;
+    yield* settle(tx, row, letter, 'dead');
+    if (!('event' in letter)) return;
+    yield* subscriptions.givenUp(tx, row);
+    yield* tellOfLoss(tx, row, letter.event.eventId);
+  }
+
+  /** Once, until the app has heard of it: what is lost before that, it learns by the same message. */
+  function* tellOfLoss(tx: SharedTx, row: Parameters<Deliveries['queue']>[1], cursor: string): Op<void> {
+    if (yield* subscriptions.lost(tx, row)) yield* append(tx, row, { type: 'gap', cursor });
+  }
+
+  function* append(tx: SharedTx, row: Parameters<Deliveries['queue']>[1], control: ControlMessage): Op<void> {
+    const messageId = ids.next(`msg_${control.type}`);
+    const body: Letter = { epoch: row.epoch, messageId, control };
+    const deadline = clock.now() + keptMs;
+    yield* lanes.append(tx, { lane: row.id, id: messageId, body, deadline, person: row.user_id });
+  }
+
+  function* end(tx: SharedTx, id: string, reason: EndReason): Op<void> {
+    const row = yield* subscriptions.find(tx, id);
+    if (row === null || row.ended_at !== null) return;
+    if (!isLive(row, clock.now())) {
+      // Its app has let it run out, and knows nothing of it any more.
+      yield* subscriptions.remove(tx, row);
+      return;
+    }
+    yield* subscriptions.end(tx, row);
+    const error = { code: eventCodes.forbidden, message: 'Forbidden', data: { reason } };
+    yield* append(tx, row, { type: 'terminated', reason, error });
+    tx.afterCommit(() => lanes.wake(id));
+  }
+
+  return {
+    *queue(tx, row, event) {
+      if (lanes.depth(row.id) >= mostWaiting) {
+        yield* subscriptions.givenUp(tx, row);
+        yield* tellOfLoss(tx, row, event.eventId);
+        return;
+      }
+      const body: Letter = { epoch: row.epoch, event };
+      const deadline = clock.now() + keptMs;
+      const id = `${row.epoch}:${event.eventId}`;
+      yield* lanes.append(tx, { lane: row.id, id, body, deadline, person: row.user_id });
+    },
+    end,
+    wake: (id) => lanes.wake(id),
+    start: () => lanes.start(),
+    close: () => lanes.close(),
+  };
+}
+
+function isEnding(letter: Letter): boolean {
+  return 'control' in letter && letter.control.type === 'terminated';
+}
+
+/** Who does not know `gap` refuses it: it must not hold up what comes after. */
+function isFinalAnswer(status: number, letter: Letter): boolean {
+  if (finalStatuses.has(status)) return true;
+  const isGap = 'control' in letter && letter.control.type === 'gap';
+  return isGap && status < 500 && !passing.has(status);
+}

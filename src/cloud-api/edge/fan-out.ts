@@ -1,0 +1,138 @@
+/**
+ * From what happened to what is sent: each event is queued once for each subscription that is owed it, over all replicas, claimed in
+ * the transaction that queues it, so that none is lost when a replica dies. Owns `edge_claim` and `edge_position`; must not know
+ * what a delivery is.
+ */
+import type { NotifiableEvent } from '../../contracts/events/registry.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { JsonObject } from '../../kit/mcp/service.ts';
+import { portion, removePortions } from '../../kit/store/remove-portions.ts';
+import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+import type { Deliveries } from './deliveries.ts';
+import { concerns } from './offered-events.ts';
+
+export interface FanOut {
+  start(): void;
+  close(): Promise<void>;
+}
+
+export interface FanOutDeps {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+  readonly events: { onEmit(listener: () => void): () => void };
+  readonly deliveries: Pick<Deliveries, 'queue'>;
+}
+
+interface Owed {
+  readonly event: string;
+  readonly type: NotifiableEvent;
+  readonly occurred_at: number;
+  readonly stored_at: number;
+  readonly data: string;
+  readonly subscription: string;
+  readonly epoch: string;
+  readonly user_id: string;
+  readonly server: string;
+  readonly arguments: string;
+}
+
+/** A wake that was lost costs this much; a file of SQLite has one process, which is told of all that it stores. */
+const pollMs = { sqlite: 60_000, postgres: 3_000 } as const;
+const afterFaultMs = 3_000;
+/** Longer than any transaction lives and clocks of replicas differ: what was stored before is all there. */
+const settledMs = 2 * 60_000;
+const batch = 100;
+const through = "COALESCE((SELECT through FROM edge_position WHERE name = 'fan-out'), 0)";
+
+export function createFanOut(deps: FanOutDeps): FanOut {
+  const { store, clock, timers, log } = deps;
+  let started = false;
+  let closed = false;
+  let woken = false;
+  let running: Promise<void> | null = null;
+  let cancelTimer = () => {};
+
+  function look(): void {
+    if (!started || closed) return;
+    if (running !== null) {
+      woken = true;
+      return;
+    }
+    cancelTimer();
+    woken = false;
+    running = drain()
+      .then(
+        () => pollMs[store.engine],
+        (fault: unknown) => {
+          log.warn('Events could not be queued for apps.', { fault: String(fault) });
+          return afterFaultMs;
+        },
+      )
+      .then((wait) => {
+        running = null;
+        if (woken) look();
+        else if (!closed) cancelTimer = timers.after(wait, look);
+      });
+  }
+
+  async function drain(): Promise<void> {
+    const began = clock.now();
+    // Claims do without a serial order: of two that come at once, one waits for the other and finds it taken.
+    while (!closed) if ((await store.write(queueSome, { isolation: 'rows' })) < batch) break;
+    if (!closed) await advance(began - settledMs);
+  }
+
+  /** Those of the first batch that nobody has queued; answers how many there were. */
+  function* queueSome(tx: SharedTx): Op<number> {
+    const rows = yield* tx.all<Owed>(
+      `SELECT e.id AS event, e.type, e.occurred_at, e.stored_at, e.data, s.id AS subscription, s.epoch, s.user_id,
+          s.server, s.arguments
+        FROM user_event e JOIN edge_subscription s
+          ON s.user_id = e.user_id AND s.event = e.type AND s.since <= e.stored_at AND s.expires_at > e.stored_at
+        WHERE e.stored_at > ${through} AND s.ended_at IS NULL AND NOT EXISTS
+          (SELECT 1 FROM edge_claim c WHERE c.subscription_id = s.id AND c.event_id = e.id)
+        ORDER BY e.seq, s.id LIMIT ${batch}`,
+    );
+    for (const row of rows) yield* queue(tx, row);
+    return rows.length;
+  }
+
+  function* queue(tx: SharedTx, row: Owed): Op<void> {
+    const claim = `INSERT INTO edge_claim (subscription_id, event_id, stored_at) VALUES (?, ?, ?)
+      ON CONFLICT (subscription_id, event_id) DO NOTHING`;
+    if ((yield* tx.run(claim, row.subscription, row.event, row.stored_at)).changes === 0) return;
+    const data = JSON.parse(row.data) as Record<string, unknown> & { botId?: string };
+    if (!concerns({ server: row.server, arguments: JSON.parse(row.arguments) as JsonObject }, data)) return;
+    const event = { eventId: row.event, name: row.type, timestamp: iso(row.occurred_at), data };
+    yield* deps.deliveries.queue(tx, { id: row.subscription, epoch: row.epoch, user_id: row.user_id }, event);
+  }
+
+  /** All that was stored until then is queued: it is not looked at again. Writes nothing where nothing happened. */
+  async function advance(to: number): Promise<void> {
+    const happened = `SELECT 1 AS found FROM user_event WHERE stored_at > ${through} AND stored_at <= ? LIMIT 1`;
+    if ((await store.get(happened, to)) === undefined) return;
+    const move = `INSERT INTO edge_position (name, through) VALUES ('fan-out', ?)
+      ON CONFLICT (name) DO UPDATE SET through = excluded.through WHERE edge_position.through < excluded.through`;
+    await store.write((tx) => tx.run(move, to), { isolation: 'statement' });
+    const which = `SELECT subscription_id, event_id FROM edge_claim WHERE stored_at <= ? LIMIT ${portion}`;
+    const sql = `DELETE FROM edge_claim WHERE (subscription_id, event_id) IN (${which})`;
+    await removePortions(store, sql, to - settledMs);
+  }
+
+  const stopListening = deps.events.onEmit(look);
+  return {
+    start() {
+      started = true;
+      look();
+    },
+    async close() {
+      closed = true;
+      stopListening();
+      cancelTimer();
+      await running;
+    },
+  };
+}

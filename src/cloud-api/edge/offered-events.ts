@@ -1,0 +1,79 @@
+/**
+ * Which events the servers of the edge offer, as `events/list` and the catalog say it: the registry's, whole. Pure. Must not know
+ * who is subscribed.
+ */
+import { z } from 'zod';
+import { type NotifiableEvent, notifiableEvents } from '../../contracts/events/registry.ts';
+import type { JsonObject } from '../../kit/mcp/service.ts';
+
+/** `agents`, or `bots/<bot id>`. */
+export type EdgeServer = 'agents' | `bots/${string}`;
+
+export interface OfferedEvent {
+  readonly name: NotifiableEvent;
+  readonly title: string;
+  readonly description: string;
+  readonly servers: readonly ('agents' | 'bots')[];
+  readonly payloadSchema: JsonObject;
+}
+
+/** No bot does these. */
+const ofNoBot: ReadonlySet<NotifiableEvent> = new Set(['usage.threshold']);
+
+const agentsArguments = z.strictObject({
+  botId: z.string().min(1).max(200).optional().meta({ description: 'Only what this bot does.' }),
+});
+const botArguments = z.strictObject({});
+
+export const offeredEvents: readonly OfferedEvent[] = notifiableEvents
+  .map(({ type, title, description, payload }) => ({
+    name: type,
+    title,
+    description,
+    servers: ofNoBot.has(type) ? (['agents'] as const) : (['agents', 'bots'] as const),
+    // Open: an app that checks payloads must not break when one says more.
+    payloadSchema: schemaOf(z.looseObject(payload.shape)),
+  }))
+  .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+
+const kindOf = (server: EdgeServer) => (server === 'agents' ? 'agents' : 'bots');
+const argumentsOf = (server: EdgeServer) => (server === 'agents' ? agentsArguments : botArguments);
+const inputSchemas = { agents: schemaOf(agentsArguments), bots: schemaOf(botArguments) };
+
+export function listedEvents(server: EdgeServer): readonly JsonObject[] {
+  return offeredEvents
+    .filter(({ servers }) => servers.includes(kindOf(server)))
+    .map(({ name, title, description, payloadSchema }) => ({
+      name,
+      title,
+      description,
+      delivery: ['webhook'],
+      inputSchema: inputSchemas[kindOf(server)],
+      payloadSchema,
+    }));
+}
+
+export function offers(server: EdgeServer, name: string): name is NotifiableEvent {
+  return offeredEvents.some((event) => event.name === name && event.servers.includes(kindOf(server)));
+}
+
+/** What is wrong with the arguments of a subscription; null: nothing. */
+export function argumentsProblem(server: EdgeServer, given: JsonObject): string | null {
+  const issue = argumentsOf(server).safeParse(given).error?.issues[0];
+  return issue === undefined ? null : ['arguments', ...issue.path.map(String), issue.message].join(': ');
+}
+
+/** Whether an event is for a subscription: those of a bot's server, or with its id, get what that bot does. */
+export function concerns(
+  subscription: { readonly server: string; readonly arguments: JsonObject },
+  data: { readonly botId?: string | undefined },
+): boolean {
+  const { server, arguments: given } = subscription;
+  if (server !== 'agents' && server !== `bots/${data.botId}`) return false;
+  return given.botId === undefined || given.botId === data.botId;
+}
+
+function schemaOf(type: z.ZodType): JsonObject {
+  const { $schema, ...schema } = z.toJSONSchema(type, { io: 'input' });
+  return schema;
+}

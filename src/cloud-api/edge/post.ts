@@ -1,0 +1,75 @@
+/**
+ * One signed POST to an app (mcp.md 4.3, 4.4; Standard Webhooks): with every secret that is live at this moment, a new time each
+ * attempt, no redirects, public addresses alone. Says what came of it in the few words that the protocol has. Must not know rows.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import { webhookHeaders } from '../../contracts/tool-server/mcp-events.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Egress } from '../../kit/egress/egress.ts';
+import { signWebhook } from '../../kit/signing/webhook.ts';
+
+/** Never anything that the other side wrote, nor what an address leads to in our network. */
+export type PostFault = 'connection_refused' | 'timeout' | 'tls_error' | 'http_4xx' | 'http_5xx';
+
+export type Posted =
+  | { readonly answered: true; readonly status: number; readonly body: Buffer }
+  | { readonly answered: false; readonly fault: Exclude<PostFault, 'http_4xx' | 'http_5xx'> };
+
+export interface Post {
+  readonly url: string;
+  readonly subscriptionId: string;
+  /** Constant over the attempts of one message; without dots. */
+  readonly messageId: string;
+  readonly keys: readonly Buffer[];
+  readonly body: unknown;
+  readonly signal?: AbortSignal;
+}
+
+export interface Poster {
+  /** Never throws for what the other side does. */
+  post(post: Post): Promise<Posted>;
+}
+
+const timeoutMs = 10_000;
+/** An echo of a challenge, and some room; the rest is not read. */
+const largestAnswer = 4096;
+
+export function createPoster({ clock, egress }: { clock: Clock; egress: Pick<Egress, 'request'> }): Poster {
+  return {
+    async post({ url, subscriptionId, messageId, keys, body, signal }) {
+      const text = JSON.stringify(body);
+      const timestamp = Math.floor(clock.now() / 1000);
+      const headers = {
+        'content-type': 'application/json',
+        [webhookHeaders.id]: messageId,
+        [webhookHeaders.timestamp]: String(timestamp),
+        [webhookHeaders.signature]: keys.map((key) => signWebhook(key, messageId, timestamp, text)).join(' '),
+        [webhookHeaders.subscription]: subscriptionId,
+      };
+      const request = { method: 'POST', url, headers, body: text, timeoutMs, largestAnswer, longer: 'cut' } as const;
+      try {
+        const { status, body: came } = await egress.request({
+          ...request,
+          ...(signal === undefined ? {} : { signal }),
+        });
+        return { answered: true, status, body: came };
+      } catch (error) {
+        return { answered: false, fault: faultOf(error) };
+      }
+    },
+  };
+}
+
+/** A redirect is not followed, and so is no better than a refusal. */
+export function faultOfStatus(status: number): PostFault {
+  return status >= 500 ? 'http_5xx' : 'http_4xx';
+}
+
+function faultOf(error: unknown): Exclude<PostFault, 'http_4xx' | 'http_5xx'> {
+  // A private address looks like one where nobody listens: nobody learns by us what our network has.
+  if (!(error instanceof AppError) || error.code !== 'transport') return 'connection_refused';
+  const cause = error.cause as { name?: unknown; code?: unknown } | undefined;
+  const code = String(cause?.code ?? '');
+  if (cause?.name === 'TimeoutError' || cause?.name === 'AbortError' || /TIMEOUT|TIMEDOUT/.test(code)) return 'timeout';
+  return /^(ERR_SSL|ERR_TLS|CERT_|EPROTO)|CERT|SIGNATURE/.test(code) ? 'tls_error' : 'connection_refused';
+}
