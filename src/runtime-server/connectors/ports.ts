@@ -69,6 +69,8 @@ export interface Schemas {
 // ---- Bots: what the factory gives.
 
 export interface ConnectorBots {
+  /** All of this computer's own, by name. */
+  list(): readonly { readonly id: string; readonly name: string }[];
   /** By id or address; null: there is no such bot of this computer's own. */
   find(nameOrId: string): { readonly id: string; readonly name: string } | null;
   /** Why this bot cannot be held to a mode (a program in a pane without an exec mode, a guest); null where it can. */
@@ -96,6 +98,8 @@ export interface ConnectorTickets {
     refPrefix: string,
     limit: number,
   ): readonly { readonly id: string; readonly ref: string; readonly data: unknown; readonly at: number }[];
+  /** What came with it; null: there is no such ticket. */
+  read(tx: Read, ticketId: string): { readonly data: unknown } | null;
 }
 
 // ---- Automation: what subscriptions and the door of events need of it.
@@ -179,4 +183,29 @@ export interface Executor {
   onFree(listener: () => void): () => void;
   /** Never throws. */
   run(execution: Execution): Promise<ExecutionEnd>;
+}
+
+/** Records of attempts: an agent run each, readable as every other. */
+export interface RunRecords {
+  begin(
+    tx: Tx,
+    run: { readonly id: string; readonly botId: string; readonly jobId: string; readonly at: number },
+  ): void;
+  /** Once: with the notice that it has ended, which says which run and how, and nothing of what it was about. */
+  end(
+    tx: Tx,
+    id: string,
+    end: Pick<ExecutionEnd, 'output' | 'error' | 'usage'> & {
+      readonly status: 'completed' | 'failed' | 'cancelled' | 'interrupted';
+      readonly at: number;
+    },
+  ): void;
+}
+
+/** What connectors get of the factory. */
+export interface FactoryDoors {
+  readonly bots: ConnectorBots;
+  readonly tickets: ConnectorTickets;
+  readonly executor: Executor;
+  readonly runs: RunRecords;
 }
