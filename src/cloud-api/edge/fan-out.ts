@@ -110,16 +110,20 @@ export function createFanOut(deps: FanOutDeps): FanOut {
     yield* deps.deliveries.queue(tx, { id: row.subscription, epoch: row.epoch, user_id: row.user_id }, event);
   }
 
-  /** All that was stored until then is queued: it is not looked at again. Writes nothing where nothing happened. */
+  /** All that was stored until then is queued, and is not looked at again; its claims go a little later. Writes only where something happened. */
   async function advance(to: number): Promise<void> {
     const happened = `SELECT 1 AS found FROM user_event WHERE stored_at > ${through} AND stored_at <= ? LIMIT 1`;
-    if ((await store.get(happened, to)) === undefined) return;
-    const move = `INSERT INTO edge_position (name, through) VALUES ('fan-out', ?)
-      ON CONFLICT (name) DO UPDATE SET through = excluded.through WHERE edge_position.through < excluded.through`;
-    await store.write((tx) => tx.run(move, to), { isolation: 'statement' });
+    if ((await store.get(happened, to)) !== undefined) {
+      const move = `INSERT INTO edge_position (name, through) VALUES ('fan-out', ?)
+        ON CONFLICT (name) DO UPDATE SET through = excluded.through WHERE edge_position.through < excluded.through`;
+      await store.write((tx) => tx.run(move, to), { isolation: 'statement' });
+    }
+    const before = to - settledMs;
+    if ((await store.get(`SELECT 1 AS found FROM edge_claim WHERE stored_at <= ? LIMIT 1`, before)) === undefined)
+      return;
     const which = `SELECT subscription_id, event_id FROM edge_claim WHERE stored_at <= ? LIMIT ${portion}`;
     const sql = `DELETE FROM edge_claim WHERE (subscription_id, event_id) IN (${which})`;
-    await removePortions(store, sql, to - settledMs);
+    await removePortions(store, sql, before);
   }
 
   const stopListening = deps.events.onEmit(look);
