@@ -3,6 +3,7 @@ import { approvalRoutes, heldApprovalRoutes } from './approvals/routes.ts';
 import type { Route } from './common/route.ts';
 import { deviceRoutes } from './computer-use/device-routes.ts';
 import { approveRun, runRoutes } from './computer-use/run-routes.ts';
+import { edgeRoutes } from './edge/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { factoryPeerRoutes, peerRoutes } from './factory/peer-routes.ts';
 import { factoryRoutes } from './factory/routes.ts';
@@ -47,6 +48,7 @@ export const serverTables: readonly ServerTable[] = [
       ...hostedComputerRoutes,
       ...poolRoutes,
       postTrigger,
+      ...edgeRoutes,
     ],
   },
   {

@@ -38,25 +38,6 @@ function table(
   }));
 }
 
-const toolServer = [
-  ...table('tool-server', 'plain', 'cloud', [
-    ['GET', '/api/v1/mcp/approvals', 'list approved apps'],
-    ['DELETE', '/api/v1/mcp/events/subscriptions/:id', 'end a subscription'],
-    ['GET', '/api/v1/events/catalog', 'the event catalog'],
-  ]),
-  ...table(
-    'tool-server',
-    'plain',
-    'cloud',
-    [
-      ['GET', '/edge', 'the events edge'],
-      ['POST', '/edge/mcp', 'the agents server'],
-      ['POST', '/edge/mcp/bots/:id', 'the bot connector'],
-    ],
-    'public',
-  ),
-];
-
 const events = '/events/subscriptions/:sid';
 const connectorLines = (mount: string): Line[] => [
   ['GET', `${mount}/:id/events`, 'events of a connector'],
@@ -134,4 +115,4 @@ const phone = [
 
 const backbone = table('link', 'plain', 'engine', [['POST', '/api/v1/runtime/resync', 'resynchronise']]);
 
-export const unbuiltRoutes: readonly UnbuiltRoute[] = [...toolServer, ...connectorEvents, ...phone, ...backbone];
+export const unbuiltRoutes: readonly UnbuiltRoute[] = [...connectorEvents, ...phone, ...backbone];

@@ -35,6 +35,8 @@ export interface HeadlessMode {
   readonly kind: 'headless';
   /** The address that people use, `https://gantry.example`: no other Host or Origin is served. */
   readonly baseUrl: string;
+  /** Where the edge is, when that is another origin: the edge is its root. */
+  readonly eventsEdgeUrl?: string | null | undefined;
   /** Proxies in front, whose X-Forwarded-For counts. */
   readonly trustedProxies: readonly string[];
   readonly oidc: OidcSettings;

@@ -15,6 +15,8 @@ export interface CloudSettings {
   readonly home: string;
   /** Without a slash at the end. */
   readonly baseUrl: string;
+  /** Another origin on which the edge is served, at its root; null: below the base address, at /edge. */
+  readonly eventsEdgeUrl?: string | null;
   readonly listen: Address;
   readonly oidc: OidcSettings;
   readonly trustedProxies: readonly string[];
@@ -29,6 +31,7 @@ export interface CloudSettings {
 
 const names = {
   baseUrl: { flag: '--base-url', env: 'GANTRY_BASE_URL' },
+  eventsEdgeUrl: { flag: '--events-edge-url', env: 'GANTRY_EVENTS_EDGE_URL' },
   listen: { flag: '--listen', env: 'GANTRY_LISTEN' },
   oidcIssuer: { flag: '--oidc-issuer', env: 'GANTRY_OIDC_ISSUER' },
   oidcClientId: { flag: '--oidc-client-id', env: 'GANTRY_OIDC_CLIENT_ID' },
@@ -68,6 +71,7 @@ export function readCloudSettings(
   return {
     home: dataFolder(env),
     baseUrl: new URL(baseUrl).origin,
+    eventsEdgeUrl: edgeUrlOf(pick('eventsEdgeUrl'), baseUrl),
     listen: addressOf(pick('listen') ?? defaultListen),
     oidc: { issuer, clientId, clientSecret: secretFile === null ? null : secretIn(secretFile) },
     trustedProxies: proxiesIn(pick('trustedProxy') ?? ''),
@@ -100,6 +104,18 @@ function replicaUrlOf(value: string | null): string | null {
   const isPlain = url !== null && url.href === `${url.origin}/`;
   if (isPlain && (url.protocol === 'http:' || url.protocol === 'https:')) return url.origin;
   throw bad('replicaUrl', value, 'Give an address without a path, such as http://10.0.0.7:3010.');
+}
+
+/** At an origin of its own the edge is all that is served, so that has to be another one. */
+function edgeUrlOf(value: string | null, baseUrl: string): string | null {
+  if (value === null) return null;
+  const { origin, host, pathname } = new URL(httpUrl('eventsEdgeUrl', value));
+  if (pathname === '/' && host !== new URL(baseUrl).host) return origin;
+  throw bad(
+    'eventsEdgeUrl',
+    value,
+    'Give another address than the one people use, without a path, such as https://events.gantry.example.',
+  );
 }
 
 function isLoopback(hostname: string): boolean {

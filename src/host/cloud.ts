@@ -5,6 +5,7 @@
  */
 import { approvalMigrations, createApprovals } from '../cloud-api/approvals/index.ts';
 import { createComputerUse } from '../cloud-api/computer-use/index.ts';
+import { edgeAppMigrations, edgeEventMigrations } from '../cloud-api/edge/index.ts';
 import { createEvents, eventMigrations } from '../cloud-api/events/index.ts';
 import { createFactoryProxy } from '../cloud-api/factory/index.ts';
 import { createToPeers } from '../cloud-api/factory/to-peers.ts';
@@ -23,6 +24,7 @@ import { createToolServer } from '../cloud-api/tool-server/index.ts';
 import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
 import { createUsage, usageMigrations } from '../cloud-api/usage/index.ts';
 import { createStoreClock, createWorkQueue, workQueueMigrations } from '../cloud-api/work-queue/index.ts';
+import { edgeBase } from '../contracts/edge/routes.ts';
 import { linkPath } from '../contracts/link/dial-in.ts';
 import { unbuiltRoutes } from '../contracts/unbuilt.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
@@ -42,6 +44,7 @@ import { createClosing } from './closing.ts';
 import type { Cloud, CloudOptions } from './cloud-options.ts';
 import { composeComputers, noComputerHere } from './computers.ts';
 import { createDaily, dailyMigrations } from './daily.ts';
+import { composeEdge } from './edge.ts';
 import { stopReason } from './engine-server.ts';
 import { createHomeDispatcher } from './home-dispatcher.ts';
 import { composeNotifications } from './notifications.ts';
@@ -83,6 +86,8 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...usageMigrations,
         ...hostedComputerMigrations,
         ...sharedSecretsMigrations,
+        ...edgeAppMigrations,
+        ...edgeEventMigrations,
         ...workQueueMigrations,
         ...sharedCountMigrations,
         ...dailyMigrations,
@@ -94,6 +99,8 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     await checkSharedSecrets(store, options);
     const origin = mode.kind === 'embedded' ? `http://127.0.0.1:${options.door.port}` : mode.baseUrl;
     const local = mode.kind === 'embedded' ? mode : null;
+    const ownEdge = (mode.kind === 'headless' && mode.eventsEdgeUrl) || undefined;
+    const edgeUrl = ownEdge ?? `${origin}${edgeBase}`;
     const identity = await createIdentity({
       store,
       clock,
@@ -102,6 +109,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       mode: waysIn(mode, `${gantry} open`),
       version: packageVersion(),
       origin,
+      edgeUrl,
       internalToken: options.internalToken,
     });
     closing.add('identity', () => identity.close());
@@ -172,15 +180,22 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         }),
     });
     closing.add('triggers', () => triggers.close());
-    const daily = createDaily({
-      ...{ store, clock: storeClock, timers: systemTimers },
-      areas: [notifications, approvals, events, hosted, work],
-      onFault: (fault) => log.warn('What is older than it is kept could not be removed.', { fault: String(fault) }),
-    });
-    closing.add('removal of what is old', () => daily.close());
     const engines = createEngines({ link, computers: composed.lookup });
     closing.add('link', () => engines.close());
     const advice = local === null ? 'See that Gantry runs on that computer.' : `Start it with ${gantry} start.`;
+    const edge = composeEdge({
+      ...{ store, clock, ids, log, identity, engines, link, advice, edgeUrl },
+      masterKey: options.masterKey,
+      events: events.backbone,
+      allow: (options.push ?? usualPushSettings).allow,
+    });
+    closing.add('edge', () => edge.close());
+    const daily = createDaily({
+      ...{ store, clock: storeClock, timers: systemTimers },
+      areas: [notifications, approvals, events, hosted, work, edge],
+      onFault: (fault) => log.warn('What is older than it is kept could not be removed.', { fault: String(fault) }),
+    });
+    closing.add('removal of what is old', () => daily.close());
     const proxy = createFactoryProxy({ engines, advice, approvals: approvals.service });
     const tools = createToolServer({
       ...{ engines, link, advice, origin, version: packageVersion(), log },
@@ -214,11 +229,12 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       computerUse,
       toPeers,
       triggers,
+      edge,
     ];
     const door: Door =
       mode.kind === 'embedded'
         ? { kind: 'tcp', origins: 'own', navigable: isWayBack }
-        : { kind: 'public', origin, navigable: isPage };
+        : { kind: 'public', origin, navigable: isPage, ...(ownEdge === undefined ? {} : { beside: ownEdge }) };
     const serving: DispatcherOptions = {
       door,
       authenticators: [
@@ -274,7 +290,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const stopCutting = composed.onEnded((id) => dispatcher.cut(({ computerId }) => computerId === id));
     closing.add('pairings that end', stopCutting);
     options.door.serve(
-      createWebListener({ dispatcher, log, folder: options.rendererFolder }),
+      createWebListener({ dispatcher, log, folder: options.rendererFolder, edgeUrl: ownEdge }),
       upgrade === undefined
         ? undefined
         : createUpgradeListener({
@@ -286,6 +302,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     await notifications.start();
     await approvals.start();
     await triggers.start();
+    await edge.start();
     await work.start();
     await hosted.start();
     daily.start();

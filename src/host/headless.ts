@@ -51,6 +51,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
       mode: {
         kind: 'headless',
         baseUrl: settings.baseUrl,
+        eventsEdgeUrl: settings.eventsEdgeUrl,
         trustedProxies: settings.trustedProxies,
         oidc: settings.oidc,
         issuerKeysFile: places.issuerKeys,

@@ -9,6 +9,8 @@ import express from 'express';
 import { createPages } from '../cloud-api/pages/index.ts';
 import { claimedShape } from '../contracts/common/areas.ts';
 import { AppError } from '../contracts/common/errors.ts';
+import { edgeBase, edgePage } from '../contracts/edge/routes.ts';
+import { protectedResource } from '../contracts/identity/resource.ts';
 import { login, loginCallback } from '../contracts/identity/routes.ts';
 import { oauthCallback } from '../contracts/tool-server/mcp.ts';
 import type { Dispatcher, HttpLog } from '../kit/http/dispatcher.ts';
@@ -22,10 +24,12 @@ export interface WebListenerDeps {
   readonly log: HttpLog;
   /** Of the built web interface; default `out/renderer`. */
   readonly folder?: string | undefined;
+  /** An origin at which the edge alone is served. */
+  readonly edgeUrl?: string | undefined;
 }
 
 /** The API stands before Express, which keeps the pages: a call must not pay for a framework that it does not use. */
-export function createWebListener({ dispatcher, log, folder }: WebListenerDeps): RequestListener {
+export function createWebListener({ dispatcher, log, folder, edgeUrl }: WebListenerDeps): RequestListener {
   const pages = express();
   pages.disable('x-powered-by');
   pages.disable('etag');
@@ -36,11 +40,22 @@ export function createWebListener({ dispatcher, log, folder }: WebListenerDeps):
     if (response.headersSent) response.destroy();
     else response.status(500).json(new AppError('internal', 'The page failed.', 'Reload it.').toPlain());
   }) satisfies express.ErrorRequestHandler);
+  const edgeHost = edgeUrl === undefined ? null : new URL(edgeUrl).host;
   return (request, response) => {
+    if (edgeHost !== null && request.headers.host?.toLowerCase() === edgeHost) {
+      request.url = belowEdge(request.url ?? '/');
+    }
     dispatcher.handle(request, response).then((handled) => {
       if (!handled) pages(request, response);
     });
   };
+}
+
+/** What is asked for at the edge's own origin: nothing but what is below the edge can be reached there. */
+function belowEdge(url: string): string {
+  const about = protectedResource.path;
+  if (url.startsWith(`${about}/`)) return `${about}${edgeBase}${url.slice(about.length)}`;
+  return url === '/' || url.startsWith('/?') ? `${edgeBase}${url.slice(1)}` : `${edgeBase}${url}`;
 }
 
 /** Whether the web interface is built. */
@@ -50,7 +65,13 @@ const builtPages = () => join(packageRoot(), 'out', 'renderer');
 
 /** What another site may lead a person to: pages, and the ends of a sign-in. */
 export function isPage(path: string): boolean {
-  return claimedShape(path) === null || path === login.path || path === loginCallback.path || isWayBack(path);
+  return (
+    claimedShape(path) === null ||
+    path === edgePage.path ||
+    path === login.path ||
+    path === loginCallback.path ||
+    isWayBack(path)
+  );
 }
 
 /** Where the provider of an attached server sends a person back to, also on their own computer. */

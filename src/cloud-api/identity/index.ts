@@ -57,6 +57,8 @@ export interface IdentityDeps {
   readonly version: string;
   /** Address of the web interface, without a slash at the end. */
   readonly origin: string;
+  /** Where the edge is, when that is not below the origin. */
+  readonly edgeUrl?: string;
   readonly internalToken: string;
   readonly fetch?: typeof fetch;
   readonly random?: (bytes: number) => Buffer;
@@ -76,6 +78,10 @@ export interface Identity {
   /** Whether this person may act at all; asked for every caller. */
   admits(userId: string): boolean | Promise<boolean>;
   readonly users: Pick<Users, 'find'>;
+  /** What an API key is and may do; null: there never was one. */
+  keyOf(
+    id: string,
+  ): Promise<{ readonly name: string; readonly scopes: readonly string[]; readonly lives: boolean } | null>;
   readonly sessions: HomeSessions;
   readonly projects: Pick<Projects, 'get' | 'oldest' | 'prices'>;
   /** Where a client reads who issues tokens for this path; null where nobody does. */
@@ -135,6 +141,12 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
     sessions,
     projects,
     admits: (userId) => users.admits(userId),
+    async keyOf(id) {
+      const row = await keys.get(id);
+      if (row === null) return null;
+      const { name, scopes, revoked_at: revokedAt, expires_at: expiresAt } = row;
+      return { name, scopes: scopes.split(' '), lives: revokedAt === null && (expiresAt ?? Infinity) > clock.now() };
+    },
     metadataUrl: (path) => people?.resources.metadataUrl(path) ?? null,
     onEnded(listener) {
       listeners.add(listener);

@@ -16,6 +16,8 @@ export interface PeopleDeps {
   /** Keeps the provider's last keys. */
   readonly issuerKeysFile: string;
   readonly origin: string;
+  /** Where the edge is, when that is not below the origin. */
+  readonly edgeUrl?: string;
   readonly users: Users;
   /** Begins the session of a browser and answers its `Set-Cookie`. */
   readonly enter: (user: User, request: IncomingMessage) => Promise<string>;
@@ -35,7 +37,8 @@ export function createPeople({ oidc, issuerKeysFile, users, enter, ...deps }: Pe
   const { clock, log, origin, random } = deps;
   const { issuer } = oidc;
   const provider = createProvider({ settings: oidc, clock, log });
-  const resources = createResources({ origin, issuer });
+  const { edgeUrl } = deps;
+  const resources = createResources({ origin, issuer, ...(edgeUrl === undefined ? {} : { edgeUrl }) });
   const keys = createIssuerKeys({
     issuer,
     clock,

@@ -2,11 +2,19 @@
  * Which resource a request is for, and what a client may know about it (RFC 9728; security.md 1.5). A token's audience is the
  * resource: this cloud as a whole, or one MCP endpoint alone. Pure.
  */
-import { scopes } from '../../contracts/common/route.ts';
+import { type Scope, scopes } from '../../contracts/common/route.ts';
+import { edgeAgents, edgeBase } from '../../contracts/edge/routes.ts';
+import { mcpServer } from '../../contracts/tool-server/mcp.ts';
+
+const wellKnown = '/.well-known/oauth-protected-resource';
+const everyScope: readonly Scope[] = scopes.filter((scope) => scope !== 'admin');
 
 /** Endpoints that are resources of their own: a token for one is none for another, nor for the rest. */
-const endpoints = [/^\/mcp\/server$/, /^\/edge\/mcp$/, /^\/edge\/mcp\/bots\/[A-Za-z0-9._~@-]{1,200}$/];
-const wellKnown = '/.well-known/oauth-protected-resource';
+const endpoints: readonly { readonly path: RegExp; readonly name: string; readonly scopes: readonly Scope[] }[] = [
+  { path: /^\/mcp\/server$/, name: 'Gantry', scopes: everyScope },
+  { path: /^\/edge\/mcp$/, name: 'Gantry: all bots', scopes: ['agents:read'] },
+  { path: /^\/edge\/mcp\/bots\/[A-Za-z0-9._:~@-]{1,200}$/, name: 'Gantry: one bot', scopes: ['bots:act'] },
+];
 
 export interface Resources {
   /** The audience that a token needs for this path. */
@@ -21,24 +29,52 @@ interface ResourceDescription {
   readonly resource: string;
   readonly resource_name: string;
   readonly authorization_servers: string[];
-  readonly scopes_supported: (typeof scopes)[number][];
+  readonly scopes_supported: Scope[];
   readonly bearer_methods_supported: 'header'[];
 }
 
-export function createResources({ origin, issuer }: { origin: string; issuer: string }): Resources {
-  const endpointOf = (path: string) => (endpoints.some((endpoint) => endpoint.test(path)) ? path : '');
+export interface ResourcesOptions {
+  readonly origin: string;
+  readonly issuer: string;
+  /** Where the edge is, when that is not below the origin. */
+  readonly edgeUrl?: string;
+}
+
+export function createResources({ origin, issuer, edgeUrl = `${origin}${edgeBase}` }: ResourcesOptions): Resources {
+  /** By all that begins like an endpoint: however a path is written, a token for the cloud as a whole opens none of them. */
+  function resourceOf(written: string): string {
+    const path = decoded(written);
+    if (path === mcpServer.path) return `${origin}${path}`;
+    if (path === edgeAgents.path || path.startsWith(`${edgeAgents.path}/`)) return atEdge(path);
+    return origin;
+  }
+  const atEdge = (path: string) => `${edgeUrl}${path.slice(edgeBase.length)}`;
+
   return {
-    audienceOf: (path) => `${origin}${endpointOf(path)}`,
-    metadataUrl: (path) => `${origin}${wellKnown}${endpointOf(path)}`,
+    audienceOf: resourceOf,
+    metadataUrl(path) {
+      const { origin: at, pathname } = new URL(resourceOf(path));
+      return `${at}${wellKnown}${pathname === '/' ? '' : pathname}`;
+    },
     describe(suffix) {
-      if (suffix !== '' && endpointOf(suffix) === '') return null;
+      const endpoint = endpoints.find(({ path }) => path.test(suffix));
+      if (suffix !== '' && endpoint === undefined) return null;
       return {
-        resource: `${origin}${suffix}`,
-        resource_name: 'Gantry',
+        resource: resourceOf(suffix),
+        resource_name: endpoint?.name ?? 'Gantry',
         authorization_servers: [issuer],
-        scopes_supported: scopes.filter((scope) => scope !== 'admin'),
+        scopes_supported: [...(endpoint?.scopes ?? everyScope)],
         bearer_methods_supported: ['header'],
       };
     },
   };
+}
+
+/** As the router reads it, which decodes before it looks. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }

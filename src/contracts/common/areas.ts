@@ -12,6 +12,7 @@ const claimed: readonly (readonly [prefix: string, shape: ErrorShape])[] = [
   ['/v1/', 'computers'],
   ['/mcp/server', 'rpc'],
   ['/internal/tools/mcp', 'rpc'],
+  ['/edge/mcp', 'rpc'],
   ['/api/', 'plain'],
   ['/beta/', 'plain'],
   ['/mcp/', 'plain'],

@@ -18,13 +18,21 @@ const rpc = {
   auth: ['owner', 'user', 'key'],
   kind: 'raw',
   bodyLimit: callBodyLimit,
+  query: z.strictObject({
+    computer: z
+      .string()
+      .max(200)
+      .optional()
+      .meta({ description: 'Which computer of the caller tools ask; default their default one.' }),
+  }),
   answers: { 200: z.unknown(), 202: z.undefined() },
 } as const;
 
 export const edgePage = defineRoute({
   ...shared,
   op: 'edgePage',
-  summary: 'A short page: addresses of the servers, protocol versions, the events that there are',
+  summary:
+    'A short page: addresses of the servers, protocol versions, the events that there are; the same as JSON for who accepts that alone',
   method: 'GET',
   path: edgeBase,
   auth: ['public'],

@@ -14,7 +14,13 @@ import { AppError } from '../../contracts/common/errors.ts';
  */
 export type Door =
   | { readonly kind: 'tcp'; readonly origins: 'own' | 'none'; readonly navigable?: (path: string) => boolean }
-  | { readonly kind: 'public'; readonly origin: string; readonly navigable: (path: string) => boolean }
+  | {
+      readonly kind: 'public';
+      readonly origin: string;
+      /** Served here, too, under this Host; no page of it calls anything. */
+      readonly beside?: string;
+      readonly navigable: (path: string) => boolean;
+    }
   | { readonly kind: 'socket' };
 
 const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'] as const;
@@ -39,7 +45,12 @@ export function createGuard(door: Door): Guard {
   const allowed = new Map<number, { hosts: ReadonlySet<string>; origins: ReadonlySet<string> }>();
   const publicly =
     door.kind === 'public'
-      ? { hosts: new Set([new URL(door.origin).host]), origins: new Set([new URL(door.origin).origin]) }
+      ? {
+          hosts: new Set(
+            [door.origin, ...(door.beside === undefined ? [] : [door.beside])].map((at) => new URL(at).host),
+          ),
+          origins: new Set([new URL(door.origin).origin]),
+        }
       : null;
   const allowedOn = (port: number) => {
     if (publicly !== null) return publicly;

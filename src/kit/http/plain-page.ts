@@ -28,6 +28,11 @@ export function plainPage(
     .map((paragraph) => `<p>${escapeHtml(paragraph).replace(/`([^`]+)`/g, '<code>$1</code>')}</p>`)
     .concat(link === undefined ? [] : `<p><a href="${escapeHtml(link.href)}">${escapeHtml(link.text)}</a></p>`)
     .join('\n');
+  return page(title, text);
+}
+
+/** The same around `html`, whose values the caller has escaped. */
+export function page(title: string, html: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -39,12 +44,17 @@ export function plainPage(
 body { font: 14px/1.5 system-ui, sans-serif; margin: 12vh auto; max-width: 34rem; padding: 0 1.5rem; }
 h1 { font-size: 1.25rem; }
 code { font: 13px ui-monospace, monospace; padding: 0.1rem 0.3rem; border: 1px solid; border-radius: 4px; }
+body:has(table) { margin-block: 6vh; max-width: 52rem; }
+h2 { font-size: 1rem; margin-top: 2rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { padding: 0.4rem 0.75rem 0.4rem 0; text-align: start; vertical-align: top; border-bottom: 1px solid; }
+td code { overflow-wrap: anywhere; border: 0; padding: 0; }
 </style>
 </head>
 <body>
 <main>
 <h1>${escapeHtml(title)}</h1>
-${text}
+${html}
 </main>
 </body>
 </html>

@@ -113,6 +113,9 @@ class Asked implements McpRequest {
   get query() {
     return this.#context.query as JsonObject;
   }
+  get place() {
+    return (this.#context.params ?? {}) as JsonObject;
+  }
   get request() {
     return this.#context.request;
   }

@@ -36,6 +36,8 @@ export interface McpRequest {
   readonly signal: AbortSignal;
   /** The query as the route's schema read it. */
   readonly query: JsonObject;
+  /** What the path names, as the route's schema read it: a server of one bot is told its bot here. */
+  readonly place: JsonObject;
   /** For headers that the route knows and this layer does not. */
   readonly request: IncomingMessage;
   /** For whoever passes the request on, and so must see its client leave: cheaper than the signal. The layer alone writes to it. */

@@ -1,0 +1,116 @@
+/**
+ * One question to the caller's computer through a route of the factory, with the caller's own identity and rights; its answer as
+ * JSON, its refusal as the typed error (gaps.md B, "Which computer"). Must not know tools.
+ */
+import { randomUUID } from 'node:crypto';
+import { AppError, FactoryError } from '../../contracts/common/errors.ts';
+import type { Route, RouteAnswer, RouteBody } from '../../contracts/common/route.ts';
+import { iso } from '../../kit/clock/clock.ts';
+import type { McpRequest } from '../../kit/mcp/service.ts';
+import { Unanswered } from '../link/ask.ts';
+import type { Engines } from '../link/engines.ts';
+import type { Link } from '../link/link.ts';
+import { readAnswer } from '../link/read-answer.ts';
+
+export interface AskComputerDeps {
+  readonly engines: Pick<Engines, 'targetOf' | 'ask'>;
+  readonly link: Pick<Link, 'state'>;
+  /** What to do when a computer does not answer. */
+  readonly advice: string;
+}
+
+export interface AskedRoute {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+}
+
+/** The computer of one caller. Both throw the computer's own refusal, or `computer_unavailable` with since when. */
+export interface AskedComputer {
+  get<R extends Route>(route: R, asked?: AskedRoute): Promise<RouteAnswer<R>>;
+  /** `key`: a second one with the same key does nothing twice. */
+  post<R extends Route>(route: R, body: RouteBody<R>, key?: string): Promise<RouteAnswer<R>>;
+}
+
+export type AskComputer = (request: McpRequest) => AskedComputer;
+
+/** Bytes of one answer: a model reads it, and the cloud holds it for so long. */
+const longestAnswer = 4 * 1024 * 1024;
+
+export function createAskComputer({ engines, link, advice }: AskComputerDeps): AskComputer {
+  async function ask(request: McpRequest, path: string, body?: unknown, key?: string): Promise<unknown> {
+    const { computerId } = await engines.targetOf(request);
+    const sent = body !== undefined;
+    try {
+      const answer = await engines.ask({
+        context: request,
+        computerId,
+        path,
+        method: sent ? 'POST' : 'GET',
+        // The caller's own headers are about the request to the edge, and must not decide what happens once at the computer.
+        headers: { 'content-type': 'application/json', 'idempotency-key': key ?? randomUUID() },
+        reads: !sent,
+        ...(sent ? { body: Buffer.from(JSON.stringify(body)) } : {}),
+      });
+      const { statusCode = 502 } = answer;
+      return read(await readAnswer(answer, longestAnswer), statusCode);
+    } catch (thrown) {
+      const fault = thrown instanceof Unanswered ? cutOff(thrown, sent) : thrown;
+      if (!(fault instanceof AppError) || fault.code !== 'transport' || fault.options.wireCode !== undefined)
+        throw fault;
+      const { linked, since } = await link.state(computerId);
+      const extra = { since: linked || since === 0 ? null : iso(since) };
+      throw new AppError('transport', fault.fact, fault.action, {
+        wireCode: 'computer_unavailable',
+        extra,
+        cause: fault,
+      });
+    }
+  }
+
+  function read(text: Buffer, status: number): unknown {
+    // The link's own credential was refused, or its word: nothing that the caller could mend.
+    if (status === 401 || status === 421) {
+      throw new AppError('transport', `The computer refused the word of this cloud (HTTP ${status}).`, advice);
+    }
+    let answer: unknown;
+    try {
+      answer = JSON.parse(text.toString());
+    } catch (cause) {
+      throw new AppError('transport', `The computer answered no JSON (HTTP ${status}).`, advice, { cause });
+    }
+    if (status < 300) return answer;
+    const refused = FactoryError.safeParse(answer);
+    if (!refused.success) throw new AppError('transport', `The computer answered HTTP ${status}.`, advice);
+    const { code, fact, action } = refused.data.error;
+    // What is wrong at the computer is its own fault, not one of this cloud.
+    throw new AppError(code === 'internal' ? 'transport' : code, fact, action, { wireCode: code });
+  }
+
+  function cutOff({ cause }: Unanswered, sent: boolean): AppError {
+    const why = cause.code ?? cause.message;
+    if (!sent) return new AppError('transport', `The computer does not answer (${why}).`, advice, { cause });
+    const fact = `The connection to the computer ended before it answered (${why}): whether it was sent is not known.`;
+    return new AppError(
+      'transport',
+      fact,
+      'Look for it before you send it again, or repeat it with the same idempotencyKey.',
+      {
+        cause,
+      },
+    );
+  }
+
+  return (request) => ({
+    get: async <R extends Route>(route: R, asked: AskedRoute = {}) =>
+      (await ask(request, pathOf(route, asked))) as RouteAnswer<R>,
+    post: async <R extends Route>(route: R, body: RouteBody<R>, key?: string) =>
+      (await ask(request, route.path, body, key)) as RouteAnswer<R>,
+  });
+}
+
+function pathOf({ path }: Route, { params = {}, query = {} }: AskedRoute): string {
+  const named = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  return search.size === 0 ? named : `${named}?${search}`;
+}

@@ -1,0 +1,62 @@
+/** Runs of bots as both servers show them: whose are shown is the server's to say. Must not know how a computer is asked. */
+import { z } from 'zod';
+import { AppError } from '../../contracts/common/errors.ts';
+import { Id } from '../../contracts/common/values.ts';
+import {
+  type AgentRun,
+  agentRunSources,
+  agentRunStatuses,
+  getAgentRun,
+} from '../../contracts/factory/work-engine/agent-runs.ts';
+import type { McpRequest } from '../../kit/mcp/service.ts';
+import type { AskedComputer } from './ask-computer.ts';
+import { type EdgeTool, edgeTool } from './tools.ts';
+
+/** As routes page, in JSON. */
+export const pages = {
+  limit: z.int().min(1).max(200).optional().meta({ description: 'Default 50.' }),
+  cursor: z.string().max(500).optional().meta({ description: '`nextCursor` of the answer before.' }),
+};
+
+export const runFilter = {
+  source: z.enum(agentRunSources).optional().meta({ description: 'What made it run.' }),
+  ref: z.string().max(300).optional().meta({ description: 'Of that source, such as the id of a step; with `source`.' }),
+  status: z.enum(agentRunStatuses).optional(),
+};
+const oneRun = z.strictObject({ run: Id.meta({ description: 'Id of a run, from list_runs.' }) });
+
+/** Which bot's runs are shown: null any of the person's. Throws where the bot is not the caller's. */
+export type BotOf = (computer: AskedComputer, request: McpRequest) => Promise<string | null>;
+
+export function runTools(botOf: BotOf, of: string): readonly EdgeTool[] {
+  const find = async (id: string, computer: AskedComputer, request: McpRequest): Promise<AgentRun> => {
+    const bot = await botOf(computer, request);
+    const run = await computer.get(getAgentRun, { params: { id } });
+    // Another bot's run is as unknown as one that never was.
+    if (bot !== null && run.botId !== bot)
+      throw new AppError('not_found', `There is no run ${JSON.stringify(id)}.`, 'List them with list_runs.');
+    return run;
+  };
+  return [
+    edgeTool({
+      name: 'get_run',
+      title: 'Get a run',
+      description: `One run of ${of}: what made it run, its state and its times. get_run_result has what it gave.`,
+      input: oneRun,
+      async run({ run: id }, computer, request) {
+        const { output, error, ...run } = await find(id, computer, request);
+        return run;
+      },
+    }),
+    edgeTool({
+      name: 'get_run_result',
+      title: 'Get the result of a run',
+      description: `What a run of ${of} gave: its output, or why it failed. While it runs there is neither.`,
+      input: oneRun,
+      async run({ run }, computer, request) {
+        const { id, status, endedAt, output = null, error = null } = await find(run, computer, request);
+        return { id, status, endedAt, output, error };
+      },
+    }),
+  ];
+}

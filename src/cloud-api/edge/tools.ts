@@ -1,0 +1,68 @@
+/**
+ * Tools of an edge server from a table: a schema of what each takes, and what it asks the caller's computer. The list is the same for
+ * everybody and needs no computer. Must not know which tools there are.
+ */
+import { z } from 'zod';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { ToolResult } from '../../contracts/tool-server/tools.ts';
+import type { JsonObject, ListedTool, McpRequest, ToolProvider } from '../../kit/mcp/service.ts';
+import type { AskComputer, AskedComputer } from './ask-computer.ts';
+
+export interface EdgeTool {
+  readonly listed: ListedTool;
+  call(args: JsonObject, computer: AskedComputer, request: McpRequest): Promise<object>;
+}
+
+export interface EdgeToolSpec<I extends z.ZodObject> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly input: I;
+  /** It changes something. */
+  readonly acts?: true;
+  run(input: z.output<I>, computer: AskedComputer, request: McpRequest): Promise<object>;
+}
+
+export function edgeTool<I extends z.ZodObject>({
+  name,
+  title,
+  description,
+  input,
+  acts,
+  run,
+}: EdgeToolSpec<I>): EdgeTool {
+  const { $schema, ...inputSchema } = z.toJSONSchema(input, { io: 'input' });
+  const annotations = acts
+    ? { readOnlyHint: false, destructiveHint: false, openWorldHint: true }
+    : { readOnlyHint: true, openWorldHint: false };
+  return {
+    listed: { name, title, description, inputSchema, annotations },
+    call(args, computer, request) {
+      const parsed = input.safeParse(args);
+      if (parsed.success) return run(parsed.data, computer, request);
+      const said = parsed.error.issues
+        .slice(0, 5)
+        .map((issue) => [...issue.path.map(String), issue.message].join(': '));
+      throw new AppError('usage', `${name}: ${said.join('; ')}.`, 'See its inputSchema.', { wireCode: 'bad_request' });
+    },
+  };
+}
+
+export function createEdgeTools(tools: readonly EdgeTool[], ask: AskComputer): ToolProvider {
+  const byName = new Map(tools.map((tool) => [tool.listed.name, tool]));
+  const listing = { items: tools.map(({ listed }) => listed), revision: 1 };
+  return {
+    list: () => listing,
+    async call(name, args, request) {
+      return resultOf(await byName.get(name)!.call(args, ask(request), request));
+    },
+  };
+}
+
+function resultOf(answer: object): ToolResult {
+  return {
+    content: [{ type: 'text', text: JSON.stringify(answer) }],
+    structuredContent: answer as ToolResult['structuredContent'],
+    isError: false,
+  };
+}
