@@ -99,6 +99,8 @@ export const RulePlan = z.strictObject({
   }),
 });
 
+export type RulePlan = z.infer<typeof RulePlan>;
+
 export const jobStatuses = [
   'batching',
   'awaiting_approval',
@@ -123,6 +125,8 @@ export const JobAttempt = z.strictObject({
   usage: z.record(z.string(), z.number()).nullable(),
   error: z.string().nullable(),
 });
+
+export type JobAttempt = z.infer<typeof JobAttempt>;
 
 export const Job = z
   .strictObject({

@@ -1,0 +1,287 @@
+/**
+ * Runs queued jobs: which may begin now, why the others wait, what became of those that ran (interface.md "Automation job progression").
+ * One pass at a time; each ends by arming one timer for whatever comes due next. Must not know bots, models or HTTP.
+ */
+import type { Rule } from '../../../contracts/connectors/rule.ts';
+import { type Clock, iso } from '../../../kit/clock/clock.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import type { Ids } from '../../../kit/ids/ids.ts';
+import type { Store, Tx } from '../../../kit/store/store.ts';
+import type { ConnectorTickets, ExecutionEnd, Executor, RunRecords } from '../ports.ts';
+import { engine, type Jobs } from './jobs.ts';
+import { dayMs, liveStates, mostRunning } from './model.ts';
+import { promptFor } from './prompt.ts';
+import {
+  addAttempt,
+  countSince,
+  endAttempt,
+  explainQueued,
+  firstQueued,
+  inputsOf,
+  type JobRecord,
+  jobsIn,
+  nextBatchEnd,
+  openAttempt,
+  type Read,
+  readJob,
+  readRule,
+} from './store.ts';
+
+export interface DispatchDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly jobs: Jobs;
+  readonly executor: Executor;
+  readonly runs: RunRecords;
+  readonly tickets: Pick<ConnectorTickets, 'read'>;
+  readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
+}
+
+export interface Dispatch {
+  /** What ran when Gantry ended is interrupted, and never begun again by itself. */
+  recover(): Promise<void>;
+  /** Something may have come due. */
+  wake(): void;
+  /** Asks what runs of this job to stop; its end is told as any other. */
+  abort(jobId: string): void;
+  /** Lets go of what runs, to be found as interrupted. */
+  close(): Promise<void>;
+}
+
+/** What nobody tells us of (a price that was set, a key) is looked at this often while something waits. */
+const lookAgainMs = 60_000;
+/** Within what the runtime has to close. */
+const closeMs = 1000;
+const interruptedWords = 'Gantry was stopped in the middle of this run. What was done stands; nothing was repeated.';
+const heldWords =
+  'It was asked to stop and did not acknowledge it within 15 seconds. Look at what it did before it is run again.';
+
+export function createDispatch(deps: DispatchDeps): Dispatch {
+  const { store, clock, timers, jobs, executor, runs } = deps;
+  /** By run: one that was held for inspection may still be here while its job is run again. */
+  const live = new Map<
+    string,
+    { readonly jobId: string; readonly abort: AbortController; readonly over: Promise<void> }
+  >();
+  let passing: Promise<void> | null = null;
+  let again = false;
+  let closed = false;
+  let cancelTimer = () => {};
+
+  function wake(): void {
+    if (closed) return;
+    again = true;
+    if (passing !== null) return;
+    passing = (async () => {
+      while (again && !closed) {
+        again = false;
+        await pass();
+      }
+    })()
+      .catch((error: unknown) => {
+        deps.log.warn('Automation could not look at what waits.', { error: String(error) });
+        arm(clock.now() + lookAgainMs);
+      })
+      .finally(() => {
+        passing = null;
+        if (again) wake();
+      });
+  }
+
+  async function pass(): Promise<void> {
+    const due = await store.write((tx) => {
+      const now = clock.now();
+      for (const job of jobsIn(tx, ['batching'])) if ((job.batchUntil ?? 0) <= now) jobs.gathered(tx, job);
+      for (const job of jobsIn(tx, ['stopping'])) if ((job.stopBy ?? 0) <= now) holdForInspection(tx, job);
+      const stopping = jobsIn(tx, ['stopping']);
+      const times = [nextBatchEnd(tx), ...stopping.map((job) => job.stopBy)];
+      return { stopping: stopping.length > 0, next: soonest(times) };
+    });
+    const next = due.stopping ? due.next : soonest([due.next, await startWhatMay()]);
+    arm(next);
+  }
+
+  /** Answers when to look again by itself; null: nothing waits. */
+  async function startWhatMay(): Promise<number | null> {
+    let next: number | null = null;
+    const first = await store.read((tx) => firstQueued(tx));
+    for (const job of first) {
+      if (closed) return null;
+      const held = await hold(job);
+      if (held !== null) {
+        await store.write((tx) => explainQueued(tx, job.ruleId, held.why));
+        next = soonest([next, held.until ?? clock.now() + lookAgainMs]);
+      } else if (await start(job)) again = true;
+    }
+    return next;
+  }
+
+  /** Why it cannot begin now, and when that is over where it is known. */
+  async function hold(job: JobRecord): Promise<{ why: string; until: number | null } | null> {
+    const limit = await store.read((tx) => limited(tx, job, clock.now()));
+    if (limit !== null) return limit;
+    const running = await store.read((tx) => jobsIn(tx, ['running']).length);
+    if (running >= mostRunning) return { why: `${running} runs are under way; it follows.`, until: null };
+    const why = await executor.hindrance(job.config.botId);
+    return why === null ? null : { why, until: null };
+  }
+
+  async function start(job: JobRecord): Promise<boolean> {
+    const runId = deps.ids.next('run');
+    const abort = new AbortController();
+    const begun = await store.write((tx) => {
+      const now = readJob(tx, job.id);
+      // Whatever changed since it was looked at: the next pass looks anew.
+      if (now === null || now.status !== 'queued' || now.version !== job.version) return null;
+      if (jobsIn(tx, ['stopping']).length > 0) return null;
+      const at = clock.now();
+      const { botId } = now.config;
+      addAttempt(tx, { job: now, runId, at });
+      runs.begin(tx, { id: runId, botId, jobId: now.id, at });
+      const moved = jobs.move(tx, now, 'running', engine, { reason: null, sessionId: null, output: null, error: null });
+      const told = inputsOf(tx, now.id).map((input) => ({
+        ...input,
+        data: deps.tickets.read(tx, input.ticketId)?.data ?? null,
+      }));
+      return moved === null ? null : { job: moved, text: promptFor(moved, told) };
+    });
+    if (begun === null) return true;
+    const { config } = begun.job;
+    const over = executor
+      .run({
+        runId,
+        botId: config.botId,
+        mode: config.executionMode,
+        text: begun.text,
+        timeoutMs: config.timeoutSeconds * 1000,
+        signal: abort.signal,
+      })
+      .catch((error: unknown) => broken(String(error)))
+      .then((end) => finish(job.id, runId, end))
+      .catch((error: unknown) =>
+        deps.log.warn(`The end of run ${runId} could not be written.`, { error: String(error) }),
+      )
+      .finally(() => {
+        live.delete(runId);
+        wake();
+      });
+    live.set(runId, { jobId: job.id, abort, over });
+    return true;
+  }
+
+  async function finish(jobId: string, runId: string, end: ExecutionEnd): Promise<void> {
+    // Left as it is, to be found as interrupted.
+    if (closed) return;
+    await store.write((tx) => {
+      const job = readJob(tx, jobId);
+      // Held for inspection meanwhile, and perhaps run again.
+      if (job === null || openAttempt(tx, jobId)?.runId !== runId) return;
+      const { output, error, sessionId } = end;
+      if (job.status === 'stopping') {
+        ended(tx, runId, 'cancelled', end);
+        jobs.move(tx, job, 'cancelled', engine, { reason: 'It was stopped.', stopBy: null, output, error, sessionId });
+        return;
+      }
+      // Stopped where it ran, not here: a person at the bot.
+      const status = end.status === 'cancelled' ? 'interrupted' : end.status;
+      ended(tx, runId, status, end);
+      jobs.move(tx, job, status, engine, {
+        reason: end.status === 'completed' ? null : error,
+        output,
+        error,
+        sessionId,
+      });
+    });
+  }
+
+  const ended = (
+    tx: Tx,
+    runId: string,
+    status: 'completed' | 'failed' | 'cancelled' | 'interrupted',
+    end: Pick<ExecutionEnd, 'output' | 'error' | 'usage'>,
+  ) => {
+    const at = clock.now();
+    endAttempt(tx, runId, { status, at, usage: end.usage, error: end.error });
+    runs.end(tx, runId, { status, at, output: end.output, error: end.error, usage: end.usage });
+  };
+
+  const holdForInspection = (tx: Tx, job: JobRecord) => interrupt(tx, job, heldWords);
+  const interrupt = (tx: Tx, job: JobRecord, why: string) => {
+    const attempt = openAttempt(tx, job.id);
+    if (attempt !== null) ended(tx, attempt.runId, 'interrupted', { output: null, error: why, usage: null });
+    jobs.move(tx, job, 'interrupted', engine, { reason: why, error: why, stopBy: null });
+  };
+
+  function arm(at: number | null): void {
+    cancelTimer();
+    if (closed || at === null) return;
+    // The wall clock may jump.
+    cancelTimer = timers.after(Math.min(Math.max(0, at - clock.now()) + 1, lookAgainMs), wake);
+  }
+
+  const off = executor.onFree(wake);
+  return {
+    wake,
+    recover: () =>
+      store.write((tx) => {
+        for (const job of jobsIn(tx, liveStates)) interrupt(tx, job, interruptedWords);
+      }),
+    abort(jobId) {
+      for (const one of live.values()) if (one.jobId === jobId) one.abort.abort();
+    },
+    async close() {
+      closed = true;
+      off();
+      cancelTimer();
+      for (const { abort } of live.values()) abort.abort();
+      const over = Promise.all([passing, ...[...live.values()].map((one) => one.over)]);
+      await Promise.race([over, new Promise<void>((resolve) => void timers.after(closeMs, resolve))]);
+    },
+  };
+}
+
+const broken = (error: string): ExecutionEnd => ({
+  status: 'failed',
+  output: null,
+  error,
+  usage: null,
+  sessionId: null,
+});
+
+/** Pause and rolling limits of the rule as it is now; a job whose rule is gone has those that it was made with. */
+function limited(tx: Read, job: JobRecord, now: number): { why: string; until: number | null } | null {
+  const rule: Pick<Rule, 'paused' | 'maxRunsPerDay' | 'dailySpendThresholdUsd'> = readRule(tx, job.ruleId) ?? {
+    ...job.config,
+    paused: false,
+  };
+  if (rule.paused) return { why: 'Its rule is paused.', until: null };
+  const { startedAt, spent } = countSince(tx, job.ruleId, now - dayMs);
+  const over = startedAt.length - rule.maxRunsPerDay;
+  if (over >= 0) {
+    const until = (startedAt[over] as number) + dayMs;
+    const why = `Its rule has run ${startedAt.length} times in 24 hours, and may ${rule.maxRunsPerDay} times. It goes on at ${iso(until)}.`;
+    return { why, until };
+  }
+  const threshold = rule.dailySpendThresholdUsd;
+  const total = spent.reduce((sum, one) => sum + one.usd, 0);
+  if (threshold === null || total < threshold) return null;
+  const until = belowAt(spent, total, threshold);
+  const why = `Its rule has spent ${total.toFixed(2)} dollars in 24 hours, and its threshold is ${threshold}. It goes on at ${iso(until)}.`;
+  return { why, until };
+}
+
+function belowAt(spent: readonly { at: number; usd: number }[], total: number, threshold: number): number {
+  let left = total;
+  for (const one of spent) {
+    left -= one.usd;
+    if (left < threshold) return one.at + dayMs;
+  }
+  return (spent.at(-1)?.at ?? 0) + dayMs;
+}
+
+function soonest(times: readonly (number | null)[]): number | null {
+  const given = times.filter((time): time is number => time !== null);
+  return given.length === 0 ? null : Math.min(...given);
+}

@@ -1,0 +1,87 @@
+/**
+ * Automation of one computer: rules of subscriptions, and the runs that they make of events (interface.md E; gaps.md E).
+ * Composes its parts; the host gives it subscriptions, bots, schemas and the desk. Must not know connectors' servers or the cloud.
+ */
+
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import type { BoundRoute } from '../../../kit/http/types.ts';
+import type { Ids } from '../../../kit/ids/ids.ts';
+import type { Ledger } from '../../../kit/ledger/ledger.ts';
+import type { Store } from '../../../kit/store/store.ts';
+import type { ApprovalDesk } from '../../approvals/index.ts';
+import type { AutomationPort, FactoryDoors, Schemas, SubscriptionLookup } from '../ports.ts';
+import { createDispatch } from './dispatch.ts';
+import { createJobs } from './jobs.ts';
+import { createQuestions } from './questions.ts';
+import { automationRoutes } from './routes.ts';
+import { createRules } from './rules.ts';
+import { runsOfEvents, withJobs } from './store.ts';
+
+export { automationMigrations } from './migrations.ts';
+
+export interface AutomationDeps extends FactoryDoors {
+  readonly store: Store;
+  readonly ledger: Pick<Ledger, 'append'>;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
+  readonly schemas: Pick<Schemas, 'check'>;
+  readonly desk: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
+  /** Asked once there are requests: subscriptions know automation, and automation them. */
+  readonly subscriptions: () => SubscriptionLookup;
+  /** Whether there is such a connector. */
+  readonly connector: (id: string) => boolean;
+}
+
+export interface AutomationArea extends AutomationPort {
+  readonly routes: readonly BoundRoute[];
+  /** Before anything is dispatched: what ran when Gantry ended is interrupted. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createAutomation(deps: AutomationDeps): AutomationArea {
+  const { bots } = deps;
+  let looking: Promise<void> = Promise.resolve();
+  let started = false;
+  const moved = () => {
+    if (!started) return;
+    looking = looking
+      .then(() => questions.look())
+      .catch((error: unknown) => {
+        deps.log.warn('Runs that wait for a person could not be read.', { error: String(error) });
+      });
+    dispatch.wake();
+  };
+  const jobs = createJobs({ ...deps, moved });
+  const rules = createRules({ ...deps, jobs, moved });
+  const questions = createQuestions({ ...deps, jobs, nameOf: (id) => bots.find(id)?.name ?? id });
+  const dispatch = createDispatch({ ...deps, jobs });
+
+  return {
+    checkDefault: rules.checkDefault,
+    saveDefault: rules.saveDefault,
+    matching: rules.matching,
+    take: jobs.take,
+    runsOf(tx, subscriptionId, eventIds) {
+      const runs = runsOfEvents(tx, subscriptionId, eventIds);
+      const grouped = Map.groupBy(runs, (run) => run.eventId);
+      return new Map([...grouped].map(([id, of]) => [id, of.map(({ eventId: _, ...run }) => run)]));
+    },
+    withRuns: withJobs,
+    ended: rules.removeAll,
+    routes: automationRoutes({ ...deps, rules, jobs, abort: dispatch.abort }),
+    async start() {
+      await dispatch.recover();
+      started = true;
+      moved();
+    },
+    async close() {
+      questions.close();
+      await dispatch.close();
+      await looking;
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * What a job can become, how strict modes are, and what rules are made of. Pure: the table of moves stands here, `jobs.ts` applies it.
+ * Must not know rows, HTTP or bots.
+ */
+import {
+  type Automation,
+  type JobStatus,
+  type RuleConfig,
+  type RuleMode,
+  ruleDefaults,
+} from '../../../contracts/connectors/rule.ts';
+
+/** interface.md "Automation job progression"; gaps.md E. What is not listed cannot be. */
+export const nextStates = {
+  batching: ['awaiting_approval', 'queued', 'cancelled'],
+  awaiting_approval: ['queued', 'denied', 'cancelled'],
+  // Back to a person where its rule has become ask-first.
+  queued: ['awaiting_approval', 'running', 'cancelled'],
+  running: ['stopping', 'completed', 'failed', 'interrupted'],
+  stopping: ['cancelled', 'interrupted'],
+  failed: ['awaiting_approval'],
+  interrupted: ['awaiting_approval'],
+  cancelled: ['awaiting_approval'],
+  completed: [],
+  denied: [],
+} as const satisfies Record<JobStatus, readonly JobStatus[]>;
+
+export function canBecome(from: JobStatus, to: JobStatus): boolean {
+  return (nextStates[from] as readonly JobStatus[]).includes(to);
+}
+
+/** No attempt of theirs has begun, or a retry waits. */
+export const pendingStates = ['batching', 'awaiting_approval', 'queued'] as const satisfies readonly JobStatus[];
+export const liveStates = ['running', 'stopping'] as const satisfies readonly JobStatus[];
+
+export const retryable = ['failed', 'interrupted', 'cancelled'] as const satisfies readonly JobStatus[];
+
+/** From the strictest. */
+const strictness: readonly RuleMode[] = ['PLAN_ONLY', 'REQUIRE_APPROVAL', 'ACCEPT_EDITS'];
+
+export function stricter(a: RuleMode, b: RuleMode): RuleMode {
+  return strictness.indexOf(a) <= strictness.indexOf(b) ? a : b;
+}
+
+/** interface.md "Limits": a cancellation that is not acknowledged by then is held for inspection. */
+export const stopDeadlineMs = 15_000;
+export const dayMs = 24 * 60 * 60_000;
+/** Jobs that run at once, over all bots; one bot runs one. */
+export const mostRunning = 4;
+/** Events that one job gathers; the next begins another. */
+export const mostGathered = 100;
+/** Past events that a dry run looks at. */
+export const mostLooked = 50;
+/** A question that nobody answers for so long is not asked any more: the desk holds none longer. */
+export const askedForMs = 7 * dayMs;
+
+/** `mode`: of the subscription, where the rule names none and it is one that rules can have. */
+export function configOf(automation: Automation, botId: string, mode: RuleMode | null): RuleConfig {
+  const given = Object.fromEntries(Object.entries(automation).filter(([, value]) => value !== undefined));
+  const base = { ...ruleDefaults, ...(mode !== null && { executionMode: mode }) };
+  return { ...base, ...given, instructions: automation.instructions, botId };
+}
+
+/** Of the same content, whatever the order of keys that came from outside. */
+export function sameConfig(a: RuleConfig, b: RuleConfig): boolean {
+  return JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
+}

@@ -1,0 +1,121 @@
+/**
+ * Jobs that wait for a person are also asked about at the approvals desk, where inbox, command line and push answer: two doors of one
+ * state. An answer moves the job in the transaction that takes it; one that comes after the other door finds nothing to do. What an
+ * event said is never part of a question, for questions leave this computer.
+ */
+
+import type { Clock } from '../../../kit/clock/clock.ts';
+import { actionHash } from '../../../kit/signing/action-hash.ts';
+import type { Store, Tx } from '../../../kit/store/store.ts';
+import type { ApprovalDesk, ApprovalVerdict } from '../../approvals/index.ts';
+import { engine, type Jobs } from './jobs.ts';
+import { askedForMs } from './model.ts';
+import { inputsOf, type JobRecord, jobsIn, readJob } from './store.ts';
+
+export interface QuestionsDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly desk: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
+  readonly jobs: Jobs;
+  readonly nameOf: (botId: string) => string;
+  readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
+}
+
+export interface Questions {
+  /** Asks about what waits and is not asked about yet, and takes back what is not waited for any more. Never throws. */
+  look(): Promise<void>;
+  /** Leaves its questions where they are. */
+  close(): void;
+}
+
+export function createQuestions({ store, desk, jobs, nameOf, log }: QuestionsDeps): Questions {
+  /** By job: the question, and for which time of asking. */
+  const open = new Map<string, { readonly id: string; readonly round: string }>();
+  const leave = new AbortController();
+
+  async function ask(job: JobRecord, tickets: readonly string[]): Promise<void> {
+    const round = roundOf(job);
+    const { config } = job;
+    const asked = await desk.ask(
+      {
+        source: 'automation',
+        kind: 'automation_run',
+        title:
+          `Run ${nameOf(config.botId)} on ${tickets.length === 1 ? 'an event' : `${tickets.length} events`} of ${job.eventName}`.slice(
+            0,
+            200,
+          ),
+        summary: [
+          config.instructions,
+          config.expectedOutput === '' ? '' : `What is wanted:\n${config.expectedOutput}`,
+          `Mode: ${config.executionMode}. Tickets: ${tickets.join(', ')}. Run: ${job.id}.`,
+        ]
+          .filter((part) => part !== '')
+          .join('\n\n'),
+        risk: 'medium',
+        agentId: config.botId,
+        actionHash: actionHash({ automation: job.id, round, config, tickets }),
+        expiresInMs: askedForMs,
+        dedupeKey: `automation:${round}`,
+      },
+      { signal: leave.signal, apply: (tx, verdict) => apply(tx, job.id, round, verdict) },
+    );
+    open.set(job.id, { id: asked.id, round });
+    void asked.answer.then((answer) => {
+      if (open.get(job.id)?.id === asked.id) open.delete(job.id);
+      if (answer.kind === 'expired') return expire(job.id, round);
+    });
+  }
+
+  function apply(tx: Tx, jobId: string, round: string, verdict: ApprovalVerdict): void {
+    const job = readJob(tx, jobId);
+    if (job === null || job.status !== 'awaiting_approval' || roundOf(job) !== round) return;
+    const by = { actor: verdict.by.user, surface: verdict.by.surface };
+    if (verdict.kind === 'approve') jobs.approve(tx, job, by);
+    else jobs.deny(tx, job, by, verdict.note);
+  }
+
+  async function expire(jobId: string, round: string): Promise<void> {
+    await store
+      .write((tx) => {
+        const job = readJob(tx, jobId);
+        if (job === null || job.status !== 'awaiting_approval' || roundOf(job) !== round) return;
+        jobs.move(tx, job, 'cancelled', engine, { reason: 'Nobody answered within 7 days.' });
+      })
+      .catch((error: unknown) =>
+        log.warn('A run that nobody allowed could not be ended.', { jobId, error: String(error) }),
+      );
+  }
+
+  return {
+    async look() {
+      const waiting = await store.read((tx) =>
+        jobsIn(tx, ['awaiting_approval']).map((job) => ({
+          job,
+          tickets: inputsOf(tx, job.id).map(({ ticketId }) => ticketId),
+        })),
+      );
+      const rounds = new Set(waiting.map(({ job }) => roundOf(job)));
+      for (const [jobId, question] of open) {
+        if (rounds.has(question.round)) continue;
+        open.delete(jobId);
+        await desk
+          .withdraw(question.id, 'automation')
+          .catch((error: unknown) => log.warn('A question could not be taken back.', { jobId, error: String(error) }));
+      }
+      /** So many of its questions wait already: its jobs can be answered on their own page. */
+      const full = new Set<string>();
+      for (const { job, tickets } of waiting) {
+        if (open.has(job.id) || full.has(job.config.botId) || leave.signal.aborted) continue;
+        await ask(job, tickets).catch((error: unknown) => {
+          full.add(job.config.botId);
+          log.warn('A person could not be asked about a run.', { jobId: job.id, error: String(error) });
+        });
+      }
+    },
+    close: () => leave.abort(),
+  };
+}
+
+/** Each time that it comes to wait is another question. */
+const roundOf = (job: JobRecord): string => `${job.id}:${job.asked}`;
