@@ -77,3 +77,17 @@ export function listHash(tools: readonly ListedTool[]): string {
   const sorted = inByteOrder(tools, (listed) => listed.tool);
   return createHash('sha256').update(canonicalJson(sorted)).digest('hex');
 }
+
+/** Which tools are new, gone or say something else now; few of each. */
+export function difference(before: readonly ListedTool[], after: readonly ListedTool[]) {
+  const known = new Map(before.map((tool) => [tool.tool, listHash([tool])]));
+  const names = new Set(after.map((tool) => tool.tool));
+  const few = (tools: readonly string[]) => tools.slice(0, 20);
+  return {
+    added: few(after.flatMap(({ tool }) => (known.has(tool) ? [] : [tool]))),
+    removed: few(before.flatMap(({ tool }) => (names.has(tool) ? [] : [tool]))),
+    changed: few(
+      after.flatMap((tool) => (known.has(tool.tool) && known.get(tool.tool) !== listHash([tool]) ? [tool.tool] : [])),
+    ),
+  };
+}

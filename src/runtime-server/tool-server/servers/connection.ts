@@ -23,6 +23,8 @@ export interface ConnectionDeps {
   readonly open: (options: { readonly onListChanged: () => void; readonly signal: AbortSignal }) => Promise<Upstream>;
   readonly auth: ServerAuth | null;
   readonly onList: (tools: readonly unknown[]) => void;
+  /** Told when it is connected, and when it wants a sign-in; the same twice may come. */
+  readonly onStanding: (status: 'connected' | 'needs_reauth') => void;
   readonly clock: Clock;
   readonly timers: Timers;
   /** 0 ≤ x < 1. */
@@ -80,6 +82,11 @@ export function createConnection(deps: ConnectionDeps): Connection {
   let asked = false;
   let closed = false;
 
+  function stand(next: Standing): void {
+    standing = next;
+    if (next.status === 'connected' || next.status === 'needs_reauth') deps.onStanding(next.status);
+  }
+
   const failed = (error: string): Standing => ({ status: 'error', error, authorizeUrl: null });
 
   /** Resolves when it is connected and has listed, or has not; never rejects. */
@@ -113,7 +120,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
   function take(upstream: Upstream): void {
     current = upstream;
     connectedAt = clock.monotonic();
-    standing = connected;
+    stand(connected);
     void upstream.gone.then((why) => {
       if (current === upstream) lost(why);
     });
@@ -123,22 +130,20 @@ export function createConnection(deps: ConnectionDeps): Connection {
   /** True: there is a token that was not sent before. */
   async function signIn(fault: UpstreamFault, signal: AbortSignal): Promise<boolean> {
     if (deps.auth === null || fault.challenge === null) {
-      standing = {
-        ...failed(`It wants a credential that it was not given. ${keyWords}`),
-        status: 'needs_reauth',
-      };
+      stand({ ...failed(`It wants a credential that it was not given. ${keyWords}`), status: 'needs_reauth' });
       return false;
     }
     const answer = await deps.auth.challenge(authServerOf(server), fault.challenge, signal);
     if (answer.is === 'token') return true;
-    standing =
+    stand(
       answer.is === 'sign_in'
         ? { status: 'needs_reauth', error: signInWords, authorizeUrl: answer.authorizeUrl }
         : {
             status: 'needs_reauth',
             error: `${answer.why.replace(/(?<![.!?])$/, '.')} ${keyWords}`,
             authorizeUrl: null,
-          };
+          },
+    );
     return false;
   }
 
@@ -185,7 +190,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
     try {
       const tools = await upstream.list(running.signal);
       if (current !== upstream) return;
-      standing = connected;
+      // Who is signed out somewhere else than at the list stays so.
+      if (standing.status !== 'needs_reauth') standing = connected;
       deps.onList(tools);
     } catch (error) {
       const fault = error as UpstreamFault;
@@ -212,6 +218,26 @@ export function createConnection(deps: ConnectionDeps): Connection {
     throw new UpstreamFault('connection', standing.error ?? 'It is not connected.');
   }
 
+  /** What it lists to anybody it may not do for anybody: then the sign-in is asked for here. */
+  async function once<T>(
+    upstream: Upstream,
+    signal: AbortSignal,
+    work: (upstream: Upstream) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await work(upstream);
+    } catch (error) {
+      if (!isUnsigned(error as UpstreamFault) || signal.aborted) throw error;
+      let fresh = false;
+      const asked = signIn(error as UpstreamFault, running.signal).then((is) => {
+        fresh = is;
+      });
+      await untilAborted(asked, signal);
+      if (!fresh || signal.aborted) throw error;
+      return await work(upstream);
+    }
+  }
+
   return {
     state: () => ({ ...standing, pid: current?.pid ?? null }),
     start: () => void connect(),
@@ -231,12 +257,12 @@ export function createConnection(deps: ConnectionDeps): Connection {
       } catch (error) {
         const fault = error as UpstreamFault;
         // Neither has reached the tool.
-        const refused = fault.kind === 'session' || (fault.kind === 'unauthorized' && !isForbidden(fault));
+        const refused = fault.kind === 'session' || isUnsigned(fault);
         if (refused) await untilAborted(replace(upstream, fault), signal);
         // Over HTTP one request can fail alone: a list shows whether there is still somebody.
         if (fault.kind === 'connection') void refresh();
         if (!refused || signal.aborted) throw error;
-        return await work(await ready(signal));
+        return await once(await ready(signal), signal, work);
       } finally {
         inUse -= 1;
       }
@@ -256,6 +282,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
     await Promise.all([upstream?.close(), attempt]);
   }
 }
+
+const isUnsigned = (fault: UpstreamFault) => fault.kind === 'unauthorized' && !isForbidden(fault);
 
 /** That one call is refused to whoever we are: no new connection and no sign-in would change it. */
 function isForbidden({ challenge }: UpstreamFault): boolean {

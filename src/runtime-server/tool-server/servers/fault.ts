@@ -65,7 +65,47 @@ export function faultOf(error: unknown, { session, challenge }: FaultContext): U
   if (typeof code === 'number' || code === 'INVALID_RESULT' || code === 'UNSUPPORTED_RESULT_TYPE') {
     return new UpstreamFault('answer', words, error);
   }
+  // Its bytes came, and are no JSON-RPC.
+  if (name === 'ZodError' || name === 'SyntaxError' || code === 'CLIENT_HTTP_UNEXPECTED_CONTENT') {
+    const what = name === 'ZodError' ? 'no JSON-RPC' : words;
+    return new UpstreamFault('answer', `Its answer cannot be read: ${what}`, error);
+  }
   return new UpstreamFault('connection', network(error) ?? words, error);
+}
+
+/** What a server said in an answer that is a fault. */
+export interface Said {
+  /** Of JSON-RPC; null where there was none. */
+  readonly code: number | null;
+  /** Of HTTP; null where the answer itself was in order. */
+  readonly status: number | null;
+  readonly message: string;
+  readonly data: unknown;
+}
+
+/** Null: nothing was said, or not in an answer. */
+export function saidBy(fault: UpstreamFault): Said | null {
+  const cause = fault.cause as { code?: unknown; message?: unknown; data?: unknown } | null | undefined;
+  if (typeof cause !== 'object' || cause === null) return null;
+  const { code, data } = cause;
+  const message = typeof cause.message === 'string' ? cause.message.slice(0, longestWords) : '';
+  if (typeof code === 'number') return { code, status: null, message, data };
+  const { status, text } = (data ?? {}) as { status?: unknown; text?: unknown };
+  if (typeof status !== 'number') return null;
+  // Before 2026 the SDK leaves an error of JSON-RPC unread that comes with another status than 200.
+  const error = typeof text === 'string' ? errorIn(text) : null;
+  return error === null ? { code: null, status, message, data: null } : { ...error, status };
+}
+
+function errorIn(text: string): Pick<Said, 'code' | 'message' | 'data'> | null {
+  try {
+    const { code, message, data } = (
+      JSON.parse(text) as { error?: { code?: unknown; message?: unknown; data?: unknown } }
+    ).error ?? { code: null };
+    return typeof code === 'number' ? { code, message: String(message ?? '').slice(0, longestWords), data } : null;
+  } catch {
+    return null;
+  }
 }
 
 const knownCodes: Readonly<Record<string, string>> = {

@@ -17,6 +17,7 @@ import type { UpstreamLimits } from './upstream.ts';
 export type { AuthServer, ChallengeAnswer, ServerAuth } from './auth.ts';
 export { ownAddress } from './http-connection.ts';
 export { attachedServerMigrations } from './migrations.ts';
+export type { Failure, Servers, Upstreams } from './servers.ts';
 
 export interface AttachedServersDeps {
   readonly store: Store;
@@ -46,6 +47,8 @@ export interface AttachedServers {
   readonly tools: ForeignTools;
   /** As whoever signs in knows it; null for one that there is not, or that is not on HTTP. */
   signInAt(id: string): AuthServer | null;
+  /** For connectors (interface.md E), which are these servers seen from their accounts. */
+  readonly servers: Omit<Servers, 'tools' | 'start' | 'close' | 'signInAt'>;
   /** Before whoever lists: the last good lists are there once it resolves. Waits for no server. */
   start(): Promise<void>;
   /** Ends every connection, and every child with all that it started. */
@@ -74,7 +77,7 @@ export function createAttachedServers(deps: AttachedServersDeps): AttachedServer
     waits: { ...usualWaits, ...deps.waits },
   });
   const { tools, signInAt, start, close } = servers;
-  return { routes: routesOf(servers), tools, signInAt, start, close };
+  return { routes: routesOf(servers), tools, signInAt, servers, start, close };
 }
 
 function routesOf(servers: Servers): BoundRoute[] {

@@ -12,14 +12,16 @@ import type { Log } from '../../../kit/log/log.ts';
 import type { ForeignTools } from '../foreign-tools.ts';
 import type { AuthServer, ServerAuth } from './auth.ts';
 import { createCallTool } from './calls.ts';
-import { type Catalogue, createCatalogue, listHash } from './catalogue.ts';
+import { type Catalogue, createCatalogue, difference, listHash } from './catalogue.ts';
+import { checkTransport } from './check-transport.ts';
 import { type Connection, type ConnectionWaits, createConnection } from './connection.ts';
+import { type FaultKind, type Said, saidBy, UpstreamFault } from './fault.ts';
 import { authServerOf } from './http-connection.ts';
 import { type ListedTool, readListing } from './listing.ts';
 import { type ServerRecord, type ServerRecords, type StoredList, wholeTransport } from './records.ts';
 import { failure } from './results.ts';
 import { hideSecrets, keepSecrets, restoreSecrets, withoutSecrets } from './secrets.ts';
-import { openUpstream, type UpstreamDeps } from './upstream.ts';
+import { openUpstream, type Upstream, type UpstreamDeps } from './upstream.ts';
 
 export interface ServersDeps {
   readonly records: ServerRecords;
@@ -36,6 +38,33 @@ export interface ServersDeps {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
 }
 
+export interface Failure {
+  readonly kind: FaultKind;
+  readonly message: string;
+  /** Null: it said nothing that could be read. */
+  readonly said: Said | null;
+}
+
+/** Attached servers for whoever asks them for more than tools. Throws `not_found` and {@link UpstreamFault}. */
+export interface Upstreams {
+  /** Over the connection that there is, or one that is made for it. */
+  ask(
+    id: string,
+    method: string,
+    params: Readonly<Record<string, unknown>>,
+    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  ): Promise<Readonly<Record<string, unknown>>>;
+  capabilities(id: string, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
+  /** What went wrong at this server, without its secrets; null: what was thrown is no fault of a server. */
+  explain(id: string, thrown: unknown): Failure | null;
+  /** The person's sign-in or key is taken back: nobody is told that it is back before they have given another one. */
+  signedOut(id: string): Promise<void>;
+  /** Answers the way to listen no more, here as below. `lost`: it wants another credential; `back`: it was lost or new, and it works. */
+  onCredential(listener: (id: string, is: 'lost' | 'back') => void): () => void;
+  /** Detached, disabled, or another one now; as it was. */
+  onGone(listener: (server: AttachedServer) => void): () => void;
+}
+
 export interface Servers {
   readonly tools: ForeignTools;
   all(): readonly AttachedServer[];
@@ -47,6 +76,7 @@ export interface Servers {
   change(id: string, body: ChangeServer): Promise<AttachedServer>;
   detach(id: string): Promise<void>;
   reconnect(id: string): Promise<AttachedServer>;
+  readonly upstreams: Upstreams;
   /** Reads what there is, and begins to connect. */
   start(): Promise<void>;
   close(): Promise<void>;
@@ -60,6 +90,8 @@ interface Entry {
   connection: Connection | null;
   /** Why it cannot be begun. */
   fault: string | null;
+  /** What was told last; `new` once a person has changed something about it. */
+  credential: 'new' | 'back' | 'lost' | 'taken';
 }
 
 export function createServers(deps: ServersDeps): Servers {
@@ -72,6 +104,8 @@ export function createServers(deps: ServersDeps): Servers {
   /** Changes of servers happen one after the other. */
   let turn: Promise<unknown> = Promise.resolve();
   let stopListening = () => {};
+  const credentialListeners = new Set<(id: string, is: 'lost' | 'back') => void>();
+  const goneListeners = new Set<(server: AttachedServer) => void>();
 
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const mine = turn.then(work);
@@ -104,12 +138,22 @@ export function createServers(deps: ServersDeps): Servers {
       open: (options) => openUpstream(server, deps.upstream, options),
       auth: deps.auth,
       onList: (sent) => heard(entry, sent),
+      onStanding: (status) => {
+        if (status === 'needs_reauth') tell(entry, 'lost');
+        else if (entry.credential !== 'taken') tell(entry, 'back');
+      },
       clock,
       timers: deps.timers,
       random: deps.random,
       waits: deps.waits,
     });
     entry.connection.start();
+  }
+
+  function tell(entry: Entry, is: 'lost' | 'back'): void {
+    if (entry.credential === is || (is === 'lost' && entry.credential === 'taken')) return;
+    entry.credential = is;
+    for (const listener of credentialListeners) listener(entry.record.id, is);
   }
 
   async function end(entry: Entry): Promise<void> {
@@ -188,8 +232,47 @@ export function createServers(deps: ServersDeps): Servers {
     },
   };
 
+  /** The one connection of a server, for a request of `work`. */
+  async function use<T>(id: string, signal: AbortSignal, work: (upstream: Upstream) => Promise<T>): Promise<T> {
+    const { record, connection, fault } = find(id);
+    if (connection !== null) return connection.use(signal, work);
+    throw new UpstreamFault('connection', record.enabled ? (fault ?? 'It ends.') : 'It is disabled.');
+  }
+
+  const upstreams: Upstreams = {
+    ask: (id, method, params, options) => use(id, options.signal, (upstream) => upstream.ask(method, params, options)),
+    capabilities: (id, signal) => use(id, signal, (upstream) => upstream.capabilities(signal)),
+    explain(id, thrown) {
+      const record = entries.get(id)?.record;
+      if (!(thrown instanceof UpstreamFault)) return null;
+      const words = (text: string) => (record === undefined ? text : clean(record, text));
+      const said = saidBy(thrown);
+      return {
+        kind: thrown.kind,
+        message: words(thrown.message),
+        said: said === null ? null : { ...said, message: words(said.message) },
+      };
+    },
+    signedOut: (id) =>
+      inTurn(async () => {
+        const entry = find(id);
+        tell(entry, 'lost');
+        entry.credential = 'taken';
+        await entry.connection?.reconnect();
+      }),
+    onCredential(listener) {
+      credentialListeners.add(listener);
+      return () => credentialListeners.delete(listener);
+    },
+    onGone(listener) {
+      goneListeners.add(listener);
+      return () => goneListeners.delete(listener);
+    },
+  };
+
   return {
     tools,
+    upstreams,
     all: () => [...entries.values()].map(show),
     one: (id) => show(find(id)),
     signInAt(id) {
@@ -213,7 +296,14 @@ export function createServers(deps: ServersDeps): Servers {
         };
         await records.add(record);
         log.info('A tool server was attached.', { server: record.name });
-        const entry: Entry = { record, list: null, listHash: '', connection: null, fault: null };
+        const entry: Entry = {
+          record,
+          list: null,
+          listHash: '',
+          connection: null,
+          fault: null,
+          credential: 'new',
+        };
         entries.set(record.id, entry);
         listAnew();
         begin(entry);
@@ -235,6 +325,7 @@ export function createServers(deps: ServersDeps): Servers {
         };
         await records.change(changed);
         const other = placeOf(changed.hidden) !== placeOf(record.hidden);
+        const was = show(entry);
         const anew = body.transport !== undefined || changed.enabled !== record.enabled;
         if (anew) await end(entry);
         entry.record = changed;
@@ -243,6 +334,8 @@ export function createServers(deps: ServersDeps): Servers {
           entry.list = null;
           await Promise.all([records.dropList(id), deps.auth?.forget(id)]);
         }
+        if (record.enabled && (other || !changed.enabled)) for (const listener of goneListeners) listener(was);
+        if (anew) entry.credential = 'new';
         if (anew) begin(entry);
         listAnew();
         return show(entry);
@@ -250,15 +343,18 @@ export function createServers(deps: ServersDeps): Servers {
     detach: (id) =>
       inTurn(async () => {
         const entry = find(id);
+        const was = show(entry);
         await records.remove(id);
         entries.delete(id);
         listAnew();
         log.info('A tool server was detached.', { server: entry.record.name });
+        for (const listener of goneListeners) listener(was);
         await Promise.all([end(entry), deps.auth?.forget(id)]);
       }),
     reconnect: (id) =>
       inTurn(async () => {
         const entry = find(id);
+        entry.credential = 'new';
         if (entry.connection === null) begin(entry);
         else await entry.connection.reconnect();
         return show(entry);
@@ -266,13 +362,18 @@ export function createServers(deps: ServersDeps): Servers {
     async start() {
       for (const { record, list } of await records.all()) {
         const hash = list === null ? '' : listHash(list.tools);
-        entries.set(record.id, { record, list, listHash: hash, connection: null, fault: null });
+        entries.set(record.id, { record, list, listHash: hash, connection: null, fault: null, credential: 'new' });
       }
       listAnew();
       for (const entry of entries.values()) begin(entry);
       stopListening =
         deps.auth?.onSignedIn((id) => {
-          void inTurn(async () => entries.get(id)?.connection?.reconnect());
+          void inTurn(async () => {
+            const entry = entries.get(id);
+            if (entry === undefined) return;
+            entry.credential = 'new';
+            await entry.connection?.reconnect();
+          });
         }) ?? stopListening;
     },
     async close() {
@@ -285,41 +386,3 @@ export function createServers(deps: ServersDeps): Servers {
 }
 
 const clean = ({ secrets }: ServerRecord, text: string) => withoutSecrets(text, secrets ?? {});
-
-/** What the contract’s shape does not say, of a transport with its secrets. Throws `usage`. */
-function checkTransport(transport: Transport, isOwn: ServersDeps['isOwn']): void {
-  if (transport.type === 'stdio') return;
-  const bad = (fact: string, action: string) => new AppError('usage', fact, action, { wireCode: 'bad_request' });
-  const { url } = transport;
-  const parsed = URL.canParse(url) ? new URL(url) : null;
-  if (parsed === null || (parsed.protocol !== 'https:' && parsed.protocol !== 'http:')) {
-    throw bad(`transport.url ${JSON.stringify(url.slice(0, 200))} is no http address.`, 'Give it as https://host/mcp.');
-  }
-  if (parsed.username !== '' || parsed.password !== '') {
-    throw bad('transport.url carries a credential.', 'Give it as a header: transport.headers.');
-  }
-  if (isOwn(parsed)) {
-    throw bad(
-      'transport.url is Gantry’s own tool server on this computer: it would list its own tools again and again.',
-      'Its tools are here already. Attach another server; another computer’s is named with ?computer=<id>.',
-    );
-  }
-  try {
-    new Headers(transport.headers ?? {});
-  } catch {
-    throw bad('transport.headers has a name or a value that no header can have.', 'Correct it.');
-  }
-}
-
-function difference(before: readonly ListedTool[], after: readonly ListedTool[]) {
-  const known = new Map(before.map((tool) => [tool.tool, listHash([tool])]));
-  const names = new Set(after.map((tool) => tool.tool));
-  const few = (tools: readonly string[]) => tools.slice(0, 20);
-  return {
-    added: few(after.flatMap(({ tool }) => (known.has(tool) ? [] : [tool]))),
-    removed: few(before.flatMap(({ tool }) => (names.has(tool) ? [] : [tool]))),
-    changed: few(
-      after.flatMap((tool) => (known.has(tool.tool) && known.get(tool.tool) !== listHash([tool]) ? [tool.tool] : [])),
-    ),
-  };
-}

@@ -11,6 +11,7 @@ import { type ServedProcess, startServedProcess } from '../../../kit/process/ser
 import type { ServerAuth } from './auth.ts';
 import { type Challenge, faultOf, UpstreamFault } from './fault.ts';
 import { type HttpConnection, openHttp } from './http-connection.ts';
+import { isObject } from './schemas.ts';
 import { createStdioTransport, type StdioTransport } from './stdio-transport.ts';
 
 export interface UpstreamServer {
@@ -52,12 +53,24 @@ export interface Upstream {
     args: Readonly<Record<string, unknown>>,
     options: { readonly signal: AbortSignal; readonly timeoutMs: number },
   ): Promise<unknown>;
+  /**
+   * One request of an extension, and its answer as it came. Throws {@link UpstreamFault}; its cause has what the server said, see
+   * `saidBy`.
+   */
+  ask(
+    method: string,
+    params: Readonly<Record<string, unknown>>,
+    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  ): Promise<Readonly<Record<string, unknown>>>;
+  /** What it says that it can, with members that the SDK does not know. Throws {@link UpstreamFault}. */
+  capabilities(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
   /** Resolves with a sentence when the connection is gone without having been closed. */
   readonly gone: Promise<string>;
   close(): Promise<void>;
 }
 
 const mostPages = 100;
+const AnyAnswer = z.looseObject({});
 /** One bad tool must not cost the whole list: each is looked at by itself. */
 const Page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
@@ -110,6 +123,7 @@ async function connect(
   );
   // Told by what a request comes to; a message that nobody waited for is nobody's business.
   client.onerror = () => {};
+  const unread = readUnread(way.transport);
   const context = () => ({ session: way.transport.sessionId !== undefined, challenge: way.challenge() });
   try {
     await untilStopped(client.connect(way.transport, { timeout: deps.limits.connectMs, signal: stop }), stop);
@@ -151,9 +165,56 @@ async function connect(
         throw faultOf(error, context());
       }
     },
+    async ask(method, params, { signal, timeoutMs }) {
+      const done = unread.asking();
+      try {
+        return await client.request({ method, params: { ...params } }, AnyAnswer, { signal, timeout: timeoutMs });
+      } catch (error) {
+        throw faultOf(error, context());
+      } finally {
+        done();
+      }
+    },
+    async capabilities(signal) {
+      // The handshake of the newer era was over before anything could be read beside the SDK.
+      if (unread.capabilities() === null) {
+        const options = { signal, timeout: deps.limits.listMs };
+        await client.request({ method: 'server/discover', params: {} }, AnyAnswer, options).catch((error) => {
+          throw faultOf(error, context());
+        });
+      }
+      return { ...client.getServerCapabilities(), ...unread.capabilities() };
+    },
     async close() {
       closing = true;
       await way.close();
+    },
+  };
+}
+
+/**
+ * Reads messages before the SDK does, for what it leaves out of them: capabilities that it does not know, and answers of extensions
+ * whose guides show them without `resultType` (mcp.md 4.1).
+ */
+function readUnread(transport: SdkTransport) {
+  let capabilities: Record<string, unknown> | null = null;
+  let asked = 0;
+  // The SDK calls what stands here first. It must be there before it connects.
+  transport.onmessage = (message) => {
+    const result = 'result' in message ? (message.result as Record<string, unknown>) : null;
+    if (result === null) return;
+    const shaken = result.protocolVersion !== undefined || result.supportedVersions !== undefined;
+    if (shaken && isObject(result.capabilities)) capabilities = result.capabilities;
+    if (asked > 0 && result.resultType === undefined) result.resultType = 'complete';
+  };
+  return {
+    capabilities: () => capabilities,
+    /** Until the answer is called, an extension's answer is waited for. */
+    asking() {
+      asked += 1;
+      return () => {
+        asked -= 1;
+      };
     },
   };
 }
