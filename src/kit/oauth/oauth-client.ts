@@ -10,6 +10,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { oauthCallback, oauthClientDocument, oauthClientMetadata } from '../../contracts/tool-server/mcp.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { Grant, Grants, PendingSignIn } from './grants.ts';
+import { revokeTokens } from './revocation.ts';
 
 /** A server of somebody else that wants to know who asks. */
 export interface OAuthTarget {
@@ -50,10 +51,29 @@ export interface OAuthClient {
     answer: SignInAnswer,
     find: (id: string) => OAuthTarget | null | Promise<OAuthTarget | null>,
   ): Promise<{ readonly id: string; readonly name: string }>;
+  /** How it stands, without asking anybody. */
+  about(id: string): Promise<SignInState>;
+  /** A sign-in although there may be one: another account, more rights. What there is holds until it is finished. Throws `refused`. */
+  begin(target: OAuthTarget): Promise<{ readonly authorizeUrl: string }>;
+  /**
+   * Gives the grant back at the provider, where it takes that (RFC 7009), and forgets it here in any case. Answers why the provider did
+   * not take it; null where it did, or where there was nothing to give back.
+   */
+  revoke(target: OAuthTarget): Promise<string | null>;
   /** Tokens, registrations and sign-ins of a target that is gone, or another one now. */
   forget(id: string): Promise<void>;
   /** Told when a sign-in gave a token. Answers the way to listen no more. */
   onSignedIn(listener: (id: string) => void): () => void;
+}
+
+export interface SignInState {
+  readonly signedIn: boolean;
+  readonly issuer: string | null;
+  readonly scopes: readonly string[];
+  /** Of the access token, milliseconds since the epoch; null: its provider does not say. */
+  readonly expiresAt: number | null;
+  /** Of a sign-in that is under way. */
+  readonly authorizeUrl: string | null;
 }
 
 export interface SignInAnswer {
@@ -269,6 +289,43 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
       for (const listener of listeners) listener(target.id);
       return { id: target.id, name: target.name };
     },
+    async about(id) {
+      const { tokens, issuer, pending } = await grants.read(id);
+      const endsIn = tokens?.set.expires_in;
+      return {
+        signedIn: tokens !== null,
+        issuer: tokens === null ? null : issuer,
+        scopes: tokens?.set.scope?.split(' ').filter((scope) => scope !== '') ?? [],
+        expiresAt: tokens === null || endsIn === undefined ? null : tokens.savedAt + endsIn * 1000,
+        authorizeUrl: pending !== null && fresh(pending) ? pending.authorizeUrl : null,
+      };
+    },
+    begin: (target) =>
+      inTurn(target.id, async () => {
+        const grant = await grants.read(target.id);
+        const start = { ...grant, pending: null };
+        const { authorizeUrl } = await run(target, start, { forceReauthorization: true }).catch((cause) => {
+          throw refused(`Nobody can sign in at ${target.name}: ${plain(wordsOf(cause))}`, noSignIn, cause);
+        });
+        if (authorizeUrl === null) throw refused(`${target.name} names nowhere to sign in.`, noSignIn);
+        return { authorizeUrl };
+      }),
+    async revoke(target) {
+      const grant = await inTurn(target.id, async () => {
+        const kept = await grants.read(target.id);
+        // Here first: whatever the provider does, it is not used any more.
+        await grants.remove(target.id);
+        return kept;
+      });
+      const given = target.oauth?.clientId;
+      const registered = grant.issuer === null ? undefined : grant.clients[grant.issuer]?.client;
+      const client = given === undefined ? registered : { client_id: given, client_secret: target.oauth?.clientSecret };
+      const { issuer, tokens } = grant;
+      const signal = AbortSignal.timeout(answerMs);
+      const ask = fetchThrough(deps.egress(target));
+      const fetch = (url: string | URL, init?: RequestInit) => ask(url, { ...init, signal });
+      return revokeTokens({ issuer, set: tokens?.set, client }, fetch).catch((error) => plain(wordsOf(error)));
+    },
     forget: (id) => inTurn(id, () => grants.remove(id)),
     onSignedIn(listener) {
       listeners.add(listener);
@@ -334,6 +391,8 @@ function refused(fact: string, action: string, cause?: unknown): AppError {
     ...(cause === undefined ? {} : { cause }),
   });
 }
+
+const noSignIn = 'If it wants a key, give it one; if its provider gave you a client id, set that.';
 
 function nobodyBegan(): AppError {
   return refused('Nobody here began this sign-in, or it took too long.', 'Begin it again from the Tools page.');
