@@ -1,0 +1,56 @@
+/** What connectors need of attached tool servers and of sign-ins at them. Types alone; `host` gives both. */
+import type { AttachedServer, AttachServer, ChangeServer } from '../../contracts/tool-server/servers.ts';
+import type { JsonObject } from './ports.ts';
+
+/** Why a server did not do as asked. */
+export interface Failure {
+  readonly kind: 'unauthorized' | 'session' | 'timeout' | 'answer' | 'connection';
+  readonly message: string;
+  /** Null: it said nothing that could be read. */
+  readonly said: {
+    /** Of JSON-RPC, and of HTTP; null where there was none. */
+    readonly code: number | null;
+    readonly status: number | null;
+    readonly message: string;
+    readonly data: unknown;
+  } | null;
+}
+
+/** Throws `not_found` for one that there is not. */
+export interface AttachedPort {
+  all(): readonly AttachedServer[];
+  one(id: string): AttachedServer;
+  attach(body: AttachServer): Promise<AttachedServer>;
+  change(id: string, body: ChangeServer): Promise<AttachedServer>;
+  detach(id: string): Promise<void>;
+  readonly upstreams: {
+    ask(
+      id: string,
+      method: string,
+      params: JsonObject,
+      options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+    ): Promise<JsonObject>;
+    capabilities(id: string, signal: AbortSignal): Promise<JsonObject>;
+    /** Without secrets; null: what was thrown is no fault of a server. */
+    explain(id: string, thrown: unknown): Failure | null;
+    signedOut(id: string): Promise<void>;
+    onCredential(listener: (id: string, is: 'lost' | 'back') => void): () => void;
+    onGone(listener: (server: AttachedServer) => void): () => void;
+  };
+}
+
+export interface SignInPort {
+  about(id: string): Promise<{
+    readonly signedIn: boolean;
+    readonly issuer: string | null;
+    readonly scopes: readonly string[];
+    /** Milliseconds since the epoch. */
+    readonly expiresAt: number | null;
+    readonly authorizeUrl: string | null;
+  }>;
+  /** Throws `refused` where nobody can sign in. */
+  begin(id: string): Promise<{ readonly authorizeUrl: string }>;
+  /** At the provider and here. Answers why the provider did not take it; null where it did. Never throws. */
+  revoke(id: string): Promise<string | null>;
+  forget(id: string): Promise<void>;
+}

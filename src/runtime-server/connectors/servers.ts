@@ -1,0 +1,107 @@
+/**
+ * Connectors as subscriptions see them: attached servers on HTTP, asked for their events over the connection that their tools use. Must
+ * not know subscriptions, nor how a server is reached.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import { EventDefinition } from '../../contracts/connectors/subscription.ts';
+import { eventMethods, eventsCapability } from '../../contracts/tool-server/mcp-events.ts';
+import type { AttachedServer } from '../../contracts/tool-server/servers.ts';
+import type { AttachedPort } from './attached.ts';
+import { eventFaultOf } from './event-faults.ts';
+import { type ConnectorRef, type ConnectorServers, EventFault, type JsonObject } from './ports.ts';
+
+/** Of one request, milliseconds: a server verifies the cloud's address before it answers a subscription. */
+const askMs = 30_000;
+/** Of one answer, as JSON, characters. */
+const longestAnswer = 1024 * 1024;
+const mostPages = 20;
+const mostEvents = 500;
+const longestName = 200;
+
+export function createConnectorServers(attached: Pick<AttachedPort, 'all' | 'upstreams'>): ConnectorServers {
+  const { upstreams } = attached;
+  const connector = (id: string) => attached.all().find((server) => server.id === id && isConnector(server)) ?? null;
+
+  /** Throws {@link EventFault}. */
+  async function told<T>(id: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof EventFault) throw error;
+      if (error instanceof AppError) throw new EventFault('connector_unreachable', null, error.fact, error);
+      const failure = upstreams.explain(id, error);
+      if (failure === null) throw error;
+      throw eventFaultOf(failure, error);
+    }
+  }
+
+  const ask: ConnectorServers['ask'] = (id, method, params, signal) =>
+    told(id, async () => {
+      const answer = await upstreams.ask(id, method, params, { signal, timeoutMs: askMs });
+      if (JSON.stringify(answer).length <= longestAnswer) return answer;
+      throw new EventFault('connector_error', null, `Its answer has more than ${longestAnswer} characters.`);
+    });
+
+  async function page(id: string, cursor: string | null, signal: AbortSignal) {
+    const answer = await ask(id, eventMethods.list, cursor === null ? {} : { cursor }, signal);
+    if (!Array.isArray(answer.events)) {
+      throw new EventFault('connector_error', null, 'It answered events/list without a list.');
+    }
+    const next = typeof answer.nextCursor === 'string' ? answer.nextCursor : null;
+    return { events: answer.events as readonly unknown[], next };
+  }
+
+  return {
+    find(id) {
+      const server = connector(id);
+      return server === null ? null : refOf(server);
+    },
+    async events(id, signal) {
+      const can = await told(id, () => upstreams.capabilities(id, signal));
+      if (!offersEvents(can)) return null;
+      const found = new Map<string, EventDefinition>();
+      let cursor: string | null = null;
+      for (let pages = 0; pages < mostPages && found.size < mostEvents; pages += 1) {
+        const { events, next } = await page(id, cursor, signal);
+        for (const event of events) {
+          const read = EventDefinition.safeParse(event);
+          // One that cannot be used must not cost the others.
+          if (read.success && isUsable(read.data) && !found.has(read.data.name)) found.set(read.data.name, read.data);
+        }
+        if (next === null || next === cursor) break;
+        cursor = next;
+      }
+      return [...found.values()].sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+    },
+    ask,
+    onLost: (listener) =>
+      upstreams.onCredential((id, is) => {
+        if (is === 'lost' && connector(id) !== null) listener(id);
+      }),
+    onBack: (listener) =>
+      upstreams.onCredential((id, is) => {
+        if (is === 'back' && connector(id) !== null) listener(id);
+      }),
+    onGone: (listener) =>
+      upstreams.onGone((server) => {
+        if (isConnector(server)) listener(refOf(server));
+      }),
+  };
+}
+
+export type HttpServer = AttachedServer & { readonly transport: { readonly type: 'http' } };
+
+/** A program that runs here is nobody else's system. */
+export const isConnector = (server: AttachedServer): server is HttpServer => server.transport.type === 'http';
+
+function refOf({ id, name, transport, enabled }: AttachedServer): ConnectorRef {
+  return { id, name, url: transport.type === 'http' ? transport.url : '', enabled };
+}
+
+function offersEvents(capabilities: JsonObject): boolean {
+  const extensions = capabilities.extensions as JsonObject | undefined;
+  return capabilities[eventsCapability.key] !== undefined || extensions?.[eventsCapability.extension] !== undefined;
+}
+
+const isUsable = ({ name, delivery }: EventDefinition) =>
+  name !== '' && name.length <= longestName && delivery.length > 0;
