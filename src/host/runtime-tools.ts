@@ -11,7 +11,7 @@ import type { Ids } from '../kit/ids/ids.ts';
 import type { Ledger } from '../kit/ledger/ledger.ts';
 import type { Log } from '../kit/log/log.ts';
 import { createGrants } from '../kit/oauth/grants.ts';
-import { createOAuthClient } from '../kit/oauth/oauth-client.ts';
+import { createOAuthClient, type OAuthClient } from '../kit/oauth/oauth-client.ts';
 import { programCommand } from '../kit/process/programs.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import type { Store } from '../kit/store/store.ts';
@@ -20,7 +20,11 @@ import type { Factory } from '../runtime-server/factory/index.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
 import { createConverter } from '../runtime-server/tool-server/documents/index.ts';
 import { createToolServer, type ToolServer } from '../runtime-server/tool-server/index.ts';
-import { createAttachedServers, ownAddress } from '../runtime-server/tool-server/servers/index.ts';
+import {
+  type AttachedServers,
+  createAttachedServers,
+  ownAddress,
+} from '../runtime-server/tool-server/servers/index.ts';
 import { signInRoutes } from '../runtime-server/tool-server/servers/sign-in-routes.ts';
 import type { Closing } from './closing.ts';
 import { packageVersion } from './places.ts';
@@ -49,6 +53,9 @@ export interface RuntimeToolsDeps {
 
 export interface RuntimeTools {
   readonly registry: ToolServer['registry'];
+  /** What connectors are made of. */
+  readonly attached: Pick<AttachedServers, 'servers' | 'signInAt'>;
+  readonly oauth: OAuthClient;
   routes(factory: Pick<Factory, 'toolBots' | 'library'>): readonly BoundRoute[];
   start(): Promise<void>;
 }
@@ -107,6 +114,8 @@ export function createRuntimeTools(deps: RuntimeToolsDeps): RuntimeTools {
 
   return {
     registry: tools.registry,
+    attached,
+    oauth,
     start: () => attached.start(),
     routes: ({ toolBots, library }) => [
       ...tools.routes({

@@ -17,7 +17,6 @@ import { createLanes } from '../kit/lane/create-lanes.ts';
 import { createLedger } from '../kit/ledger/create-ledger.ts';
 import type { Log } from '../kit/log/log.ts';
 import { programCommand } from '../kit/process/programs.ts';
-import { runProcess } from '../kit/process/run-process.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import { newToken } from '../kit/secrets/token-file.ts';
 import { openStore } from '../kit/store/open-store.ts';
@@ -38,11 +37,13 @@ import { createPolicy } from '../runtime-server/policy/index.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type EngineServer, openEngineDoors, stopReason } from './engine-server.ts';
+import { harnessProcesses } from './harness-processes.ts';
 import { createHomeLink, type HomeLink } from './home-link.ts';
 import { createPeerHome } from './peer-home.ts';
 import { createPeerServer, type PeerServer } from './peer-server.ts';
 import { readable } from './readable-panes.ts';
 import { computerModelCheck, handsChecks, peerDoor, policyCheck } from './runtime-checks.ts';
+import { createRuntimeConnectors } from './runtime-connectors.ts';
 import { createRuntimeHands } from './runtime-hands.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
 import { createRuntimeRuns } from './runtime-runs.ts';
@@ -207,18 +208,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     memory: await createBotMemory(store, log),
     desk: approvals.desk,
     policy,
-    processes: {
-      async run(command, { cwd, env: given, input, timeoutMs }) {
-        const ran = await runProcess({
-          command,
-          cwd,
-          env: given,
-          input: input ?? undefined,
-          deadlineMs: timeoutMs,
-        });
-        return { code: ran.exitCode, stdout: ran.stdout, stderr: ran.stderr, timedOut: ran.ended === 'deadline' };
-      },
-    },
+    processes: harnessProcesses,
     env,
     home: homedir(),
   });
@@ -313,6 +303,21 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   });
   closing.add('factory', () => factory.close());
 
+  const connectors = createRuntimeConnectors({
+    store,
+    ledger,
+    tools,
+    clock,
+    ids,
+    log,
+    folder,
+    homeLink,
+    desk: approvals.desk,
+    outbox,
+    factory,
+    closing,
+  });
+
   const linkToken = newToken();
   let serving: EngineServer | null = null;
   return {
@@ -340,6 +345,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       await hands.start();
       await runs.start();
       await factory.start();
+      await connectors.start();
       serving = doors.serve({
         routes: [
           ...factory.routes,
@@ -348,6 +354,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
           ...tools.routes(factory),
           ...hands.routes,
           ...runs.routes,
+          ...connectors.routes,
         ],
         owners: { ...factory.owners, ...runs.owners },
         authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator, homeLink.device],

@@ -1,0 +1,10 @@
+/** Programs that a harness runs beside its bot, and waits for. */
+import { runProcess } from '../kit/process/run-process.ts';
+import type { ProcessRunner } from '../runtime-server/factory/harness/adapter.ts';
+
+export const harnessProcesses: ProcessRunner = {
+  async run(command, { cwd, env, input, timeoutMs }) {
+    const ran = await runProcess({ command, cwd, env, input: input ?? undefined, deadlineMs: timeoutMs });
+    return { code: ran.exitCode, stdout: ran.stdout, stderr: ran.stderr, timedOut: ran.ended === 'deadline' };
+  },
+};

@@ -1,0 +1,66 @@
+/**
+ * Composes connectors on the runtime (interface.md E): servers of others with their credential, subscriptions to their events, and what
+ * bots do of themselves with those. Must not know what an event is.
+ */
+import type { Clock } from '../kit/clock/clock.ts';
+import type { BoundRoute } from '../kit/http/types.ts';
+import type { Ids } from '../kit/ids/ids.ts';
+import type { Ledger } from '../kit/ledger/ledger.ts';
+import type { Log } from '../kit/log/log.ts';
+import type { Store } from '../kit/store/store.ts';
+import type { ApprovalDesk } from '../runtime-server/approvals/index.ts';
+import type { SignInPort } from '../runtime-server/connectors/attached.ts';
+import { createConnectors } from '../runtime-server/connectors/index.ts';
+import type { Outbox } from '../runtime-server/events/outbox.ts';
+import type { Factory } from '../runtime-server/factory/index.ts';
+import type { Closing } from './closing.ts';
+import type { DataFolder } from './data-folder.ts';
+import type { HomeLink } from './home-link.ts';
+import type { RuntimeTools } from './runtime-tools.ts';
+
+export interface RuntimeConnectorsDeps {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly tools: Pick<RuntimeTools, 'attached' | 'oauth'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly folder: DataFolder;
+  readonly homeLink: HomeLink;
+  readonly desk: ApprovalDesk;
+  readonly outbox: Outbox;
+  readonly factory: Factory;
+  readonly closing: Closing;
+}
+
+export interface RuntimeConnectors {
+  readonly routes: readonly BoundRoute[];
+  /** Takes up what was begun. Waits for no server. */
+  start(): Promise<void>;
+}
+
+export function createRuntimeConnectors(deps: RuntimeConnectorsDeps): RuntimeConnectors {
+  const { attached } = deps.tools;
+  const connectors = createConnectors({ attached: attached.servers, signIns: signInsOf(deps.tools), log: deps.log });
+  return {
+    routes: connectors.routes(async () => new Map()),
+    async start() {},
+  };
+}
+
+/** Sign-ins by the id of a server. One that is gone has none. */
+function signInsOf({ attached, oauth }: RuntimeConnectorsDeps['tools']): SignInPort {
+  return {
+    about: (id) => oauth.about(id),
+    async begin(id) {
+      const target = attached.signInAt(id);
+      if (target === null) throw new Error(`${id} is no server that anybody signs in at.`);
+      return oauth.begin(target);
+    },
+    async revoke(id) {
+      const target = attached.signInAt(id);
+      return target === null ? null : oauth.revoke(target);
+    },
+    forget: (id) => oauth.forget(id),
+  };
+}
