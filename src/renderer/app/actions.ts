@@ -8,7 +8,18 @@ import { useServices } from './services.tsx';
 export interface Action {
   readonly id: string;
   readonly title: string;
-  readonly group: 'Inbox' | 'Work' | 'Go to' | 'Bots' | 'Teams' | 'Pane' | 'Tools' | 'Computers' | 'View' | 'Help';
+  readonly group:
+    | 'Inbox'
+    | 'Work'
+    | 'Go to'
+    | 'Bots'
+    | 'Teams'
+    | 'Pane'
+    | 'Tools'
+    | 'Connectors'
+    | 'Computers'
+    | 'View'
+    | 'Help';
   /** `g h`, `/`, `Ctrl K`, `Ctrl Shift L`; caps are shown as written. */
   readonly keys?: string;
   /** Not in the palette: it only makes sense from the keyboard. */

@@ -13,6 +13,7 @@ const groups: readonly Action['group'][] = [
   'Teams',
   'Pane',
   'Tools',
+  'Connectors',
   'Computers',
   'Go to',
   'View',

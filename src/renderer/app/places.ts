@@ -9,11 +9,22 @@ import {
   MonitorPlay,
   ScrollText,
   Settings,
+  Webhook,
   Wrench,
 } from 'lucide-react';
 
 export interface Place {
-  readonly path: '/' | '/floor' | '/work' | '/inbox' | '/tools' | '/computers' | '/ledger' | '/queue' | '/settings';
+  readonly path:
+    | '/'
+    | '/floor'
+    | '/work'
+    | '/inbox'
+    | '/tools'
+    | '/connectors'
+    | '/computers'
+    | '/ledger'
+    | '/queue'
+    | '/settings';
   readonly name: string;
   readonly icon: LucideIcon;
   /** After `g`. */
@@ -29,6 +40,7 @@ export const places: readonly Place[] = [
   { path: '/work', name: 'Work', icon: ListChecks, letter: 'w', foot: false },
   { path: '/inbox', name: 'Inbox', icon: Inbox, letter: 'i', foot: false },
   { path: '/tools', name: 'Tools', icon: Wrench, letter: 't', foot: false, wideOnly: true },
+  { path: '/connectors', name: 'Connectors', icon: Webhook, letter: 'e', foot: false, wideOnly: true },
   { path: '/computers', name: 'Computers', icon: MonitorPlay, letter: 'c', foot: false, wideOnly: true },
   { path: '/ledger', name: 'Ledger', icon: ScrollText, letter: 'l', foot: false, wideOnly: true },
   { path: '/queue', name: 'Queue', icon: Layers, letter: 'q', foot: false, wideOnly: true },

@@ -58,6 +58,21 @@ export type ToolsSearch = z.infer<typeof toolsSearch>;
 /** A hosted computer, a run of the computer that is looked at, and whether a new one is being put together. */
 export const computersSearch = z.object({ hosted: text, run: text, start: text });
 export type ComputersSearch = z.infer<typeof computersSearch>;
+/**
+ * A connector, an event of it that is being subscribed to, a subscription with the part of it that is shown, a run; or an app that was
+ * let in. `cursor`: which page of what is listed.
+ */
+export const connectorsSearch = z.object({
+  connector: text,
+  event: text,
+  sub: text,
+  part: z.enum(['rules', 'runs']).optional().catch(undefined),
+  state: text,
+  run: text,
+  app: text,
+  cursor: z.string().max(500).optional().catch(undefined),
+});
+export type ConnectorsSearch = z.infer<typeof connectorsSearch>;
 /** The code that a computer shows. */
 export const pairSearch = z.object({ code: text });
 export const floorSearch = z.object({ filter: text, bot: text, dialog: text });
@@ -96,6 +111,12 @@ const computersRoute = createRoute({
   path: '/computers',
   component: lazyRouteComponent(() => import('../areas/computers/computers-page.tsx'), 'ComputersPage'),
   validateSearch: computersSearch,
+});
+const connectorsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/connectors',
+  component: lazyRouteComponent(() => import('../areas/connectors/connectors-page.tsx'), 'ConnectorsPage'),
+  validateSearch: connectorsSearch,
 });
 const ledgerRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -208,6 +229,7 @@ export function createAppRouter() {
       workRoute,
       inboxRoute,
       toolsRoute,
+      connectorsRoute,
       computersRoute,
       ledgerRoute,
       ...queueRoutes,

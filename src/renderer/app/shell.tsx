@@ -134,7 +134,7 @@ function Frame() {
 }
 
 /** Places that show what is on a computer: without one there is nothing to show. */
-const ofComputers: readonly string[] = ['/', '/floor', '/work', '/tools', '/ledger'];
+const ofComputers: readonly string[] = ['/', '/floor', '/work', '/tools', '/connectors', '/ledger'];
 
 function View() {
   const only = useOnlyComputer();

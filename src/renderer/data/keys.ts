@@ -32,6 +32,9 @@ export const personKeys = {
   /** Begins the keys of one hosted computer. */
   hosted: (id: string, part?: string) => (part === undefined ? ['hosted', 'one', id] : ['hosted', 'one', id, part]),
   budget: ['budget'],
+  /** Apps of others that were let in, and what they may be told. */
+  edgeApps: ['edge-apps'],
+  eventCatalog: ['event-catalog'],
 } as const;
 
 /** `computer` null: the one that is answered without naming any, this computer or the default one. */
@@ -68,6 +71,9 @@ export function keysOf(computer: string | null) {
     run: (id: string) => on('run', id),
     browserSessions: on('browser-sessions'),
     toolset: (toolset: string) => on('toolset', toolset),
+    connectors: on('connectors', 'list'),
+    /** Begins the keys of one connector. */
+    connector: (id: string, ...part: readonly unknown[]) => on('connectors', 'one', id, ...part),
     ledgers: on('ledger'),
     ledger: (filter: LedgerFilter) => on('ledger', filter),
   };

@@ -11,22 +11,27 @@ export function ArgumentsForm({
   draft,
   problems,
   onChange,
+  title = 'Arguments',
+  none = 'It takes no arguments.',
 }: {
   /** Null: no form can be made, only JSON can be typed. */
   schema: FormSchema | null;
   draft: ToolDraft;
   problems: Readonly<Record<string, string>>;
   onChange: (draft: ToolDraft) => void;
+  title?: string;
+  /** Said where there are none. */
+  none?: string;
 }) {
   const { json } = draft;
   const fields = schema === null || json === null ? null : asFields(schema, draft);
-  const none = schema !== null && json === null && Object.keys(schema.properties).length === 0;
+  const empty = schema !== null && json === null && Object.keys(schema.properties).length === 0;
   const live = json !== null && json.trim() !== '' ? (jsonProblem(json) ?? undefined) : undefined;
   return (
     <section aria-labelledby="arguments" className="flex min-w-0 flex-col gap-3">
       <div className="flex min-h-6 items-center gap-2">
         <h2 id="arguments" className="flex-1 font-semibold">
-          Arguments
+          {title}
         </h2>
         {schema !== null && (
           <Ways
@@ -44,7 +49,7 @@ export function ArgumentsForm({
         )}
       </div>
       <div data-fields="true" className="flex min-w-0 flex-col gap-3">
-        {none && <p className="text-muted">It takes no arguments.</p>}
+        {empty && <p className="text-muted">{none}</p>}
         {schema !== null && json === null ? (
           <SchemaFields
             schema={schema}

@@ -17,6 +17,7 @@ import {
   Clock,
   CornerDownRight,
   Hand,
+  Layers,
   Link,
   Loader,
   Lock,
@@ -32,9 +33,13 @@ import {
   RefreshCw,
   ScanEye,
   Send,
+  Ticket,
 } from 'lucide-react';
 import type { Approval } from '../../contracts/approvals/approval.ts';
 import type { RunStatus as ComputerUseStatus } from '../../contracts/computer-use/run.ts';
+import type { JobStatus } from '../../contracts/connectors/rule.ts';
+import type { Subscription, TrailEvent } from '../../contracts/connectors/subscription.ts';
+import type { EdgeSubscription } from '../../contracts/edge/routes.ts';
 import type { AgentState } from '../../contracts/factory/agent.ts';
 import type { DeliveryState } from '../../contracts/factory/delivery.ts';
 import type { NodeStatus } from '../../contracts/factory/node.ts';
@@ -150,6 +155,44 @@ export const serverStatus: Readonly<Record<ServerState | 'own', StatusLook>> = {
   needs_reauth: { word: 'Needs sign-in', icon: Hand, tone: 'need' },
   error: { word: 'Error', icon: CircleX, tone: 'fail' },
   disabled: { word: 'Disabled', icon: PowerOff, tone: 'faint' },
+};
+
+/** A subscription to events of a connector. */
+export const subscriptionStatus: Readonly<Record<Subscription['status'], StatusLook>> = {
+  pending: { word: 'Being set up', icon: Loader, tone: 'muted' },
+  active: { word: 'Listening', icon: Radio, tone: 'muted' },
+  error: { word: 'Error', icon: CircleX, tone: 'fail' },
+  needs_reauth: { word: 'Needs sign-in', icon: Hand, tone: 'need' },
+};
+
+/** What became of one event. */
+export const trailStatus: Readonly<Record<TrailEvent['status'], StatusLook>> = {
+  waiting: { word: 'Waits', icon: Clock, tone: 'muted' },
+  ticket: { word: 'Ticket', icon: Ticket, tone: 'muted' },
+  dead: { word: 'Refused', icon: CircleX, tone: 'fail' },
+  expired: { word: 'Given up', icon: CircleX, tone: 'fail' },
+  gap: { word: 'Gap', icon: CircleDashed, tone: 'muted' },
+};
+
+/** A run that an automation rule began. Done is what the bot says of itself, which proves nothing. */
+export const jobStatus: Readonly<Record<JobStatus, StatusLook>> = {
+  batching: { word: 'Gathering', icon: Layers, tone: 'muted' },
+  awaiting_approval: { word: 'Waits for you', icon: Hand, tone: 'need' },
+  queued: { word: 'Queued', icon: Clock, tone: 'muted' },
+  running: { word: 'Running', icon: 'ring', tone: 'accent' },
+  stopping: { word: 'Stopping', icon: OctagonPause, tone: 'muted' },
+  completed: { word: 'Done', icon: Check, tone: 'muted' },
+  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
+  interrupted: { word: 'Interrupted', icon: PowerOff, tone: 'muted' },
+  denied: { word: 'Denied', icon: Ban, tone: 'faint' },
+  cancelled: { word: 'Cancelled', icon: Ban, tone: 'faint' },
+};
+
+/** A subscription of somebody else's app to the person's events. */
+export const edgeStatus: Readonly<Record<EdgeSubscription['status'], StatusLook>> = {
+  active: { word: 'Listening', icon: Radio, tone: 'muted' },
+  failing: { word: 'Does not answer', icon: CircleX, tone: 'fail' },
+  expired: { word: 'Ended by itself', icon: Clock, tone: 'faint' },
 };
 
 /** A run of computer use. Done is what the run says of itself, which proves nothing. */

@@ -11,14 +11,17 @@ export function Ways<K extends string>({
   ways,
   value,
   onChange,
+  start = false,
 }: {
   label: string;
   ways: readonly Way<K>[];
   value: K;
   onChange: (key: K) => void;
+  /** They stand at the beginning of their line, not at its end. */
+  start?: boolean;
 }) {
   return (
-    <fieldset className="ml-auto flex gap-1 text-meta">
+    <fieldset className={`${start ? '' : 'ml-auto'} flex gap-1 text-meta`}>
       <legend className="sr-only">{label}</legend>
       {ways.map(({ key, word, disabled = false }) => (
         <button

@@ -1,0 +1,97 @@
+/** Whose work something becomes, and how it may act: bots that cannot be held to a mode are there, with the reason. */
+import type { AutomationBot, RuleMode } from '../../../contracts/connectors/rule.ts';
+import type { ExecutionMode } from '../../../contracts/connectors/subscription.ts';
+import { useBots } from '../../app/floors.tsx';
+import { Choice } from '../../ui/choice.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { modeWords } from './connector-words.ts';
+
+export function BotField({
+  bots,
+  value,
+  problem,
+  runs,
+  onChange,
+}: {
+  bots: readonly AutomationBot[];
+  value: string;
+  problem: string | undefined;
+  /** Whether it is also run by itself: then it must be one that can be held to a mode. */
+  runs: boolean;
+  onChange: (id: string) => void;
+}) {
+  const floor = useBots();
+  const nameOf = (bot: AutomationBot) => floor.find(({ id }) => id === bot.id)?.address ?? bot.name;
+  const able = bots.filter(({ reason }) => !runs || reason === null);
+  const unable = bots.filter(({ reason }) => runs && reason !== null);
+  const chosen = bots.find(({ id }) => id === value);
+  return (
+    <>
+      <Field
+        label="Bot"
+        required
+        problem={problem}
+        description={
+          chosen !== undefined && chosen.reason !== null
+            ? `It gets tickets; no rule can run it: ${chosen.reason}`
+            : 'Each event opens a ticket for it, once.'
+        }
+      >
+        {(ids) => (
+          <select
+            {...ids}
+            value={value}
+            onChange={(event) => onChange(event.target.value)}
+            className={`${ids.className} h-7 pointer-coarse:h-10`}
+          >
+            <option value="">{bots.length === 0 ? 'There is no bot on this computer' : ''}</option>
+            {able.map((bot) => (
+              <option key={bot.id} value={bot.id}>
+                {nameOf(bot)}
+              </option>
+            ))}
+            {unable.map((bot) => (
+              <option key={bot.id} value={bot.id} disabled>
+                {nameOf(bot)} (cannot)
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {unable.length > 0 && (
+        <details>
+          <summary className="w-fit rounded-control text-meta text-muted pointer-coarse:py-2">
+            Why {unable.length === 1 ? 'one bot' : `${unable.length} bots`} cannot
+          </summary>
+          <ul className="mt-1 list-disc pl-5 text-meta text-muted">
+            {unable.map((bot) => (
+              <li key={bot.id} className="break-words">
+                <span className="text-ink">{nameOf(bot)}</span>: {bot.reason}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}
+
+export function ModeChoice<M extends RuleMode | ExecutionMode>({
+  modes,
+  value,
+  onChange,
+}: {
+  modes: readonly M[];
+  value: M;
+  onChange: (mode: M) => void;
+}) {
+  return (
+    <Choice
+      legend="How it may act"
+      name="mode"
+      value={value}
+      onChange={onChange}
+      choices={modes.map((mode) => ({ key: mode, ...modeWords[mode] }))}
+    />
+  );
+}

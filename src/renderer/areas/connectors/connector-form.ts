@@ -1,0 +1,111 @@
+/** What is typed to connect a service or change a connector, what is wrong with it, and what is sent. Pure; must not know how it looks. */
+import {
+  type ChangeConnector,
+  type Connector,
+  type ConnectorAuth,
+  CreateConnector,
+} from '../../../contracts/connectors/connector.ts';
+import { hiddenSecret, nativeFamilies } from '../../../contracts/tool-server/servers.ts';
+
+export interface ConnectorDraft {
+  readonly name: string;
+  readonly url: string;
+  readonly auth: ConnectorAuth['type'];
+  readonly key: string;
+  readonly header: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** With spaces between. */
+  readonly scopes: string;
+}
+
+const empty: ConnectorDraft = {
+  name: '',
+  url: '',
+  auth: 'oauth',
+  key: '',
+  header: '',
+  clientId: '',
+  clientSecret: '',
+  scopes: '',
+};
+
+export function draftOf(connector: Connector | null): ConnectorDraft {
+  if (connector === null) return empty;
+  const { auth, name, url } = connector;
+  const base = { ...empty, name, url, auth: auth.type };
+  if (auth.type === 'api_key') return { ...base, key: auth.key, header: auth.header ?? '' };
+  if (auth.type === 'none') return base;
+  return {
+    ...base,
+    clientId: auth.clientId ?? '',
+    clientSecret: auth.clientSecret ?? '',
+    scopes: (auth.scopes ?? []).join(' '),
+  };
+}
+
+const given = <K extends string, T>(name: K, value: T | undefined): { [key in K]?: T } =>
+  value === undefined || value === '' ? {} : ({ [name]: value } as { [key in K]: T });
+
+function authOf(draft: ConnectorDraft): ConnectorAuth {
+  if (draft.auth === 'none') return { type: 'none' };
+  if (draft.auth === 'api_key') return { type: 'api_key', key: draft.key, ...given('header', draft.header.trim()) };
+  const scopes = draft.scopes.split(/[\s,]+/).filter((one) => one !== '');
+  return {
+    type: 'oauth',
+    ...given('clientId', draft.clientId.trim()),
+    ...given('clientSecret', draft.clientSecret),
+    ...given('scopes', scopes.length === 0 ? undefined : scopes),
+  };
+}
+
+export function bodyOf(draft: ConnectorDraft): CreateConnector {
+  return { name: draft.name.trim(), url: draft.url.trim(), auth: authOf(draft) };
+}
+
+/** Only what differs from what the connector is now: one that is named again connects anew. */
+export function changeOf(draft: ConnectorDraft, connector: Connector): ChangeConnector {
+  const { name, url, auth } = bodyOf(draft);
+  const before = bodyOf(draftOf(connector));
+  return {
+    ...(name === before.name ? {} : { name }),
+    ...(url === before.url ? {} : { url }),
+    ...(JSON.stringify(auth) === JSON.stringify(before.auth) ? {} : { auth }),
+  };
+}
+
+export type ConnectorProblems = Partial<Record<keyof ConnectorDraft, string>>;
+
+/** What the contract has to say, in words, below the field that it is about. `connector`: the one that is changed. */
+export function problemsOf(draft: ConnectorDraft, connector: Connector | null): ConnectorProblems {
+  const problems: ConnectorProblems = {};
+  const name = draft.name.trim();
+  const url = draft.url.trim();
+  if (name === '') problems.name = 'Is needed.';
+  else if ((nativeFamilies as readonly string[]).includes(name)) {
+    problems.name = `"${name}" is a family of Gantry’s own tools. Give it another name.`;
+  } else if (!/^[a-z0-9_-]{1,32}$/.test(name)) {
+    problems.name = 'Up to 32 small letters, digits, "-" and "_": it begins the name of each of its tools.';
+  }
+  if (url === '') problems.url = 'Is needed.';
+  else if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    problems.url = 'Must be an address that begins with https:// or http://.';
+  }
+  if (draft.auth === 'api_key' && draft.key.trim() === '') problems.key = 'Is needed.';
+  // Secrets go where they were meant to go.
+  if (connector !== null && url !== connector.url) {
+    if (draft.auth === 'api_key' && draft.key === hiddenSecret) {
+      problems.key ??= 'Type it again: it was given for another address.';
+    }
+    if (draft.auth === 'oauth' && draft.clientSecret === hiddenSecret) {
+      problems.clientSecret = 'Type it again: it was given for another address.';
+    }
+  }
+  if (Object.keys(problems).length > 0) return problems;
+  // Whatever else the contract forbids: lengths and counts.
+  for (const { path, message } of CreateConnector.safeParse(bodyOf(draft)).error?.issues ?? []) {
+    const field = String(path[0] === 'auth' ? path.at(1) : path[0]);
+    problems[(field in empty ? field : 'name') as keyof ConnectorDraft] ??= message;
+  }
+  return problems;
+}

@@ -1,0 +1,111 @@
+/** The services that events come from, with their health; and below them the apps that were let in to be told of the person's own. */
+import { useState } from 'react';
+import type { Connector } from '../../../contracts/connectors/connector.ts';
+import type { EdgeApp } from '../../../contracts/edge/routes.ts';
+import { moveByArrows } from '../../ui/arrow-rows.ts';
+import { Button } from '../../ui/button.tsx';
+import { Command } from '../../ui/copy.tsx';
+import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { ConnectorHealth, ConnectorRemedy } from './connector-health.tsx';
+import { countWords } from './connector-words.ts';
+import type { Go } from './connectors-page.tsx';
+
+const rowHeight = 48;
+const row =
+  'flex min-w-0 flex-1 flex-col items-start py-1 pl-3 text-left after:absolute after:inset-0 focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent';
+const line = (selected: boolean) =>
+  `relative flex items-center gap-2 pr-3 hover:bg-raised ${selected ? 'bg-selected hover:bg-selected' : ''}`;
+
+export function ConnectorList({
+  connectors,
+  apps,
+  selected,
+  go,
+  onConnect,
+}: {
+  connectors: ListSource<readonly Connector[]>;
+  apps: ListSource<readonly EdgeApp[]>;
+  selected: { readonly connector: string | null; readonly app: string | null };
+  go: Go;
+  onConnect: () => void;
+}) {
+  const [failure, setFailure] = useState<unknown>(null);
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside
+    <div onKeyDown={moveByArrows}>
+      {failure !== null && <Problem error={failure} />}
+      <h2 className="px-3 pt-2 text-meta text-muted">Events from</h2>
+      <ListStates
+        source={connectors}
+        skeleton={<SkeletonRows count={3} height={rowHeight} />}
+        isEmpty={(list) => list.length === 0}
+        empty={
+          <Empty action={<Button onClick={onConnect}>Connect a service</Button>}>
+            Services of others whose events become work for your bots, such as an issue tracker, will be here.
+          </Empty>
+        }
+      >
+        {(list) => (
+          <ul className="py-1">
+            {list
+              .toSorted((a, b) => a.name.localeCompare(b.name))
+              .map((one) => (
+                <li key={one.id} className={line(one.id === selected.connector)} style={{ minHeight: rowHeight }}>
+                  <button
+                    type="button"
+                    data-row="true"
+                    data-connector={one.name}
+                    aria-current={one.id === selected.connector ? 'true' : undefined}
+                    onClick={() => go({ connector: one.id })}
+                    className={row}
+                  >
+                    <span className="w-full truncate font-medium" title={one.url}>
+                      {one.name}
+                    </span>
+                    <ConnectorHealth connector={one} brief />
+                  </button>
+                  <span className="relative z-10">
+                    <ConnectorRemedy connector={one} onFailure={setFailure} />
+                  </span>
+                </li>
+              ))}
+          </ul>
+        )}
+      </ListStates>
+      <h2 className="border-t border-line px-3 pt-2 text-meta text-muted">Events to</h2>
+      <ListStates
+        source={apps}
+        skeleton={<SkeletonRows count={1} height={rowHeight} />}
+        isEmpty={(list) => list.length === 0}
+        empty={
+          <Empty action={<Command text="npx gantry tools approve my-app" />}>
+            Apps of others that you let in to hear of your bots’ events will be here. The command lets one in.
+          </Empty>
+        }
+      >
+        {(list) => (
+          <ul className="py-1">
+            {list.map((app) => (
+              <li key={app.clientId} className={line(app.clientId === selected.app)} style={{ minHeight: rowHeight }}>
+                <button
+                  type="button"
+                  data-row="true"
+                  data-app={app.clientId}
+                  aria-current={app.clientId === selected.app ? 'true' : undefined}
+                  onClick={() => go({ app: app.clientId })}
+                  className={row}
+                >
+                  <span className="w-full truncate font-medium">{app.clientName}</span>
+                  <span className="text-meta text-muted tabular-nums">
+                    {countWords(app.subscriptions.length, 'subscription')}
+                  </span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </ListStates>
+    </div>
+  );
+}

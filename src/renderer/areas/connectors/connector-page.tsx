@@ -1,0 +1,357 @@
+/** One connector: how it is and what is wrong, how it is reached and signed in to, what is listened for, and what it offers. */
+import { useQuery } from '@tanstack/react-query';
+import { CircleX, Hand, LogOut, Pencil, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import type { Connector } from '../../../contracts/connectors/connector.ts';
+import type { ConnectorEvents } from '../../../contracts/connectors/subscription.ts';
+import { OpenBar } from '../../app/place-frame.tsx';
+import { moveByArrows } from '../../ui/arrow-rows.ts';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { Fact } from '../../ui/fact.tsx';
+import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Ago } from '../../ui/now.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Switch } from '../../ui/switch.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { ConnectorDialog } from './connector-dialog.tsx';
+import { ConnectorHealth, ConnectorRemedy } from './connector-health.tsx';
+import { authWords, countWords } from './connector-words.ts';
+import type { Go } from './connectors-page.tsx';
+import { SubscriptionRows } from './subscription-rows.tsx';
+import { useConnectorServices, usePutConnector } from './use-connector-services.ts';
+
+export interface WithinConnector {
+  /** As the address has it. */
+  readonly id: string;
+  /** Undefined: not known, or not known yet. */
+  readonly connector: Connector | undefined;
+  readonly source: ListSource<readonly Connector[]>;
+  readonly go: Go;
+  readonly onBack: () => void;
+}
+
+export function ConnectorPage({ id, connector, source, go, onBack }: WithinConnector) {
+  const { queries } = useConnectorServices();
+  const events = useQuery({ ...queries.connectorEvents(id), enabled: connector !== undefined });
+  return (
+    <>
+      <OpenBar back="Back to all connectors" onBack={onBack} title={connector?.name ?? 'Connector'} />
+      {connector === undefined ? (
+        <ListStates
+          source={source}
+          skeleton={<SkeletonRows count={6} />}
+          isEmpty={() => true}
+          empty={
+            <Empty action={<Button onClick={onBack}>Show all connectors</Button>}>
+              There is no such connector here. It may have been removed.
+            </Empty>
+          }
+        >
+          {() => null}
+        </ListStates>
+      ) : (
+        // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside
+        <div className="min-w-0" onKeyDown={moveByArrows}>
+          <About connector={connector} events={events.data} onGone={() => go({})} />
+          <ListStates
+            source={events}
+            skeleton={<SkeletonRows count={6} height={48} />}
+            isEmpty={() => false}
+            empty={null}
+          >
+            {(data) => <Offered connector={connector} events={data} go={go} />}
+          </ListStates>
+        </div>
+      )}
+    </>
+  );
+}
+
+function About({
+  connector,
+  events,
+  onGone,
+}: {
+  connector: Connector;
+  events: ConnectorEvents | undefined;
+  onGone: () => void;
+}) {
+  const { api } = useConnectorServices();
+  const put = usePutConnector();
+  const [open, setOpen] = useState<'change' | 'remove' | 'disable' | 'sign-out' | null>(null);
+  const [failure, setFailure] = useState<unknown>(null);
+  const { id, name, auth, status, error } = connector;
+  const enable = useAct(async (enabled: boolean) => {
+    setFailure(null);
+    put(await api.connectors.changeConnector({ params: { id }, body: { enabled } }));
+  });
+  const trouble = failure ?? enable.failure;
+  const listened = connector.subscriptionCount;
+  return (
+    <section aria-label={`Connector ${name}`} className="flex flex-col gap-3 border-b border-line p-3">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <ConnectorHealth connector={connector} />
+        <div className="flex flex-wrap items-center gap-2 sm:ml-auto">
+          <ConnectorRemedy connector={connector} onFailure={setFailure} primary />
+          {auth.type === 'oauth' && status === 'connected' && (
+            <Button kind="quiet" onClick={() => setOpen('sign-out')}>
+              <LogOut className="size-3.5" aria-hidden="true" />
+              Sign out
+            </Button>
+          )}
+          <Button kind="quiet" onClick={() => setOpen('change')}>
+            <Pencil className="size-3.5" aria-hidden="true" />
+            Change
+          </Button>
+          <Button kind="danger" onClick={() => setOpen('remove')}>
+            <Trash2 className="size-3.5" aria-hidden="true" />
+            Remove
+          </Button>
+          <span className="inline-flex items-center gap-2 pl-1">
+            <span aria-hidden="true" className="text-muted">
+              Enabled
+            </span>
+            <Switch
+              label="Enabled"
+              on={connector.enabled}
+              disabled={enable.busy}
+              onChange={() => (connector.enabled && listened > 0 ? setOpen('disable') : enable.run(!connector.enabled))}
+            />
+          </span>
+        </div>
+      </div>
+      {trouble !== null && <Problem error={trouble} />}
+      {error !== null && (
+        <p data-connector-error="true" className="flex gap-2 rounded-control border border-line bg-panel p-2">
+          {status === 'needs_reauth' ? (
+            <Hand className="mt-0.5 size-4 shrink-0 text-need" aria-hidden="true" />
+          ) : (
+            <CircleX className="mt-0.5 size-4 shrink-0 text-fail" aria-hidden="true" />
+          )}
+          <span className="min-w-0 break-words whitespace-pre-line">{error}</span>
+        </p>
+      )}
+      <dl className="flex max-w-[760px] flex-col gap-1">
+        <Fact name="Address">
+          <span className="font-mono text-code wrap-anywhere">{connector.url}</span>
+        </Fact>
+        <Fact name="Signed in">
+          {auth.type === 'oauth' ? <SignIn id={id} status={status} /> : <Known auth={auth} />}
+        </Fact>
+        <Fact name="Connected">
+          <Ago at={connector.createdAt} />
+        </Fact>
+      </dl>
+      {open === 'change' && (
+        <ConnectorDialog connector={connector} onClose={() => setOpen(null)} onDone={() => setOpen(null)} />
+      )}
+      {open === 'sign-out' && (
+        <ConfirmDialog
+          title={`Sign out of ${name}?`}
+          description="You can sign in again; what was listened for goes on then."
+          label="Sign out"
+          onClose={() => setOpen(null)}
+          act={async () => {
+            await api.connectors.revokeConnectorSignIn({ params: { id } });
+            put(await api.connectors.readConnector({ params: { id } }));
+          }}
+        >
+          <ul className="list-disc pl-5">
+            <li>Its provider is told to revoke what it gave, where it takes that; here it is forgotten.</li>
+            {listened > 0 && (
+              <li>
+                {listened === 1
+                  ? 'Its one subscription hears nothing until then.'
+                  : `Its ${listened} subscriptions hear nothing until then.`}
+              </li>
+            )}
+            <li>Its tools cannot be called until then.</li>
+          </ul>
+        </ConfirmDialog>
+      )}
+      {(open === 'remove' || open === 'disable') && (
+        <ConfirmDialog
+          title={open === 'remove' ? `Remove ${name}?` : `Disable ${name}?`}
+          description={
+            open === 'remove'
+              ? 'It cannot be taken back; it can be connected again.'
+              : 'Its subscriptions go; enabled again, it has none.'
+          }
+          label={open === 'remove' ? 'Remove' : 'Disable'}
+          onClose={() => setOpen(null)}
+          act={async () => {
+            if (open === 'disable') {
+              put(await api.connectors.changeConnector({ params: { id }, body: { enabled: false } }));
+              return;
+            }
+            await api.connectors.removeConnector({ params: { id } });
+            put(connector, true);
+            onGone();
+          }}
+        >
+          <Ends connector={connector} events={events} removes={open === 'remove'} />
+        </ConfirmDialog>
+      )}
+    </section>
+  );
+}
+
+/** What goes with it, in full. */
+function Ends({
+  connector,
+  events,
+  removes,
+}: {
+  connector: Connector;
+  events: ConnectorEvents | undefined;
+  removes: boolean;
+}) {
+  const subscriptions = events?.subscriptions ?? [];
+  return (
+    <ul className="list-disc pl-5">
+      <li>
+        {connector.subscriptionCount === 0
+          ? 'No subscription goes: it has none.'
+          : `${countWords(connector.subscriptionCount, 'subscription')} ${connector.subscriptionCount === 1 ? 'is' : 'are'} ended${subscriptions.length === 0 ? '' : `: ${subscriptions.map(({ name }) => name).join(', ')}`}.`}
+      </li>
+      {connector.subscriptionCount > 0 && (
+        <li>Their rules go, and runs that have not begun are cancelled. Tickets and what ran can still be read.</li>
+      )}
+      {connector.toolCount > 0 && <li>Its {countWords(connector.toolCount, 'tool')} can be called no more.</li>}
+      {removes && connector.auth.type === 'oauth' && <li>Its sign-in is revoked, and forgotten here.</li>}
+      {removes && connector.auth.type === 'api_key' && <li>Its key is deleted from this computer.</li>}
+    </ul>
+  );
+}
+
+function Known({ auth }: { auth: Connector['auth'] }) {
+  if (auth.type !== 'api_key') return <span className="text-muted">{authWords[auth.type]}: it asks for none</span>;
+  return (
+    <>
+      {authWords.api_key}, in <span className="font-mono text-code">{auth.header ?? 'Authorization'}</span>{' '}
+      <span className="text-faint">value hidden</span>
+    </>
+  );
+}
+
+function SignIn({ id, status }: { id: string; status: Connector['status'] }) {
+  const { queries } = useConnectorServices();
+  const { data } = useQuery({
+    ...queries.connectorSignIn(id),
+    queryKey: [...queries.connectorSignIn(id).queryKey, status],
+  });
+  if (data === undefined) return <span className="text-faint">…</span>;
+  if (data.status === 'not_asked') return <span className="text-muted">it has not asked for it</span>;
+  if (data.status === 'needs_reauth') return <span className="text-muted">not now</span>;
+  return (
+    <>
+      {data.issuer === null ? 'yes' : <span className="wrap-anywhere">at {data.issuer}</span>}
+      {data.scopes.length > 0 && <span className="text-muted"> for {data.scopes.join(', ')}</span>}
+    </>
+  );
+}
+
+function Offered({ connector, events, go }: { connector: Connector; events: ConnectorEvents; go: Go }) {
+  const { subscriptions, archivedSubscriptions } = events;
+  const open = (sub: string, part?: 'runs') =>
+    go({ connector: connector.id, sub, ...(part === undefined ? {} : { part }) });
+  return (
+    <>
+      {subscriptions.length > 0 && (
+        <section aria-labelledby="listened-for">
+          <Heading id="listened-for" count={subscriptions.length}>
+            What is listened for
+          </Heading>
+          <SubscriptionRows subscriptions={subscriptions} onOpen={(one) => open(one.id)} />
+        </section>
+      )}
+      <section aria-labelledby="offered">
+        <Heading id="offered" count={events.supported ? events.events.length : null}>
+          Events it offers
+        </Heading>
+        {events.error !== null ? (
+          <p data-state="error" className="flex gap-2 p-3">
+            <CircleX className="mt-0.5 size-4 shrink-0 text-fail" aria-hidden="true" />
+            <span className="min-w-0 break-words">
+              {events.error.message}{' '}
+              <span className="text-muted">
+                {events.error.needsReauth ? 'Sign in above; they are listed then.' : 'It is asked again by itself.'}
+              </span>
+            </span>
+          </p>
+        ) : !connector.enabled ? (
+          <p className="p-3 text-muted">It is disabled: nothing is listened for.</p>
+        ) : !events.supported ? (
+          <p className="p-3 text-muted">
+            It offers no events; only its tools can be used. They are on the page of the tools.
+          </p>
+        ) : events.events.length === 0 ? (
+          <p className="p-3 text-muted">It offers no event to you now.</p>
+        ) : (
+          <ul>
+            {events.events.map((one) => {
+              const posts = one.delivery.includes('webhook');
+              return (
+                <li key={one.name} className="border-b border-line">
+                  <button
+                    type="button"
+                    data-row="true"
+                    data-event={one.name}
+                    aria-disabled={!posts}
+                    onClick={() => posts && go({ connector: connector.id, event: one.name })}
+                    className="flex min-h-9 w-full min-w-0 items-center gap-x-3 px-3 py-1 text-left hover:bg-raised max-sm:flex-wrap pointer-coarse:min-h-11"
+                  >
+                    <span
+                      className="min-w-0 shrink-0 truncate font-mono text-code max-sm:w-full sm:w-56"
+                      title={one.name}
+                    >
+                      {one.name}
+                    </span>
+                    <span className="min-w-0 flex-1 truncate text-muted max-sm:text-meta" title={one.description}>
+                      {posts
+                        ? one.description?.split('\n', 1)[0]
+                        : 'It posts this event to nobody: it cannot be subscribed to.'}
+                    </span>
+                    {posts && <span className="shrink-0 text-meta text-accent max-sm:hidden">Subscribe a bot</span>}
+                  </button>
+                </li>
+              );
+            })}
+          </ul>
+        )}
+      </section>
+      {archivedSubscriptions.length > 0 && (
+        <section aria-labelledby="archived">
+          <Heading id="archived" count={archivedSubscriptions.length}>
+            Ended, with runs to read
+          </Heading>
+          <ul>
+            {archivedSubscriptions.map((one) => (
+              <li key={one.id} className="border-b border-line">
+                <button
+                  type="button"
+                  data-row="true"
+                  data-subscription={one.id}
+                  onClick={() => open(one.id, 'runs')}
+                  className="flex min-h-9 w-full items-center px-3 py-1 text-left font-mono text-code text-muted hover:bg-raised pointer-coarse:min-h-11"
+                >
+                  {one.name}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  );
+}
+
+function Heading({ id, count, children }: { id: string; count: number | null; children: string }) {
+  return (
+    <h3 id={id} className="flex h-8 items-center gap-2 border-b border-line bg-panel px-3 text-meta text-muted">
+      {children}
+      {count !== null && <span className="ml-auto tabular-nums">{count}</span>}
+    </h3>
+  );
+}

@@ -1,0 +1,149 @@
+/** Connectors, subscriptions and runs in a person's words. Pure. */
+import type { Connector } from '../../../contracts/connectors/connector.ts';
+import type { Job, RuleConfig } from '../../../contracts/connectors/rule.ts';
+import {
+  type ExecutionMode,
+  type Subscription,
+  type SubscriptionReason,
+  type TrailEvent,
+  transientReasons,
+} from '../../../contracts/connectors/subscription.ts';
+
+export const countWords = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
+
+export const authWords: Readonly<Record<Connector['auth']['type'], string>> = {
+  oauth: 'Sign-in',
+  api_key: 'API key',
+  none: 'None',
+};
+
+/** How what an event begins may act. */
+export const modeWords: Readonly<Record<ExecutionMode, { readonly word: string; readonly says: string }>> = {
+  REQUIRE_APPROVAL: {
+    word: 'Ask me first',
+    says: 'Each run waits until you approve it, and acts only where no permission is needed',
+  },
+  PLAN_ONLY: { word: 'Plan only', says: 'It reads and writes down what it would do; it changes nothing' },
+  ACCEPT_EDITS: { word: 'Change files', says: 'It also changes files; what else needs a permission is refused' },
+  BYPASS_PERMISSIONS: { word: 'As the bot is set up', says: 'For tickets alone: no rule can run with it' },
+};
+
+/** `repo: gantry, labels: bug, ui`; null: there are none. */
+export function argumentWords(values: Readonly<Record<string, unknown>>): string | null {
+  const pairs = Object.entries(values).map(([name, value]) => {
+    const plain = Array.isArray(value) && value.every((one) => typeof one !== 'object') ? value.join(', ') : value;
+    return `${name}: ${typeof plain === 'object' ? JSON.stringify(plain) : String(plain)}`;
+  });
+  return pairs.length === 0 ? null : pairs.join(', ');
+}
+
+const isTransient = (reason: SubscriptionReason): boolean => (transientReasons as readonly string[]).includes(reason);
+
+/** What a person does about a subscription that does not listen; by itself it is tried again where that may help. */
+export function adviceOf({ status, error }: Pick<Subscription, 'status' | 'error'>): string | null {
+  if (status === 'needs_reauth') return 'Sign in again; it goes on by itself then.';
+  if (status !== 'error' || error === null) return null;
+  if (error.reason === 'not_paired')
+    return 'Pair this computer with a cloud: events arrive there. It goes on by itself then.';
+  if (isTransient(error.reason)) return 'Gantry tries again every minute by itself.';
+  switch (error.reason) {
+    case 'event_not_found':
+      return 'The server offers this event no more. End the subscription, or try again once it does.';
+    case 'too_many_subscriptions':
+      return 'The server takes no more of them. End one that you do not need there, then try again.';
+    case 'unsupported':
+      return 'The server cannot post this event. End the subscription.';
+    case 'invalid_arguments':
+      return 'The server does not take these arguments. End it, and subscribe with others.';
+    case 'challenge_failed':
+      return 'The server could not reach the address that it was given. Look whether your cloud can be reached from there, then try again.';
+    case 'terminated':
+      return 'The server ended it. Try again to subscribe anew.';
+    default:
+      return 'Try again; if it goes on, ask whoever runs the server.';
+  }
+}
+
+export const mayRetry = ({ status, error }: Pick<Subscription, 'status' | 'error'>): boolean =>
+  status === 'error' && error?.reason !== 'unsupported' && error?.reason !== 'invalid_arguments';
+
+export interface TrailStep {
+  readonly word: string;
+  readonly at: string | null;
+  /** Where it did not come to this. */
+  readonly missing: boolean;
+  readonly jobId: string | null;
+}
+
+/** received → relayed → ticket → run: each that was, and the first that is still to come or never will. */
+export function stepsOf(event: TrailEvent): readonly TrailStep[] {
+  const { status, receivedAt, relayedAt, ticketId, runs } = event;
+  const step = (word: string, at: string | null, missing = false, jobId: string | null = null): TrailStep => ({
+    word,
+    at,
+    missing,
+    jobId,
+  });
+  if (status === 'gap') return [step('The server said that events before this are missing', receivedAt ?? relayedAt)];
+  const steps = [step('Received by the cloud', receivedAt)];
+  if (status === 'waiting') return [...steps, step('Waits for this computer', null, true)];
+  if (status === 'expired') return [...steps, step('Given up after 24 hours without this computer', null, true)];
+  if (relayedAt !== null) steps.push(step('Relayed to this computer', relayedAt));
+  if (ticketId === null) return [...steps, step(status === 'dead' ? 'Refused' : 'No ticket', null, true)];
+  steps.push(step('Ticket opened', relayedAt));
+  if (runs.length === 0) return [...steps, step('No rule wanted it', null, true)];
+  return [...steps, ...runs.map((run) => step('Run', run.at, false, run.id))];
+}
+
+/** In a row: the whole of its way in a word. */
+export function runsWords(event: TrailEvent): string {
+  if (event.status !== 'ticket') return event.reason ?? '';
+  if (event.runs.length === 0) return 'ticket alone';
+  return countWords(event.runs.length, 'run');
+}
+
+/** What bounds a rule, as far as it is not what every rule has. */
+export function limitWords(rule: RuleConfig): string {
+  return [
+    rule.batchSeconds === 0 ? 'at once' : `gathers events for ${secondsWords(rule.batchSeconds)}`,
+    `at most ${rule.maxRunsPerDay} a day`,
+    `${secondsWords(rule.timeoutSeconds)} each`,
+    ...(rule.dailySpendThresholdUsd === null ? [] : [`$${rule.dailySpendThresholdUsd} a day`]),
+    ...(rule.match === null ? [] : ['only events that fit its schema']),
+  ].join(' · ');
+}
+
+/** `90 s`, `5 min`. */
+export function secondsWords(seconds: number): string {
+  return seconds % 60 === 0 && seconds > 0 ? `${seconds / 60} min` : `${seconds} s`;
+}
+
+/** The verbs that a run has in its state. */
+export function verbsOf({ status }: Pick<Job, 'status'>): readonly ('approve' | 'deny' | 'retry' | 'stop')[] {
+  switch (status) {
+    case 'awaiting_approval':
+      return ['approve', 'deny'];
+    case 'batching':
+    case 'queued':
+    case 'running':
+      return ['stop'];
+    case 'failed':
+    case 'cancelled':
+    case 'interrupted':
+      return ['retry'];
+    default:
+      return [];
+  }
+}
+
+/** First line of what a run is about. */
+export const jobName = ({ config }: Pick<Job, 'config'>): string => config.instructions.split('\n', 1)[0] ?? '';
+
+/** `120 in, 40 out, 3 cents` */
+export function usageWords(usage: Readonly<Record<string, number>>): string {
+  const names: Readonly<Record<string, string>> = { inputTokens: 'tokens in', outputTokens: 'tokens out' };
+  return Object.entries(usage)
+    .map(([name, value]) => `${Number(value.toFixed(4))} ${names[name] ?? name}`)
+    .join(', ');
+}

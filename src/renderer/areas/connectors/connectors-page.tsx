@@ -1,0 +1,172 @@
+/** Connectors: services of others whose events become work for bots, and apps of others that are told of the person's own. */
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { useCallback, useMemo, useRef, useState } from 'react';
+import { type Action, useAddActions } from '../../app/actions.ts';
+import { PlaceFrame } from '../../app/place-frame.tsx';
+import type { ConnectorsSearch } from '../../app/router.tsx';
+import { moveByArrows } from '../../ui/arrow-rows.ts';
+import { Button } from '../../ui/button.tsx';
+import { AppPage } from './app-page.tsx';
+import { ConnectorDialog } from './connector-dialog.tsx';
+import { ConnectorList } from './connector-list.tsx';
+import { ConnectorPage } from './connector-page.tsx';
+import { JobPage } from './job-page.tsx';
+import { SubscribePage } from './subscribe-page.tsx';
+import { SubscriptionPage } from './subscription-page.tsx';
+import { SubscriptionRows } from './subscription-rows.tsx';
+import { useConnectorServices } from './use-connector-services.ts';
+
+/** What is not named is not open. */
+export type Go = (to: Partial<ConnectorsSearch>, replace?: boolean) => void;
+
+const nowhere: ConnectorsSearch = {
+  connector: undefined,
+  event: undefined,
+  sub: undefined,
+  part: undefined,
+  state: undefined,
+  run: undefined,
+  app: undefined,
+  cursor: undefined,
+};
+
+export function ConnectorsPage() {
+  const { computer, queries } = useConnectorServices();
+  const search = useSearch({ from: '/connectors' });
+  const { connector, event, sub, run, app } = search;
+  const navigate = useNavigate();
+  const page = useRef<HTMLDivElement>(null);
+  const [connecting, setConnecting] = useState(false);
+  const connectors = useQuery(queries.connectors);
+  const apps = useQuery(queries.edgeApps);
+
+  const go = useCallback<Go>(
+    (to, replace = false) =>
+      void navigate({ to: '/connectors', search: (old) => ({ ...old, ...nowhere, ...to }), replace }),
+    [navigate],
+  );
+  /** One step out, with the focus where it was. */
+  const back = useCallback(() => {
+    const found = (name: string, value: string | undefined) => `[data-${name}="${CSS.escape(value ?? '')}"]`;
+    if (run !== undefined) go({ connector, sub, part: 'runs' });
+    else if (sub !== undefined || event !== undefined) go({ connector });
+    else go({});
+    const selector =
+      run !== undefined
+        ? found('run', run)
+        : sub !== undefined
+          ? found('subscription', sub)
+          : event !== undefined
+            ? found('event', event)
+            : app !== undefined
+              ? found('app', app)
+              : found('connector', connectors.data?.find(({ id }) => id === connector)?.name);
+    requestAnimationFrame(() => page.current?.querySelector<HTMLElement>(selector)?.focus());
+  }, [go, run, sub, event, app, connector, connectors.data]);
+  const connect = useCallback(() => setConnecting(true), []);
+  const inside = connector !== undefined || app !== undefined;
+
+  const actions = useMemo<readonly Action[]>(
+    () => [
+      { id: 'connect-service', title: 'Connect a service', group: 'Connectors', keys: 'n', run: connect },
+      {
+        id: 'back',
+        title: 'Back to the list',
+        group: 'View',
+        keys: 'Esc',
+        hidden: true,
+        run: () => (inside ? back() : page.current?.querySelector<HTMLElement>('[data-row]')?.focus()),
+      },
+    ],
+    [back, connect, inside],
+  );
+  useAddActions(actions);
+
+  const one = connectors.data?.find(({ id }) => id === connector);
+  const within = { id: connector ?? '', connector: one, source: connectors, go, onBack: back };
+  const open =
+    app !== undefined ? (
+      <AppPage key={app} id={app} source={apps} onBack={back} />
+    ) : connector === undefined ? null : run !== undefined && sub !== undefined ? (
+      <JobPage key={`${computer} ${run}`} {...within} sub={sub} run={run} />
+    ) : sub !== undefined ? (
+      <SubscriptionPage key={`${computer} ${sub}`} {...within} sub={sub} search={search} />
+    ) : event !== undefined ? (
+      <SubscribePage key={`${computer} ${connector} ${event}`} {...within} event={event} />
+    ) : (
+      <ConnectorPage key={`${computer} ${connector}`} {...within} />
+    );
+  return (
+    <>
+      <PlaceFrame
+        title="Connectors"
+        page={page}
+        action={
+          <Button kind={inside ? 'plain' : 'primary'} onClick={connect} aria-keyshortcuts="n">
+            <Plus className="size-3.5" aria-hidden="true" />
+            Connect
+          </Button>
+        }
+        list={
+          <ConnectorList
+            connectors={connectors}
+            apps={apps}
+            selected={{ connector: connector ?? null, app: app ?? null }}
+            go={go}
+            onConnect={connect}
+          />
+        }
+        open={open}
+      >
+        <AllSubscriptions connectors={connectors.data ?? []} go={go} />
+      </PlaceFrame>
+      {connecting && (
+        <ConnectorDialog
+          connector={null}
+          onClose={() => setConnecting(false)}
+          onDone={(made) => {
+            setConnecting(false);
+            go({ connector: made.id });
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** What is listened for anywhere; what needs the person first. */
+function AllSubscriptions({
+  connectors,
+  go,
+}: {
+  connectors: readonly { readonly id: string; readonly name: string; readonly subscriptionCount: number }[];
+  go: Go;
+}) {
+  const { queries } = useConnectorServices();
+  const listened = connectors.filter(({ subscriptionCount }) => subscriptionCount > 0);
+  const lists = useQueries({ queries: listened.map(({ id }) => queries.connectorEvents(id)) });
+  const all = lists.flatMap(({ data }) => data?.subscriptions ?? []);
+  const needs = (status: string): number => Number(status !== 'needs_reauth') + Number(status === 'active');
+  return (
+    <section aria-label="Subscriptions" className="min-w-0" onKeyDown={moveByArrows}>
+      <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 max-sm:border-t pointer-coarse:h-12">
+        <h2 className="min-w-0 flex-1 truncate font-semibold">What is listened for</h2>
+      </header>
+      {all.length === 0 ? (
+        <p data-state="empty" className="max-w-[640px] p-3 text-muted">
+          {connectors.length === 0
+            ? 'Connect a service, choose one of its events and the bot that it is work for. Each event opens a ticket for the bot, once; a rule may also run the bot by itself, and never with more than you allowed.'
+            : 'Nothing yet. Open a service at the left and choose one of its events.'}
+        </p>
+      ) : (
+        <SubscriptionRows
+          subscriptions={all.toSorted((a, b) => needs(a.status) - needs(b.status))}
+          connectorName={(id) => connectors.find((one) => one.id === id)?.name ?? ''}
+          onOpen={(one) => go({ connector: one.connectorId, sub: one.id })}
+        />
+      )}
+    </section>
+  );
+}

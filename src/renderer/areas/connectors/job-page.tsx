@@ -1,0 +1,251 @@
+/** One run of a rule: how it stands and why, what a person can do about it, what it wrote, its attempts, and what it went through. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Check, OctagonX, RotateCcw, X } from 'lucide-react';
+import { useCallback, useMemo } from 'react';
+import type { Job, JobAttempt } from '../../../contracts/connectors/rule.ts';
+import { type Action, useAddActions } from '../../app/actions.ts';
+import { OpenBar } from '../../app/place-frame.tsx';
+import { Button } from '../../ui/button.tsx';
+import { ShortId } from '../../ui/copy.tsx';
+import { Fact } from '../../ui/fact.tsx';
+import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Ago, Elapsed, formatElapsed } from '../../ui/now.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { jobStatus, Status } from '../../ui/status.tsx';
+import { TextView } from '../../ui/text-view.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import type { WithinConnector } from './connector-page.tsx';
+import { jobName, limitWords, modeWords, usageWords, verbsOf } from './connector-words.ts';
+import { useNameOfBot } from './subscription-rows.tsx';
+import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
+
+export function JobPage({ id, connector, go, onBack, sub, run }: WithinConnector & { sub: string; run: string }) {
+  const { queries } = useConnectorServices();
+  const job = useQuery(queries.job(id, sub, run));
+  const events = useQuery(queries.connectorEvents(id));
+  const name = [...(events.data?.subscriptions ?? []), ...(events.data?.archivedSubscriptions ?? [])].find(
+    (one) => one.id === sub,
+  )?.name;
+  return (
+    <>
+      <OpenBar
+        back="Back to the runs"
+        onBack={onBack}
+        within={{ name: name ?? connector?.name ?? 'Runs', onOpen: () => go({ connector: id, sub, part: 'runs' }) }}
+        title={job.data === undefined ? 'Run' : jobName(job.data)}
+      >
+        <span role="status">
+          {job.data !== undefined && <Status look={jobStatus[job.data.status]} wire={job.data.status} />}
+        </span>
+      </OpenBar>
+      <ListStates source={job} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>
+        {(data) => <Body id={id} sub={sub} job={data} />}
+      </ListStates>
+    </>
+  );
+}
+
+function Body({ id, sub, job }: { id: string; sub: string; job: Job }) {
+  const nameOf = useNameOfBot();
+  const { config, output, error, reason } = job;
+  return (
+    <div className="@container min-w-0">
+      <div className="grid min-w-0 content-start @min-[820px]:grid-cols-[minmax(0,1fr)_320px]">
+        <div className="flex min-w-0 flex-col gap-3 p-3">
+          <Verbs id={id} sub={sub} job={job} />
+          {reason !== null && <p className="break-words text-muted">{reason}</p>}
+          {error !== null && (
+            <Part title="Error">
+              <TextView text={error} label="Error" maxLines={12} wrap />
+            </Part>
+          )}
+          <Part title="What it wrote">
+            {output === null ? (
+              <p className="text-muted">
+                {job.attempts.length === 0 ? 'It has not run yet.' : 'Nothing is there yet.'}
+              </p>
+            ) : (
+              <TextView text={output} label="Output" maxLines={30} wrap />
+            )}
+          </Part>
+          <Part title="What it was told">
+            <TextView text={config.instructions} label="Instructions" maxLines={12} wrap />
+          </Part>
+        </div>
+        <aside
+          aria-label="About the run"
+          className="flex min-w-0 flex-col gap-3 border-line p-3 @max-[819px]:border-t @min-[820px]:border-l"
+        >
+          <dl className="flex flex-col gap-1">
+            <Fact name="Bot">{nameOf(config.botId)}</Fact>
+            <Fact name="May act">
+              <span title={modeWords[config.executionMode].says}>{modeWords[config.executionMode].word}</span>
+            </Fact>
+            <Fact name="Bounds">{limitWords(config)}</Fact>
+            <Fact name="Events">
+              <ul>
+                {job.eventIds.map((event) => (
+                  <li key={event} className="truncate font-mono text-code" title={event}>
+                    {event}
+                  </li>
+                ))}
+              </ul>
+            </Fact>
+            {job.ticketId !== null && (
+              <Fact name="Ticket">
+                <ShortId id={job.ticketId} />
+              </Fact>
+            )}
+            <Fact name="Made">
+              <Ago at={job.createdAt} />
+            </Fact>
+          </dl>
+          {job.attempts.length > 0 && (
+            <Part title="Attempts">
+              <ol className="flex flex-col gap-1">
+                {job.attempts.map((one) => (
+                  <Attempt key={one.number} attempt={one} />
+                ))}
+              </ol>
+            </Part>
+          )}
+          <History id={id} sub={sub} job={job} />
+        </aside>
+      </div>
+    </div>
+  );
+}
+
+const verbs = {
+  approve: { word: 'Approve', title: 'Approve the run', icon: Check, kind: 'primary', keys: 'a' },
+  deny: { word: 'Deny', title: 'Deny the run', icon: X, kind: 'danger', keys: 'r' },
+  retry: { word: 'Retry', title: 'Retry the run', icon: RotateCcw, kind: 'plain', keys: undefined },
+  stop: { word: 'Stop', title: 'Stop the run', icon: OctagonX, kind: 'danger', keys: undefined },
+} as const;
+type Verb = keyof typeof verbs;
+
+function Verbs({ id, sub, job }: { id: string; sub: string; job: Job }) {
+  const { api, keys, queries } = useConnectorServices();
+  const client = useQueryClient();
+  const touch = useTouchConnector();
+  const act = useAct(async (verb: Verb) => {
+    const call = {
+      approve: api.connectors.approveAutomationRun,
+      deny: api.connectors.denyAutomationRun,
+      retry: api.connectors.retryAutomationRun,
+      stop: api.connectors.stopAutomationRun,
+    }[verb];
+    try {
+      const next = await call({ params: { id, sid: sub, jid: job.id } });
+      client.setQueryData(queries.job(id, sub, job.id).queryKey, next);
+    } finally {
+      // Somebody else may have been faster: what it is now is shown in any case.
+      touch(id);
+      void client.invalidateQueries({ queryKey: keys.approvals });
+    }
+  });
+  const { run } = act;
+  const mine = verbsOf(job).join(' ');
+  const press = useCallback((verb: Verb) => run(verb), [run]);
+  const actions = useMemo<readonly Action[]>(
+    () =>
+      mine.split(' ').flatMap((name): readonly Action[] => {
+        const verb = verbs[name as Verb];
+        if (verb === undefined) return [];
+        return [
+          {
+            id: `run-${name}`,
+            title: verb.title,
+            group: 'Connectors',
+            ...(verb.keys === undefined ? {} : { keys: verb.keys }),
+            run: () => press(name as Verb),
+          },
+        ];
+      }),
+    [mine, press],
+  );
+  useAddActions(actions);
+  if (mine === '' && act.failure === null) return null;
+  return (
+    <div>
+      <div className="flex flex-wrap items-center gap-2">
+        {verbsOf(job).map((name) => {
+          const { word, icon: Icon, kind, keys: shortcut } = verbs[name];
+          return (
+            <Button key={name} kind={kind} disabled={act.busy} aria-keyshortcuts={shortcut} onClick={() => run(name)}>
+              <Icon className="size-3.5" aria-hidden="true" />
+              {word}
+            </Button>
+          );
+        })}
+        {job.status === 'awaiting_approval' && (
+          <span className="text-muted">It begins once you approve it, and not before.</span>
+        )}
+      </div>
+      {act.failure !== null && <Problem error={act.failure} />}
+    </div>
+  );
+}
+
+function Attempt({ attempt }: { attempt: JobAttempt }) {
+  const { number, status, startedAt, endedAt, usage, error } = attempt;
+  return (
+    <li className="flex min-w-0 flex-col">
+      <span className="flex items-center gap-2">
+        <span className="text-muted tabular-nums">{number}.</span>
+        <Status look={jobStatus[status]} wire={status} />
+        <span className="ml-auto text-meta text-muted tabular-nums">
+          {endedAt === null ? (
+            <Elapsed since={startedAt} />
+          ) : (
+            formatElapsed(Date.parse(endedAt) - Date.parse(startedAt))
+          )}
+        </span>
+      </span>
+      {usage !== null && <span className="pl-5 text-meta text-muted tabular-nums">{usageWords(usage)}</span>}
+      {error !== null && <span className="pl-5 text-meta break-words text-muted">{error}</span>}
+    </li>
+  );
+}
+
+function History({ id, sub, job }: { id: string; sub: string; job: Job }) {
+  const { queries } = useConnectorServices();
+  const { data } = useQuery(
+    queries.jobEvents(id, sub, job.id, `${job.status} ${job.attempts.length} ${job.reason ?? ''}`),
+  );
+  return (
+    <Part title="What it went through">
+      {data === undefined ? (
+        <SkeletonRows count={3} />
+      ) : (
+        <ol className="flex flex-col gap-1">
+          {data.map((event) => (
+            <li key={event.index} className="min-w-0">
+              <span className="flex items-center gap-2">
+                <Status look={jobStatus[event.status]} wire={event.status} />
+                <span className="min-w-0 truncate text-meta text-muted">
+                  {event.actor === 'engine' ? '' : `by ${event.actor}`}
+                </span>
+                <span className="ml-auto text-meta text-muted">
+                  <Ago at={event.at} />
+                </span>
+              </span>
+              {event.reason !== null && (
+                <span className="block pl-5 text-meta break-words text-muted">{event.reason}</span>
+              )}
+            </li>
+          ))}
+        </ol>
+      )}
+    </Part>
+  );
+}
+
+function Part({ title, children }: { title: string; children: React.ReactNode }) {
+  return (
+    <section aria-label={title} className="flex min-w-0 flex-col gap-1">
+      <h3 className="text-meta text-muted">{title}</h3>
+      {children}
+    </section>
+  );
+}

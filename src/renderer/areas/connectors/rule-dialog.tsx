@@ -1,0 +1,149 @@
+/** Writes a rule, new or changed: first its dry run on the events that were, then, unchanged since, the rule. */
+import { useQuery } from '@tanstack/react-query';
+import { useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
+import type { z } from 'zod';
+import type { Rule, RuleMode, RulePlan } from '../../../contracts/connectors/rule.ts';
+import type { Subscription } from '../../../contracts/connectors/subscription.ts';
+import { ActDialog } from '../../ui/act-dialog.tsx';
+import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Ago } from '../../ui/now.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { countWords } from './connector-words.ts';
+import { RuleFields } from './rule-fields.tsx';
+import { automationOf, changeOfRule, draftOfRule, problemsOfRule, type RuleDraft } from './rule-form.ts';
+import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
+
+type Plan = z.output<typeof RulePlan>['plan'];
+
+const modeOf = ({ executionMode }: Subscription): RuleMode =>
+  executionMode === 'BYPASS_PERMISSIONS' ? 'REQUIRE_APPROVAL' : executionMode;
+
+export function RuleDialog({
+  subscription,
+  rule,
+  onClose,
+}: {
+  subscription: Subscription;
+  /** Null: a new one. */
+  rule: Rule | null;
+  onClose: () => void;
+}) {
+  const { api, queries } = useConnectorServices();
+  const touch = useTouchConnector();
+  const { id: sid, connectorId: id } = subscription;
+  const bots = useQuery(queries.connectorBots(id));
+  const able = bots.data?.find((bot) => bot.id === subscription.botId)?.reason === null;
+  const [typed, setTyped] = useState<RuleDraft | null>(rule === null ? null : draftOfRule(rule, ''));
+  const draft = typed ?? draftOfRule(null, able ? subscription.botId : '', modeOf(subscription));
+  const [tried, setTried] = useState(false);
+  const [plan, setPlan] = useState<Plan | null>(null);
+  /** One key for one wish: pressed again after a cut, it is the same rule. */
+  const wish = useRef(crypto.randomUUID());
+  const form = useRef<HTMLFormElement>(null);
+  const problems = problemsOfRule(draft);
+
+  const write = useAct(async () => {
+    flushSync(() => setTried(true));
+    if (Object.keys(problems).length > 0) {
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+      return;
+    }
+    const answer = await send(plan === null);
+    if ('dryRun' in answer) return setPlan(answer.plan);
+    touch(id);
+    onClose();
+  });
+
+  function send(dryRun: boolean) {
+    const dry = dryRun ? { dryRun } : {};
+    if (rule !== null) {
+      return api.connectors.changeAutomationRule({
+        params: { id, sid, rid: rule.id },
+        body: { ...changeOfRule(draft, rule), ...dry },
+      });
+    }
+    return api.connectors.createAutomationRule(
+      { params: { id, sid }, body: { ...automationOf(draft), ...dry } },
+      dryRun ? {} : { idempotencyKey: wish.current },
+    );
+  }
+
+  return (
+    <ActDialog
+      title={rule === null ? 'Add a rule' : 'Change the rule'}
+      description={`Runs a bot on events ${subscription.name}. What it would have done with the last ones is shown first.`}
+      label={plan === null ? 'Try on past events' : rule === null ? 'Add the rule' : 'Save the rule'}
+      busyLabel={plan === null ? 'Trying' : 'Saving'}
+      act={write}
+      ready={bots.data !== undefined}
+      focusAct={plan !== null}
+      onClose={onClose}
+    >
+      <form
+        ref={form}
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          write.run();
+        }}
+      >
+        <ListStates source={bots} skeleton={<SkeletonRows count={4} />} isEmpty={() => false} empty={null}>
+          {(list) => (
+            <div className="flex flex-col gap-3">
+              <RuleFields
+                bots={list}
+                draft={draft}
+                problems={tried ? problems : {}}
+                onChange={(change) => {
+                  setTyped({ ...draft, ...change });
+                  // A plan holds for the rule it was made of.
+                  setPlan(null);
+                  wish.current = crypto.randomUUID();
+                }}
+              />
+            </div>
+          )}
+        </ListStates>
+        {plan !== null && <PlanShown plan={plan} changes={rule !== null} />}
+      </form>
+    </ActDialog>
+  );
+}
+
+function PlanShown({ plan, changes }: { plan: Plan; changes: boolean }) {
+  const { looked, matches, runs, pending } = plan;
+  return (
+    <section aria-label="Dry run" data-plan="rule" className="rounded-control border border-line bg-window p-2">
+      <p>
+        {looked === 0 ? (
+          'There is no past event yet to try it on.'
+        ) : (
+          <>
+            Of the last {countWords(looked, 'event')}{' '}
+            <span className="font-medium">{matches.length} would have fit</span>, in {countWords(runs, 'run')}.
+          </>
+        )}
+      </p>
+      {matches.length > 0 && (
+        <ul className="mt-1 max-h-40 overflow-y-auto text-meta text-muted">
+          {matches.map((one) => (
+            <li key={one.eventId} className="flex gap-3">
+              <span className="min-w-0 flex-1 truncate font-mono text-code" title={one.eventId}>
+                {one.eventId}
+              </span>
+              <Ago at={one.receivedAt} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {changes && pending.length > 0 && (
+        <p className="mt-1">
+          {countWords(pending.length, 'run')} that {pending.length === 1 ? 'waits is' : 'wait are'} held to the stricter
+          mode, too.
+        </p>
+      )}
+      <p className="mt-1 text-meta text-muted">Nothing has run. Past events stay as they are; only new ones run it.</p>
+    </section>
+  );
+}

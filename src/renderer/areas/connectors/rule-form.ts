@@ -1,0 +1,111 @@
+/** What is typed of a rule, what is wrong with it, and what is sent. Pure; must not know how it looks. */
+import {
+  type Automation,
+  type ChangeRule,
+  longestExpectedOutput,
+  longestInstructions,
+  type Rule,
+  type RuleMode,
+  ruleDefaults,
+} from '../../../contracts/connectors/rule.ts';
+import { jsonProblem } from '../../ui/schema-fields.ts';
+
+export interface RuleDraft {
+  readonly botId: string;
+  readonly instructions: string;
+  readonly expectedOutput: string;
+  readonly executionMode: RuleMode;
+  /** Seconds. */
+  readonly batchSeconds: string;
+  readonly maxRunsPerDay: string;
+  /** Seconds. */
+  readonly timeoutSeconds: string;
+  /** Dollars; empty: none. */
+  readonly dailySpend: string;
+  /** JSON; empty: every event. */
+  readonly match: string;
+}
+
+export type RuleProblems = Partial<Record<keyof RuleDraft, string>>;
+
+export function draftOfRule(rule: Rule | null, botId: string, mode: RuleMode = ruleDefaults.executionMode): RuleDraft {
+  const { batchSeconds, maxRunsPerDay, timeoutSeconds, dailySpendThresholdUsd, match } = rule ?? ruleDefaults;
+  return {
+    botId: rule?.botId ?? botId,
+    instructions: rule?.instructions ?? '',
+    expectedOutput: rule?.expectedOutput ?? '',
+    executionMode: rule?.executionMode ?? mode,
+    batchSeconds: String(batchSeconds),
+    maxRunsPerDay: String(maxRunsPerDay),
+    timeoutSeconds: String(timeoutSeconds),
+    dailySpend: dailySpendThresholdUsd === null ? '' : String(dailySpendThresholdUsd),
+    match: match === null ? '' : JSON.stringify(match, null, 2),
+  };
+}
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
+
+function whole(text: string, least: number, most: number): string | undefined {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) return undefined;
+  return `A whole number from ${least} to ${most}.`;
+}
+
+export function problemsOfRule(draft: RuleDraft): RuleProblems {
+  const problems: { -readonly [name in keyof RuleDraft]?: string | undefined } = {
+    batchSeconds: whole(draft.batchSeconds, 0, 3600),
+    maxRunsPerDay: whole(draft.maxRunsPerDay, 1, 1000),
+    timeoutSeconds: whole(draft.timeoutSeconds, 30, 1800),
+  };
+  if (draft.botId === '') problems.botId = 'Is needed.';
+  if (draft.instructions.trim() === '') problems.instructions = 'Is needed.';
+  for (const [name, most] of [
+    ['instructions', longestInstructions],
+    ['expectedOutput', longestExpectedOutput],
+  ] as const) {
+    const bytes = bytesOf(draft[name]);
+    if (bytes > most) problems[name] = `Has ${bytes} bytes; at most ${most} are taken.`;
+  }
+  const spend = Number(draft.dailySpend);
+  if (draft.dailySpend.trim() !== '' && !(spend > 0 && spend <= 1_000_000)) {
+    problems.dailySpend = 'Dollars, more than 0; empty for no bound.';
+  }
+  if (draft.match.trim() !== '') {
+    const problem = jsonProblem(draft.match);
+    const value: unknown = problem === null ? JSON.parse(draft.match) : null;
+    if (problem !== null) problems.match = problem;
+    else if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      problems.match = 'Must be a JSON Schema: { "properties": … }.';
+    }
+  }
+  return Object.fromEntries(Object.entries(problems).filter(([, problem]) => problem !== undefined));
+}
+
+/** Of a draft without problems; what is as every rule has it, is left out. */
+export function automationOf(draft: RuleDraft): Automation & { readonly botId: string } {
+  const fields = fieldsOf(draft);
+  const usual: Readonly<Record<string, unknown>> = ruleDefaults;
+  const other = Object.entries(fields).filter(([name, value]) => usual[name] === undefined || value !== usual[name]);
+  return { ...Object.fromEntries(other), botId: draft.botId, instructions: draft.instructions };
+}
+
+/** Only what differs from what the rule is now. */
+export function changeOfRule(draft: RuleDraft, rule: Rule): ChangeRule {
+  const old: Readonly<Record<string, unknown>> = rule;
+  const other = Object.entries({ ...fieldsOf(draft), botId: draft.botId, instructions: draft.instructions }).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(old[name]),
+  );
+  return Object.fromEntries(other);
+}
+
+function fieldsOf(draft: RuleDraft) {
+  return {
+    expectedOutput: draft.expectedOutput,
+    executionMode: draft.executionMode,
+    batchSeconds: Number(draft.batchSeconds),
+    maxRunsPerDay: Number(draft.maxRunsPerDay),
+    timeoutSeconds: Number(draft.timeoutSeconds),
+    dailySpendThresholdUsd: draft.dailySpend.trim() === '' ? null : Number(draft.dailySpend),
+    match: draft.match.trim() === '' ? null : (JSON.parse(draft.match) as Record<string, unknown>),
+  };
+}

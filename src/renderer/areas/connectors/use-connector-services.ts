@@ -1,0 +1,48 @@
+/** The services of the page with the calls and reads of this area, which no other page loads; and what an answer changes of what is known. */
+import { useQueryClient } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import type { Connector } from '../../../contracts/connectors/connector.ts';
+import { useServices } from '../../app/services.tsx';
+import { createConnectorApi } from '../../data/connector-api.ts';
+import { connectorQueriesOf } from '../../data/connector-queries.ts';
+
+export function useConnectorServices() {
+  const services = useServices();
+  return useMemo(() => {
+    const mine = createConnectorApi(services.api.wireOf(services.computer), services.api.wireOf(null));
+    return {
+      ...services,
+      api: { ...services.api, ...mine },
+      queries: { ...services.queries, ...connectorQueriesOf(mine, services.keys) },
+    };
+  }, [services]);
+}
+
+/** What is known of a connector from its own answer, before the list is read again; `null`: it is gone. */
+export function usePutConnector(): (connector: Connector, gone?: boolean) => void {
+  const { keys } = useServices();
+  const client = useQueryClient();
+  return (connector, gone = false) => {
+    // An answer that is under way is older than this.
+    void client.cancelQueries({ queryKey: keys.connectors });
+    client.setQueryData<readonly Connector[]>(keys.connectors, (old) => {
+      if (old === undefined) return old;
+      if (gone) return old.filter((one) => one.id !== connector.id);
+      return old.some((one) => one.id === connector.id)
+        ? old.map((one) => (one.id === connector.id ? connector : one))
+        : [...old, connector];
+    });
+    void client.invalidateQueries({ queryKey: keys.connectors });
+    if (!gone) void client.invalidateQueries({ queryKey: keys.connector(connector.id) });
+  };
+}
+
+/** Reads all of a connector again after something was done to a part of it. */
+export function useTouchConnector(): (id: string) => void {
+  const { keys } = useServices();
+  const client = useQueryClient();
+  return (id) => {
+    void client.invalidateQueries({ queryKey: keys.connector(id) });
+    void client.invalidateQueries({ queryKey: keys.connectors });
+  };
+}
