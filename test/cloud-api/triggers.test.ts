@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { Ticket } from '../../src/contracts/factory/work-engine/tickets.ts';
-import { largestTriggerBody } from '../../src/contracts/factory/work-engine/triggers.ts';
+import { largestTriggerBody } from '../../src/contracts/factory/work-engine/tickets.ts';
 import { startCombined } from '../../src/host/combined.ts';
 import { placesIn } from '../../src/host/places.ts';
 import { readSettings } from '../../src/host/settings.ts';

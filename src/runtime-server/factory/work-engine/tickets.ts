@@ -26,7 +26,12 @@ export interface NewTicket {
   readonly at: number;
 }
 
+/** Whoever brings work must not be able to fill the disk: beyond this, a bot gets no more until some are closed. */
+export const mostOpenTickets = 1000;
+
 export interface TicketWriter {
+  /** Tickets of a bot that are open, counted to {@link mostOpenTickets}. */
+  openOf(tx: Pick<Tx, 'get'>, botId: string): number;
   /** Answers the id of the source's ticket, and whether it was opened just now. The caller tells the ledger why. */
   open(tx: Tx, ticket: NewTicket): { readonly id: string; readonly opened: boolean };
 }
@@ -50,6 +55,11 @@ export function createTickets(deps: EnginePartDeps): EnginePart & { readonly wri
     tx.get<TicketRow>('SELECT * FROM engine_ticket WHERE workspace = ? AND id = ?', workspace, id);
 
   const writer: TicketWriter = {
+    openOf(tx, botId) {
+      const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM engine_ticket
+        WHERE workspace = ? AND bot_id = ? AND status = 'open' LIMIT ?)`;
+      return tx.get<{ n: number }>(sql, workspace, botId, mostOpenTickets)?.n ?? 0;
+    },
     open(tx, ticket) {
       const { kind, ref } = ticket.source;
       const first = tx.get<{ id: string }>(

@@ -14,7 +14,7 @@ import { newToken } from '../../../kit/secrets/token-file.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import { engineActor, sha256 } from '../records.ts';
 import type { EnginePart, EnginePartDeps } from './deps.ts';
-import type { TicketWriter } from './tickets.ts';
+import { mostOpenTickets, type TicketWriter } from './tickets.ts';
 
 export interface TriggerDeps extends EnginePartDeps {
   readonly computerId: string;
@@ -26,9 +26,6 @@ export interface TriggerDeps extends EnginePartDeps {
   readonly tell: (agentId: string, text: string, key: string) => Promise<void>;
   readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
 }
-
-/** Whoever knows an address must not be able to fill the disk: beyond this, what is posted for a bot is dropped, and logged. */
-export const mostOpenTickets = 1000;
 
 interface TriggerRow {
   id: string;
@@ -95,9 +92,9 @@ export function createTriggers(deps: TriggerDeps): EnginePart {
     return { status: ticket.opened ? 'triggered' : 'duplicate', ticketId: ticket.id };
   }
 
+  /** What is posted for it then is dropped, and logged. */
   function refuseFull(tx: Read, botId: string): void {
-    const sql = "SELECT count(*) AS n FROM engine_ticket WHERE workspace = ? AND bot_id = ? AND status = 'open'";
-    const open = tx.get<{ n: number }>(sql, workspace, botId)?.n ?? 0;
+    const open = deps.tickets.openOf(tx, botId);
     if (open < mostOpenTickets) return;
     const fact = `${open} tickets of ${parties.name(botId)} are open.`;
     throw new AppError('refused', fact, 'Close some first.', { status: 409 });

@@ -1,0 +1,65 @@
+/** What a server offers, kept for 60 s (interface.md "Limits": event list cache). Must not know subscriptions. */
+import type { EventDefinition } from '../../../contracts/connectors/subscription.ts';
+import type { Clock } from '../../../kit/clock/clock.ts';
+import { type ConnectorServers, EventFault } from '../ports.ts';
+
+export interface Definitions {
+  /** Null: the server offers no events. Throws `EventFault`. */
+  list(connectorId: string, signal: AbortSignal): Promise<readonly EventDefinition[] | null>;
+  /** One of them; asked anew where what is kept does not name it. Throws `EventFault`, also where there is no such event. */
+  find(connectorId: string, name: string, signal: AbortSignal): Promise<EventDefinition>;
+  forget(connectorId: string): void;
+}
+
+const keptMs = 60_000;
+
+interface Kept {
+  readonly at: number;
+  readonly list: readonly EventDefinition[] | null;
+}
+
+export function createDefinitions(servers: Pick<ConnectorServers, 'events'>, clock: Clock): Definitions {
+  const kept = new Map<string, Kept>();
+  const asking = new Map<string, Promise<Kept>>();
+
+  function ask(id: string, signal: AbortSignal): Promise<Kept> {
+    const under = asking.get(id);
+    if (under !== undefined) return under;
+    const begun = servers
+      .events(id, signal)
+      .then((list): Kept => {
+        const fresh = { at: clock.monotonic(), list };
+        // Forgotten meanwhile: what was asked before may be another account's.
+        if (asking.get(id) === begun) kept.set(id, fresh);
+        return fresh;
+      })
+      .finally(() => {
+        if (asking.get(id) === begun) asking.delete(id);
+      });
+    asking.set(id, begun);
+    return begun;
+  }
+
+  const known = (id: string) => {
+    const one = kept.get(id);
+    return one !== undefined && clock.monotonic() - one.at < keptMs ? one : null;
+  };
+
+  return {
+    list: async (id, signal) => (known(id) ?? (await ask(id, signal))).list,
+    async find(id, name, signal) {
+      const named = (one: Kept | null) => one?.list?.find((event) => event.name === name);
+      const first = named(known(id));
+      if (first !== undefined) return first;
+      const fresh = await ask(id, signal);
+      if (fresh.list === null) throw new EventFault('unsupported', null, 'This server offers no events.');
+      const found = named(fresh);
+      if (found !== undefined) return found;
+      throw new EventFault('event_not_found', null, `The server does not offer "${name}".`);
+    },
+    forget(id) {
+      kept.delete(id);
+      asking.delete(id);
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** What subscriptions need from outside, as small as they need it. Composed by `src/host/runtime-connectors.ts`. */
+import type { EventData } from '../../../contracts/events/registry.ts';
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import type { Ids } from '../../../kit/ids/ids.ts';
+import type { Ledger } from '../../../kit/ledger/ledger.ts';
+import type { Sealer } from '../../../kit/secrets/sealer.ts';
+import type { Store, Tx } from '../../../kit/store/store.ts';
+import type { AutomationPort, ConnectorBots, ConnectorServers, ConnectorTickets, Schemas } from '../ports.ts';
+
+export interface SubscriptionLog {
+  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
+  error(message: string, facts?: Readonly<Record<string, unknown>>): void;
+}
+
+/** The home cloud, which receives for this computer. */
+export interface EventHome {
+  /** Names it: what one home knows, another does not. */
+  name(): string;
+  /** Where others reach it; null: there is none now. */
+  url(): string | null;
+  /** As this computer's device, signed. Throws when it cannot be reached. */
+  call(request: {
+    readonly method: string;
+    readonly path: string;
+    readonly body: unknown;
+    readonly signal: AbortSignal;
+  }): Promise<{ readonly status: number; readonly body: unknown }>;
+}
+
+type Told = 'subscription.login_needed' | 'subscription.signed_in';
+export interface SubscriptionEvents {
+  emit(tx: Tx, event: { readonly type: Told; readonly id: string; readonly data: EventData<Told> }): void;
+}
+
+export interface SubscriptionDeps {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly log: SubscriptionLog;
+  readonly sealer: Sealer;
+  /** A new `whsec_` secret. */
+  readonly newSecret: () => string;
+  readonly ownerId: string;
+  readonly servers: ConnectorServers;
+  readonly schemas: Pick<Schemas, 'check'>;
+  readonly bots: ConnectorBots;
+  readonly tickets: ConnectorTickets;
+  readonly automation: AutomationPort;
+  readonly home: EventHome;
+  readonly events: SubscriptionEvents;
+}

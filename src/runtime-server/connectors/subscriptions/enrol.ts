@@ -1,0 +1,223 @@
+/**
+ * Makes a subscription active: secret at the cloud first, then at the server with it (interface.md "Connector event subscription
+ * status"). A secret that the cloud has and the server may not is kept until the server took it: a third one would push out the one that
+ * the server still signs with. Must not know when it is asked to.
+ */
+import { eventMethods, SubscribeResult } from '../../../contracts/tool-server/mcp-events.ts';
+import type { Tx } from '../../../kit/store/store.ts';
+import { type ConnectorRef, EventFault, type JsonObject } from '../ports.ts';
+import { checkReachable, register } from './cloud.ts';
+import type { Definitions } from './definitions.ts';
+import type { SubscriptionDeps } from './deps.ts';
+import type { Removals } from './removals.ts';
+import { argumentsOf, changeRow, findRow, moveRow, noError, type RowChange, type SubscriptionRow } from './rows.ts';
+import { historyLost } from './trail.ts';
+
+/** `keep`: the person posted it again; a live one keeps its secret. */
+export type Secrecy = 'keep' | 'rotate';
+
+export interface Enrolment {
+  /**
+   * In the turn of the subscription. Answers the fault that it ended with, null where it is active. `by` `person`: they see the answer,
+   * and need not be told that a sign-in is missing.
+   */
+  enrol(row: SubscriptionRow, how: { secrecy: Secrecy; by: 'person' | 'loop' }): Promise<EventFault | null>;
+  /** In the turn of the subscription: the sign-in is lost. */
+  loseSignIn(id: string, message: string, code: number | null, tell: boolean): Promise<void>;
+  /** Best effort, at most 10 s. */
+  unsubscribe(row: SubscriptionRow, url?: string): Promise<void>;
+}
+
+export interface EnrolmentDeps
+  extends Pick<
+    SubscriptionDeps,
+    | 'store'
+    | 'clock'
+    | 'ids'
+    | 'log'
+    | 'sealer'
+    | 'newSecret'
+    | 'ownerId'
+    | 'servers'
+    | 'schemas'
+    | 'bots'
+    | 'home'
+    | 'events'
+  > {
+  readonly definitions: Definitions;
+  readonly removals: Removals;
+  /** Aborted when the program closes. */
+  readonly closing: AbortSignal;
+}
+
+/** A server or a cloud that takes longer is one that hangs. Milliseconds. */
+const answerMs = 20_000;
+const farewellMs = 10_000;
+const longestMessage = 500;
+
+export function createEnrolment(deps: EnrolmentDeps): Enrolment {
+  const { store, clock, sealer, servers, home, removals } = deps;
+  const within = (ms: number) => AbortSignal.any([deps.closing, AbortSignal.timeout(ms)]);
+  const place = (column: string, id: string) => `connector_subscription|${column}|${id}|${deps.ownerId}`;
+
+  async function enrol(row: SubscriptionRow, how: { secrecy: Secrecy; by: 'person' | 'loop' }) {
+    try {
+      await reach(row, how.secrecy);
+      return null;
+    } catch (error) {
+      if (deps.closing.aborted) return new EventFault('internal', null, 'Gantry stops.', error);
+      const fault = asFault(error);
+      if (!(error instanceof EventFault)) deps.log.error('A subscription could not be made.', { id: row.id, error });
+      await refuse(row.id, fault, how.by);
+      return fault;
+    }
+  }
+
+  async function reach(row: SubscriptionRow, secrecy: Secrecy): Promise<void> {
+    const connector = servers.find(row.connector_id);
+    if (connector === null) throw new EventFault('connector_error', null, 'The connector is gone.');
+    const payloadSchema = await usableSchema(row, within(answerMs));
+    checkReachable(home, connector.url);
+    const secret = await prepare(row, secrecy);
+    const to = { id: row.id, connectorId: row.connector_id, name: row.name, secret };
+    const url = await register(home, to, within(answerMs));
+    const answer = await subscribe(connector, row, { url, secret });
+    await accept(row.id, { url, payloadSchema }, answer);
+    if (row.callback_url !== null && row.callback_url !== url) await unsubscribe(row, row.callback_url);
+  }
+
+  /** A schema that cannot be used is told once, here, and not for each event (store.md 5). */
+  async function usableSchema(row: SubscriptionRow, signal: AbortSignal): Promise<string> {
+    const { payloadSchema } = await deps.definitions.find(row.connector_id, row.name, signal);
+    const text = JSON.stringify(payloadSchema);
+    if (text === row.payload_schema) return text;
+    const verdict = await deps.schemas.check(payloadSchema, {});
+    if (!verdict.unusable) return text;
+    const why = `The server’s payload schema of "${row.name}" cannot be used: ${verdict.problem ?? 'no reason given'}`;
+    throw new EventFault('connector_error', null, why);
+  }
+
+  /** Durable before anybody is told: what the cloud and the server have, this computer has. */
+  function prepare(row: SubscriptionRow, secrecy: Secrecy): Promise<string> {
+    const at = home.name();
+    const open = (column: 'secret' | 'next_secret', sealed: string) => sealer.open(place(column, row.id), sealed);
+    const secret =
+      row.next_secret !== null && row.home === at
+        ? open('next_secret', row.next_secret)
+        : secrecy === 'keep' && row.status === 'active' && row.secret !== null
+          ? open('secret', row.secret)
+          : deps.newSecret();
+    return store.write((tx) => {
+      if (row.home !== null && row.home !== at) removals.owe(tx, row.id, row.home);
+      removals.drop(tx, row.id, at);
+      changeRow(tx, row.id, { home: at, next_secret: sealer.seal(place('next_secret', row.id), secret) }, clock.now());
+      return secret;
+    });
+  }
+
+  async function subscribe(connector: ConnectorRef, row: SubscriptionRow, delivery: { url: string; secret: string }) {
+    // Read anew: events may have come meanwhile.
+    const cursor = (await store.read((tx) => findRow(tx, row.id)))?.cursor ?? null;
+    const params: JsonObject = {
+      name: row.name,
+      arguments: argumentsOf(row),
+      delivery: { mode: 'webhook', ...delivery },
+      cursor,
+    };
+    const answer = SubscribeResult.safeParse(
+      await servers.ask(connector.id, eventMethods.subscribe, params, within(answerMs)),
+    );
+    const before = answer.success && answer.data.refreshBefore !== null ? Date.parse(answer.data.refreshBefore) : null;
+    if (!answer.success || Number.isNaN(before)) {
+      throw new EventFault('connector_error', null, 'The server’s answer to events/subscribe cannot be read.');
+    }
+    return { refreshBefore: before, cursor: answer.data.cursor ?? null, truncated: answer.data.truncated };
+  }
+
+  function accept(
+    id: string,
+    { url, payloadSchema }: { url: string; payloadSchema: string },
+    answer: { refreshBefore: number | null; cursor: string | null; truncated: boolean },
+  ): Promise<void> {
+    return store.write((tx) => {
+      const row = findRow(tx, id);
+      if (row === undefined || row.next_secret === null) return;
+      const at = clock.now();
+      const secret = sealer.open(place('next_secret', id), row.next_secret);
+      const change: RowChange = {
+        ...noError,
+        secret: sealer.seal(place('secret', id), secret),
+        next_secret: null,
+        callback_url: url,
+        payload_schema: payloadSchema,
+        refreshed_at: at,
+        refresh_before: answer.refreshBefore,
+        login_told: 0,
+      };
+      // Ours is of an event that is durable here: the server's counts only where there is none, or it can no longer be served.
+      if (row.cursor === null || answer.truncated) change.cursor = answer.cursor;
+      if (!moveRow(tx, id, 'active', change, at)) return;
+      if (answer.truncated) historyLost(tx, { id, name: row.name, cursor: answer.cursor, why: 'truncated' }, at);
+      if (row.login_told === 1) tell(tx, row, 'subscription.signed_in');
+    });
+  }
+
+  async function refuse(id: string, fault: EventFault, by: 'person' | 'loop'): Promise<void> {
+    if (fault.reason === 'needs_reauth') return loseSignIn(id, fault.message, fault.code, by === 'loop');
+    const error = { error_code: fault.code, error_reason: fault.reason, error_message: clipped(fault.message) };
+    await store.write((tx) => moveRow(tx, id, 'error', error, clock.now()));
+  }
+
+  function loseSignIn(id: string, message: string, code: number | null, told: boolean): Promise<void> {
+    return store.write((tx) => {
+      const row = findRow(tx, id);
+      if (row === undefined) return;
+      const change: RowChange = {
+        error_code: code,
+        error_reason: 'needs_reauth',
+        error_message: clipped(message),
+        // Void: the next beginning has its own.
+        secret: null,
+        next_secret: null,
+        refresh_before: null,
+        ...(told ? { login_told: 1 as const } : {}),
+      };
+      if (!moveRow(tx, id, 'needs_reauth', change, clock.now())) return;
+      removals.owe(tx, id, row.home);
+      if (told) tell(tx, row, 'subscription.login_needed');
+    });
+  }
+
+  function tell(tx: Tx, row: SubscriptionRow, type: 'subscription.login_needed' | 'subscription.signed_in'): void {
+    const bot = deps.bots.find(row.bot_id);
+    const about = bot === null ? {} : { botId: bot.id, botName: bot.name };
+    const data = { ...about, subscriptionId: row.id, connectorId: row.connector_id, name: row.name };
+    deps.events.emit(tx, { type, id: deps.ids.next('login'), data });
+  }
+
+  async function unsubscribe(row: SubscriptionRow, url = row.callback_url ?? undefined): Promise<void> {
+    if (url === undefined) return;
+    const params = { name: row.name, arguments: argumentsOf(row), delivery: { url } };
+    try {
+      await servers.ask(row.connector_id, eventMethods.unsubscribe, params, within(farewellMs));
+    } catch (error) {
+      // It ends there by its own time, and the cloud takes nothing of it.
+      if (!deps.closing.aborted)
+        deps.log.warn('A server was not told that a subscription ended.', { id: row.id, error: String(error) });
+    }
+  }
+
+  return { enrol, loseSignIn, unsubscribe };
+}
+
+function asFault(error: unknown): EventFault {
+  if (error instanceof EventFault) return error;
+  if ((error as { name?: unknown } | null)?.name === 'TimeoutError') {
+    return new EventFault('connector_timeout', null, 'The server did not answer in time.', error);
+  }
+  return new EventFault('internal', null, 'Something went wrong inside Gantry; the log says what.', error);
+}
+
+function clipped(text: string): string {
+  return text.length > longestMessage ? `${text.slice(0, longestMessage - 1)}…` : text;
+}

@@ -1,0 +1,16 @@
+/** What a subscription is called: the same owner, connector, event and arguments are the same subscription (interface.md E). Pure. */
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../../kit/ledger/canonical.ts';
+
+const hexDigits = 24;
+
+/** `sub_` and 24 hex digits. The order of the arguments' keys and the way that their numbers are written do not matter. */
+export function subscriptionId(
+  ownerId: string,
+  connectorUrl: string,
+  name: string,
+  given: Readonly<Record<string, unknown>>,
+): string {
+  const text = canonicalJson([ownerId, connectorUrl, name, given]);
+  return `sub_${createHash('sha256').update(text).digest('hex').slice(0, hexDigits)}`;
+}

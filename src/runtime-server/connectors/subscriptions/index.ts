@@ -1,0 +1,62 @@
+/**
+ * Subscriptions of a person's bots to events of their connectors (interface.md E; gaps.md E): rows, the loop that keeps them alive, and
+ * the door through which events come. Must not know how connectors are reached and what rules do.
+ */
+import type { BoundRoute } from '../../../kit/http/types.ts';
+import type { SubscriptionLookup } from '../ports.ts';
+import { createDefinitions } from './definitions.ts';
+import type { SubscriptionDeps } from './deps.ts';
+import { createEventDoor } from './door.ts';
+import { createEnding } from './ending.ts';
+import { createEnrolment } from './enrol.ts';
+import { createOneAtATime } from './one-at-a-time.ts';
+import { createRemovals } from './removals.ts';
+import { createRounds } from './rounds.ts';
+import { subscriptionRoutes } from './routes.ts';
+import { createSubscribing } from './subscribing.ts';
+
+export type { EventHome, SubscriptionDeps, SubscriptionEvents, SubscriptionLog } from './deps.ts';
+export { subscriptionMigrations } from './migrations.ts';
+
+export interface Subscriptions {
+  readonly routes: readonly BoundRoute[];
+  readonly lookup: SubscriptionLookup;
+  /** How many are live, by connector. */
+  counts(): Promise<ReadonlyMap<string, number>>;
+  /** Begins the loop. Call it once the connectors are loaded: one that is not there counts as deleted. */
+  start(): void;
+  /** The home cloud may be another one, or can be reached again: one round now. */
+  now(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createSubscriptions(deps: SubscriptionDeps): Subscriptions {
+  const stop = new AbortController();
+  const inTurn = createOneAtATime();
+  const closing = stop.signal;
+  const definitions = createDefinitions(deps.servers, deps.clock);
+  const removals = createRemovals({ ...deps, inTurn });
+  const enrolment = createEnrolment({ ...deps, definitions, removals, closing });
+  const ending = createEnding({ ...deps, enrolment, removals });
+  const rounds = createRounds({ ...deps, definitions, enrolment, ending, removals, inTurn, closing });
+  const subscribing = createSubscribing({ ...deps, definitions, enrolment, ending, removals, inTurn, closing });
+  const door = createEventDoor({ ...deps, inTurn });
+  return {
+    routes: subscriptionRoutes({ ownerId: deps.ownerId, subscribing, door }),
+    lookup: subscribing.lookup,
+    counts: async () => {
+      const rows = await deps.store.read((tx) =>
+        tx.all<{ id: string; n: number }>(
+          'SELECT connector_id AS id, count(*) AS n FROM connector_subscription GROUP BY connector_id',
+        ),
+      );
+      return new Map(rows.map(({ id, n }) => [id, n]));
+    },
+    start: () => rounds.start(),
+    now: () => rounds.now(),
+    async close() {
+      stop.abort();
+      await rounds.close();
+    },
+  };
+}
