@@ -17,7 +17,7 @@ import { checkTransport } from './check-transport.ts';
 import { type Connection, type ConnectionWaits, createConnection } from './connection.ts';
 import { type FaultKind, type Said, saidBy, UpstreamFault } from './fault.ts';
 import { authServerOf } from './http-connection.ts';
-import { type ListedTool, readListing } from './listing.ts';
+import { readListing } from './listing.ts';
 import { type ServerRecord, type ServerRecords, type StoredList, wholeTransport } from './records.ts';
 import { failure } from './results.ts';
 import { hideSecrets, keepSecrets, restoreSecrets, withoutSecrets } from './secrets.ts';
