@@ -1,9 +1,10 @@
 /** Either end of a link is killed again and again: what waits in lanes comes to the other end once, in order, both ways. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { logEnd } from '../../support/bench/paired.ts';
 import { type Killable, runKillLoop, seededRandom } from '../../support/kill-loop.ts';
 import { disorder, look, missing } from './kill/verdicts.ts';
-import { createWorld, logEnd } from './kill/world.ts';
+import { createWorld } from './kill/world.ts';
 
 export const figures: readonly Figure[] = [{ name: 'link.kill', run: kill }];
 

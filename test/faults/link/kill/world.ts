@@ -1,21 +1,12 @@
 /** A cloud of many people and a paired computer, each a program of its own as its command starts it, and who drives them. */
-
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  gantryCommand,
-  type Product,
-  type ScratchHome,
-  scratchHome,
-  shellTeam,
-  startProduct,
-  teamUp,
-} from '../../../support/bench/product.ts';
+import { linked, pair, pidOf, startCloud } from '../../../support/bench/paired.ts';
+import { type Product, scratchHome, shellTeam, startProduct, teamUp } from '../../../support/bench/product.ts';
 import { freePort } from '../../../support/free-port.ts';
-import { type OidcProvider, startOidcProvider } from '../../../support/oidc-provider.ts';
-import { type Person, personAt } from '../../../support/signed-in.ts';
-import { startVictim, type Victim } from '../../../support/victim.ts';
+import { startOidcProvider } from '../../../support/oidc-provider.ts';
+import { personAt } from '../../../support/signed-in.ts';
+import type { Victim } from '../../../support/victim.ts';
 
 /** More would be refused by the computer: tickets that nobody closes. */
 const mostTickets = 900;
@@ -127,58 +118,7 @@ export async function createWorld(): Promise<World> {
   };
 }
 
-async function startCloud(place: ScratchHome, provider: OidcProvider, origin: string): Promise<Victim> {
-  const secret = join(place.home, '..', 'client-secret');
-  writeFileSync(secret, provider.clientSecret, { mode: 0o600 });
-  const settings = {
-    'base-url': origin,
-    listen: new URL(origin).host,
-    'oidc-issuer': provider.issuer,
-    'oidc-client-id': provider.clientId,
-    'oidc-client-secret-file': secret,
-  };
-  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  const victim = startVictim({ command: [...gantryCommand, 'cloud', '--json', ...flags], env: place.env });
-  await victim.until((line) => line.startsWith('{'));
-  return victim;
-}
-
-/** The program itself: the command that starts it may stand before it. */
-function pidOf(victim: Victim): number {
-  return (JSON.parse(victim.lines.find((line) => line.startsWith('{'))!) as { pid: number }).pid;
-}
-
-interface Pairing {
-  readonly userCode?: string;
-  readonly link?: { readonly linked: boolean };
-}
-
-async function pair(runtime: Product, person: Person, origin: string): Promise<void> {
-  const { userCode } = await runtime.web.call<Pairing>('POST', '/api/v1/pairing', { cloudUrl: origin });
-  await person('POST', `/api/v1/pairings/${userCode}/approve`);
-  await linked(runtime);
-}
-
-async function linked(runtime: Product): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (performance.now() < end) {
-    const { link } = await runtime.engine.call<Pairing>('GET', '/api/v1/pairing');
-    if (link?.linked === true) return;
-    await delay(50);
-  }
-  throw new Error('The computer was not linked within a minute.');
-}
-
 /** For whoever reads the databases. */
 export function filesOf(world: World): { readonly cloud: string; readonly runtime: string } {
   return { cloud: join(world.cloudHome, 'cloud.db'), runtime: join(world.runtimeHome, 'runtime.db') };
-}
-
-/** The end of a log, for a failure that needs an explanation. */
-export function logEnd(home: string, name: string): string {
-  try {
-    return readFileSync(join(home, 'logs', `${name}.log`), 'utf8').slice(-2000);
-  } catch {
-    return '';
-  }
 }
