@@ -1,7 +1,7 @@
 /** A Gantry of one computer, paired with a cloud of many people: both as their commands start them. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { vi } from 'vitest';
 import type { Computer } from '../../src/contracts/link/computers.ts';
 import type { LocalPairing } from '../../src/contracts/link/local-pairing.ts';
 import { startCombined } from '../../src/host/combined.ts';
@@ -28,9 +28,17 @@ export interface Desk {
   check(): Promise<void>;
 }
 
-export async function startDesk(options: { home?: string; clock?: Clock } = {}): Promise<Desk> {
+export interface DeskOptions {
+  readonly home?: string;
+  readonly clock?: Clock;
+  /** Beside where it listens and where its data is. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
   const { home = scratchHome(), clock } = options;
-  const env = { ...process.env, GANTRY_HOME: home, GANTRY_PORT: '0', GANTRY_ENGINE_PORT: '0', GANTRY_PEER_PORT: '0' };
+  const ports = { GANTRY_PORT: '0', GANTRY_ENGINE_PORT: '0', GANTRY_PEER_PORT: '0' };
+  const env = { ...process.env, GANTRY_HOME: home, ...ports, ...options.env };
   const workspace = join(home, 'ws');
   mkdirSync(workspace, { recursive: true });
   const gantry = await startCombined({
@@ -65,6 +73,6 @@ export async function pairUp(desk: Desk, people: People, person: Person): Promis
   const asked = await desk.web('POST', '/api/v1/pairing', { body: { cloudUrl: people.origin } });
   const { userCode } = asked.json as never as LocalPairing;
   await person.call('POST', `/api/v1/pairings/${userCode}/approve`);
-  await expect.poll(async () => (await desk.pairing()).link?.linked, { timeout: 20_000 }).toBe(true);
+  await vi.waitUntil(async () => (await desk.pairing()).link?.linked === true, { timeout: 20_000 });
   return desk.pairing();
 }

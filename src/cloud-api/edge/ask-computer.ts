@@ -40,6 +40,8 @@ export function createAskComputer({ engines, link, advice }: AskComputerDeps): A
   async function ask(request: McpRequest, path: string, body?: unknown, key?: string): Promise<unknown> {
     const { computerId } = await engines.targetOf(request);
     const sent = body !== undefined;
+    let status: number;
+    let text: Buffer;
     try {
       const answer = await engines.ask({
         context: request,
@@ -51,20 +53,24 @@ export function createAskComputer({ engines, link, advice }: AskComputerDeps): A
         reads: !sent,
         ...(sent ? { body: Buffer.from(JSON.stringify(body)) } : {}),
       });
-      const { statusCode = 502 } = answer;
-      return read(await readAnswer(answer, longestAnswer), statusCode);
+      status = answer.statusCode ?? 502;
+      text = await readAnswer(answer, longestAnswer);
     } catch (thrown) {
-      const fault = thrown instanceof Unanswered ? cutOff(thrown, sent) : thrown;
-      if (!(fault instanceof AppError) || fault.code !== 'transport' || fault.options.wireCode !== undefined)
-        throw fault;
-      const { linked, since } = await link.state(computerId);
-      const extra = { since: linked || since === 0 ? null : iso(since) };
-      throw new AppError('transport', fault.fact, fault.action, {
-        wireCode: 'computer_unavailable',
-        extra,
-        cause: fault,
-      });
+      throw await unreached(thrown instanceof Unanswered ? cutOff(thrown, sent) : thrown, computerId);
     }
+    return read(text, status);
+  }
+
+  /** A computer that is away, with since when; anything else as it is. */
+  async function unreached(fault: unknown, computerId: string): Promise<unknown> {
+    if (!(fault instanceof AppError) || fault.code !== 'transport') return fault;
+    const { linked, since } = await link.state(computerId);
+    const extra = { since: linked || since === 0 ? null : iso(since) };
+    return new AppError('transport', fault.fact, fault.action, {
+      wireCode: 'computer_unavailable',
+      extra,
+      cause: fault,
+    });
   }
 
   function read(text: Buffer, status: number): unknown {

@@ -130,7 +130,8 @@ test('a request of 2026-07-28 without one of its headers is refused, an older on
     const reply = await asked;
     expect([what, reply.status, reply.json.error.code]).toEqual([what, 400, rpcCodes.headerMismatch]);
   }
-  for (const headers of [{}, { 'mcp-protocol-version': '2025-11-25' }]) {
+  const older: Record<string, string>[] = [{}, { 'mcp-protocol-version': '2025-11-25' }];
+  for (const headers of older) {
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     expect((await people.call('POST', agents, { token: reader, body, headers })).status).toBe(200);
   }
