@@ -17,9 +17,11 @@ import { isLive, type SubscriptionRow, type Subscriptions } from './subscription
 
 export type EndReason = 'ended_by_owner' | 'access_revoked';
 
+type Owed = Pick<SubscriptionRow, 'id' | 'epoch' | 'user_id' | 'gap'>;
+
 export interface Deliveries {
   /** Queues an event in the transaction that claims it. Where too many wait already it is lost, and the app is told of that. */
-  queue(tx: SharedTx, row: Pick<SubscriptionRow, 'id' | 'epoch' | 'user_id'>, event: DeliveredEvent): Op<void>;
+  queue(tx: SharedTx, row: Owed, event: DeliveredEvent): Op<void>;
   /** Ends a subscription; its app is told, nothing else is sent. */
   end(tx: SharedTx, id: string, reason: EndReason): Op<void>;
   /** Asks again at once: what is not owed any more goes. */
@@ -45,6 +47,9 @@ type Letter = { readonly epoch: string } & (
   | { readonly event: DeliveredEvent }
   | { readonly messageId: string; readonly control: ControlMessage }
 );
+
+/** `refused`: the address itself does not want it. */
+type Outcome = 'delivered' | 'refused' | 'lost';
 
 const minute = 60_000;
 const waits = [1000, 10_000, minute, 5 * minute, 15 * minute];
@@ -78,7 +83,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     if (row === null || row.epoch !== letter.epoch) return { to: 'dead', reason: 'the subscription is gone' };
     const ending = isEnding(letter);
     if (!ending && !isLive(row, clock.now())) {
-      return { to: 'dead', reason: 'the subscription has ended', commit: (tx) => subscriptions.toldOfLoss(tx, row) };
+      return { to: 'dead', reason: 'the subscription has ended' };
     }
     if (!ending && !(await isAllowed(row))) {
       return { to: 'dead', reason: 'access was lost', commit: (tx) => end(tx, row.id, 'access_revoked') };
@@ -109,14 +114,14 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     return await mayStill({ userId, clientId, scope: server === 'agents' ? 'agents:read' : 'bots:act' });
   }
 
-  function* settle(tx: SharedTx, row: SubscriptionRow, letter: Letter, how: 'delivered' | 'dead'): Op<void> {
+  function* settle(tx: SharedTx, row: SubscriptionRow, letter: Letter, how: Outcome): Op<void> {
     if (isEnding(letter)) yield* subscriptions.remove(tx, row);
-    else if ('control' in letter) yield* subscriptions.toldOfLoss(tx, row);
+    else if ('control' in letter) yield* subscriptions.toldOfLoss(tx, row, how === 'lost' ? 'owed' : 'none');
     else if (how === 'delivered') yield* subscriptions.delivered(tx, row);
   }
 
   function* giveUp(tx: SharedTx, row: SubscriptionRow, letter: Letter, fault: PostFault, isFinal: boolean): Op<void> {
-    yield* settle(tx, row, letter, 'dead');
+    yield* settle(tx, row, letter, isFinal ? 'refused' : 'lost');
     if (!('event' in letter)) return;
     yield* subscriptions.failed(tx, row, fault);
     yield* subscriptions.givenUp(tx, row);
@@ -128,18 +133,18 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     const letter = item.body as Letter;
     const row = yield* subscriptions.find(tx, item.lane);
     if (row === null || row.epoch !== letter.epoch) return;
-    yield* settle(tx, row, letter, 'dead');
+    yield* settle(tx, row, letter, 'lost');
     if (!('event' in letter)) return;
     yield* subscriptions.givenUp(tx, row);
     yield* tellOfLoss(tx, row, letter.event.eventId);
   }
 
-  /** Once, until the app has heard of it: what is lost before that, it learns by the same message. */
-  function* tellOfLoss(tx: SharedTx, row: Parameters<Deliveries['queue']>[1], cursor: string): Op<void> {
+  /** One message at a time: what is lost before the app has heard of it, it learns by the same one. */
+  function* tellOfLoss(tx: SharedTx, row: Owed, cursor: string): Op<void> {
     if (yield* subscriptions.lost(tx, row)) yield* append(tx, row, { type: 'gap', cursor });
   }
 
-  function* append(tx: SharedTx, row: Parameters<Deliveries['queue']>[1], control: ControlMessage): Op<void> {
+  function* append(tx: SharedTx, row: Owed, control: ControlMessage): Op<void> {
     const messageId = ids.next(`msg_${control.type}`);
     const body: Letter = { epoch: row.epoch, messageId, control };
     const deadline = clock.now() + keptMs;
@@ -167,6 +172,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
         yield* tellOfLoss(tx, row, event.eventId);
         return;
       }
+      if (row.gap === 'owed') yield* tellOfLoss(tx, row, event.eventId);
       const body: Letter = { epoch: row.epoch, event };
       const deadline = clock.now() + keptMs;
       const id = `${row.epoch}:${event.eventId}`;

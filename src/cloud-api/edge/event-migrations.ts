@@ -1,6 +1,6 @@
 /**
  * Subscriptions of apps at the edge. `epoch` is new with each life of a subscription, so that what was queued in an earlier one is known.
- * `since`: it is owed what was stored from then on. `edge_claim`: what was queued already; `edge_position`: up to where claims are
+ * `since`: it is owed what was stored from then on. `gap`: something was lost, and its app is being told, or will be before the next event. `edge_claim`: what was queued already; `edge_position`: up to where claims are
  * not needed any more. Deliveries themselves are lanes.
  */
 import type { Migration } from '../../kit/store/store.ts';
@@ -30,7 +30,7 @@ export const edgeEventMigrations: readonly Migration[] = [
         last_error TEXT,
         failed_since INTEGER,
         given_up_at INTEGER,
-        gap_waiting INTEGER NOT NULL DEFAULT 0 CHECK (gap_waiting IN (0, 1))
+        gap TEXT NOT NULL DEFAULT 'none' CHECK (gap IN ('none', 'waiting', 'owed'))
       ) STRICT;
       CREATE INDEX edge_subscription_of_user ON edge_subscription (user_id, event);
       CREATE INDEX edge_subscription_end ON edge_subscription (expires_at);

@@ -11,6 +11,7 @@ import { portion, removePortions } from '../../kit/store/remove-portions.ts';
 import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import type { Deliveries } from './deliveries.ts';
 import { concerns } from './offered-events.ts';
+import type { SubscriptionRow } from './subscriptions.ts';
 
 export interface FanOut {
   start(): void;
@@ -37,6 +38,7 @@ interface Owed {
   readonly user_id: string;
   readonly server: string;
   readonly arguments: string;
+  readonly gap: SubscriptionRow['gap'];
 }
 
 /** A wake that was lost costs this much; a file of SQLite has one process, which is told of all that it stores. */
@@ -89,7 +91,7 @@ export function createFanOut(deps: FanOutDeps): FanOut {
   function* queueSome(tx: SharedTx): Op<number> {
     const rows = yield* tx.all<Owed>(
       `SELECT e.id AS event, e.type, e.occurred_at, e.stored_at, e.data, s.id AS subscription, s.epoch, s.user_id,
-          s.server, s.arguments
+          s.server, s.arguments, s.gap
         FROM user_event e JOIN edge_subscription s
           ON s.user_id = e.user_id AND s.event = e.type AND s.since <= e.stored_at AND s.expires_at > e.stored_at
         WHERE e.stored_at > ${through} AND s.ended_at IS NULL AND NOT EXISTS
@@ -107,7 +109,8 @@ export function createFanOut(deps: FanOutDeps): FanOut {
     const data = JSON.parse(row.data) as Record<string, unknown> & { botId?: string };
     if (!concerns({ server: row.server, arguments: JSON.parse(row.arguments) as JsonObject }, data)) return;
     const event = { eventId: row.event, name: row.type, timestamp: iso(row.occurred_at), data };
-    yield* deps.deliveries.queue(tx, { id: row.subscription, epoch: row.epoch, user_id: row.user_id }, event);
+    const to = { id: row.subscription, epoch: row.epoch, user_id: row.user_id, gap: row.gap };
+    yield* deps.deliveries.queue(tx, to, event);
   }
 
   /** All that was stored until then is queued, and is not looked at again; its claims go a little later. Writes only where something happened. */

@@ -89,6 +89,8 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
     const expiresAt = clock.now() + ttlOf(ttlMs);
     const kept = await store.write((tx) => subscriptions.put(tx, key, { secret, expiresAt }));
     if (kept === 'too_many') return tooMany;
+    // What an earlier life of it left would hold up this one.
+    if (kept.before === null) deps.dropped(id);
     const result: SubscribeResult = {
       ...{ id, refreshBefore: iso(expiresAt), cursor: null, truncated: false },
       ...(kept.before === null ? {} : { deliveryStatus: statusOf(kept.before) }),

@@ -36,8 +36,8 @@ export interface SubscriptionRow {
   readonly last_error: PostFault | null;
   readonly failed_since: number | null;
   readonly given_up_at: number | null;
-  /** Something was lost, and the app is to be told once. */
-  readonly gap_waiting: number;
+  /** Something was lost: the app is being told (`waiting`), or is to be told before the next event. */
+  readonly gap: 'none' | 'waiting' | 'owed';
 }
 
 /** All that a subscription is; each part of it fixed. */
@@ -70,9 +70,10 @@ export interface Subscriptions {
   delivered(tx: SharedTx, life: Life): Op<void>;
   failed(tx: SharedTx, life: Life, fault: PostFault): Op<void>;
   givenUp(tx: SharedTx, life: Life): Op<void>;
-  /** Whether it is the first to say so since the app was last told. */
+  /** Something was lost. False: the app is being told already. */
   lost(tx: SharedTx, life: Life): Op<boolean>;
-  toldOfLoss(tx: SharedTx, life: Life): Op<void>;
+  /** What came of telling it: `none` is owed any more, or it is to be told again. */
+  toldOfLoss(tx: SharedTx, life: Life, gap: 'none' | 'owed'): Op<void>;
   forget(now: number): Promise<void>;
 }
 
@@ -205,12 +206,12 @@ export function createSubscriptions({ store, clock, ids, sealer }: Subscriptions
       yield* change(tx, life, 'given_up_at = ?', clock.now());
     },
     *lost(tx, { id, epoch }) {
-      const sql = `UPDATE edge_subscription SET gap_waiting = 1
-        WHERE id = ? AND epoch = ? AND gap_waiting = 0 AND ended_at IS NULL`;
+      const sql = `UPDATE edge_subscription SET gap = 'waiting'
+        WHERE id = ? AND epoch = ? AND gap <> 'waiting' AND ended_at IS NULL`;
       return (yield* tx.run(sql, id, epoch)).changes === 1;
     },
-    *toldOfLoss(tx, life) {
-      yield* change(tx, life, 'gap_waiting = 0');
+    *toldOfLoss(tx, life, gap) {
+      yield* change(tx, life, 'gap = ?', gap);
     },
     async forget(now) {
       const sql = `DELETE FROM edge_subscription WHERE id IN

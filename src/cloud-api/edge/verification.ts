@@ -33,9 +33,9 @@ export interface VerificationDeps {
   readonly poster: Poster;
 }
 
-/** Of one destination, and of one app: nobody makes us knock at doors for them. */
-const mostOfHost = 20;
-const mostOfApp = 100;
+/** A minute, of one destination and of one app: nobody makes us knock at doors for them. An app may begin with all that it may have. */
+const mostOfHost = 300;
+const mostOfApp = 120;
 const windowMs = 60_000;
 const knownMs = longestTtlMs;
 

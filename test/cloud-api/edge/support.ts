@@ -38,6 +38,8 @@ export interface WorldOptions {
   readonly clock?: TestClock;
   readonly allow?: readonly string[];
   readonly lookup?: EgressOptions['lookup'];
+  /** Names over http too. */
+  readonly plain?: boolean;
   readonly masterKey?: string;
   readonly started?: boolean;
   readonly listen?: boolean;
@@ -71,7 +73,10 @@ const bearer: Authenticator = {
     const found = /^Bearer (\w+)\.(\w+)$/.exec(request.headers.authorization ?? '');
     if (found === null) return null;
     const scopes = new Set(['agents:read', 'bots:act'] as const);
-    return { kind: 'user', userId: found[1]!, via: 'oidc', client: found[2]!, scopes };
+    const userId = found[1]!;
+    // A person in a browser, or one of their apps.
+    if (found[2] === 'person') return { kind: 'user', userId, via: 'cookie', scopes };
+    return { kind: 'user', userId, via: 'oidc', client: found[2]!, scopes };
   },
 };
 
@@ -86,8 +91,9 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     warn: (message: string, facts?: unknown) => void warnings.push(`${message} ${JSON.stringify(facts)}`),
     error: (message: string, facts?: unknown) => void warnings.push(`${message} ${JSON.stringify(facts)}`),
   };
+  const { allow = ['127.0.0.0/8'], plain = false } = options;
   const lookup = options.lookup === undefined ? {} : { lookup: options.lookup };
-  const egress = createEgress({ allow: options.allow ?? ['127.0.0.0/8'], ...lookup });
+  const egress = createEgress({ allow, plain, ...lookup });
   const shutOut = new Set<string>();
   const asked: string[] = [];
   const edge = createEdgeEvents({
@@ -105,7 +111,8 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     methods: edge.methods(({ request, principal }) => {
       const bot = /\/bots\/(\w+)/.exec(request.url ?? '')?.[1];
       const { userId, client = '' } = principal;
-      return { server: bot === undefined ? 'agents' : `bots/${bot}`, app: { userId, clientId: client } };
+      const server = bot === undefined ? 'agents' : (`bots/${bot}` as const);
+      return { server, app: client === '' ? null : { userId, clientId: client } };
     }),
     extensions: () => edge.capabilities,
   });
@@ -171,6 +178,21 @@ export async function moving(clock: TestClock, step: number, holds: () => boolea
   await until(async () => {
     if (await holds()) return true;
     await clock.advance(step);
+    return false;
+  });
+}
+
+/** The same, with the clock going from one attempt that is due to the next. */
+export async function retrying(
+  { store }: World,
+  clock: TestClock,
+  holds: () => boolean | Promise<boolean>,
+): Promise<void> {
+  const sql = 'SELECT min(not_before) AS next FROM lane_item WHERE not_before > ?';
+  await until(async () => {
+    if (await holds()) return true;
+    const { next } = (await store.get<{ next: number | null }>(sql, clock.now()))!;
+    if (next !== null) await clock.advance(next - clock.now());
     return false;
   });
 }
