@@ -3,6 +3,7 @@ import { approvalRoutes, heldApprovalRoutes } from './approvals/routes.ts';
 import type { Route } from './common/route.ts';
 import { deviceRoutes } from './computer-use/device-routes.ts';
 import { approveRun, runRoutes } from './computer-use/run-routes.ts';
+import { connectorAreaRoutes, connectorCloudRoutes, connectorEngineRoutes } from './connectors/routes.ts';
 import { edgeRoutes } from './edge/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { factoryPeerRoutes, peerRoutes } from './factory/peer-routes.ts';
@@ -48,6 +49,8 @@ export const serverTables: readonly ServerTable[] = [
       ...hostedComputerRoutes,
       ...poolRoutes,
       postTrigger,
+      ...connectorAreaRoutes,
+      ...connectorCloudRoutes,
       ...edgeRoutes,
     ],
   },
@@ -63,6 +66,8 @@ export const serverTables: readonly ServerTable[] = [
       ...deviceRoutes,
       ...runRoutes,
       deliverTrigger,
+      ...connectorAreaRoutes,
+      ...connectorEngineRoutes,
     ],
   },
   {

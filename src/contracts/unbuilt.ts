@@ -38,44 +38,6 @@ function table(
   }));
 }
 
-const events = '/events/subscriptions/:sid';
-const connectorLines = (mount: string): Line[] => [
-  ['GET', `${mount}/:id/events`, 'events of a connector'],
-  ['POST', `${mount}/:id/events`, 'subscribe to an event'],
-  ['DELETE', `${mount}/:id${events}`, 'end a subscription'],
-  ['GET', `${mount}/:id${events}/rules`, 'list rules'],
-  ['POST', `${mount}/:id${events}/rules`, 'create a rule'],
-  ['PATCH', `${mount}/:id${events}/rules/:rid`, 'change a rule'],
-  ['DELETE', `${mount}/:id${events}/rules/:rid`, 'delete a rule'],
-  ['GET', `${mount}/:id${events}/runs`, 'list automation runs'],
-  ['GET', `${mount}/:id${events}/runs/:jid`, 'read an automation run'],
-  ['GET', `${mount}/:id${events}/runs/:jid/events`, 'events of an automation run'],
-  ...['approve', 'deny', 'retry', 'stop'].map(
-    (verb): Line => ['POST', `${mount}/:id${events}/runs/:jid/${verb}`, `${verb} an automation run`],
-  ),
-];
-const connectorEvents = [
-  ...table('connector-events', 'plain', 'cloud', [
-    ['GET', '/api/v1/mcp/connectors', 'list connectors'],
-    ['POST', '/api/v1/mcp/connectors', 'add a connector'],
-    ['GET', '/api/v1/mcp/connectors/:id', 'read a connector'],
-    ['PATCH', '/api/v1/mcp/connectors/:id', 'change a connector'],
-    ['DELETE', '/api/v1/mcp/connectors/:id', 'remove a connector'],
-    ...connectorLines('/api/v1/mcp/connectors'),
-    ...connectorLines('/mcp/connectors'),
-    ['PUT', '/api/v1/runtime/mcp-event-subscriptions/:sub', 'register a subscription'],
-    ['DELETE', '/api/v1/runtime/mcp-event-subscriptions/:sub', 'remove a subscription'],
-  ]),
-  ...table('connector-events', 'plain', 'engine', [['POST', '/api/v1/mcp/event-deliveries', 'deliver an event']]),
-  ...table(
-    'connector-events',
-    'plain',
-    'cloud',
-    [['POST', '/mcp/events/callback/:key', 'the event callback']],
-    'public',
-  ),
-];
-
 const numbers = '/api/v1/phone/numbers';
 const phone = [
   ...table('phone', 'plain', 'cloud', [
@@ -115,4 +77,4 @@ const phone = [
 
 const backbone = table('link', 'plain', 'engine', [['POST', '/api/v1/runtime/resync', 'resynchronise']]);
 
-export const unbuiltRoutes: readonly UnbuiltRoute[] = [...connectorEvents, ...phone, ...backbone];
+export const unbuiltRoutes: readonly UnbuiltRoute[] = [...phone, ...backbone];

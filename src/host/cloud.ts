@@ -5,6 +5,7 @@
  */
 import { approvalMigrations, createApprovals } from '../cloud-api/approvals/index.ts';
 import { createComputerUse } from '../cloud-api/computer-use/index.ts';
+import { connectorEventMigrations, createConnectorEvents } from '../cloud-api/connector-events/index.ts';
 import { edgeAppMigrations, edgeEventMigrations } from '../cloud-api/edge/index.ts';
 import { createEvents, eventMigrations } from '../cloud-api/events/index.ts';
 import { createFactoryProxy } from '../cloud-api/factory/index.ts';
@@ -38,6 +39,7 @@ import type { BoundRoute, OwnerLookups, Principal } from '../kit/http/types.ts';
 import { bindUnbuilt } from '../kit/http/unbuilt.ts';
 import { laneMigrations } from '../kit/lane/migrations.ts';
 import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
+import { createSealer } from '../kit/secrets/sealer.ts';
 import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { openSharedStore } from '../kit/store/open-shared-store.ts';
 import { createClosing } from './closing.ts';
@@ -89,6 +91,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...edgeAppMigrations,
         ...edgeEventMigrations,
         ...workQueueMigrations,
+        ...connectorEventMigrations,
         ...sharedCountMigrations,
         ...dailyMigrations,
       ],
@@ -190,9 +193,20 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       allow: (options.push ?? usualPushSettings).allow,
     });
     closing.add('edge', () => edge.close());
+    const connectorEvents = createConnectorEvents({
+      ...{ store, clock, log, link, engines, advice, origin },
+      sealer: createSealer({ masterKey: options.masterKey, purpose: 'connector events' }),
+      call: (computerId, request) => runtimes.call(computerId, request),
+      openLanes: (how) =>
+        createSharedLanes({
+          ...{ store, clock, name: 'connector-events', ...how },
+          onFault: (fault) => log.error('An event of a connector could not be brought.', { fault: String(fault) }),
+        }),
+    });
+    closing.add('events of connectors', () => connectorEvents.close());
     const daily = createDaily({
       ...{ store, clock: storeClock, timers: systemTimers },
-      areas: [notifications, approvals, events, hosted, work, edge],
+      areas: [notifications, approvals, events, hosted, work, edge, connectorEvents],
       onFault: (fault) => log.warn('What is older than it is kept could not be removed.', { fault: String(fault) }),
     });
     closing.add('removal of what is old', () => daily.close());
@@ -230,6 +244,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       toPeers,
       triggers,
       edge,
+      connectorEvents,
     ];
     const door: Door =
       mode.kind === 'embedded'
@@ -287,7 +302,12 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         .catch((fault) => log.error('The links of a person could not be ended.', { fault: String(fault) }));
     });
     closing.add('sign-ins', stopEnding);
-    const stopCutting = composed.onEnded((id) => dispatcher.cut(({ computerId }) => computerId === id));
+    const stopCutting = composed.onEnded((id) => {
+      dispatcher.cut(({ computerId }) => computerId === id);
+      connectorEvents
+        .forgetComputer(id)
+        .catch((fault) => log.error('What a computer listened for could not be ended.', { fault: String(fault) }));
+    });
     closing.add('pairings that end', stopCutting);
     options.door.serve(
       createWebListener({ dispatcher, log, folder: options.rendererFolder, edgeUrl: ownEdge }),
@@ -302,6 +322,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     await notifications.start();
     await approvals.start();
     await triggers.start();
+    await connectorEvents.start();
     await edge.start();
     await work.start();
     await hosted.start();
@@ -310,6 +331,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       if (!linked) return;
       approvals.wake(computerId);
       triggers.wake(computerId);
+      connectorEvents.wake(computerId);
     });
     closing.add('waking', stopWaking);
     closing.add('web requests', async () => {

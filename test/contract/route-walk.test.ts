@@ -4,6 +4,7 @@ import { AppError } from '../../src/contracts/common/errors.ts';
 import { type Route, type Scope, scopes } from '../../src/contracts/common/route.ts';
 import { deviceRoutes } from '../../src/contracts/computer-use/device-routes.ts';
 import { runRoutes } from '../../src/contracts/computer-use/run-routes.ts';
+import { connectorAreaRoutes, connectorEngineRoutes } from '../../src/contracts/connectors/routes.ts';
 import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
 import { deliverTrigger } from '../../src/contracts/factory/work-engine/trigger-events.ts';
 import { type ServerTable, serverTables } from '../../src/contracts/servers.ts';
@@ -30,7 +31,10 @@ let doors: Doors;
 const stop = keepUntilEnd();
 beforeAll(async () => {
   const reached: string[] = [];
-  const routes = [...factoryRoutes, deliverTrigger, ...toolServerRoutes, ...deviceRoutes, ...runRoutes].map(
+  const routes = [
+    ...[...factoryRoutes, deliverTrigger, ...toolServerRoutes, ...deviceRoutes, ...runRoutes],
+    ...[...connectorAreaRoutes, ...connectorEngineRoutes],
+  ].map(
     (route): BoundRoute => ({
       route,
       handler: () => {

@@ -8,6 +8,10 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
 import { deviceRoutes } from '../../contracts/computer-use/device-routes.ts';
 import { approveRun, runRoutes } from '../../contracts/computer-use/run-routes.ts';
+import { twinOf } from '../../contracts/connectors/mount.ts';
+import { eventCallback } from '../../contracts/connectors/relay.ts';
+import { connectorAreaRoutes } from '../../contracts/connectors/routes.ts';
+import { listTrail } from '../../contracts/connectors/subscription.ts';
 import { factoryEventStream, factoryRoutes } from '../../contracts/factory/routes.ts';
 import { postTrigger } from '../../contracts/factory/work-engine/trigger-events.ts';
 import { adminRoutes } from '../../contracts/identity/admin.ts';
@@ -61,6 +65,7 @@ const staysHere: ReadonlySet<Route> = new Set<Route>([
   beginPairing,
   pollPairing,
   postTrigger,
+  eventCallback,
   oauthClientDocument,
 ]);
 /** Of this computer itself, unless another is named: its bots, tools and runs are here, and nobody between need read what they do. */
@@ -69,7 +74,10 @@ const ofThisComputer: ReadonlySet<Route> = new Set<Route>([
   ...toolServerRoutes,
   ...runRoutes,
   ...deviceRoutes,
+  ...connectorAreaRoutes,
 ]);
+/** Part of it is at home: what came for this computer and has not reached it. */
+const trails: ReadonlySet<string> = new Set([listTrail.op, twinOf(listTrail).op]);
 const isBuilt = (route: Route) => !(501 in route.answers);
 
 export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
@@ -89,6 +97,7 @@ export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
     const forPerson = route.auth.includes('owner') || route.auth.includes('public');
     if (staysHere.has(route) || !forPerson || !isBuilt(route)) return entry;
     if (route === factoryEventStream) return bindPassThrough(route, (context) => passEvents(context, entry));
+    if (trails.has(route.op)) return bindPassThrough(route, (context) => passTrail(context, entry));
     if (ofThisComputer.has(route)) {
       const handler: BoundRoute['handler'] = (context) =>
         isElsewhere(context) ? forward.pass(context) : serveHere(context, entry);
@@ -126,6 +135,16 @@ export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
       await forward.pass(context, named === null ? { computer: computerId } : {});
     } catch (thrown) {
       if (elsewhere || !isAway(thrown)) throw thrown;
+      await serveHere(context, entry);
+    }
+  }
+
+  /** Through home; while it is away, what this computer knows. */
+  async function passTrail(context: Context<Route>, entry: BoundRoute): Promise<void> {
+    try {
+      await forward.pass(context, isElsewhere(context) ? {} : { computer: computerId });
+    } catch (thrown) {
+      if (isElsewhere(context) || !isAway(thrown)) throw thrown;
       await serveHere(context, entry);
     }
   }

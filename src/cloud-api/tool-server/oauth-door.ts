@@ -10,7 +10,7 @@ import { pageHeaders, plainPage } from '../../kit/http/plain-page.ts';
 import { type BoundRoute, bind, bindPassThrough, type Context } from '../../kit/http/types.ts';
 import type { Engines } from '../link/engines.ts';
 import type { Link } from '../link/link.ts';
-import { passToEngine } from './tool-proxy.ts';
+import { passToEngine } from '../link/pass-to-engine.ts';
 
 export interface OAuthDoorDeps {
   readonly engines: Pick<Engines, 'ask'>;

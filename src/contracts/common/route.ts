@@ -62,6 +62,11 @@ export interface Route {
   /** For `sse`: event name to the schema of its data. */
   readonly events?: Readonly<Record<string, z.ZodType>>;
   readonly errors: ErrorShape;
+  /**
+   * Public, and the handler checks a signature of its own: what is good is not counted as a page is; a 401 counts as a bad
+   * credential does.
+   */
+  readonly signed?: true;
   /** POST that creates: `Idempotency-Key` is honoured by the dispatcher (gaps.md, Common). */
   readonly idempotent?: boolean;
 }

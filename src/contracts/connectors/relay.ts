@@ -56,6 +56,7 @@ export const eventCallback = defineRoute({
   params: z.strictObject({ key: Id }),
   owner: { none: 'the key cannot be guessed, and the signature proves who posts' },
   kind: 'raw',
+  signed: true,
   answers: {
     202: z.strictObject({ status: z.enum(['accepted', 'duplicate']) }),
     200: z.strictObject({ challenge: z.string() }),

@@ -147,7 +147,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const search = found!.searchParams as unknown as string;
       await serve(mounted, request, response, found!.params, search, requestId);
     } catch (thrown) {
-      const error = toAppError(thrown, requestId);
+      const known = toAppError(thrown, requestId);
+      const forged = mounted.route.signed === true && known.status === 401;
+      const error = forged ? await limits.failed(request, known) : known;
       if (error.code === 'internal') {
         log.error('request failed', { requestId, op: mounted.route.op, error: String(stackOf(error.cause ?? error)) });
       }
@@ -199,7 +201,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     requestId: string,
   ): Promise<void> {
     const { route, bound } = mounted;
-    if (mounted.onlyPublic && route.kind === 'raw') await limits.page(request);
+    if (mounted.onlyPublic && route.kind === 'raw' && route.signed !== true) await limits.page(request);
     const principal = await admission.admit(mounted, request, rawParams);
     const context = new RequestContext(principal, request, response, requestId, rawParams, running);
     if (bound.passThrough || route.kind === 'sse') {

@@ -24,6 +24,7 @@ export function createLanes({ store, send, onExpired, ...options }: LanesOptions
     ...lanes,
     append: (tx, item) => runSync(tx, (asking) => lanes.append(asking, item)),
     remove: (tx, id) => runSync(tx, (asking) => lanes.remove(asking, id)),
+    clear: (tx, lane) => runSync(tx, (asking) => lanes.clear(asking, lane)),
   };
 }
 

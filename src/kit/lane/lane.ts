@@ -45,7 +45,7 @@ export interface QueuedItem {
 
 /**
  * What became of a head. `commit` runs in the transaction that removes the row: state and ledger rows go in there.
- * `hold`: it stays; asked again on `wake(lane)` and after `recheckMs`. `retry`: it stays; asked again at `at`
+ * `hold`: it stays; asked again on `wake(lane)` and after `forMs`, by default `recheckMs`. `retry`: it stays; asked again at `at`
  * (milliseconds since the epoch), by default by the backoff schedule. Throwing from `send` is a retry with its message.
  */
 export type LaneOutcome = Outcome<(tx: Tx) => void>;
@@ -55,7 +55,7 @@ export type SharedLaneOutcome = Outcome<(tx: SharedTx) => Asked<unknown>>;
 type Outcome<Commit> =
   | { readonly to: 'done'; readonly commit?: Commit }
   | { readonly to: 'dead'; readonly reason: string; readonly commit?: Commit }
-  | { readonly to: 'hold'; readonly reason: string }
+  | { readonly to: 'hold'; readonly reason: string; readonly forMs?: number }
   | { readonly to: 'retry'; readonly reason: string; readonly at?: number };
 
 export interface LaneAppend {
@@ -74,12 +74,15 @@ export interface Lanes extends LaneWork {
   append(tx: Tx, item: LaneAppend): boolean;
   /** Takes an item out again. False: unknown, or being sent at this moment. */
   remove(tx: Tx, id: string): boolean;
+  /** Takes all items of a lane out again but the one that is being sent; answers how many. */
+  clear(tx: Tx, lane: string): number;
 }
 
 /** {@link Lanes} over a shared store: whichever of the processes that share it sends a head, no other does meanwhile. */
 export interface SharedLanes extends LaneWork {
   append(tx: SharedTx, item: LaneAppend): Op<boolean>;
   remove(tx: SharedTx, id: string): Op<boolean>;
+  clear(tx: SharedTx, lane: string): Op<number>;
 }
 
 interface LaneWork {
@@ -89,7 +92,7 @@ interface LaneWork {
   depths(): ReadonlyMap<string, number>;
   list(lane: string): Promise<QueuedItem[]>;
   /** Asks again at once for a held or retried head; all lanes when none is named. */
-  wake(lane?: string): void;
+  wake(lanes?: string | readonly string[]): void;
   /** Loads what an earlier run left and begins to send. Until then rows only gather. */
   start(): Promise<void>;
   /** Begins nothing more and waits for sends under way, at most `graceMs` (default 2000); the rows of the rest stay. */

@@ -43,6 +43,12 @@ export function createLaneRows(lanes: string) {
     return (yield* tx.get<{ lane: string }>(sql, lanes, id))?.lane ?? null;
   }
 
+  /** Takes out what is not being sent; answers how many went. */
+  function* clear(tx: SharedTx, lane: string): Op<number> {
+    const sql = 'DELETE FROM lane_item WHERE lanes = ? AND lane = ? AND sending = 0';
+    return (yield* tx.run(sql, lanes, lane)).changes;
+  }
+
   /**
    * Takes the head out for sending: counted and marked before anybody sends it. Null: the lane is empty. `unsent`: what this process
    * took, and did not send, as it was not heard whether that was kept.
@@ -88,11 +94,11 @@ export function createLaneRows(lanes: string) {
   const postpone = (tx: SharedTx, id: string, until: number): Asked<unknown> =>
     tx.run('UPDATE lane_item SET sending = 0, not_before = ? WHERE lanes = ? AND id = ?', until, lanes, id);
 
-  /** Nothing that waits is postponed any more; of one lane, or of all. */
-  function* hasten(tx: SharedTx, lane: string | undefined): Op<void> {
+  /** Nothing that waits in them is postponed any more; undefined: in all. */
+  function* hasten(tx: SharedTx, named: readonly string[] | undefined): Op<void> {
     const sql = 'UPDATE lane_item SET not_before = 0 WHERE lanes = ? AND not_before > 0';
-    if (lane === undefined) yield* tx.run(sql, lanes);
-    else yield* tx.run(`${sql} AND lane = ?`, lanes, lane);
+    if (named === undefined) yield* tx.run(sql, lanes);
+    else for (const lane of named) yield* tx.run(`${sql} AND lane = ?`, lanes, lane);
   }
 
   /** Every lane that has rows, oldest head first. */
@@ -116,7 +122,7 @@ export function createLaneRows(lanes: string) {
     return (yield* tx.get(sql, lanes, lane, now)) !== undefined;
   }
 
-  return { append, remove, takeHead, expire, settle, putBack, postpone, hasten, load, list, hasExpired };
+  return { append, remove, clear, takeHead, expire, settle, putBack, postpone, hasten, load, list, hasExpired };
 }
 
 function toItem(row: ItemRow): Pick<LaneItem, 'id' | 'lane' | 'body' | 'at' | 'deadline'> {

@@ -227,13 +227,13 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
       yield* outcome.to === 'hold' ? rows.putBack(tx, item.id) : rows.postpone(tx, item.id, until);
       yield* holds.letGo(tx, lane);
     });
+    const left = item.deadline === null ? Number.POSITIVE_INFINITY : Math.max(0, item.deadline - clock.now());
     if (outcome.to === 'hold') {
-      wait(state, outcome.reason, recheckMs);
+      wait(state, outcome.reason, outcome.forMs === undefined ? recheckMs : Math.min(outcome.forMs, left));
       return;
     }
     state.notBefore = until;
-    const again = item.deadline === null ? until : Math.min(until, item.deadline);
-    wait(state, outcome.reason, Math.max(0, again - clock.now()));
+    wait(state, outcome.reason, Math.min(Math.max(0, until - clock.now()), left));
   }
 
   /** Removes the row together with what it caused, and takes the next head out in the same commit. */
@@ -274,20 +274,23 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     }
   }
 
-  function wake(lane?: string): void {
-    for (const [name, state] of states) {
-      if (lane !== undefined && name !== lane) continue;
+  function wake(lanes?: string | readonly string[]): void {
+    const named = typeof lanes === 'string' ? [lanes] : lanes;
+    for (const name of named ?? [...states.keys()]) {
+      const state = states.get(name);
+      if (state === undefined) continue;
       state.due = 0;
       state.woken = true;
     }
-    if (shared) void hasten(lane);
+    if (shared && named?.length !== 0) void hasten(named);
     pump();
   }
 
   /** For the process that sends next, whichever that is. Where it fails, the lane is due by its own time. */
-  async function hasten(lane: string | undefined): Promise<void> {
+  async function hasten(lanes: readonly string[] | undefined): Promise<void> {
     try {
-      await store.write((tx) => rows.hasten(tx, lane), { isolation: 'statement' });
+      const isolation = lanes === undefined || lanes.length === 1 ? 'statement' : 'rows';
+      await store.write((tx) => rows.hasten(tx, lanes), { isolation });
       await look();
     } catch (error) {
       if (!isRefusedByDisk(error)) options.onFault?.(error);
@@ -371,6 +374,11 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
         wake(lane);
       });
       return true;
+    },
+    *clear(tx, lane) {
+      const gone = yield* rows.clear(tx, lane);
+      if (gone > 0) tx.afterCommit(() => changeDepth(lane, -gone));
+      return gone;
     },
     depth: (lane) => states.get(lane)?.depth ?? 0,
     depths: () =>

@@ -1,0 +1,82 @@
+/**
+ * The cloud's half of connector events (interface.md E): it listens for each subscription of its computers, also while they are off, and
+ * brings them what came. Owns the registrations and the receipts; the connectors themselves are the computer's.
+ */
+import { eventCallback, registerSubscription, unregisterSubscription } from '../../contracts/connectors/relay.ts';
+import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import type { Sealer } from '../../kit/secrets/sealer.ts';
+import { type ConnectorProxyDeps, createConnectorProxy } from './connector-proxy.ts';
+import { forgetSeen } from './receipts.ts';
+import { createReceiver } from './receiver.ts';
+import { createRegistrations } from './registrations.ts';
+import { createRelay, type RelayDeps } from './relay.ts';
+
+export { connectorEventMigrations } from './migrations.ts';
+export type { OpenRelayLanes } from './relay.ts';
+
+export interface ConnectorEventsDeps extends ConnectorProxyDeps, Omit<RelayDeps, 'registrations'> {
+  /** Of callbacks and their secrets. */
+  readonly sealer: Sealer;
+  /** Of this cloud, without a slash at the end. */
+  readonly origin: string;
+}
+
+export interface ConnectorEvents {
+  readonly routes: readonly BoundRoute[];
+  /** The computer answers again: what waits for it is sent at once. */
+  wake(computerId: string): void;
+  /** Its pairing is over: nobody listens for it any more. */
+  forgetComputer(computerId: string): Promise<void>;
+  /** Receipts of what nobody has sent for seven days. */
+  forgetOld(now: number): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createConnectorEvents(deps: ConnectorEventsDeps): ConnectorEvents {
+  const { store, origin } = deps;
+  const registrations = createRegistrations(deps);
+  const relay = createRelay({ ...deps, registrations });
+  const receive = createReceiver({ ...deps, registrations, relay });
+
+  function* remove(tx: Parameters<typeof relay.drop>[0], name: Parameters<typeof relay.drop>[1]) {
+    yield* registrations.remove(tx, name);
+    yield* relay.drop(tx, name);
+  }
+
+  return {
+    routes: [
+      bind(registerSubscription, async ({ principal, params, body }) => {
+        // The authenticator of devices always names the computer that signed.
+        const name = { computerId: principal.computerId ?? '', subscriptionId: params.sub };
+        const key = await registrations.put(name, { ...body, userId: principal.userId });
+        return { body: { callbackUrl: `${origin}${eventCallback.path.replace(':key', key)}` } };
+      }),
+      bind(unregisterSubscription, async ({ principal, params }) => {
+        const name = { computerId: principal.computerId ?? '', subscriptionId: params.sub };
+        await store.write((tx) => remove(tx, name));
+        return { status: 204 as const, body: undefined };
+      }),
+      bind(eventCallback, async ({ params, request, response }) => {
+        const { status, body } = await receive(params.key, request);
+        const text = JSON.stringify(body);
+        response.writeHead(status, {
+          'content-type': 'application/json; charset=utf-8',
+          'content-length': Buffer.byteLength(text),
+        });
+        response.end(text);
+      }),
+      ...createConnectorProxy(deps),
+    ],
+    wake: (computerId) => relay.wake(computerId),
+    forgetComputer: (computerId) =>
+      store.write(function* (tx) {
+        for (const subscriptionId of yield* registrations.of(tx, computerId)) {
+          yield* remove(tx, { computerId, subscriptionId });
+        }
+      }),
+    forgetOld: (now) => forgetSeen(store, now),
+    start: () => relay.start(),
+    close: () => relay.close(),
+  };
+}

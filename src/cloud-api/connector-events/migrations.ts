@@ -1,0 +1,46 @@
+/**
+ * What the cloud listens for on behalf of computers, and each event that came for seven days: its receipt, never its data. `key` and
+ * `secrets` are sealed; `expired`: events that were given up and of which the computer has not heard.
+ */
+import type { Migration } from '../../kit/store/store.ts';
+
+export const connectorEventMigrations: readonly Migration[] = [
+  {
+    area: 'connector-events',
+    number: 1,
+    name: 'registrations and receipts',
+    sql: `
+      CREATE TABLE connector_registration (
+        computer_id TEXT NOT NULL,
+        subscription_id TEXT NOT NULL,
+        user_id TEXT NOT NULL,
+        connector_id TEXT NOT NULL,
+        event_name TEXT NOT NULL,
+        key_hash TEXT NOT NULL UNIQUE,
+        key TEXT NOT NULL,
+        secrets TEXT NOT NULL,
+        expired INTEGER NOT NULL DEFAULT 0,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        PRIMARY KEY (computer_id, subscription_id)
+      ) STRICT;
+      CREATE TABLE connector_receipt (
+        id TEXT PRIMARY KEY,
+        computer_id TEXT NOT NULL,
+        subscription_id TEXT NOT NULL,
+        event_id TEXT NOT NULL,
+        kind TEXT NOT NULL CHECK (kind IN ('event', 'gap', 'terminated')),
+        name TEXT,
+        said TEXT NOT NULL,
+        status TEXT NOT NULL CHECK (status IN ('waiting', 'taken', 'dead', 'expired')),
+        reason TEXT,
+        received_at INTEGER NOT NULL,
+        relayed_at INTEGER,
+        seen_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX connector_receipt_seen ON connector_receipt (seen_at);
+      CREATE INDEX connector_receipt_left ON connector_receipt (computer_id, subscription_id, received_at, id)
+        WHERE status <> 'taken';
+    `,
+  },
+];

@@ -1,0 +1,177 @@
+/**
+ * The callback that servers post events to: signature over the bytes as they came, time, size, and an id that is the signed one; then
+ * the receipt and the parcel for the computer in one durable commit (interface.md E; gaps.md E "Callback"; security.md 4, row 18). Name,
+ * times and data the computer checks: it alone knows what was subscribed to.
+ */
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../../contracts/common/errors.ts';
+import { largestEvent, type RelayedEvent } from '../../contracts/connectors/relay.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import { readRaw } from '../../kit/http/body.ts';
+import { isSignedWebhook } from '../../kit/signing/webhook.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
+import { note, receiptId, type Seen } from './receipts.ts';
+import type { Registration, Registrations } from './registrations.ts';
+import type { Parcel, Relay } from './relay.ts';
+
+export interface ReceiverDeps {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly registrations: Pick<Registrations, 'find' | 'exists'>;
+  readonly relay: Pick<Relay, 'append' | 'isFull'>;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+/** What the server hears. */
+export type Received =
+  | { readonly status: 202; readonly body: { readonly status: 'accepted' | 'duplicate' } }
+  | { readonly status: 200; readonly body: { readonly challenge: string } };
+
+/** Answers once what came is durable. Throws 410 for a key that nobody has, 401 unsigned, 413, 400 for what is no event, 409, 429. */
+export type Receive = (key: string, request: IncomingMessage) => Promise<Received>;
+
+const longestId = 500;
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** What a body says, once it is known to be signed. */
+type Said =
+  | { readonly kind: 'verification'; readonly challenge: string }
+  | { readonly kind: 'parcel'; readonly id: string; readonly name: string | null; readonly parcel: Carried };
+type Carried = Exclude<Parcel, { kind: 'notice' }>;
+
+export function createReceiver({ store, clock, registrations, relay, log }: ReceiverDeps): Receive {
+  async function signedBy(key: string, request: IncomingMessage): Promise<{ to: Registration; body: Buffer }> {
+    const known = await registrations.find(key);
+    if (known === null) throw gone();
+    const body = await readRaw(request, largestEvent);
+    const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = request.headers;
+    const webhook = { id: one(id), timestamp: one(timestamp), signature: one(signature), body };
+    const now = clock.now();
+    if (isSignedWebhook(known.keysAt(now), webhook, now)) return { to: known, body };
+    // Another replica may have been told a newer secret.
+    const fresh = await registrations.find(key, true);
+    if (fresh === null) throw gone();
+    if (isSignedWebhook(fresh.keysAt(now), webhook, now)) return { to: fresh, body };
+    throw new AppError('refused', 'The signature or its time is not valid here.', 'Sign it with the secret, now.', {
+      status: 401,
+      wireCode: 'invalid_signature',
+    });
+  }
+
+  async function take(
+    to: Registration,
+    { id, name, parcel }: Extract<Said, { kind: 'parcel' }>,
+  ): Promise<Seen | 'gone'> {
+    const { computerId, subscriptionId } = to;
+    const receipt = {
+      ...{ computerId, subscriptionId, eventId: id, name },
+      id: receiptId(to, id),
+      kind: parcel.kind,
+      said: saidOf(parcel),
+    };
+    return store.write(
+      function* (tx) {
+        if (!(yield* registrations.exists(tx, to))) return 'gone';
+        const seen = yield* note(tx, receipt, clock.now());
+        if (seen === 'first') yield* relay.append(tx, to, receipt.id, parcel);
+        return seen;
+      },
+      { isolation: 'rows' },
+    );
+  }
+
+  return async (key, request) => {
+    const { to, body } = await signedBy(key, request);
+    const said = read(body, one(request.headers['webhook-id']), iso(clock.now()));
+    if (said.kind === 'verification') return { status: 200, body: { challenge: said.challenge } };
+    if (relay.isFull(to)) {
+      throw new AppError('refused', 'Too many events wait for this subscription.', 'Send it again later.', {
+        status: 429,
+        wireCode: 'rate_limited',
+        retryAfter: 60,
+      });
+    }
+    const seen = await take(to, said);
+    if (seen === 'gone') {
+      await registrations.find(key, true);
+      throw gone();
+    }
+    if (seen === 'other') {
+      const { computerId, subscriptionId } = to;
+      log.warn('A server sent another event under an id that it had used.', { computerId, subscriptionId });
+      throw new AppError('refused', 'Another event came by this id.', 'Give each event an id of its own.', {
+        status: 409,
+        wireCode: 'event_id_reused',
+      });
+    }
+    return { status: 202, body: { status: seen === 'first' ? 'accepted' : 'duplicate' } };
+  };
+}
+
+const one = (header: string | string[] | undefined): string => (typeof header === 'string' ? header : '');
+
+function gone(): AppError {
+  return new AppError('refused', 'Nobody listens here.', 'Send no more to this address.', {
+    status: 410,
+    wireCode: 'subscription_gone',
+  });
+}
+
+/** `webhookId`: the signed one. */
+function read(bytes: Buffer, webhookId: string, receivedAt: string): Said {
+  if (webhookId.length > longestId) throw invalid(`webhook-id has more than ${longestId} characters`);
+  const body = parse(bytes);
+  if ('type' in body) return readControl(body, webhookId);
+  const { eventId, name, timestamp, data, cursor } = body;
+  if (eventId !== webhookId) throw invalid('eventId is not the webhook-id that was signed');
+  if (typeof name !== 'string' || typeof timestamp !== 'string') throw invalid('name and timestamp must be texts');
+  const event: RelayedEvent = { eventId, name, timestamp, data: data ?? null };
+  const parcel = { kind: 'event', event: { ...event, ...cursorOf(cursor) }, receivedAt } as const;
+  return { kind: 'parcel', id: webhookId, name, parcel };
+}
+
+function readControl(body: Readonly<Record<string, unknown>>, id: string): Said {
+  if (body.type === 'verification') {
+    if (typeof body.challenge !== 'string' || body.challenge === '') throw invalid('challenge must be a text');
+    return { kind: 'verification', challenge: body.challenge };
+  }
+  if (body.type === 'gap') {
+    return { kind: 'parcel', id, name: null, parcel: { kind: 'gap', cursor: cursorOf(body.cursor).cursor ?? null } };
+  }
+  if (body.type === 'terminated') {
+    return { kind: 'parcel', id, name: null, parcel: { kind: 'terminated', error: body.error ?? null } };
+  }
+  throw invalid('its type is none of verification, gap and terminated');
+}
+
+function cursorOf(cursor: unknown): { readonly cursor?: string | null } {
+  if (cursor === undefined || cursor === null) return {};
+  if (typeof cursor !== 'string') throw invalid('cursor must be a text');
+  return { cursor };
+}
+
+function parse(bytes: Buffer): Readonly<Record<string, unknown>> {
+  try {
+    const value = JSON.parse(utf8.decode(bytes)) as unknown;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // Said below: it is not what an event is.
+  }
+  throw invalid('it is not a JSON object in UTF-8');
+}
+
+function invalid(what: string): AppError {
+  return new AppError('usage', `This is no event: ${what}.`, 'Send it as events/subscribe promised.', {
+    wireCode: 'bad_request',
+  });
+}
+
+/** Of what an event says; how far its server has come (`cursor`) may differ when it is sent again. */
+function saidOf(parcel: Carried): string {
+  if (parcel.kind === 'event') {
+    const { name, timestamp, data } = parcel.event;
+    return hash('sha256', JSON.stringify([name, timestamp, data]), 'base64url');
+  }
+  return hash('sha256', JSON.stringify(parcel), 'base64url');
+}

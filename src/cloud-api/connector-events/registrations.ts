@@ -1,0 +1,205 @@
+/**
+ * What the cloud listens for: one registration a subscription of a computer, with its callback's key and its secrets, sealed (gaps.md E,
+ * "Cloud registration"). A new secret is good at once, each one before it for an hour more. Must not know events.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Sealer } from '../../kit/secrets/sealer.ts';
+import { webhookKey } from '../../kit/signing/webhook.ts';
+import type { Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+
+export interface RegistrationsDeps {
+  readonly store: SharedStore;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+}
+
+/** A subscription, and whose computer it is on. */
+export interface SubscriptionName {
+  readonly computerId: string;
+  readonly subscriptionId: string;
+}
+
+export interface Registration extends SubscriptionName {
+  readonly userId: string;
+  readonly keyHash: string;
+  /** Those that are good at a time, milliseconds since the epoch. */
+  keysAt(now: number): Buffer[];
+}
+
+export interface Registrations {
+  /** Answers the key of its callback, the same for as long as it is registered. Throws `usage` for a secret that is none. */
+  put(
+    name: SubscriptionName,
+    given: {
+      readonly userId: string;
+      readonly secret: string;
+      readonly connectorId: string;
+      readonly eventName: string;
+    },
+  ): Promise<string>;
+  remove(tx: SharedTx, name: SubscriptionName): Op<void>;
+  /** Null: nobody listens there. From memory unless `fresh`: whether it is still so, {@link exists} tells. */
+  find(key: string, fresh?: boolean): Promise<Registration | null>;
+  /** For the transaction that relies on it: it stays until that has ended. */
+  exists(tx: SharedTx, registration: Registration): Op<boolean>;
+  /** Subscriptions of a computer. */
+  of(tx: SharedReader, computerId: string): Op<readonly string[]>;
+  /** Events that were given up and of which its computer has not heard; changed by so many. */
+  countExpired(tx: SharedTx, name: SubscriptionName, by: number): Op<void>;
+  expired(tx: SharedReader, name: SubscriptionName): Op<number>;
+}
+
+interface Row {
+  readonly computer_id: string;
+  readonly subscription_id: string;
+  readonly user_id: string;
+  readonly key: string;
+  readonly secrets: string;
+}
+
+/** `until`: null for the newest. */
+interface Secret {
+  readonly secret: string;
+  readonly until: number | null;
+}
+
+/** Interface E: "the old one verifies for 1 hour". */
+const supersededKeptMs = 60 * 60_000;
+/** A computer that cannot reach its server may bring a new one each minute; each costs whoever posts a signature a comparison. */
+const mostSecrets = 64;
+const mostRegistrations = 1000;
+/** In memory. */
+const mostKnown = 10_000;
+const keyBytes = 32;
+
+const select = 'SELECT computer_id, subscription_id, user_id, key, secrets FROM connector_registration';
+const there = 'SELECT 1 AS found FROM connector_registration WHERE key_hash = ?';
+const stillThere = { sqlite: there, postgres: `${there} FOR KEY SHARE` };
+
+export function createRegistrations({ store, sealer, clock }: RegistrationsDeps): Registrations {
+  /** By the hash of the key. What another replica changed since is found out where it matters. */
+  const known = new Map<string, Registration>();
+  const place = (what: string, { computerId, subscriptionId }: SubscriptionName) =>
+    `connector_registration|${what}|${computerId}/${subscriptionId}`;
+
+  const secretsOf = (row: Row): readonly Secret[] =>
+    JSON.parse(sealer.open(place('secrets', nameOf(row)), row.secrets)) as Secret[];
+
+  function toRegistration(row: Row, keyHash: string): Registration {
+    const secrets = secretsOf(row).map(({ secret, until }) => ({ key: webhookKey(secret) as Buffer, until }));
+    return {
+      ...nameOf(row),
+      userId: row.user_id,
+      keyHash,
+      keysAt: (now) => secrets.filter(({ until }) => until === null || until > now).map(({ key }) => key),
+    };
+  }
+
+  return {
+    async put(name, { userId, secret, connectorId, eventName }) {
+      if (webhookKey(secret) === null) {
+        throw new AppError('usage', 'body.secret: is not whsec_ and base64 of 24 to 64 bytes.', 'Make another one.', {
+          wireCode: 'bad_request',
+        });
+      }
+      const { computerId, subscriptionId } = name;
+      const now = clock.now();
+      const seal = (secrets: readonly Secret[]) => sealer.seal(place('secrets', name), JSON.stringify(secrets));
+      const { key, keyHash } = await store.write(function* (tx) {
+        const row = yield* tx.get<Row>(
+          `${select} WHERE computer_id = ? AND subscription_id = ?`,
+          computerId,
+          subscriptionId,
+        );
+        if (row !== undefined) {
+          const kept = sealer.open(place('key', name), row.key);
+          const sql = `UPDATE connector_registration SET user_id = ?, connector_id = ?, event_name = ?, secrets = ?, updated_at = ?
+            WHERE computer_id = ? AND subscription_id = ?`;
+          const secrets = seal(superseded(secretsOf(row), secret, now));
+          yield* tx.run(sql, userId, connectorId, eventName, secrets, now, computerId, subscriptionId);
+          return { key: kept, keyHash: hashOf(kept) };
+        }
+        yield* checkRoom(tx, computerId);
+        const made = randomBytes(keyBytes).toString('hex');
+        const sql = `INSERT INTO connector_registration (computer_id, subscription_id, user_id, connector_id, event_name, key_hash, key,
+          secrets, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+        const sealed = [sealer.seal(place('key', name), made), seal([{ secret, until: null }])];
+        yield* tx.run(
+          sql,
+          computerId,
+          subscriptionId,
+          userId,
+          connectorId,
+          eventName,
+          hashOf(made),
+          ...sealed,
+          now,
+          now,
+        );
+        return { key: made, keyHash: hashOf(made) };
+      });
+      known.delete(keyHash);
+      return key;
+    },
+    *remove(tx, { computerId, subscriptionId }) {
+      const sql = 'DELETE FROM connector_registration WHERE computer_id = ? AND subscription_id = ? RETURNING key_hash';
+      const gone = yield* tx.get<{ key_hash: string }>(sql, computerId, subscriptionId);
+      if (gone !== undefined) tx.afterCommit(() => known.delete(gone.key_hash));
+    },
+    async find(key, fresh = false) {
+      const keyHash = hashOf(key);
+      const remembered = fresh ? undefined : known.get(keyHash);
+      if (remembered !== undefined) return remembered;
+      const row = await store.get<Row>(`${select} WHERE key_hash = ?`, keyHash);
+      if (row === undefined) {
+        known.delete(keyHash);
+        return null;
+      }
+      const registration = toRegistration(row, keyHash);
+      if (known.size >= mostKnown) known.clear();
+      known.set(keyHash, registration);
+      return registration;
+    },
+    *exists(tx, { keyHash }) {
+      return (yield* tx.get(stillThere, keyHash)) !== undefined;
+    },
+    *of(tx, computerId) {
+      const sql = 'SELECT subscription_id AS id FROM connector_registration WHERE computer_id = ?';
+      return (yield* tx.all<{ id: string }>(sql, computerId)).map(({ id }) => id);
+    },
+    *countExpired(tx, { computerId, subscriptionId }, by) {
+      const sql =
+        'UPDATE connector_registration SET expired = expired + ? WHERE computer_id = ? AND subscription_id = ?';
+      yield* tx.run(sql, by, computerId, subscriptionId);
+    },
+    *expired(tx, { computerId, subscriptionId }) {
+      const sql = 'SELECT expired FROM connector_registration WHERE computer_id = ? AND subscription_id = ?';
+      return (yield* tx.get<{ expired: number }>(sql, computerId, subscriptionId))?.expired ?? 0;
+    },
+  };
+}
+
+const nameOf = (row: Row): SubscriptionName => ({ computerId: row.computer_id, subscriptionId: row.subscription_id });
+const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
+
+/** The same secret again changes nothing: whoever did not hear the answer sends it once more. */
+function superseded(secrets: readonly Secret[], secret: string, now: number): readonly Secret[] {
+  const [newest] = secrets;
+  if (newest?.secret === secret) return secrets;
+  const live = secrets
+    .filter((one) => one.secret !== secret && (one.until === null || one.until > now))
+    .map((one) => ({ secret: one.secret, until: one.until ?? now + supersededKeptMs }));
+  return [{ secret, until: null }, ...live].slice(0, mostSecrets);
+}
+
+function* checkRoom(tx: SharedReader, computerId: string): Op<void> {
+  const sql = 'SELECT count(*) AS n FROM connector_registration WHERE computer_id = ?';
+  const { n } = (yield* tx.get<{ n: number }>(sql, computerId)) as { n: number };
+  if (n < mostRegistrations) return;
+  throw new AppError('refused', `This computer has ${n} subscriptions.`, 'End some of them.', {
+    status: 409,
+    wireCode: 'too_many_subscriptions',
+  });
+}

@@ -1,0 +1,149 @@
+/**
+ * What was taken in on its way to the computer: one lane a subscription, signed for the computer's device, for 24 hours (gaps.md E,
+ * "Relay"; store.md 4.2). Owns what each answer of a computer means; must not know servers or their signatures.
+ */
+import { deliverEvent, type EventDelivery, type RelayedEvent } from '../../contracts/connectors/relay.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
+import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+import { dropWaiting, lost, taken } from './receipts.ts';
+import type { Registration, Registrations, SubscriptionName } from './registrations.ts';
+
+/** Waits after the 1st, 2nd … attempt; the last one repeats. */
+export const relayBackoffMs = [5_000, 15_000, 30_000, 60_000, 120_000, 300_000];
+/** From receipt. */
+const keptMs = 24 * 60 * 60_000;
+/** A lane of a computer that is away sleeps until the link wakes it; so often it looks whether it missed that. */
+const asleepMs = 5 * 60_000;
+/** Whoever may post must not be able to fill the disk. */
+export const mostWaiting = 10_000;
+const longestReason = 300;
+
+export interface RelayDeps {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly registrations: Registrations;
+  readonly link: { state(computerId: string): { readonly linked: boolean } | Promise<{ readonly linked: boolean }> };
+  readonly openLanes: OpenRelayLanes;
+  /** Calls a computer's engine as the cloud, signed with its device's key. Throws when it cannot be reached. */
+  readonly call: (
+    computerId: string,
+    request: { readonly method: string; readonly path: string; readonly body: unknown; readonly signal: AbortSignal },
+  ) => Promise<{ readonly status: number; readonly body: unknown }>;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+export type OpenRelayLanes = (how: {
+  readonly send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>;
+  readonly onExpired: (tx: SharedTx, item: LaneItem) => Op<void>;
+  readonly backoffMs: readonly number[];
+}) => SharedLanes;
+
+/** Of what an item of a lane is made. `notice`: events were given up; how many, is counted with the registration. */
+export type Parcel =
+  | { readonly kind: 'event'; readonly event: RelayedEvent; readonly receivedAt: string }
+  | { readonly kind: 'gap'; readonly cursor: string | null }
+  | { readonly kind: 'terminated'; readonly error: unknown }
+  | { readonly kind: 'notice' };
+
+export interface Relay {
+  /** In the transaction that notes its receipt. */
+  append(tx: SharedTx, to: Registration, id: string, parcel: Exclude<Parcel, { kind: 'notice' }>): Op<boolean>;
+  /** Whether so many wait for this subscription that no more are taken. */
+  isFull(name: SubscriptionName): boolean;
+  /** The subscription is gone: what waits for it is dropped. */
+  drop(tx: SharedTx, name: SubscriptionName): Op<void>;
+  /** The computer answers again. */
+  wake(computerId: string): void;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const laneOf = ({ computerId, subscriptionId }: SubscriptionName) => `${computerId}/${subscriptionId}`;
+
+function nameIn(lane: string): SubscriptionName {
+  const cut = lane.indexOf('/');
+  return { computerId: lane.slice(0, cut), subscriptionId: lane.slice(cut + 1) };
+}
+
+const noticeOf = (lane: string) => `expired ${lane}`;
+
+export function createRelay(deps: RelayDeps): Relay {
+  const { store, clock, registrations, link, log } = deps;
+  const lanes: SharedLanes = deps.openLanes({ send, onExpired, backoffMs: relayBackoffMs });
+
+  async function send(item: LaneItem, signal: AbortSignal): Promise<SharedLaneOutcome> {
+    const name = nameIn(item.lane);
+    if (!(await link.state(name.computerId)).linked) {
+      return { to: 'hold', reason: 'the computer is not linked', forMs: asleepMs };
+    }
+    const parcel = item.body as Parcel;
+    const count = parcel.kind === 'notice' ? await store.read((tx) => registrations.expired(tx, name)) : 0;
+    if (parcel.kind === 'notice' && count === 0) return { to: 'done' };
+    const { method, path } = deliverEvent;
+    const body = deliveryOf(parcel, name.subscriptionId, count);
+    const { status, body: answer } = await deps.call(name.computerId, { method, path, body, signal });
+    if (status === 200) {
+      return {
+        to: 'done',
+        commit: (tx) => (parcel.kind === 'notice' ? told(tx, item.lane, count) : taken(tx, item.id, clock.now())),
+      };
+    }
+    const reason = reasonOf(status, answer);
+    // 401: a clock that is off; it is signed anew the next time.
+    if (status >= 500 || [401, 408, 425, 429].includes(status)) return { to: 'retry', reason };
+    if (status !== 410) log.warn('A computer refused an event of a connector.', { ...name, reason });
+    return { to: 'dead', reason, commit: (tx) => lost(tx, item.id, 'dead', reason) };
+  }
+
+  function* onExpired(tx: SharedTx, item: LaneItem): Op<void> {
+    const reason = 'It waited 24 hours for the computer.';
+    yield* lost(tx, item.id, 'expired', reason);
+    yield* registrations.countExpired(tx, nameIn(item.lane), 1);
+    yield* lanes.append(tx, { lane: item.lane, id: noticeOf(item.lane), body: { kind: 'notice' } satisfies Parcel });
+  }
+
+  /** More may have been given up since they were counted. */
+  function* told(tx: SharedTx, lane: string, count: number): Op<void> {
+    const name = nameIn(lane);
+    yield* registrations.countExpired(tx, name, -count);
+    if ((yield* registrations.expired(tx, name)) === 0) return;
+    yield* lanes.append(tx, { lane, id: noticeOf(lane), body: { kind: 'notice' } satisfies Parcel });
+  }
+
+  return {
+    append: (tx, to, id, parcel) =>
+      lanes.append(tx, {
+        lane: laneOf(to),
+        id,
+        body: parcel,
+        deadline: clock.now() + keptMs,
+        person: to.userId,
+      }),
+    isFull: (name) => lanes.depth(laneOf(name)) >= mostWaiting,
+    *drop(tx, name) {
+      yield* lanes.clear(tx, laneOf(name));
+      yield* dropWaiting(tx, name);
+    },
+    wake(computerId) {
+      lanes.wake([...lanes.depths().keys()].filter((lane) => nameIn(lane).computerId === computerId));
+    },
+    start: () => lanes.start(),
+    close: () => lanes.close(),
+  };
+}
+
+function deliveryOf(parcel: Parcel, subscriptionKey: string, count: number): EventDelivery {
+  if (parcel.kind === 'event') return { subscriptionKey, event: parcel.event, receivedAt: parcel.receivedAt };
+  if (parcel.kind === 'gap') return { subscriptionKey, type: 'gap', cursor: parcel.cursor };
+  if (parcel.kind === 'terminated') return { subscriptionKey, type: 'terminated', error: parcel.error };
+  return { subscriptionKey, type: 'expired', count };
+}
+
+/** In the computer's own words, where it has some. */
+function reasonOf(status: number, answer: unknown): string {
+  if (status === 410) return 'The computer has no such subscription any more.';
+  const said = answer as { error?: unknown; message?: unknown } | null;
+  const words = [said?.error, said?.message].filter((word) => typeof word === 'string').join(': ');
+  return words === '' ? `The computer answered ${status}.` : words.slice(0, longestReason);
+}

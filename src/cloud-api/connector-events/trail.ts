@@ -1,0 +1,79 @@
+/**
+ * What became of each event: the computer's answer, and between its entries those that never came there (gaps.md E). Goes on page by
+ * page in both lists at once. Must not know how a computer is asked.
+ */
+import type { TrailEvent } from '../../contracts/connectors/subscription.ts';
+import { iso } from '../../kit/clock/clock.ts';
+import type { LeftReceipt, Place } from './receipts.ts';
+
+/** Where a page begins: at the computer's page of `cursor`, after its first `skip`; here after `before`. */
+export interface TrailPlace {
+  readonly cursor: string | null;
+  readonly skip: number;
+  readonly before: Place | null;
+}
+
+export const trailStart: TrailPlace = { cursor: null, skip: 0, before: null };
+
+export interface MergedTrail {
+  readonly events: TrailEvent[];
+  /** Null: that was all. */
+  readonly next: TrailPlace | null;
+}
+
+/** `theirs`: the computer's page of `at.cursor`; `left`: ours after `at.before`, of which there may be more where it is full. */
+export function mergeTrail(
+  at: TrailPlace,
+  limit: number,
+  theirs: { readonly events: readonly TrailEvent[]; readonly nextCursor: string | null },
+  left: readonly LeftReceipt[],
+): MergedTrail {
+  const there = new Set(theirs.events.map(({ eventId }) => eventId));
+  const events: TrailEvent[] = [];
+  let { skip, before } = at;
+  let ours = 0;
+  while (events.length < limit) {
+    const their = theirs.events[skip];
+    const our = left[ours];
+    // What comes after their page may be newer than ours: only the next page tells.
+    if (their === undefined && (our === undefined || theirs.nextCursor !== null)) break;
+    if (our !== undefined && (their === undefined || our.receivedAt >= timeOf(their))) {
+      // Taken a moment ago, and not yet noted here.
+      if (!there.has(our.eventId)) events.push(entryOf(our));
+      before = { at: our.receivedAt, id: our.id };
+      ours += 1;
+    } else {
+      events.push(their as TrailEvent);
+      skip += 1;
+    }
+  }
+  const read = skip >= theirs.events.length;
+  if (read && theirs.nextCursor !== null) return { events, next: { cursor: theirs.nextCursor, skip: 0, before } };
+  const over = read && ours === left.length && left.length < limit;
+  return { events, next: over ? null : { cursor: at.cursor, skip, before } };
+}
+
+const timeOf = ({ receivedAt, relayedAt }: TrailEvent) => Date.parse(receivedAt ?? relayedAt ?? '') || 0;
+
+function entryOf({ eventId, name, status, reason, receivedAt }: LeftReceipt): TrailEvent {
+  return { eventId, name, status, reason, receivedAt: iso(receivedAt), relayedAt: null, ticketId: null, runs: [] };
+}
+
+export function writePlace(place: TrailPlace): string {
+  const { cursor, skip, before } = place;
+  return Buffer.from(JSON.stringify([cursor, skip, before?.at ?? null, before?.id ?? null])).toString('base64url');
+}
+
+/** Null: it is none of ours. */
+export function readPlace(text: string): TrailPlace | null {
+  try {
+    const [cursor, skip, at, id] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown[];
+    if (!(cursor === null || typeof cursor === 'string') || !Number.isSafeInteger(skip) || (skip as number) < 0)
+      return null;
+    if (at === null && id === null) return { cursor, skip: skip as number, before: null };
+    if (!Number.isSafeInteger(at) || typeof id !== 'string') return null;
+    return { cursor, skip: skip as number, before: { at: at as number, id } };
+  } catch {
+    return null;
+  }
+}
