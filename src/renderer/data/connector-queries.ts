@@ -4,6 +4,7 @@
  */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { JobStatus } from '../../contracts/connectors/rule.ts';
+import type { Api } from './api.ts';
 import type { ConnectorApi } from './connector-api.ts';
 import type { Keys } from './keys.ts';
 
@@ -19,7 +20,7 @@ const waiting: readonly JobStatus[] = ['batching', 'awaiting_approval', 'queued'
 /** Whether more will become of a run by itself or by a person. */
 export const isWaiting = (status: JobStatus): boolean => waiting.includes(status);
 
-export function connectorQueriesOf({ connectors, edge }: ConnectorApi, keys: Keys) {
+export function connectorQueriesOf({ connectors, edge, factory }: ConnectorApi & Pick<Api, 'factory'>, keys: Keys) {
   const cursorOf = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor });
   return {
     connectors: queryOptions({
@@ -65,6 +66,12 @@ export function connectorQueriesOf({ connectors, edge }: ConnectorApi, keys: Key
         staleTime: 0,
         placeholderData: keepPreviousData,
         refetchInterval: ({ state: { error } }) => every(quietEvery, error),
+      }),
+    /** What an event opened; its data never changes. */
+    ticket: (id: string) =>
+      queryOptions({
+        queryKey: keys.ticket(id),
+        queryFn: ({ signal }) => factory.getTicket({ params: { id } }, { signal }),
       }),
     rules: (id: string, sid: string) =>
       queryOptions({

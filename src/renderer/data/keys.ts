@@ -74,6 +74,7 @@ export function keysOf(computer: string | null) {
     connectors: on('connectors', 'list'),
     /** Begins the keys of one connector. */
     connector: (id: string, ...part: readonly unknown[]) => on('connectors', 'one', id, ...part),
+    ticket: (id: string) => on('ticket', id),
     ledgers: on('ledger'),
     ledger: (filter: LedgerFilter) => on('ledger', filter),
   };

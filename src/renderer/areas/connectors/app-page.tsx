@@ -106,8 +106,8 @@ function Row({ subscription, title, onEnd }: { subscription: EdgeSubscription; t
   const words = argumentWords(subscription.arguments);
   const about = server === 'agents' ? 'all your bots' : nameOf(server.replace(/^bots\//, ''));
   return (
-    <li className="flex min-h-12 items-center gap-x-3 border-b border-line px-3 py-1 max-sm:flex-wrap">
-      <span className="min-w-0 flex-1 max-sm:basis-full">
+    <li className="grid min-h-12 grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 border-b border-line px-3 py-1 sm:grid-cols-[minmax(0,1fr)_128px_176px_auto]">
+      <span className="min-w-0">
         <span className="block truncate font-medium" title={event}>
           {title}
         </span>
@@ -116,26 +116,28 @@ function Row({ subscription, title, onEnd }: { subscription: EdgeSubscription; t
           {words === null ? '' : ` · ${words}`} · to {callbackHost}
         </span>
       </span>
-      <Status look={edgeStatus[status]} wire={status} />
-      <span className="text-meta text-muted tabular-nums sm:w-44 sm:text-right">
-        {lastDeliveryAt === null ? (
-          'nothing sent yet'
-        ) : (
-          <>
-            sent <Ago at={lastDeliveryAt} />
-          </>
-        )}
-        <span className="block max-sm:inline max-sm:pl-2">
-          until{' '}
-          {new Date(refreshBefore).toLocaleString(undefined, {
-            month: 'short',
-            day: 'numeric',
-            hour: '2-digit',
-            minute: '2-digit',
-          })}
+      <span className="flex flex-wrap items-center gap-x-3 max-sm:order-last max-sm:col-span-full sm:contents">
+        <Status look={edgeStatus[status]} wire={status} />
+        <span className="text-meta text-muted tabular-nums sm:text-right">
+          {lastDeliveryAt === null ? (
+            'nothing sent yet'
+          ) : (
+            <>
+              sent <Ago at={lastDeliveryAt} />
+            </>
+          )}
+          <span className="block max-sm:inline max-sm:pl-2">
+            until{' '}
+            {new Date(refreshBefore).toLocaleString(undefined, {
+              month: 'short',
+              day: 'numeric',
+              hour: '2-digit',
+              minute: '2-digit',
+            })}
+          </span>
         </span>
       </span>
-      <Button kind="danger" data-row="true" onClick={onEnd} aria-label={`End ${title}`} className="max-sm:ml-auto">
+      <Button kind="danger" data-row="true" onClick={onEnd} aria-label={`End ${title}`}>
         End
       </Button>
     </li>

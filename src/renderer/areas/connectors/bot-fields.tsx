@@ -6,11 +6,16 @@ import { Choice } from '../../ui/choice.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { modeWords } from './connector-words.ts';
 
+/** Why a rule cannot run this bot; null: it can, or it is not known. */
+export const cannotRun = (bots: readonly AutomationBot[] | undefined, id: string): string | null =>
+  bots?.find((bot) => bot.id === id)?.reason ?? null;
+
 export function BotField({
   bots,
   value,
   problem,
   runs,
+  says = 'Each event opens a ticket for it, once.',
   onChange,
 }: {
   bots: readonly AutomationBot[];
@@ -18,6 +23,7 @@ export function BotField({
   problem: string | undefined;
   /** Whether it is also run by itself: then it must be one that can be held to a mode. */
   runs: boolean;
+  says?: string;
   onChange: (id: string) => void;
 }) {
   const floor = useBots();
@@ -34,7 +40,7 @@ export function BotField({
         description={
           chosen !== undefined && chosen.reason !== null
             ? `It gets tickets; no rule can run it: ${chosen.reason}`
-            : 'Each event opens a ticket for it, once.'
+            : says
         }
       >
         {(ids) => (

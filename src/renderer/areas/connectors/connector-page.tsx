@@ -349,9 +349,9 @@ function Offered({ connector, events, go }: { connector: Connector; events: Conn
 
 function Heading({ id, count, children }: { id: string; count: number | null; children: string }) {
   return (
-    <h3 id={id} className="flex h-8 items-center gap-2 border-b border-line bg-panel px-3 text-meta text-muted">
+    <h2 id={id} className="flex h-8 items-center gap-2 border-b border-line bg-panel px-3 text-meta text-muted">
       {children}
       {count !== null && <span className="ml-auto tabular-nums">{count}</span>}
-    </h3>
+    </h2>
   );
 }

@@ -98,7 +98,17 @@ export function stepsOf(event: TrailEvent): readonly TrailStep[] {
 
 /** In a row: the whole of its way in a word. */
 export function runsWords(event: TrailEvent): string {
-  if (event.status !== 'ticket') return event.reason ?? '';
+  switch (event.status) {
+    case 'waiting':
+      return event.reason ?? 'waits for this computer';
+    case 'expired':
+      return event.reason ?? 'waited 24 hours for this computer';
+    case 'gap':
+      return event.reason ?? 'events before this are missing';
+    case 'dead':
+      return event.reason ?? '';
+    default:
+  }
   if (event.runs.length === 0) return 'ticket alone';
   return countWords(event.runs.length, 'run');
 }

@@ -11,12 +11,13 @@ import { Fact } from '../../ui/fact.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago, Elapsed, formatElapsed } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { jobStatus, Status } from '../../ui/status.tsx';
+import { jobStatus, lastKnown, Status } from '../../ui/status.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import type { WithinConnector } from './connector-page.tsx';
 import { jobName, limitWords, modeWords, usageWords, verbsOf } from './connector-words.ts';
 import { useNameOfBot } from './subscription-rows.tsx';
+import { TicketData } from './ticket-data.tsx';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
 
 export function JobPage({ id, connector, go, onBack, sub, run }: WithinConnector & { sub: string; run: string }) {
@@ -38,7 +39,7 @@ export function JobPage({ id, connector, go, onBack, sub, run }: WithinConnector
           {job.data !== undefined && <Status look={jobStatus[job.data.status]} wire={job.data.status} />}
         </span>
       </OpenBar>
-      <ListStates source={job} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>
+      <ListStates fill source={job} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>
         {(data) => <Body id={id} sub={sub} job={data} />}
       </ListStates>
     </>
@@ -49,8 +50,8 @@ function Body({ id, sub, job }: { id: string; sub: string; job: Job }) {
   const nameOf = useNameOfBot();
   const { config, output, error, reason } = job;
   return (
-    <div className="@container min-w-0">
-      <div className="grid min-w-0 content-start @min-[820px]:grid-cols-[minmax(0,1fr)_320px]">
+    <div className="@container flex min-w-0 flex-1 flex-col">
+      <div className="grid min-w-0 flex-1 content-start @min-[820px]:content-stretch @min-[820px]:grid-cols-[minmax(0,1fr)_320px]">
         <div className="flex min-w-0 flex-col gap-3 p-3">
           <Verbs id={id} sub={sub} job={job} />
           {reason !== null && <p className="break-words text-muted">{reason}</p>}
@@ -68,6 +69,11 @@ function Body({ id, sub, job }: { id: string; sub: string; job: Job }) {
               <TextView text={output} label="Output" maxLines={30} wrap />
             )}
           </Part>
+          {job.ticketId !== null && (
+            <Part title={job.eventIds.length === 1 ? 'What came in' : 'What came in first'}>
+              <TicketData id={job.ticketId} />
+            </Part>
+          )}
           <Part title="What it was told">
             <TextView text={config.instructions} label="Instructions" maxLines={12} wrap />
           </Part>
@@ -219,10 +225,13 @@ function History({ id, sub, job }: { id: string; sub: string; job: Job }) {
         <SkeletonRows count={3} />
       ) : (
         <ol className="flex flex-col gap-1">
-          {data.map((event) => (
+          {data.map((event, index) => (
             <li key={event.index} className="min-w-0">
               <span className="flex items-center gap-2">
-                <Status look={jobStatus[event.status]} wire={event.status} />
+                <Status
+                  look={index < data.length - 1 ? lastKnown(jobStatus[event.status]) : jobStatus[event.status]}
+                  wire={event.status}
+                />
                 <span className="min-w-0 truncate text-meta text-muted">
                   {event.actor === 'engine' ? '' : `by ${event.actor}`}
                 </span>
@@ -244,7 +253,7 @@ function History({ id, sub, job }: { id: string; sub: string; job: Job }) {
 function Part({ title, children }: { title: string; children: React.ReactNode }) {
   return (
     <section aria-label={title} className="flex min-w-0 flex-col gap-1">
-      <h3 className="text-meta text-muted">{title}</h3>
+      <h2 className="text-meta text-muted">{title}</h2>
       {children}
     </section>
   );

@@ -9,6 +9,7 @@ import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { cannotRun } from './bot-fields.tsx';
 import { countWords } from './connector-words.ts';
 import { RuleFields } from './rule-fields.tsx';
 import { automationOf, changeOfRule, draftOfRule, problemsOfRule, type RuleDraft } from './rule-form.ts';
@@ -33,7 +34,7 @@ export function RuleDialog({
   const touch = useTouchConnector();
   const { id: sid, connectorId: id } = subscription;
   const bots = useQuery(queries.connectorBots(id));
-  const able = bots.data?.find((bot) => bot.id === subscription.botId)?.reason === null;
+  const able = cannotRun(bots.data, subscription.botId) === null;
   const [typed, setTyped] = useState<RuleDraft | null>(rule === null ? null : draftOfRule(rule, ''));
   const draft = typed ?? draftOfRule(null, able ? subscription.botId : '', modeOf(subscription));
   const [tried, setTried] = useState(false);
@@ -41,7 +42,7 @@ export function RuleDialog({
   /** One key for one wish: pressed again after a cut, it is the same rule. */
   const wish = useRef(crypto.randomUUID());
   const form = useRef<HTMLFormElement>(null);
-  const problems = problemsOfRule(draft);
+  const problems = problemsOfRule(draft, cannotRun(bots.data, draft.botId));
 
   const write = useAct(async () => {
     flushSync(() => setTried(true));

@@ -31,6 +31,7 @@ export function RuleFields({
       {withBot && (
         <BotField
           runs
+          says="It runs with the events of this subscription."
           bots={bots}
           value={draft.botId}
           problem={problems.botId}

@@ -51,13 +51,15 @@ function whole(text: string, least: number, most: number): string | undefined {
   return `A whole number from ${least} to ${most}.`;
 }
 
-export function problemsOfRule(draft: RuleDraft): RuleProblems {
+/** `cannot`: why the bot that is chosen cannot be run by a rule; null: it can, or none is chosen. */
+export function problemsOfRule(draft: RuleDraft, cannot: string | null = null): RuleProblems {
   const problems: { -readonly [name in keyof RuleDraft]?: string | undefined } = {
     batchSeconds: whole(draft.batchSeconds, 0, 3600),
     maxRunsPerDay: whole(draft.maxRunsPerDay, 1, 1000),
     timeoutSeconds: whole(draft.timeoutSeconds, 30, 1800),
   };
   if (draft.botId === '') problems.botId = 'Is needed.';
+  else if (cannot !== null) problems.botId = `No rule can run it: ${cannot}`;
   if (draft.instructions.trim() === '') problems.instructions = 'Is needed.';
   for (const [name, most] of [
     ['instructions', longestInstructions],

@@ -22,7 +22,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { firstTexts } from '../../ui/schema-fields.ts';
 import { TextView } from '../../ui/text-view.tsx';
 import { useAct } from '../../ui/use-act.ts';
-import { BotField, ModeChoice } from './bot-fields.tsx';
+import { BotField, cannotRun, ModeChoice } from './bot-fields.tsx';
 import type { WithinConnector } from './connector-page.tsx';
 import { RuleFields } from './rule-fields.tsx';
 import { automationOf, draftOfRule, problemsOfRule } from './rule-form.ts';
@@ -71,7 +71,11 @@ function Body({ id, event, onDone }: { id: string; event: EventDefinition; onDon
   const [tried, setTried] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const { problems, values } = argumentsOf(schema, args);
-  const wrong = runs ? problemsOfRule(rule) : rule.botId === '' ? { botId: 'Is needed.' } : {};
+  const wrong = runs
+    ? problemsOfRule(rule, cannotRun(bots.data, rule.botId))
+    : rule.botId === ''
+      ? { botId: 'Is needed.' }
+      : {};
   const shown: typeof wrong = tried ? wrong : {};
 
   const subscribe = useAct(async () => {

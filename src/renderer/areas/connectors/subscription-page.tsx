@@ -143,17 +143,19 @@ function About({
   return (
     <section aria-label={`Subscription to ${name}`} className="flex flex-col gap-3 border-b border-line p-3">
       <div className="flex flex-wrap items-center gap-2">
-        <p className="min-w-0 flex-1 basis-60 break-words">
+        <p className="min-w-0 flex-1 basis-40 break-words">
           {argumentWords(subscription.arguments) ?? <span className="text-muted">All of them: no arguments.</span>}
         </p>
-        <Button kind="quiet" onClick={() => setOpen('change')}>
-          <Pencil className="size-3.5" aria-hidden="true" />
-          Change
-        </Button>
-        <Button kind="danger" onClick={() => setOpen('end')}>
-          <Unplug className="size-3.5" aria-hidden="true" />
-          End
-        </Button>
+        <span className="inline-flex gap-2">
+          <Button kind="quiet" onClick={() => setOpen('change')}>
+            <Pencil className="size-3.5" aria-hidden="true" />
+            Change
+          </Button>
+          <Button kind="danger" onClick={() => setOpen('end')}>
+            <Unplug className="size-3.5" aria-hidden="true" />
+            End
+          </Button>
+        </span>
       </div>
       {trouble !== null && <Problem error={trouble} />}
       {advice !== null && (

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { ChevronRight } from 'lucide-react';
 import { useState } from 'react';
 import type { TrailEvent } from '../../../contracts/connectors/subscription.ts';
+import { useNarrow } from '../../app/use-narrow.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { ShortId } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -10,6 +11,7 @@ import { Ago } from '../../ui/now.tsx';
 import { jobStatus, Status, trailStatus } from '../../ui/status.tsx';
 import { runsWords, stepsOf } from './connector-words.ts';
 import { Pages } from './pages.tsx';
+import { TicketData } from './ticket-data.tsx';
 import { useConnectorServices } from './use-connector-services.ts';
 
 const head = 'h-7 border-b border-line px-2 text-left text-meta font-normal text-muted first:pl-3 last:pr-3';
@@ -50,7 +52,7 @@ export function Trail({
             <caption className="sr-only">Events, newest first</caption>
             <thead>
               <tr>
-                <th scope="col" className={`${head} w-28`}>
+                <th scope="col" className={`${head} w-28 max-sm:w-26`}>
                   Status
                 </th>
                 <th scope="col" className={head}>
@@ -59,7 +61,7 @@ export function Trail({
                 <th scope="col" className={`${head} max-sm:hidden`}>
                   What became of it
                 </th>
-                <th scope="col" className={`${head} w-24 text-right`}>
+                <th scope="col" className={`${head} w-24 text-right max-sm:w-22`}>
                   Received
                 </th>
               </tr>
@@ -94,6 +96,7 @@ function EventRows({
 }) {
   const received = event.receivedAt ?? event.relayedAt;
   const steps = `steps-${event.eventId}`;
+  const columns = useNarrow() ? 3 : 4;
   return (
     <tbody>
       <tr className="relative h-7 hover:bg-raised pointer-coarse:h-11" data-trail={event.status}>
@@ -122,7 +125,7 @@ function EventRows({
       </tr>
       {open && (
         <tr id={steps}>
-          <td colSpan={4} className="border-b border-line bg-panel px-3 py-2">
+          <td colSpan={columns} className="border-b border-line bg-panel px-3 py-2">
             <Way event={event} onRun={onRun} />
           </td>
         </tr>
@@ -135,7 +138,6 @@ function Way({ event, onRun }: { event: TrailEvent; onRun: (run: string) => void
   const began = event.receivedAt ?? event.relayedAt;
   return (
     <div className="flex min-w-0 flex-col gap-2 sm:pl-26">
-      {event.reason !== null && <p className="break-words">{event.reason}</p>}
       <ol aria-label="The way it took" className="flex flex-col gap-1">
         {stepsOf(event).map((step, index) => {
           const run = event.runs.find(({ id }) => id === step.jobId);
@@ -172,6 +174,8 @@ function Way({ event, onRun }: { event: TrailEvent; onRun: (run: string) => void
           );
         })}
       </ol>
+      {event.reason !== null && <p className="break-words text-muted">{event.reason}</p>}
+      {event.ticketId !== null && <TicketData id={event.ticketId} />}
     </div>
   );
 }

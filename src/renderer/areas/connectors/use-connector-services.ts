@@ -13,7 +13,10 @@ export function useConnectorServices() {
     return {
       ...services,
       api: { ...services.api, ...mine },
-      queries: { ...services.queries, ...connectorQueriesOf(mine, services.keys) },
+      queries: {
+        ...services.queries,
+        ...connectorQueriesOf({ ...mine, factory: services.api.factory }, services.keys),
+      },
     };
   }, [services]);
 }
