@@ -345,6 +345,11 @@ export const commands: readonly Verb[] = [
       { flags: '--oidc-client-secret-file <file>', about: 'file with the client secret (default: none, PKCE alone)' },
       { flags: '--trusted-proxy <list>', about: 'proxies in front whose X-Forwarded-For counts, such as 10.0.0.0/8' },
       { flags: '--replica-url <url>', about: 'where the other replicas on the same database reach this one' },
+      {
+        flags: '--events-edge-url <url>',
+        about:
+          'an address of its own for apps, such as https://events.gantry.example (default: /edge below the base address)',
+      },
     ],
     load: () => import('./cloud/cloud.ts').then((m) => m.cloud),
   },

@@ -14,6 +14,7 @@ export const cloud: Action = async (context, input) => {
     oidcClientSecretFile: optionalText(input, 'oidcClientSecretFile'),
     trustedProxy: optionalText(input, 'trustedProxy'),
     replicaUrl: optionalText(input, 'replicaUrl'),
+    eventsEdgeUrl: optionalText(input, 'eventsEdgeUrl'),
   });
   // A signal that comes while the server starts is kept until it can be ended in order.
   const told = new Promise<void>((resolve) => {

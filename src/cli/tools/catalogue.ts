@@ -65,6 +65,17 @@ export const tools: Part = {
       options: [{ flags: '--dotted', about: 'name tools as Gantry does: shell.exec in place of shell_exec' }],
       load: () => import('./stdio.ts').then((m) => m.stdio),
     },
-    { name: 'approve', about: 'Let an app in' },
+    {
+      name: 'approve',
+      args: '<name>',
+      about: 'Let an app in at the edge: make its key, print what to paste',
+      more: 'gantry tools approve Dashboard                  reads bots, runs and boards, and may subscribe to events of all bots\ngantry tools approve Helpdesk --bot web@site     talks to that bot alone, and may subscribe to its events\nApps that sign people in themselves need no key: they take the address, and you say yes in the browser.',
+      options: [
+        { flags: '--bot <bot>', about: 'the connector of this bot, in place of the server of all bots' },
+        { flags: '--days <n>', about: 'how long the key lives (default: until revoked)' },
+      ],
+      mutation: true,
+      load: () => import('./approve.ts').then((m) => m.approve),
+    },
   ],
 };

@@ -3,21 +3,16 @@
  * token never stands in one: who reads it could do everything.
  */
 import { join } from 'node:path';
-import { createClient } from '../../client/client.ts';
 import { AppError } from '../../contracts/common/errors.ts';
-import { createKey } from '../../contracts/identity/keys.ts';
-import { readLocalPairing } from '../../contracts/link/local-pairing.ts';
 import { mcpServer } from '../../contracts/tool-server/mcp.ts';
 import { dataFolder, packageRoot } from '../../host/places.ts';
-import { type Action, type Context, flag, type Input, integer, optionalText } from '../command.ts';
-import { webAddress } from '../running.ts';
+import { type Action, type Context, flag, type Input, optionalText } from '../command.ts';
 import { table } from '../table.ts';
 import { type McpClient, mcpClients, type Reach, textOf } from './mcp-clients.ts';
+import { findHome, makeKey } from './new-key.ts';
 
 /** What the server is called in a client's file. */
 const serverName = 'gantry';
-const longestLifeDays = 3650;
-const placeholder = '<a new API key>';
 
 export const connect: Action = async (context, input) => {
   const { gantry } = context.names;
@@ -90,29 +85,16 @@ interface Made {
 }
 
 async function address(context: Context, input: Input, client: McpClient): Promise<Made> {
-  const { baseUrl, fetch, where, token, as } = await context.connect();
-  if (as === 'bot') {
-    throw new AppError('refused', 'A bot makes no keys.', 'Ask your person: it takes their sign-in.');
-  }
-  const web = webAddress(context.env, context.names);
-  const { state, cloudUrl, computerId } = await createClient([readLocalPairing], {
-    ...{ baseUrl, fetch, where, token },
-  }).readLocalPairing();
-  const ends = { days: integer(input, 'days', 1, longestLifeDays) };
-  const body = {
-    name: optionalText(input, 'keyName') ?? client.title,
-    scopes: ['bots:act' as const],
-    ...(ends.days === undefined ? {} : { expiresInDays: ends.days }),
-  };
-  // A paired computer's keys are made and known at its home.
-  const home = state === 'paired' && cloudUrl !== undefined ? cloudUrl : web;
+  const home = await findHome(context);
   const search = new URLSearchParams({ names: 'safe' });
-  if (home !== web && computerId !== undefined) search.set('computer', computerId);
-  const url = `${home}${mcpServer.path}?${search}`;
-  if (flag(input, 'dryRun')) {
-    return { reach: { kind: 'http', url, key: placeholder }, key: { id: null, name: body.name } };
-  }
-  const keys = createClient([createKey], { baseUrl: web, token, ifGone: `Start it with: ${context.names.start}` });
-  const { key, secret } = await keys.createKey({ body });
-  return { reach: { kind: 'http', url, key: secret }, key: { id: key.id, name: key.name } };
+  if (home.computerId !== null) search.set('computer', home.computerId);
+  const url = `${home.origin}${mcpServer.path}?${search}`;
+  const { secret, ...key } = await makeKey(
+    context,
+    input,
+    home,
+    optionalText(input, 'keyName') ?? client.title,
+    'bots:act',
+  );
+  return { reach: { kind: 'http', url, key: secret }, key };
 }

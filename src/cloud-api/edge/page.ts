@@ -1,24 +1,8 @@
 /** What the root of the edge says to whoever opens it: in a browser a short page, else the same as JSON. Pure. Must not know callers. */
+import { botIdMark, type EdgeAbout } from '../../contracts/edge/routes.ts';
 import { mcpVersions } from '../../contracts/tool-server/mcp.ts';
 import { escapeHtml, page } from '../../kit/http/plain-page.ts';
 import { offeredEvents } from './offered-events.ts';
-
-export interface EdgeAbout {
-  readonly servers: readonly {
-    readonly name: 'agents' | 'bots';
-    readonly title: string;
-    readonly url: string;
-    readonly scope: string;
-    readonly about: string;
-  }[];
-  readonly protocolVersions: readonly string[];
-  readonly events: readonly {
-    readonly event: string;
-    readonly title: string;
-    readonly description: string;
-    readonly servers: readonly string[];
-  }[];
-}
 
 /** `edgeUrl` without a slash at the end. */
 export function edgeAbout(edgeUrl: string): EdgeAbout {
@@ -34,12 +18,12 @@ export function edgeAbout(edgeUrl: string): EdgeAbout {
       {
         name: 'bots',
         title: 'One bot',
-        url: `${edgeUrl}/mcp/bots/<bot id>`,
+        url: `${edgeUrl}/mcp/bots/${botIdMark}`,
         scope: 'bots:act',
         about: 'Talks to that bot, reads its runs, and offers its events.',
       },
     ],
-    protocolVersions: mcpVersions,
+    protocolVersions: [...mcpVersions],
     events: offeredEvents.map(({ name, title, description, servers }) => ({
       event: name,
       title,

@@ -28,6 +28,33 @@ const rpc = {
   answers: { 200: z.unknown(), 202: z.undefined() },
 } as const;
 
+/** What the page at the edge's root says, for programs. */
+export const EdgeAbout = z
+  .strictObject({
+    servers: z.array(
+      z.strictObject({
+        name: z.enum(['agents', 'bots']),
+        title: z.string(),
+        url: z.string().meta({ description: 'Of `bots` with `<bot id>` in it.' }),
+        scope: z.enum(['agents:read', 'bots:act']),
+        about: z.string(),
+      }),
+    ),
+    protocolVersions: z.array(z.string()),
+    events: z.array(
+      z.strictObject({
+        event: z.string(),
+        title: z.string(),
+        description: z.string(),
+        servers: z.array(z.enum(['agents', 'bots'])),
+      }),
+    ),
+  })
+  .meta({ id: 'EdgeAbout' });
+export type EdgeAbout = z.infer<typeof EdgeAbout>;
+/** What stands in the address of a bot's server for its id. */
+export const botIdMark = '<bot id>';
+
 export const edgePage = defineRoute({
   ...shared,
   op: 'edgePage',
@@ -39,7 +66,7 @@ export const edgePage = defineRoute({
   scope: null,
   owner: { none: 'it says nothing of anybody' },
   kind: 'raw',
-  answers: { 200: z.unknown() },
+  answers: { 200: EdgeAbout },
 });
 
 export const edgeAgents = defineRoute({

@@ -260,9 +260,3 @@ test('servers are listed with what is wrong, and found by their names', async ()
   expect(called('detachServer')?.params).toEqual({ id: 'server_1' });
   expect((await gantry('servers', 'detach', 'nothing')).code).toBe(2);
 });
-
-test('letting an app in is not built yet', async () => {
-  const { tools: gantry } = await start();
-  const ran = await gantry('approve', 'app', '--json');
-  expect([ran.code, ran.json().error]).toMatchObject([2, { fact: 'tools approve is not built yet' }]);
-});

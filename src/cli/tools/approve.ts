@@ -1,0 +1,48 @@
+/**
+ * `gantry tools approve`: lets an app in at the edge. Makes a key that opens one of its two servers and nothing of the other, and
+ * prints what the app wants to be told.
+ */
+import { createClient } from '../../client/client.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import { botIdMark, edgePage } from '../../contracts/edge/routes.ts';
+import { type Action, optionalText, text as textOf } from '../command.ts';
+import { findHome, makeKey } from './new-key.ts';
+
+export const approve: Action = async (context, input) => {
+  const name = textOf(input, 'name');
+  const named = optionalText(input, 'bot');
+  const home = await findHome(context);
+  const { factory } = await context.connect();
+  const bot = named === undefined ? null : await factory.getAgent({ params: { id: named } });
+  // Its own server passes this on to where it is at home, whose edge may have an address of its own.
+  const about = await createClient([edgePage], {
+    baseUrl: home.web,
+    headers: { accept: 'application/json' },
+    ifGone: `Start it with: ${context.names.start}`,
+  }).edgePage();
+  const server = about.servers.find((one) => one.name === (bot === null ? 'agents' : 'bots'));
+  if (server === undefined) throw new AppError('internal', 'The edge names no such server.', 'Update Gantry there.');
+  const address = server.url.replace(botIdMark, bot?.id ?? '');
+  const url = home.computerId === null ? address : `${address}?computer=${encodeURIComponent(home.computerId)}`;
+  const { secret, ...key } = await makeKey(context, input, home, name, server.scope);
+  const headers = { Authorization: `Bearer ${secret}` };
+  const config = { mcpServers: { gantry: { type: 'http', url, headers } } };
+  context.output.result({ url, scope: server.scope, headers, config, key, bot: bot?.id ?? null }, () =>
+    [
+      `Paste this into ${JSON.stringify(name)}:`,
+      '',
+      `  Address  ${url}`,
+      `  Header   Authorization: ${headers.Authorization}`,
+      '',
+      'Or, where it reads a file of MCP servers:',
+      '',
+      JSON.stringify(config, null, 2),
+      '',
+      bot === null
+        ? 'It reads all your bots, their words, runs and boards, changes nothing, and may subscribe to their events.'
+        : `It talks to ${bot.address} alone, reads its runs, and may subscribe to its events.`,
+      'The key is shown this once. Whoever reads it may do the same; end it on the page under Settings → API keys.',
+    ].join('\n'),
+  );
+  return undefined;
+};

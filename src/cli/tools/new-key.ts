@@ -1,0 +1,52 @@
+/** A key for a program of the person's, and where the program finds Gantry: at home while this computer is paired. Must not know for what. */
+import { createClient } from '../../client/client.ts';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Scope } from '../../contracts/common/route.ts';
+import { createKey } from '../../contracts/identity/keys.ts';
+import { readLocalPairing } from '../../contracts/link/local-pairing.ts';
+import { type Context, flag, type Input, integer } from '../command.ts';
+import { webAddress } from '../running.ts';
+
+export interface Home {
+  /** The web interface of this computer. */
+  readonly web: string;
+  /** Where keys are known: the same, or the cloud that it is paired with. */
+  readonly origin: string;
+  /** How that cloud calls this computer; null at its own server, which needs no name for it. */
+  readonly computerId: string | null;
+}
+
+export interface NewKey {
+  /** Null: it was a dry run. */
+  readonly id: string | null;
+  readonly name: string;
+  readonly secret: string;
+}
+
+const longestLifeDays = 3650;
+const placeholder = '<a new API key>';
+
+/** Throws `refused` for a bot, and `transport` when nothing runs. */
+export async function findHome(context: Context): Promise<Home> {
+  const { baseUrl, fetch, where, token, as } = await context.connect();
+  if (as === 'bot') {
+    throw new AppError('refused', 'A bot makes no keys.', 'Ask your person: it takes their sign-in.');
+  }
+  const web = webAddress(context.env, context.names);
+  const pairing = createClient([readLocalPairing], { baseUrl, fetch, where, token });
+  const { state, cloudUrl, computerId } = await pairing.readLocalPairing();
+  if (state !== 'paired' || cloudUrl === undefined) return { web, origin: web, computerId: null };
+  return { web, origin: cloudUrl, computerId: computerId ?? null };
+}
+
+/** `--days` and `--dry-run` are read here. */
+export async function makeKey(context: Context, input: Input, home: Home, name: string, scope: Scope): Promise<NewKey> {
+  const days = integer(input, 'days', 1, longestLifeDays);
+  if (flag(input, 'dryRun')) return { id: null, name, secret: placeholder };
+  const { token } = await context.connect();
+  const ifGone = `Start it with: ${context.names.start}`;
+  const keys = createClient([createKey], { baseUrl: home.web, token, ifGone });
+  const ends = days === undefined ? {} : { expiresInDays: days };
+  const { key, secret } = await keys.createKey({ body: { name, scopes: [scope], ...ends } });
+  return { id: key.id, name: key.name, secret };
+}
