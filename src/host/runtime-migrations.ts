@@ -9,6 +9,7 @@ import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { holdMigrations } from '../runtime-server/approvals/index.ts';
 import { handsMigrations } from '../runtime-server/computer-use/index.ts';
 import { runMigrations } from '../runtime-server/computer-use/runs/index.ts';
+import { subscriptionMigrations } from '../runtime-server/connectors/subscriptions/index.ts';
 import { factoryMigrations } from '../runtime-server/factory/index.ts';
 import { deviceMigrations } from '../runtime-server/link/device.ts';
 import { modelMigrations } from '../runtime-server/models/index.ts';
@@ -27,6 +28,7 @@ export const runtimeMigrations = [
   ...factoryMigrations,
   ...attachedServerMigrations,
   ...oauthMigrations,
+  ...subscriptionMigrations,
   ...handsMigrations,
   ...runMigrations,
   ...dailyMigrations,
