@@ -1,17 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
-import {
-  auth,
-  createMCPClient,
-  experimental_createMCPEventWebhook as createWebhook,
-  type Experimental_MCPEvent as Event,
-  type OAuthClientInformation,
-  type OAuthTokens,
-  type Experimental_MCPEventSubscription as Saved,
-} from '@ai-sdk/mcp';
+import { auth, type OAuthClientInformation, type OAuthTokens } from '@ai-sdk/mcp';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { startEventsApp } from '../events-app.ts';
 import type { DeliveryFault } from './faults.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 import { type IssueTracker, startIssueTracker } from './tracker.ts';
@@ -157,63 +149,23 @@ test('a program signs its person in, gets events as its library checks them, and
   const { provider, signIn } = program();
   expect(await signIn('eve', 'deny')).toBe('access_denied');
   expect(await signIn('eve')).toMatchObject({ token_type: 'Bearer' });
-  const saved = new Map<string, Saved>();
-  const byId = (id: string) => [...saved.values()].find((one) => one.id === id);
-  const store = {
-    get: async (key: string) => saved.get(key),
-    getById: async (id: string) => byId(id),
-    set: async (one: Saved) => void saved.set(one.key, one),
-    update: async (key: string, patch: Partial<Saved>) => {
-      const before = saved.get(key);
-      if (before !== undefined) saved.set(key, { ...before, ...patch });
-    },
-    delete: async (key: string) => void saved.delete(key),
-  };
-  const got: Event[] = [];
-  const ended: unknown[] = [];
-  const hook = createWebhook({
-    store,
-    onEvent: async ({ event }) => void got.push(event),
-    onTerminated: async ({ termination }) => void ended.push(termination.error),
-  });
-  const answers: Promise<Response>[] = [];
-  const server = createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const asked = new Request(`http://127.0.0.1${request.url}`, {
-      method: 'POST',
-      headers: request.headers as Record<string, string>,
-      body: Buffer.concat(parts),
-    });
-    answers.push(hook(asked));
-    const answer = await answers.at(-1);
-    response.writeHead(answer?.status ?? 500).end(await answer?.text());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const client = await createMCPClient({
-    transport: { type: 'http', url: tracker.url, authProvider: provider },
-    experimental_events: { store },
-  });
+  const app = await startEventsApp();
+  const client = await app.connect({ url: tracker.url, authProvider: provider });
   const { events: offered } = await client.experimental_events.list();
   expect(offered.map(({ name }) => name)).toEqual(['issue.closed', 'issue.commented']);
   await client.experimental_events.subscribe({
     name: 'issue.opened',
     arguments: { project: 'oauth' },
-    delivery: {
-      mode: 'webhook',
-      url: `http://127.0.0.1:${(server.address() as { port: number }).port}/hook`,
-      allowInsecureLocalhost: true,
-    },
+    delivery: { mode: 'webhook', url: app.callback, allowInsecureLocalhost: true },
   });
   tracker.issues.open({ project: 'oauth', title: 'For a library' });
-  await expect.poll(() => got.length).toBe(1);
-  expect(got[0]?.data).toMatchObject({ issue: { title: 'For a library' } });
+  await expect.poll(() => app.events.length).toBe(1);
+  expect(app.events[0]?.data).toMatchObject({ issue: { title: 'For a library' } });
   tracker.revokeGrants();
-  await expect.poll(() => ended).toEqual([expect.objectContaining({ code: -32012 })]);
+  await expect.poll(() => app.ended).toMatchObject([{ error: { code: -32012 } }]);
   expect(tracker.subscriptions.list()).toEqual([]);
   await client.close();
-  server.closeAllConnections();
-  server.close();
+  await app.close();
 });
 
 test('a refresh token is good once, and used twice it ends the grant; revoking one ends it too', async () => {
