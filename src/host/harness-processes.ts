@@ -3,8 +3,9 @@ import { runProcess } from '../kit/process/run-process.ts';
 import type { ProcessRunner } from '../runtime-server/factory/harness/adapter.ts';
 
 export const harnessProcesses: ProcessRunner = {
-  async run(command, { cwd, env, input, timeoutMs }) {
-    const ran = await runProcess({ command, cwd, env, input: input ?? undefined, deadlineMs: timeoutMs });
-    return { code: ran.exitCode, stdout: ran.stdout, stderr: ran.stderr, timedOut: ran.ended === 'deadline' };
+  async run(command, { cwd, env, input, timeoutMs, signal }) {
+    const ran = await runProcess({ command, cwd, env, input: input ?? undefined, deadlineMs: timeoutMs, signal });
+    const { exitCode: code, stdout, stderr, ended } = ran;
+    return { code, stdout, stderr, timedOut: ended === 'deadline', stopped: ended === 'aborted' };
   },
 };

@@ -11,9 +11,11 @@ import type { TeamFile } from '../../contracts/factory/team-file.ts';
 import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
 import { gateRoutes } from '../approvals/gate.ts';
 import { askedOfAgent } from '../approvals/holds.ts';
+import type { FactoryDoors } from '../connectors/ports.ts';
 import type { Library, ToolBot } from '../tool-server/index.ts';
 import { type BotEvents, createBotEvents, nameOf, titleOf } from './bot-events.ts';
 import { createBotHomes } from './bot-homes.ts';
+import { createConnectorDoors } from './connector-doors.ts';
 import { createDeliverer } from './deliverer.ts';
 import { createDemo } from './demo.ts';
 import type { FactoryDeps } from './deps.ts';
@@ -94,6 +96,8 @@ export interface Factory {
   nameOf(agentId: string): string | null;
   /** Bots of this workspace as the tool server's callers; what another computer brought is none. */
   readonly toolBots: ToolBots;
+  /** What connectors bring work to, and as what. */
+  readonly connectors: FactoryDoors;
   /** What clients of the tool server may read. */
   readonly library: Library;
   /** Ends every live bot's process tree. */
@@ -149,12 +153,13 @@ export function createFactory(deps: FactoryDeps): Factory {
   });
   const folder = createTeamFolder({ workspace: deps.workspace, userHome: deps.userHome, timers });
   const worktrees = createWorktrees({ ...deps, findBot: (id) => worktreeBot(registry.find(id)) });
+  const homes = createBotHomes(deps);
   const teams = createTeamService({
     ...deps,
     registry,
     folder,
     tokens: deps.botTokens,
-    homes: createBotHomes(deps),
+    homes,
     worktrees,
     secrets: { open: (env) => workEngine.secrets.open(env) },
     abroad: remote.abroad,
@@ -224,16 +229,17 @@ export function createFactory(deps: FactoryDeps): Factory {
   });
 
   const threads = createThreadService({ store, ledger, clock, ids, registry });
+  /** The app of a vendor's bot finds the ticket itself. */
+  const tellBot = async (agentId: string, text: string, idempotencyKey: string) => {
+    const member = registry.find(agentId);
+    if (member !== null && kindOf(member) !== 'vendor') await tell(member.address, text, { idempotencyKey });
+  };
   const workEngine = createWorkEngine({
     ...deps,
     events: botEvents,
     registry,
     sealer: deps.vaultSealer,
-    tell: async (agentId, text, idempotencyKey) => {
-      const member = registry.find(agentId);
-      // The app of a vendor's bot finds the ticket itself.
-      if (member !== null && kindOf(member) !== 'vendor') await tell(member.address, text, { idempotencyKey });
-    },
+    tell: tellBot,
     threads,
     send: (request, sender) => sends.send(request, sender, undefined),
     directs: (team, from, to) => directs(folder.get(team)?.file ?? null, from, to),
@@ -322,6 +328,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       await workflows.start();
       await hosted.tellInterrupted();
     },
+    connectors: createConnectorDoors({ ...deps, registry, homes, workEngine, events: botEvents, tell: tellBot }),
     library: createLibrary({ ...deps, workflows, agentRuns: workEngine.agentRunReader }),
     toolBots: {
       isBot: (agentId) => registry.find(agentId) !== null,

@@ -48,15 +48,17 @@ export const ownerToken = 'owner-token-of-tests-0123456789abcdef';
 export const computerId = 'computer_01TEST';
 
 const processes: ProcessRunner = {
-  async run(command, { cwd, env, input, timeoutMs }) {
+  async run(command, { cwd, env, input, timeoutMs, signal }) {
     const ran = await runProcess({
       command,
       env,
       deadlineMs: timeoutMs,
+      ...(signal === undefined ? {} : { signal }),
       ...(cwd === undefined ? {} : { cwd }),
       ...(input === null ? {} : { input }),
     });
-    return { code: ran.exitCode, stdout: ran.stdout, stderr: ran.stderr, timedOut: ran.ended === 'deadline' };
+    const timedOut = ran.ended === 'deadline';
+    return { code: ran.exitCode, stdout: ran.stdout, stderr: ran.stderr, timedOut, stopped: ran.ended === 'aborted' };
   },
 };
 

@@ -31,6 +31,8 @@ export interface Ran {
   readonly stdout: string;
   readonly stderr: string;
   readonly timedOut: boolean;
+  /** `signal` ended it. */
+  readonly stopped?: boolean;
 }
 
 /** Runs a program to its end without a terminal; a deadline ends its whole group. Rejects when it cannot be started. */
@@ -43,6 +45,7 @@ export interface ProcessRunner {
       /** null closes stdin at once. */
       readonly input: string | null;
       readonly timeoutMs: number;
+      readonly signal?: AbortSignal | undefined;
     },
   ): Promise<Ran>;
 }

@@ -141,15 +141,19 @@ export interface ExecOptions {
   readonly resume?: string | null;
   /** Then its whole process group is ended; default 10 minutes. */
   readonly timeoutMs?: number;
+  /** Aborted: its whole process group is ended. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ExecResult {
-  readonly state: 'done' | 'failed' | 'timeout';
+  readonly state: 'done' | 'failed' | 'timeout' | 'stopped';
   /** The final answer. */
   readonly text: string;
   readonly sessionId: string | null;
   /** How many tool calls were refused: `done` with refusals may mean that nothing was done. */
   readonly refused: number;
+  /** As it counts itself: inputTokens, outputTokens, cents; null where it does not. */
+  readonly usage: Readonly<Record<string, number>> | null;
   readonly detail: string;
 }
 
@@ -161,6 +165,8 @@ export interface Harnesses {
    * `usage`: harness not installed or command missing, with the install command as the action.
    */
   prepare(bot: BotSpec, doors: BotDoors): Promise<Launch>;
+  /** Whether {@link Harnesses.exec} can run it, held to a mode. */
+  hasExec(harness: HarnessName): boolean;
   /** One text to a new process without a pane, to its end. `usage` where the harness has no such mode. */
   exec(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
   /** Takes up a bot in a live pane: after `prepare` + create, or after a runtime restart. */

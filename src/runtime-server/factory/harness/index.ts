@@ -92,6 +92,7 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
       const path = [tools, launch.env.PATH].filter(Boolean).join(delimiter);
       return { ...launch, env: { ...launch.env, PATH: path } };
     },
+    hasExec: (harness) => adapters[harness]?.exec !== undefined,
     async exec(bot, doors, text, options) {
       const { exec } = adapterOf(bot.harness);
       if (exec) return exec(bot, doors, text, options);

@@ -6,12 +6,17 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import type { AgentState } from '../../../contracts/factory/agent.ts';
 import type { FaultKind } from '../../models/model.ts';
 import type { BotState, DeliverResult, ExplainStep, Gate, HarnessBot, Outgoing } from '../harness/harness.ts';
+import { type AloneEnd, type AloneOrder, runAlone } from './alone.ts';
 import type { HostedDeps, Order } from './deps.ts';
 import { type HostedSpec, stricter } from './spec.ts';
 import { type TurnRecord, turnOfDelivery } from './store.ts';
-import { type NotTaken, pausesMs, type RunningTurn, startTurn, type TurnOutcome } from './turn.ts';
+import { type NotTaken, pausesMs, type RunningTurn, startTurn, type TurnEvents, type TurnOutcome } from './turn.ts';
 
 export interface HostedBot extends HarnessBot {
+  /** Why it cannot begin a run by itself now; null: it can. Told as {@link HarnessBot.onGate} when that may be over. */
+  hindrance(): Promise<string | null>;
+  /** A run by itself, held to the stricter mode; messages wait meanwhile. Begins nothing where it is busy. Never throws. */
+  runAlone(order: AloneOrder): Promise<AloneEnd>;
   /** The team file says something else now: holds from the next turn on. */
   update(spec: HostedSpec): void;
   /** Ends the turn under way. False: there is none. `node`: only when it works on that one. */
@@ -22,6 +27,7 @@ export interface HostedBot extends HarnessBot {
 
 /** States of the last turns that `explain` shows. */
 const mostSteps = 30;
+const onRun = 'on a run of a rule';
 /** Held until something else changes: the team file, or the environment at the next start. */
 const forever = Number.POSITIVE_INFINITY;
 
@@ -30,6 +36,8 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
   const { agentId } = first;
   let spec = first;
   let turn: RunningTurn | null = null;
+  /** A run by itself. */
+  let alone: { readonly abort: AbortController; readonly over: Promise<unknown> } | null = null;
   /** From the moment a message is taken up, before its turn exists. */
   let taking = false;
   let closed = false;
@@ -56,10 +64,23 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
   function gate(): Gate {
     const shut = (why: string): Gate => ({ open: false, why, setup: false });
     if (closed) return shut('it is not running');
-    if (turn !== null || taking) return shut(state.reason === null ? state.state : `${state.state}: ${state.reason}`);
+    if (turn !== null || alone !== null || taking)
+      return shut(state.reason === null ? state.state : `${state.state}: ${state.reason}`);
     if (hold !== null && clock.now() < hold.until) return shut(`${state.state}: ${hold.why}`);
     return { open: true };
   }
+
+  /** What a turn, or a run by itself, says on the way. */
+  const watch: Pick<TurnEvents, 'waiting' | 'asking'> = {
+    waiting(wait) {
+      if (wait === null) show('working', alone === null ? null : onRun, 'turn.goes-on');
+      else show(wait.person ? 'needs_you' : 'blocked', wait.why, 'turn.waits');
+    },
+    asking(title) {
+      if (title === null) show('working', alone === null ? null : onRun, 'turn.goes-on');
+      else show('needs_you', `asks: ${title}`, 'turn.asks');
+    },
+  };
 
   function holdFor(next: 'blocked' | 'needs_you', why: string, until: number, rule: string): void {
     cancelHold();
@@ -69,7 +90,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     cancelHold = deps.timers.after(Math.max(0, until - clock.now()) + 1, () => {
       hold = null;
       // Whether it works again is seen with the next message; a person is asked until then.
-      if (next === 'blocked' && turn === null) show('idle', null, 'hold.over');
+      if (next === 'blocked' && turn === null && alone === null) show('idle', null, 'hold.over');
       openGate();
     });
   }
@@ -159,21 +180,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     const mode = order === null ? spec.mode : stricter(spec.mode, deps.modeOf(order.caller));
     const text = message.raw ? message.text : `${message.senderLine}\n\n${message.text}`;
     const limits = { ...deps.models.limits, ...present(spec.limits) };
-    const now = startTurn(
-      deps,
-      { record, text, spec, mode, target, limits },
-      {
-        accepted: () => accept(),
-        waiting(wait) {
-          if (wait === null) show('working', null, 'turn.goes-on');
-          else show(wait.person ? 'needs_you' : 'blocked', wait.why, 'turn.waits');
-        },
-        asking(title) {
-          if (title === null) show('working', null, 'turn.goes-on');
-          else show('needs_you', `asks: ${title}`, 'turn.asks');
-        },
-      },
-    );
+    const now = startTurn(deps, { record, text, spec, mode, target, limits }, { accepted: () => accept(), ...watch });
     turn = now;
     const ended = now.outcome.then(
       (outcome) => end(outcome),
@@ -190,6 +197,52 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     }
     if (first === null) return { state: 'failed', evidence: null, detail: state.reason ?? 'its turn broke' };
     return notTaken(first.fault);
+  }
+
+  /** A message may have come between the look at the gate and the run. */
+  function freed(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (!gate().open && !closed && !signal.aborted) return;
+        gateListeners.delete(look);
+        signal.removeEventListener('abort', look);
+        resolve();
+      };
+      gateListeners.add(look);
+      signal.addEventListener('abort', look);
+      look();
+    });
+  }
+
+  async function byItself(order: AloneOrder): Promise<AloneEnd> {
+    const failed = (error: string): AloneEnd => ({ status: 'failed', output: null, error, usage: null });
+    await freed(order.signal);
+    if (closed || order.signal.aborted) return { ...failed('It was stopped before it began.'), status: 'cancelled' };
+    const found = deps.models.find(spec.model);
+    if ('problem' in found) return failed(`${found.problem.fact} ${found.problem.action}`);
+    const abort = new AbortController();
+    const over = runAlone(
+      deps,
+      {
+        ...order,
+        spec,
+        target: found.target,
+        mode: stricter(spec.mode, order.mode),
+        limits: { ...deps.models.limits, ...present(spec.limits) },
+        signal: AbortSignal.any([order.signal, abort.signal]),
+      },
+      watch,
+    ).catch((error: unknown) => {
+      deps.log.warn(`A run of ${spec.address} broke.`, { error: String(error) });
+      return failed(`Its run broke: ${error instanceof Error ? error.message : String(error)}`);
+    });
+    alone = { abort, over };
+    show('working', onRun, 'run.begin');
+    const end = await over;
+    alone = null;
+    if (!closed) show('idle', null, `run.${end.status}`);
+    openGate();
+    return end;
   }
 
   function end(outcome: TurnOutcome): TurnOutcome {
@@ -270,7 +323,13 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
         );
       }
       turn?.stop('A person interrupted it.');
+      alone?.abort.abort();
     },
+    async hindrance() {
+      const now = gate();
+      return now.open ? hindrance() : now.why;
+    },
+    runAlone: byItself,
     hook: async () => ({}),
     explain: () => ({
       harness: 'hosted',
@@ -284,7 +343,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
       spec = next;
       if (!changed || hold === null) return;
       release();
-      if (turn === null) show('idle', null, 'team.changed');
+      if (turn === null && alone === null) show('idle', null, 'team.changed');
       openGate();
     },
     interrupt(why, node) {
@@ -298,12 +357,15 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
       closed = true;
       const held = turn;
       held?.abandon();
+      alone?.abort.abort();
       await held?.outcome.catch(() => {});
+      await alone?.over;
     },
     close() {
       closed = true;
       cancelHold();
       turn?.stop('It was stopped.');
+      alone?.abort.abort();
       stateListeners.clear();
       gateListeners.clear();
     },

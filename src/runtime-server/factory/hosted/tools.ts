@@ -23,6 +23,15 @@ const mimes: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
+/** Names of those below. */
+export const reportTools: ReadonlySet<string> = new Set([
+  'node.progress',
+  'node.proof',
+  'node.done',
+  'node.fail',
+  'thread.reply',
+]);
+
 export interface ReportToolsDeps {
   readonly nodes: NodeWork;
   readonly reply: HostedDeps['reply'];

@@ -7,8 +7,8 @@ import type { HostedMode } from '../../../contracts/factory/team-file.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { Target } from '../../models/endpoints.ts';
 import type { TurnEnd, TurnHooks, TurnLimits, Used } from '../../models/loop.ts';
-import type { FaultKind, ToolCall, ToolOffer, ToolResult, Usage } from '../../models/model.ts';
-import { type ToolCaller, type ToolInfo, type ToolOutcome, toolCalled } from '../../tool-server/index.ts';
+import type { FaultKind, ToolCall, ToolResult, Usage } from '../../models/model.ts';
+import { createActing } from './acting.ts';
 import { messagesOf } from './conversation.ts';
 import type { HostedDeps, NodeRef } from './deps.ts';
 import { systemFor } from './instructions.ts';
@@ -81,13 +81,18 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
   let accepted = false;
   let abandoned = false;
   let stopReason: string | null = null;
-  let env: Readonly<Record<string, string>> = {};
+  let place: { folder: string; env: Readonly<Record<string, string>> } = { folder: '', env: {} };
   let reported = false;
-  let lastTool: ToolOutcome | null = null;
-  let asked: string | null = null;
-  let askedSince: number | null = null;
-  let askedMs = 0;
-  const sum = { inputTokens: 0, outputTokens: 0, microUsd: 0, unpriced: 0 };
+  const acting = createActing(deps, {
+    runId: record.id,
+    spec,
+    mode: order.mode,
+    target,
+    node,
+    place: () => place,
+    withheld: new Set(),
+    asking: events.asking,
+  });
 
   const begin = () =>
     store.write((tx) => {
@@ -95,7 +100,13 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
       addLine(tx, record.agentId, record.id, record.startedAt, { kind: 'user', text: order.text });
     });
 
-  const hooksFor = (folder: string): TurnHooks => ({
+  const callTool = async (call: ToolCall, signal: AbortSignal): Promise<ToolResult> => {
+    const result = await acting.call(call, signal);
+    if (!result.isError && (call.name === 'node.done' || call.name === 'node.fail')) reported = true;
+    return result;
+  };
+
+  const hooks: TurnHooks = {
     started() {
       if (accepted) return;
       accepted = true;
@@ -110,98 +121,47 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
       events.accepted();
     },
     answered: (message, usage) => store.write((tx) => keepAnswer(tx, message, usage)),
-    call: (call, signal) => callTool(call, signal, folder),
+    call: callTool,
     result: (result) => store.write((tx) => keepResult(tx, result)),
     waiting: (reason) => {
       if (accepted) events.waiting(reason === null ? null : { why: reason, person: false });
     },
-    idleMs: () => askedMs + (askedSince === null ? 0 : clock.monotonic() - askedSince),
-  });
+    idleMs: acting.idleMs,
+  };
 
   const keepAnswer = (tx: Tx, message: Parameters<TurnHooks['answered']>[0], usage: Usage): number | null => {
-    const at = clock.now();
-    addLine(tx, record.agentId, record.id, at, { kind: 'assistant', message });
-    const id = deps.ids.next('spend');
-    const { wire, model } = target;
-    const microUsd = deps.models.record(tx, { id, at, agentId: record.agentId, runId: record.id, wire, model, usage });
-    sum.inputTokens += usage.input + usage.cachedInput + usage.cacheWrite;
-    sum.outputTokens += usage.output;
-    sum.microUsd += microUsd ?? 0;
-    sum.unpriced += microUsd === null ? 1 : 0;
-    return microUsd;
+    addLine(tx, record.agentId, record.id, clock.now(), { kind: 'assistant', message });
+    return acting.spent(tx, usage);
   };
 
   const keepResult = (tx: Tx, result: ToolResult) => {
     addLine(tx, record.agentId, record.id, clock.now(), { kind: 'result', result });
-    const outcome = lastTool;
-    lastTool = null;
-    const told = outcome === null ? null : toolCalled(result.name, outcome);
-    if (told === null) return;
-    deps.ledger.append(tx, {
-      type: told.type,
-      actor: record.agentId,
-      surface: 'hosted',
-      subject: `agent:${record.agentId}`,
-      body: { ...told.body, runId: record.id },
-    });
+    acting.told(tx, result);
   };
 
-  const callTool = async (call: ToolCall, signal: AbortSignal, folder: string): Promise<ToolResult> => {
-    const caller: ToolCaller = {
-      bot: { agentId: record.agentId, address: spec.address },
-      client: `bot:${record.agentId}`,
-      actor: record.agentId,
-      surface: 'hosted',
-      mode: order.mode,
-      root: folder,
-      workspace: deps.workspace,
-      env,
-      signal,
-      patienceMs: null,
-      runId: record.id,
-      dagId: node?.dagId,
-      nodeId: node?.nodeId,
-    };
-    if (call.problem !== undefined) return { callId: call.id, name: call.name, text: call.problem, isError: true };
-    const outcome = await deps.tools.call(call.name, call.input, caller, {
-      asking(question) {
-        asked = question?.id ?? null;
-        if (question !== null) askedSince = clock.monotonic();
-        else if (askedSince !== null) {
-          askedMs += clock.monotonic() - askedSince;
-          askedSince = null;
-        }
-        events.asking(question?.title ?? null);
-      },
-    });
-    lastTool = outcome;
-    if (!outcome.isError && (call.name === 'node.done' || call.name === 'node.fail')) reported = true;
-    return { callId: call.id, name: call.name, text: outcome.text, isError: outcome.isError };
-  };
-
-  const ask = async (folder: string, used: Used): Promise<TurnEnd> => {
+  const ask = async (used: Used): Promise<TurnEnd> => {
     const messages = messagesOf(await store.read((tx) => lastLines(tx, record.agentId, linesRead)));
-    askedMs = 0;
+    acting.anew();
     return deps.models.run(
       target,
       {
-        system: systemFor({ ...spec, folder }, order.mode, node !== null),
+        system: systemFor({ ...spec, folder: place.folder }, order.mode, node === null ? 'message' : 'step'),
         messages,
-        tools: offersOf(deps.tools.list({ onNode: node !== null })),
+        tools: acting.offers(),
         maxOutputTokens: deps.models.maxOutputTokens,
         limits: order.limits,
         used,
         signal: abort.signal,
       },
-      hooksFor(folder),
+      hooks,
     );
   };
 
   /** Asks until the turn ends, also over the times in which the service cannot be had. */
-  const askThrough = async (folder: string, from: Used): Promise<TurnEnd> => {
+  const askThrough = async (from: Used): Promise<TurnEnd> => {
     let used = from;
     for (let waits = 0; ; waits += 1) {
-      const end = await ask(folder, used);
+      const end = await ask(used);
       const { fault } = end;
       if (fault === null || !accepted || !waitsFor.includes(fault.kind)) return end;
       const pause = pausesMs[waits];
@@ -232,10 +192,10 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
     });
 
   /** The end of the model's words, or of a step that is not done yet and is told so. */
-  const askToTheEnd = async (folder: string): Promise<TurnEnd> => {
+  const askToTheEnd = async (): Promise<TurnEnd> => {
     let used: Used = { steps: 0, tokens: 0, activeMs: 0, microUsd: 0 };
     for (let nudges = 0; ; nudges += 1) {
-      const end = await askThrough(folder, used);
+      const end = await askThrough(used);
       if (node === null || reported || end.how !== 'done' || nudges >= mostNudges) return end;
       const missing = await reportByText(node, end.text);
       if (missing === null) return end;
@@ -270,11 +230,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
       deps.runs.end(tx, record.id, {
         status: how === 'done' ? 'completed' : how === 'stopped' ? 'cancelled' : 'failed',
         at,
-        usage: {
-          inputTokens: sum.inputTokens,
-          outputTokens: sum.outputTokens,
-          ...(sum.unpriced === 0 && { cents: sum.microUsd / 10_000 }),
-        },
+        usage: acting.usage(),
         output: end.text === '' ? null : end.text.slice(0, longestOutput),
         error,
       });
@@ -303,16 +259,14 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
   };
 
   const run = async (): Promise<TurnOutcome> => {
-    let folder: string;
     try {
-      folder = await deps.folderOf(spec);
-      env = await deps.envOf(spec);
+      place = { folder: await deps.folderOf(spec), env: await deps.envOf(spec) };
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       return { how: 'not_taken', fault: { kind: 'invalid', message: `${error.fact} ${error.action}`, retryAt: null } };
     }
     await begin();
-    const end = await askToTheEnd(folder);
+    const end = await askToTheEnd();
     if (abandoned) {
       // Its rows stay as they are, to be found at the next start.
       const fault = { kind: 'stopped' as const, message: 'Gantry stops.', retryAt: null };
@@ -330,7 +284,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
   return {
     record,
     outcome: run(),
-    approvals: () => (asked === null ? [] : [asked]),
+    approvals: acting.approvals,
     stop(why) {
       stopReason ??= why;
       abort.abort();
@@ -340,18 +294,6 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
       abort.abort();
     },
   };
-}
-
-/** What a model is offered: some take no more tools than these and no longer names, and refuse the whole request for one. */
-const mostOffered = 128;
-const offerable = /^[A-Za-z0-9_.-]{1,64}$/;
-
-function offersOf(tools: readonly ToolInfo[]): ToolOffer[] {
-  const own = tools.filter((tool) => tool.server === null);
-  const attached = tools.filter((tool) => tool.server !== null && offerable.test(tool.name));
-  return [...own, ...attached]
-    .slice(0, mostOffered)
-    .map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema }));
 }
 
 function answerOf(how: string, text: string, reason: string | null): string {

@@ -14,20 +14,14 @@ export async function execClaude(
   bot: BotSpec,
   doors: BotDoors,
   text: string,
-  { mode, resume = null, timeoutMs = defaultTimeoutMs }: ExecOptions,
+  { mode, resume = null, timeoutMs = defaultTimeoutMs, signal }: ExecOptions,
 ): Promise<ExecResult> {
   const command = await execCommand(around, bot, mode, resume);
   const env = botEnvironment(around.env, bot, doors);
-  const ran = await around.processes.run(command, { cwd: bot.cwd, env, input: text, timeoutMs });
-  if (ran.timedOut) {
-    return {
-      state: 'timeout',
-      text: '',
-      sessionId: resume,
-      refused: 0,
-      detail: `no answer within ${timeoutMs} ms; it was ended`,
-    };
-  }
+  const ran = await around.processes.run(command, { cwd: bot.cwd, env, input: text, timeoutMs, signal });
+  const ended = { text: '', sessionId: resume, refused: 0, usage: null };
+  if (ran.stopped === true) return { ...ended, state: 'stopped', detail: 'it was stopped' };
+  if (ran.timedOut) return { ...ended, state: 'timeout', detail: `no answer within ${timeoutMs} ms; it was ended` };
   return readResult(ran.stdout, ran.code, ran.stderr);
 }
 
@@ -41,17 +35,34 @@ export function readResult(stdout: string, code: number | null, stderr: string):
       text: '',
       sessionId: null,
       refused: 0,
+      usage: null,
       detail: `exit code ${code}: ${words.slice(0, 500)}`,
     };
   }
   const refused = Array.isArray(result.permission_denials) ? result.permission_denials.length : 0;
   const text = typeof result.result === 'string' ? result.result : '';
   const sessionId = typeof result.session_id === 'string' ? result.session_id : null;
+  const usage = usageOf(result);
   if (result.is_error === true || code !== 0) {
-    return { state: 'failed', text, sessionId, refused, detail: text.slice(0, 500) || `exit code ${code}` };
+    return { state: 'failed', text, sessionId, refused, usage, detail: text.slice(0, 500) || `exit code ${code}` };
   }
   const detail = refused > 0 ? `${refused} tool ${refused === 1 ? 'call was' : 'calls were'} refused` : '';
-  return { state: 'done', text, sessionId, refused, detail };
+  return { state: 'done', text, sessionId, refused, usage, detail };
+}
+
+/** `usage` and `total_cost_usd` of its result, where they are numbers. */
+function usageOf({ usage, total_cost_usd: usd }: Record<string, unknown>): Record<string, number> | null {
+  const counted = (usage ?? {}) as Record<string, unknown>;
+  const number = (value: unknown) => (typeof value === 'number' && Number.isFinite(value) ? value : 0);
+  const input = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'];
+  const found = {
+    ...(counted.input_tokens !== undefined && {
+      inputTokens: input.reduce((sum, name) => sum + number(counted[name]), 0),
+      outputTokens: number(counted.output_tokens),
+    }),
+    ...(typeof usd === 'number' && Number.isFinite(usd) && { cents: usd * 100 }),
+  };
+  return Object.keys(found).length === 0 ? null : found;
 }
 
 function parseResult(stdout: string): Record<string, unknown> | null {

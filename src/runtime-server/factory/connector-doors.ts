@@ -1,0 +1,58 @@
+/**
+ * What connectors get of the factory: bots by name, tickets, runs and their records. Each is the part that owns it, seen by the little
+ * that connectors need.
+ */
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { FactoryDoors } from '../connectors/ports.ts';
+import { type BotEvents, nameOf } from './bot-events.ts';
+import { createConnectorBots } from './connector-bots.ts';
+import { createExecutor, type ExecutorDeps } from './executor.ts';
+import type { Registry } from './registry.ts';
+import type { AgentRunWriter } from './work-engine/agent-runs.ts';
+import { createConnectorTickets } from './work-engine/connector-tickets.ts';
+import type { TicketWriter } from './work-engine/tickets.ts';
+
+export interface ConnectorDoorsDeps extends Omit<ExecutorDeps, 'openSecrets'> {
+  readonly workspace: string;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly registry: ExecutorDeps['registry'] & Pick<Registry, 'members'>;
+  readonly workEngine: {
+    readonly tickets: TicketWriter;
+    readonly agentRuns: AgentRunWriter;
+    readonly secrets: { readonly open: ExecutorDeps['openSecrets'] };
+  };
+  readonly events: BotEvents;
+  readonly tell: (botId: string, text: string, key: string) => Promise<void>;
+}
+
+export function createConnectorDoors(deps: ConnectorDoorsDeps): FactoryDoors {
+  const { registry } = deps;
+  const { tickets, agentRuns, secrets } = deps.workEngine;
+  const executor = createExecutor({ ...deps, openSecrets: (env) => secrets.open(env) });
+  const findName = (id: string) => {
+    const member = registry.find(id);
+    return member === null ? null : nameOf(member);
+  };
+  return {
+    executor,
+    bots: { ...createConnectorBots(deps), unenforceable: executor.unenforceable },
+    tickets: createConnectorTickets({ ...deps, tickets, nameOf: findName }),
+    runs: {
+      begin: (tx, { id, botId, jobId, at }) =>
+        agentRuns.begin(tx, { id, botId, source: { kind: 'automation', ref: jobId }, at }),
+      end(tx, id, end) {
+        const botId = agentRuns.end(tx, id, end);
+        if (botId === null) return;
+        // Which run and how it ended; not what it was about: the notice leaves this computer.
+        const title = `A run of a rule: ${end.status}`;
+        deps.events.emit(tx, botId, {
+          type: 'agent.run.completed',
+          id,
+          data: { runId: id, status: end.status, title },
+        });
+      },
+    },
+  };
+}
