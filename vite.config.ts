@@ -103,6 +103,7 @@ export default defineConfig({
         cli: 'src/cli/main.ts',
         'pane-host': 'src/pane-host/main.ts',
         'worker-beats': 'src/worker/beats-thread.ts',
+        'schema-checker': 'src/kit/schemas/thread.ts',
         converter: 'src/converter/main.ts',
         executor: 'src/executor/main.ts',
         'hosted-device': 'src/host/hosted-device.ts',

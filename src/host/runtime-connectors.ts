@@ -3,10 +3,12 @@
  * bots do of themselves with those. Must not know what an event is.
  */
 import type { Clock } from '../kit/clock/clock.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
 import type { BoundRoute } from '../kit/http/types.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import type { Ledger } from '../kit/ledger/ledger.ts';
 import type { Log } from '../kit/log/log.ts';
+import { createSchemaChecker } from '../kit/schemas/checker.ts';
 import type { Store } from '../kit/store/store.ts';
 import type { ApprovalDesk } from '../runtime-server/approvals/index.ts';
 import type { SignInPort } from '../runtime-server/connectors/attached.ts';
@@ -42,6 +44,8 @@ export interface RuntimeConnectors {
 export function createRuntimeConnectors(deps: RuntimeConnectorsDeps): RuntimeConnectors {
   const { attached } = deps.tools;
   const connectors = createConnectors({ attached: attached.servers, signIns: signInsOf(deps.tools), log: deps.log });
+  const schemas = createSchemaChecker({ timers: systemTimers });
+  deps.closing.add('schemas', () => schemas.close());
   return {
     routes: connectors.routes(async () => new Map()),
     async start() {},

@@ -53,6 +53,8 @@ export const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['kit/store'],
   pg: ['kit/store'],
   ulid: ['kit/ids'],
+  'ajv-formats': ['kit/schemas'],
+  re2js: ['kit/schemas'],
   'find-my-way': ['kit/http'],
   'rate-limiter-flexible': ['kit/http'],
   'node-pty': ['pane-host'],

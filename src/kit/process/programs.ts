@@ -5,12 +5,20 @@
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export type ProgramName = 'cli' | 'pane-host' | 'worker-beats' | 'converter' | 'executor' | 'hosted-device';
+export type ProgramName =
+  | 'cli'
+  | 'pane-host'
+  | 'worker-beats'
+  | 'schema-checker'
+  | 'converter'
+  | 'executor'
+  | 'hosted-device';
 
 const sources: Record<ProgramName, string> = {
   cli: join('src', 'cli', 'main.ts'),
   'pane-host': join('src', 'pane-host', 'main.ts'),
   'worker-beats': join('src', 'worker', 'beats-thread.ts'),
+  'schema-checker': join('src', 'kit', 'schemas', 'thread.ts'),
   converter: join('src', 'converter', 'main.ts'),
   executor: join('src', 'executor', 'main.ts'),
   'hosted-device': join('src', 'host', 'hosted-device.ts'),

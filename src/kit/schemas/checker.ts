@@ -1,0 +1,160 @@
+/**
+ * Holds values against JSON Schemas of others, which are programs in all but name: in a thread that has little memory and 500 ms a
+ * step, and is ended and made anew when it takes more (store.md 5). First user: events of connectors. Must not know what is checked.
+ */
+import { Worker as Thread } from 'node:worker_threads';
+import type { Timers } from '../clock/timers.ts';
+import { programFile } from '../process/programs.ts';
+import {
+  deepest,
+  type FromThread,
+  longestSchema,
+  longestValue,
+  misfit,
+  type SchemaVerdict,
+  type ToThread,
+  unusable,
+} from './messages.ts';
+
+export type { SchemaVerdict } from './messages.ts';
+
+export interface SchemaChecker {
+  /** Never throws. Takes about a second at most, more only on a computer that has no time for it. */
+  check(schema: Readonly<Record<string, unknown>>, value: unknown): Promise<SchemaVerdict>;
+  close(): Promise<void>;
+}
+
+export interface SchemaCheckerDeps {
+  readonly timers: Timers;
+}
+
+/** Of one step, milliseconds that the thread computed: a busy computer is no reason to refuse a schema. */
+const deadlineMs = 500;
+/** Of one step on the clock, and of the start of a thread, which loads the validator. Milliseconds. */
+const longestMs = 30_000;
+/** A thread that nobody asks is ended. Milliseconds. */
+const idleMs = 60_000;
+/** Between two looks, milliseconds. */
+const shortestMs = 20;
+const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
+
+const ends = 'It was not checked: the program ends.';
+
+/** How one question to the thread ended. */
+type End = { readonly verdict: SchemaVerdict } | { readonly lost: 'late' | 'memory' | 'closed' };
+
+export function createSchemaChecker({ timers }: SchemaCheckerDeps): SchemaChecker {
+  let thread: Thread | null = null;
+  /** Questions are asked one after the other. */
+  let turn: Promise<unknown> = Promise.resolve();
+  let cancelIdle = () => {};
+  let closed = false;
+
+  async function drop(): Promise<void> {
+    const ending = thread;
+    thread = null;
+    await ending?.terminate();
+  }
+
+  function startThread(): Thread {
+    const one = newThread();
+    one.once('exit', () => {
+      if (thread === one) thread = null;
+    });
+    return one;
+  }
+
+  function ask(asked: ToThread): Promise<End> {
+    cancelIdle();
+    const asking = thread ?? startThread();
+    thread = asking;
+    return new Promise((resolve) => {
+      /** What the thread may have computed when this step ends, milliseconds; null: no step is waited for. */
+      let until: number | null = null;
+      let cancel = () => {};
+      const tooLong = timers.after(longestMs, () => end({ lost: 'late' }));
+      /** Looks again when the rest of the time can be over. */
+      const watch = (mine: number, waitMs: number) => {
+        until = mine;
+        cancel = timers.after(waitMs, async () => {
+          const { user, system } = await asking.cpuUsage().catch(() => ({ user: 0, system: 0 }));
+          if (until !== mine) return;
+          const leftMs = mine - (user + system) / 1000;
+          if (leftMs <= 0) end({ lost: 'late' });
+          else watch(mine, Math.max(leftMs, shortestMs));
+        });
+      };
+      const onMessage = (message: FromThread) => {
+        cancel();
+        if (message.kind === 'begun') return watch(message.spentMs + deadlineMs, deadlineMs);
+        const { ok, problem, unusable: refused } = message;
+        end({ verdict: { ok, problem, unusable: refused } });
+      };
+      // Out of memory, above all: whatever ends the thread ends the question.
+      const onError = () => end({ lost: 'memory' });
+      const onExit = () => end({ lost: closed ? 'closed' : 'memory' });
+      const end = (how: End) => {
+        until = null;
+        cancel();
+        tooLong();
+        asking.off('message', onMessage).off('error', onError).off('exit', onExit);
+        asking.unref();
+        resolve(how);
+      };
+      asking.on('message', onMessage).on('error', onError).on('exit', onExit);
+      // Whoever waits for an answer gets one; between questions it keeps no program alive.
+      asking.ref();
+      asking.postMessage(asked);
+    });
+  }
+
+  async function decide(asked: ToThread): Promise<SchemaVerdict> {
+    if (closed) return misfit(ends);
+    const end = await ask(asked);
+    if ('verdict' in end) {
+      cancelIdle = timers.after(idleMs, () => void drop());
+      return end.verdict;
+    }
+    await drop();
+    if (end.lost === 'closed') return misfit(ends);
+    const why = end.lost === 'late' ? `takes more than ${deadlineMs} ms` : 'needs more memory than it may have';
+    return unusable(`The schema cannot be used: it ${why}.`);
+  }
+
+  return {
+    async check(schema, value) {
+      const asked = { schema: written(schema), value: written(value) };
+      if (asked.schema === null) return unusable(`The schema cannot be used: it is nested deeper than ${deepest}.`);
+      if (Buffer.byteLength(asked.schema) > longestSchema) {
+        return unusable(`The schema cannot be used: it has more than ${longestSchema} bytes.`);
+      }
+      if (asked.value === null) return misfit(`It is nested deeper than ${deepest}.`);
+      if (Buffer.byteLength(asked.value) > longestValue) return misfit(`It has more than ${longestValue} bytes.`);
+      const { schema: text, value: given } = asked;
+      const mine = turn.then(() => decide({ schema: text, value: given }));
+      turn = mine;
+      return mine;
+    },
+    async close() {
+      closed = true;
+      cancelIdle();
+      await drop();
+    },
+  };
+}
+
+function newThread(): Thread {
+  const thread = new Thread(programFile('schema-checker'), { resourceLimits, env: {}, stdin: false });
+  // Told by the question that it ends; one that is being ended may fail once more.
+  thread.on('error', () => {});
+  return thread;
+}
+
+/** As JSON; null: too deep to be written. */
+function written(value: unknown): string | null {
+  try {
+    return JSON.stringify(value ?? null);
+  } catch {
+    return null;
+  }
+}

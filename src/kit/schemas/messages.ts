@@ -1,0 +1,34 @@
+/** What a schema checker and its thread say to each other, and the bounds of both. */
+
+export interface SchemaVerdict {
+  readonly ok: boolean;
+  /** What does not fit or why the schema cannot be used, in a sentence; null where it fits. */
+  readonly problem: string | null;
+  /** True: the schema itself is refused, whatever the value. */
+  readonly unusable: boolean;
+}
+
+/** Both as JSON. */
+export interface ToThread {
+  readonly schema: string;
+  readonly value: string;
+}
+
+/**
+ * `begun`: a step begins, the compilation or the check, and has its time from here. `spentMs`: what the thread has computed since its
+ * start, milliseconds.
+ */
+export type FromThread =
+  | { readonly kind: 'begun'; readonly spentMs: number }
+  | ({ readonly kind: 'done' } & SchemaVerdict);
+
+/** Of a schema as JSON, bytes (store.md 5). */
+export const longestSchema = 64 * 1024;
+/** Of a value as JSON, bytes: somewhat more than an event may have. */
+export const longestValue = 1024 * 1024;
+/** Levels, of a schema and of a value. */
+export const deepest = 64;
+
+export const fits: SchemaVerdict = { ok: true, problem: null, unusable: false };
+export const misfit = (problem: string): SchemaVerdict => ({ ok: false, problem, unusable: false });
+export const unusable = (problem: string): SchemaVerdict => ({ ok: false, problem, unusable: true });

@@ -1,0 +1,15 @@
+/** The thread in which schemas of others are compiled and applied, one question at a time. Must not know who asks. */
+import { parentPort } from 'node:worker_threads';
+import { createCheck } from './check.ts';
+import type { FromThread, ToThread } from './messages.ts';
+
+const port = parentPort;
+if (port === null) throw new Error('schema-checker runs as a thread.');
+const tell = (message: FromThread) => port.postMessage(message);
+const begin = () => {
+  const { user, system } = process.threadCpuUsage();
+  tell({ kind: 'begun', spentMs: (user + system) / 1000 });
+};
+const check = createCheck(begin);
+
+port.on('message', (asked: ToThread) => tell({ kind: 'done', ...check(asked) }));
