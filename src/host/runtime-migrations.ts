@@ -9,6 +9,7 @@ import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { holdMigrations } from '../runtime-server/approvals/index.ts';
 import { handsMigrations } from '../runtime-server/computer-use/index.ts';
 import { runMigrations } from '../runtime-server/computer-use/runs/index.ts';
+import { automationMigrations } from '../runtime-server/connectors/automation/index.ts';
 import { subscriptionMigrations } from '../runtime-server/connectors/subscriptions/index.ts';
 import { factoryMigrations } from '../runtime-server/factory/index.ts';
 import { deviceMigrations } from '../runtime-server/link/device.ts';
@@ -29,6 +30,7 @@ export const runtimeMigrations = [
   ...attachedServerMigrations,
   ...oauthMigrations,
   ...subscriptionMigrations,
+  ...automationMigrations,
   ...handsMigrations,
   ...runMigrations,
   ...dailyMigrations,
