@@ -12,8 +12,8 @@ import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-
 import { Ago } from '../../ui/now.tsx';
 import { edgeStatus, Status } from '../../ui/status.tsx';
 import { argumentWords } from './connector-words.ts';
-import { useNameOfBot } from './subscription-rows.tsx';
 import { useConnectorServices } from './use-connector-services.ts';
+import { useNameOfBot } from './use-name-of-bot.ts';
 
 export function AppPage({
   id,

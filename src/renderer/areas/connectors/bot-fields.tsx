@@ -1,10 +1,10 @@
 /** Whose work something becomes, and how it may act: bots that cannot be held to a mode are there, with the reason. */
 import type { AutomationBot, RuleMode } from '../../../contracts/connectors/rule.ts';
 import type { ExecutionMode } from '../../../contracts/connectors/subscription.ts';
-import { useBots } from '../../app/floors.tsx';
 import { Choice } from '../../ui/choice.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { modeWords } from './connector-words.ts';
+import { useNameOfBot } from './use-name-of-bot.ts';
 
 /** Why a rule cannot run this bot; null: it can, or it is not known. */
 export const cannotRun = (bots: readonly AutomationBot[] | undefined, id: string): string | null =>
@@ -26,8 +26,8 @@ export function BotField({
   says?: string;
   onChange: (id: string) => void;
 }) {
-  const floor = useBots();
-  const nameOf = (bot: AutomationBot) => floor.find(({ id }) => id === bot.id)?.address ?? bot.name;
+  const called = useNameOfBot();
+  const nameOf = ({ id, name }: AutomationBot) => called(id, name);
   const able = bots.filter(({ reason }) => !runs || reason === null);
   const unable = bots.filter(({ reason }) => runs && reason !== null);
   const chosen = bots.find(({ id }) => id === value);

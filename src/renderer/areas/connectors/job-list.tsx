@@ -8,8 +8,8 @@ import { Ago } from '../../ui/now.tsx';
 import { jobStatus, Status } from '../../ui/status.tsx';
 import { countWords, jobName } from './connector-words.ts';
 import { Pages } from './pages.tsx';
-import { useNameOfBot } from './subscription-rows.tsx';
 import { useConnectorServices } from './use-connector-services.ts';
+import { useNameOfBot } from './use-name-of-bot.ts';
 
 const rowHeight = 48;
 

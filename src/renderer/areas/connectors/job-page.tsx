@@ -16,9 +16,9 @@ import { TextView } from '../../ui/text-view.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import type { WithinConnector } from './connector-page.tsx';
 import { jobName, limitWords, modeWords, usageWords, verbsOf } from './connector-words.ts';
-import { useNameOfBot } from './subscription-rows.tsx';
 import { TicketData } from './ticket-data.tsx';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
+import { useNameOfBot } from './use-name-of-bot.ts';
 
 export function JobPage({ id, connector, go, onBack, sub, run }: WithinConnector & { sub: string; run: string }) {
   const { queries } = useConnectorServices();

@@ -14,8 +14,8 @@ import { Switch } from '../../ui/switch.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { countWords, limitWords, modeWords } from './connector-words.ts';
 import { RuleDialog } from './rule-dialog.tsx';
-import { useNameOfBot } from './subscription-rows.tsx';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
+import { useNameOfBot } from './use-name-of-bot.ts';
 
 export function RuleList({ subscription, onRuns }: { subscription: Subscription; onRuns: () => void }) {
   const { queries } = useConnectorServices();

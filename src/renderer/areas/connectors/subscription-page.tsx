@@ -24,9 +24,9 @@ import type { WithinConnector } from './connector-page.tsx';
 import { adviceOf, argumentWords, countWords, mayRetry, modeWords } from './connector-words.ts';
 import { JobList } from './job-list.tsx';
 import { RuleList } from './rule-list.tsx';
-import { useNameOfBot } from './subscription-rows.tsx';
 import { Trail } from './trail.tsx';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
+import { useNameOfBot } from './use-name-of-bot.ts';
 
 export function SubscriptionPage({
   id,

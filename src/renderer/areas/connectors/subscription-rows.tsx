@@ -1,15 +1,9 @@
 /** Subscriptions as rows: what is listened for, who gets it, how it goes; and below one that does not listen, what to do. */
 import type { Subscription } from '../../../contracts/connectors/subscription.ts';
-import { useBots } from '../../app/floors.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Status, subscriptionStatus } from '../../ui/status.tsx';
 import { adviceOf, argumentWords, countWords } from './connector-words.ts';
-
-/** A bot as it is called now; one that is gone, by its id. */
-export function useNameOfBot(): (id: string) => string {
-  const bots = useBots();
-  return (id) => bots.find((one) => one.id === id)?.address ?? id;
-}
+import { useNameOfBot } from './use-name-of-bot.ts';
 
 export function SubscriptionRows({
   subscriptions,
