@@ -12,8 +12,13 @@ import { seconds, until } from './scenes.ts';
 /** Longer than a delivery takes to come. */
 const silenceMs = 5_000;
 
-/** `gantry tools approve`, as the owner types it: the key that they give the app. */
-async function letIn({ env, workspace }: Around): Promise<string> {
+interface LetIn {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** `gantry tools approve`, as the owner types it: what they give the app. */
+async function letIn({ env, workspace }: Around): Promise<LetIn> {
   const asked = startVictim({
     command: [...gantryCommand, 'tools', 'approve', 'lamp', '--json'],
     cwd: workspace,
@@ -21,29 +26,25 @@ async function letIn({ env, workspace }: Around): Promise<string> {
   });
   const { code } = await asked.ended;
   const said = asked.lines.join('\n');
-  const { key } = (code === 0 ? JSON.parse(said) : {}) as { key?: string };
-  if (key === undefined) throw new Error(`gantry tools approve ended with ${code}: ${said}`);
-  return key;
+  if (code !== 0) throw new Error(`gantry tools approve ended with ${code}: ${said}`);
+  return JSON.parse(said) as LetIn;
 }
 
 export async function playEdge(around: Around & { readonly other: EventsApp }): Promise<void> {
-  const { scenes, app, product, tracker, model, other } = around;
+  const { scenes, app, tracker, model, other } = around;
   const { page } = app.seen;
   const opened: (() => Promise<void>)[] = [];
   try {
     await scenes.scene('an app is let in and subscribes to agent.run.completed', async () => {
-      const key = await letIn(around);
-      const client = await other.connect({
-        url: `${product.origin}/edge/mcp`,
-        headers: { authorization: `Bearer ${key}` },
-      });
+      const { url, headers } = await letIn(around);
+      const client = await other.connect({ url, headers });
       opened.push(() => client.close());
       const { events } = await client.experimental_events.list();
       const { refreshBefore } = await client.experimental_events.subscribe({
         name: 'agent.run.completed',
         delivery: { mode: 'webhook', url: other.callback, allowInsecureLocalhost: true },
       });
-      return `${events.length} events are offered; it holds until ${refreshBefore}`;
+      return `${events.length} events are offered at ${new URL(url).pathname}; it holds until ${refreshBefore}`;
     });
 
     await scenes.scene('a run ends, and the app is told, signed, without what it wrote', async () => {
