@@ -4,15 +4,20 @@
  */
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
+import { localUserId } from '../kit/http/principals.ts';
 import type { BoundRoute } from '../kit/http/types.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import type { Ledger } from '../kit/ledger/ledger.ts';
 import type { Log } from '../kit/log/log.ts';
 import { createSchemaChecker } from '../kit/schemas/checker.ts';
+import { createSealer } from '../kit/secrets/sealer.ts';
+import { newWebhookSecret } from '../kit/signing/webhook.ts';
 import type { Store } from '../kit/store/store.ts';
 import type { ApprovalDesk } from '../runtime-server/approvals/index.ts';
 import type { SignInPort } from '../runtime-server/connectors/attached.ts';
+import { createAutomation } from '../runtime-server/connectors/automation/index.ts';
 import { createConnectors } from '../runtime-server/connectors/index.ts';
+import { createSubscriptions } from '../runtime-server/connectors/subscriptions/index.ts';
 import type { Outbox } from '../runtime-server/events/outbox.ts';
 import type { Factory } from '../runtime-server/factory/index.ts';
 import type { Closing } from './closing.ts';
@@ -42,13 +47,60 @@ export interface RuntimeConnectors {
 }
 
 export function createRuntimeConnectors(deps: RuntimeConnectorsDeps): RuntimeConnectors {
+  const { store, ledger, clock, ids, log, homeLink, outbox, factory, closing } = deps;
   const { attached } = deps.tools;
-  const connectors = createConnectors({ attached: attached.servers, signIns: signInsOf(deps.tools), log: deps.log });
+  const { home } = homeLink;
+  const connectors = createConnectors({ attached: attached.servers, signIns: signInsOf(deps.tools), log });
   const schemas = createSchemaChecker({ timers: systemTimers });
-  deps.closing.add('schemas', () => schemas.close());
+  closing.add('schemas of others', () => schemas.close());
+  const automation = createAutomation({
+    ...factory.connectors,
+    store,
+    ledger,
+    clock,
+    timers: systemTimers,
+    ids,
+    log,
+    schemas,
+    desk: deps.desk,
+    subscriptions: () => subscriptions.lookup,
+    connector: (id) => connectors.servers.find(id) !== null,
+  });
+  closing.add('automation', () => automation.close());
+  const subscriptions = createSubscriptions({
+    ...factory.connectors,
+    store,
+    ledger,
+    clock,
+    timers: systemTimers,
+    ids,
+    log,
+    sealer: createSealer({ masterKey: deps.folder.masterKey, purpose: 'connector-subscriptions' }),
+    newSecret: newWebhookSecret,
+    ownerId: localUserId,
+    servers: connectors.servers,
+    schemas,
+    automation,
+    home: {
+      name: () => homeLink.pairedWith() ?? 'this computer',
+      url: () => home.current().cloudUrl,
+      call: (request) => home.call(request),
+    },
+    events: outbox,
+  });
+  closing.add('subscriptions', () => subscriptions.close());
+  let started = false;
+  // Another home knows nothing of them, and what failed for want of one may work now.
+  const look = () => (started ? void subscriptions.now() : undefined);
+  homeLink.onHome(look);
+  homeLink.onLinked(look);
   return {
-    routes: connectors.routes(async () => new Map()),
-    async start() {},
+    routes: [...connectors.routes(() => subscriptions.counts()), ...subscriptions.routes, ...automation.routes],
+    async start() {
+      await automation.start();
+      started = true;
+      subscriptions.start();
+    },
   };
 }
 

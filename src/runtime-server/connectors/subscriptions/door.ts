@@ -20,7 +20,7 @@ export interface EventDoor {
 export type EventDoorDeps = Pick<
   SubscriptionDeps,
   'store' | 'ledger' | 'clock' | 'log' | 'servers' | 'schemas' | 'bots' | 'tickets' | 'automation'
-> & { readonly inTurn: OneAtATime };
+> & { readonly inTurn: OneAtATime; readonly closing: AbortSignal };
 
 const longestMessage = 500;
 const Said = z.object({ code: z.number().int().optional(), message: z.string().optional() });
@@ -87,6 +87,8 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
     if (typeof data !== 'object' || data === null || Array.isArray(data)) return 'Its data is no object.';
     if (row.payload_schema === null) return null;
     const verdict = await deps.schemas.check(JSON.parse(row.payload_schema) as JsonObject, data);
+    // Not checked is not wrong: the cloud brings it again.
+    if (deps.closing.aborted) throw new AppError('transport', 'Gantry stops.', 'Send it again.');
     return verdict.ok ? null : `Its data does not fit the server’s schema: ${verdict.problem ?? 'no reason given'}`;
   }
 

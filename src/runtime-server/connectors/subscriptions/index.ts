@@ -40,7 +40,7 @@ export function createSubscriptions(deps: SubscriptionDeps): Subscriptions {
   const ending = createEnding({ ...deps, enrolment, removals });
   const rounds = createRounds({ ...deps, definitions, enrolment, ending, removals, inTurn, closing });
   const subscribing = createSubscribing({ ...deps, definitions, enrolment, ending, removals, inTurn, closing });
-  const door = createEventDoor({ ...deps, inTurn });
+  const door = createEventDoor({ ...deps, inTurn, closing });
   return {
     routes: subscriptionRoutes({ ownerId: deps.ownerId, subscribing, door }),
     lookup: subscribing.lookup,
