@@ -25,6 +25,8 @@ const options: Options = {
   $data: false,
   // Each reference stays a call: unfolded, few of them become very much.
   inlineRefs: false,
+  // Every object has a `constructor` that nobody sent.
+  ownProperties: true,
   logger: false,
   code: { regExp: linear },
 };
