@@ -120,6 +120,8 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
       });
       if (!parsed.success) return invalid(sentence(parsed.error));
       const { name, delivery, arguments: given = {} } = parsed.data;
+      const wrong = argumentsProblem(server, given);
+      if (wrong !== null) return invalid(wrong);
       const id = subscriptionId({ ...app, server, event: name, arguments: given, url: delivery.url ?? '' });
       await store.write(function* (tx) {
         const row = yield* subscriptions.find(tx, id);

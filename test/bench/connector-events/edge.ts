@@ -154,8 +154,10 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
     const here = () => floor.apps.reduce((sum, { taken }) => sum + taken.size, 0);
     const all = events * appsOfPerson;
     for (let next = 0; here() < all && took() * 1000 < patienceMs; ) {
-      if (took() > next) log(`${Math.round(took())} s: ${here()} of ${all}, ${floor.attempts} attempts`);
-      next = Math.max(next, took() + 10);
+      if (took() > next) {
+        log(`${Math.round(took())} s: ${here()} of ${all}, ${floor.attempts} attempts`);
+        next = took() + 10;
+      }
       await delay(250);
     }
     const seconds = took();

@@ -1,6 +1,7 @@
 /** What `events/list`, `events/subscribe` and `events/unsubscribe` answer, above all to what is wrong. */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { Ajv2020, type AnySchema } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { createPoster } from '../../../src/cloud-api/edge/post.ts';
 import { type SubscriptionKey, subscriptionId } from '../../../src/cloud-api/edge/subscriptions.ts';
@@ -44,6 +45,22 @@ test('events are listed by name with both schemas, for a bot without what no bot
   expect(ofBot.map(({ name }) => name)).not.toContain('usage.threshold');
   expect(ofBot[0]?.inputSchema).toEqual({ type: 'object', properties: {}, additionalProperties: false });
   expect((await rpc('events/list', { cursor: 'x' })).error.code).toBe(-32602);
+});
+
+test('what is delivered fits the schema that was listed, and would with a member more', async () => {
+  const [receiver, { rpc, subscribe, run }] = [await startReceiver(), await world()];
+  await subscribe(receiver);
+  await run('run_1');
+  await until(() => receiver.events().length === 1);
+  const { data } = receiver.events()[0]!.body as { data: Record<string, unknown> };
+  for (const { name, payloadSchema, inputSchema } of (await rpc('events/list')).result.events) {
+    const ajv = new Ajv2020({ strict: true });
+    expect(ajv.validate(inputSchema as AnySchema, {})).toBe(true);
+    const fits = ajv.compile(payloadSchema as AnySchema);
+    if (name !== 'agent.run.completed') continue;
+    expect(fits(data) && fits({ ...data, new: 1 })).toBe(true);
+    expect(fits({ ...data, runId: 3 })).toBe(false);
+  }
 });
 
 describe('what is wrong with a subscription is said, and nobody is asked for a challenge', () => {
@@ -214,6 +231,8 @@ test('whoever unsubscribes gets nothing more; twice is once, and what is not the
   await moving(clock, minute, async () => (await store.all('SELECT * FROM lane_item')).length === 0);
   expect(receiver.events()).toHaveLength(1);
   expect(receiver.control('terminated')).toEqual([]);
+  const deep = JSON.parse(`${'{"a":'.repeat(2000)}1${'}'.repeat(2000)}`) as unknown;
+  expect((await rpc('events/unsubscribe', { ...key, arguments: deep })).error.code).toBe(-32602);
   expect(await store.all('SELECT client_id FROM edge_subscription')).toEqual([{ client_id: 'app_2' }]);
 });
 
