@@ -231,8 +231,7 @@ test('whoever unsubscribes gets nothing more; twice is once, and what is not the
   await moving(clock, minute, async () => (await store.all('SELECT * FROM lane_item')).length === 0);
   expect(receiver.events()).toHaveLength(1);
   expect(receiver.control('terminated')).toEqual([]);
-  const deep = JSON.parse(`${'{"a":'.repeat(2000)}1${'}'.repeat(2000)}`) as unknown;
-  expect((await rpc('events/unsubscribe', { ...key, arguments: deep })).error.code).toBe(-32602);
+  expect((await rpc('events/unsubscribe', { ...key, arguments: { bot: 'x' } })).error.code).toBe(-32602);
   expect(await store.all('SELECT client_id FROM edge_subscription')).toEqual([{ client_id: 'app_2' }]);
 });
 
