@@ -61,6 +61,7 @@ export function createReceiver({ store, clock, registrations, relay, log }: Rece
 
   async function take(
     to: Registration,
+    now: number,
     { id, name, parcel }: Extract<Said, { kind: 'parcel' }>,
   ): Promise<Seen | 'gone'> {
     const { computerId, subscriptionId } = to;
@@ -73,7 +74,7 @@ export function createReceiver({ store, clock, registrations, relay, log }: Rece
     return store.write(
       function* (tx) {
         if (!(yield* registrations.exists(tx, to))) return 'gone';
-        const seen = yield* note(tx, receipt, clock.now());
+        const seen = yield* note(tx, receipt, now);
         if (seen === 'first') yield* relay.append(tx, to, receipt.id, parcel);
         return seen;
       },
@@ -83,7 +84,8 @@ export function createReceiver({ store, clock, registrations, relay, log }: Rece
 
   return async (key, request) => {
     const { to, body } = await signedBy(key, request);
-    const said = read(body, one(request.headers['webhook-id']), iso(clock.now()));
+    const now = clock.now();
+    const said = read(body, one(request.headers['webhook-id']), iso(now));
     if (said.kind === 'verification') return { status: 200, body: { challenge: said.challenge } };
     if (relay.isFull(to)) {
       throw new AppError('refused', 'Too many events wait for this subscription.', 'Send it again later.', {
@@ -92,7 +94,7 @@ export function createReceiver({ store, clock, registrations, relay, log }: Rece
         retryAfter: 60,
       });
     }
-    const seen = await take(to, said);
+    const seen = await take(to, now, said);
     if (seen === 'gone') {
       await registrations.find(key, true);
       throw gone();

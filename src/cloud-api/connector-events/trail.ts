@@ -37,14 +37,16 @@ export function mergeTrail(
     const our = left[ours];
     // What comes after their page may be newer than ours: only the next page tells.
     if (their === undefined && (our === undefined || theirs.nextCursor !== null)) break;
-    if (our !== undefined && (their === undefined || our.receivedAt >= timeOf(their))) {
-      // Taken a moment ago, and not yet noted here.
-      if (!there.has(our.eventId)) events.push(entryOf(our));
-      before = { at: our.receivedAt, id: our.id };
-      ours += 1;
-    } else {
+    const ourTurn = our !== undefined && (their === undefined || our.receivedAt > timeOf(their));
+    // Taken a moment ago and not yet noted here, or refused there and known to both: it shows once, as it is there.
+    const known = our !== undefined && (ourTurn ? there.has(our.eventId) : our.eventId === their?.eventId);
+    if (!ourTurn) {
       events.push(their as TrailEvent);
       skip += 1;
+    } else if (!known) events.push(entryOf(our));
+    if (our !== undefined && (ourTurn || known)) {
+      before = { at: our.receivedAt, id: our.id };
+      ours += 1;
     }
   }
   const read = skip >= theirs.events.length;

@@ -1,4 +1,4 @@
-/** A cloud with one computer whose engine takes events as the contract says, and a server that signs what it posts. */
+/** A server that signs what it posts, a computer that registers for it, and a whole cloud with one such computer. */
 import { createHmac, randomBytes } from 'node:crypto';
 import {
   deliverEvent,
@@ -6,11 +6,11 @@ import {
   registerSubscription,
   unregisterSubscription,
 } from '../../../src/contracts/connectors/relay.ts';
-import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { type Clock, systemClock } from '../../../src/kit/clock/clock.ts';
 import { type BoundRoute, bind } from '../../../src/kit/http/types.ts';
-import { createSignedCaller } from '../../../src/kit/signing/signed-call.ts';
+import { createSignedCaller, type SignedAnswer, type SignedCall } from '../../../src/kit/signing/signed-call.ts';
 import { type PairOptions, startPair } from '../../host/support.ts';
-import type { Reply } from '../../kit/http/support.ts';
+import type { Call, Reply } from '../../kit/http/support.ts';
 
 export const sub = `sub_${'ab'.repeat(12)}`;
 export const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
@@ -26,8 +26,44 @@ export function signed(secret: string, id: string, body: string, at = Date.now()
 export const eventText = (eventId: string, more: object = {}) =>
   JSON.stringify({ eventId, name: 'issue.opened', timestamp: '2026-01-02T03:04:05Z', data: { n: 1 }, ...more });
 
+/** What the computer asks of its cloud, and what a server posts there. */
+export function senderTo(
+  call: Call,
+  device: (request: SignedCall, computerId?: string) => Promise<SignedAnswer>,
+  clock: Clock,
+) {
+  const signal = new AbortController().signal;
+  const ask = (method: string, path: string, body?: unknown, id?: string) => device({ method, path, body, signal }, id);
+  /** As a server does: without a credential. */
+  const post = (path: string, raw: string | Buffer, headers: Record<string, string>): Promise<Reply> =>
+    call('POST', path, { token: null, raw, headers });
+  return {
+    ask,
+    put: (secret: string, id = sub) =>
+      ask('PUT', registerSubscription.path.replace(':sub', id), {
+        secret,
+        connectorId: 'connector_1',
+        eventName: 'issue.opened',
+      }),
+    /** Answers the callback's path. */
+    async register(secret: string, id = sub): Promise<string> {
+      const answered = await this.put(secret, id);
+      if (answered.status !== 200) throw new Error(JSON.stringify(answered));
+      return new URL((answered.body as { callbackUrl: string }).callbackUrl).pathname;
+    },
+    unregister: (id = sub) => ask('DELETE', unregisterSubscription.path.replace(':sub', id)),
+    post,
+    /** Signed by the clock's time. */
+    postSigned: (path: string, secret: string, id: string, text: string) =>
+      post(path, text, signed(secret, id, text, clock.now())),
+    send(path: string, secret: string, eventId: string, more: object = {}): Promise<Reply> {
+      return this.postSigned(path, secret, eventId, eventText(eventId, more));
+    },
+  };
+}
+
 export interface ConnectorPairOptions extends PairOptions {
-  /** What the computer answers; default: it triggers a ticket. */
+  /** What the computer does with what it is brought; default: it triggers a ticket. */
   readonly answer?: (delivery: EventDelivery) => unknown;
 }
 
@@ -35,8 +71,8 @@ export async function startConnectorPair({ answer, routes = [], ...options }: Co
   const { clock = systemClock } = options;
   const delivered: EventDelivery[] = [];
   const door = bind(deliverEvent, async ({ body }) => {
-    delivered.push(body);
     await answer?.(body);
+    delivered.push(body);
     const eventId = 'event' in body ? body.event.eventId : '';
     return { body: { status: 'triggered' as const, ticketId: `ticket_${delivered.length}`, eventId } };
   });
@@ -47,29 +83,11 @@ export async function startConnectorPair({ answer, routes = [], ...options }: Co
     clock,
     target: () => ({ host: '127.0.0.1', port: pair.webPort }),
   });
-  const signal = new AbortController().signal;
-  const ask = (method: string, path: string, body?: unknown) => device({ method, path, body, signal });
-
   return {
     ...pair,
+    ...senderTo(pair.callWeb, device, clock),
     delivered,
     /** Event ids as the computer got them. */
     eventIds: () => delivered.flatMap((one) => ('event' in one ? [one.event.eventId] : [])),
-    ask,
-    /** Answers the callback's path. */
-    async register(secret: string, id = sub): Promise<string> {
-      const body = { secret, connectorId: 'connector_1', eventName: 'issue.opened' };
-      const answered = await ask('PUT', registerSubscription.path.replace(':sub', id), body);
-      if (answered.status !== 200) throw new Error(JSON.stringify(answered));
-      return new URL((answered.body as { callbackUrl: string }).callbackUrl).pathname;
-    },
-    unregister: (id = sub) => ask('DELETE', unregisterSubscription.path.replace(':sub', id)),
-    /** As a server does: without a credential. */
-    post: (path: string, raw: string | Buffer, headers: Record<string, string>): Promise<Reply> =>
-      pair.callWeb('POST', path, { token: null, raw, headers }),
-    send(path: string, secret: string, eventId: string, more: object = {}): Promise<Reply> {
-      const text = eventText(eventId, more);
-      return this.post(path, text, signed(secret, eventId, text, clock.now()));
-    },
   };
 }
