@@ -1,6 +1,6 @@
 /** The frame of a place that has a list: the list at the left and what is open beside it, one stack where it is narrow. Must not know what is in it. */
 import { ArrowLeft } from 'lucide-react';
-import type { ReactNode, RefObject } from 'react';
+import { type ReactNode, type RefObject, useEffect, useRef } from 'react';
 import { IconButton } from '../ui/button.tsx';
 import { useNarrow } from './use-narrow.ts';
 
@@ -56,7 +56,10 @@ export function PlaceFrame({
   );
 }
 
-/** The bar above what is open: the way back, where it stands, and what it is. */
+/**
+ * The bar above what is open: the way back, where it stands, and what it is. Where the row that opened it is gone, its title takes the
+ * focus, so that the next key and a screen reader go on here.
+ */
 export function OpenBar({
   back,
   onBack,
@@ -74,6 +77,10 @@ export function OpenBar({
 }) {
   // The title of the place is not on a narrow page then.
   const Title = useNarrow() ? 'h1' : 'h2';
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (document.activeElement === document.body) heading.current?.focus();
+  }, []);
   return (
     <header className={bar}>
       <IconButton label={back} shortcut="Esc" onClick={onBack}>
@@ -93,7 +100,7 @@ export function OpenBar({
           </span>
         </>
       )}
-      <Title className="min-w-0 flex-1 truncate font-semibold" title={title}>
+      <Title ref={heading} tabIndex={-1} className="min-w-0 flex-1 truncate font-semibold outline-none" title={title}>
         {title}
       </Title>
       {children}

@@ -32,15 +32,22 @@ interface Started {
   readonly workspace: string;
 }
 
-/** `workspace: 'empty'`: a folder without any team; else the one with the sample that a first start makes. `env`: beside the usual. */
+/**
+ * `workspace: 'empty'`: a folder without any team; else the one with the sample that a first start makes. `env`: beside the usual.
+ * `settings`: as settings.json has them.
+ */
 export async function startGantry(
-  options: { workspace?: 'empty'; env?: Readonly<Record<string, string>> } = {},
+  options: { workspace?: 'empty'; env?: Readonly<Record<string, string>>; settings?: unknown } = {},
 ): Promise<Gantry> {
   await buildRenderer();
   const folder = mkdtempSync(join(tmpdir(), 'gantry-e2e-'));
   const home = join(folder, '.gantry');
   const empty = join(folder, 'work');
   mkdirSync(empty);
+  if (options.settings !== undefined) {
+    mkdirSync(home, { mode: 0o700 });
+    writeFileSync(join(home, 'settings.json'), JSON.stringify(options.settings), { mode: 0o600 });
+  }
   // npm in a pane must not ask the registry for news.
   writeFileSync(join(folder, '.npmrc'), 'update-notifier=false\n');
   const env = {

@@ -1,7 +1,7 @@
 /** One run of a rule: how it stands and why, what a person can do about it, what it wrote, its attempts, and what it went through. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Check, OctagonX, RotateCcw, X } from 'lucide-react';
-import { useCallback, useMemo } from 'react';
+import { useCallback, useEffect, useMemo } from 'react';
 import type { Job, JobAttempt } from '../../../contracts/connectors/rule.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { OpenBar } from '../../app/place-frame.tsx';
@@ -20,9 +20,25 @@ import { TicketData } from './ticket-data.tsx';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
 import { useNameOfBot } from './use-name-of-bot.ts';
 
+interface JobPageOf {
+  readonly runs: readonly Job[];
+  readonly nextCursor: string | null;
+}
+
 export function JobPage({ id, connector, go, onBack, sub, run }: WithinConnector & { sub: string; run: string }) {
-  const { queries } = useConnectorServices();
+  const { keys, queries } = useConnectorServices();
+  const client = useQueryClient();
   const job = useQuery(queries.job(id, sub, run));
+  const { data } = job;
+  // The rows that lead back say the same at once, not first what they said before.
+  useEffect(() => {
+    if (data === undefined) return;
+    client.setQueriesData<JobPageOf>({ queryKey: keys.connector(id, sub, 'runs') }, (old) =>
+      old === undefined
+        ? old
+        : { ...old, runs: old.runs.map((one) => (one.id === data.id ? { ...data, output: null } : one)) },
+    );
+  }, [client, keys, id, sub, data]);
   const events = useQuery(queries.connectorEvents(id));
   const name = [...(events.data?.subscriptions ?? []), ...(events.data?.archivedSubscriptions ?? [])].find(
     (one) => one.id === sub,
@@ -40,7 +56,7 @@ export function JobPage({ id, connector, go, onBack, sub, run }: WithinConnector
         </span>
       </OpenBar>
       <ListStates fill source={job} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>
-        {(data) => <Body id={id} sub={sub} job={data} />}
+        {(one) => <Body id={id} sub={sub} job={one} />}
       </ListStates>
     </>
   );

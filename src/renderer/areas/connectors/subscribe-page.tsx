@@ -1,6 +1,6 @@
 /** Subscribes a bot to an event: which ones, by a form made from its schema; whose work they become; and whether the bot also runs by itself. */
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { AppError } from '../../../contracts/common/errors.ts';
 import {
@@ -71,6 +71,13 @@ function Body({ id, event, onDone }: { id: string; event: EventDefinition; onDon
   const [tried, setTried] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const { problems, values } = argumentsOf(schema, args);
+  const ready = bots.data !== undefined;
+  useEffect(() => {
+    // Where there is no keyboard, a field in focus would open the one on the screen.
+    if (!ready || matchMedia('(pointer: coarse)').matches) return;
+    if (document.activeElement?.matches('input, textarea, select') === true) return;
+    form.current?.querySelector<HTMLElement>('input, textarea, select')?.focus();
+  }, [ready]);
   const wrong = runs
     ? problemsOfRule(rule, cannotRun(bots.data, rule.botId))
     : rule.botId === ''
