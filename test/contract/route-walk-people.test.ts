@@ -152,6 +152,9 @@ const ends = new Set(['endSession', 'unpairDevice', 'rotateDevice']);
 /** These answer for ever whoever is let in; the same. */
 const endless = new Set(['streamTasks', 'streamTasksV1']);
 
+/** They take tokens of their own alone. */
+const takesOwnTokens = new Set(['mcpServer', 'edgeAgents', 'edgeBot']);
+
 test.each(closed)('$op: who is let in is who the table names, with the scope it names', async (route) => {
   for (const credential of credentials) {
     const { name, kind, counted } = credential;
@@ -162,8 +165,7 @@ test.each(closed)('$op: who is let in is who the table names, with the scope it 
     const path = pathOf(route);
     // Where a peer is reached by a device, its signature is not the credential: queries cannot be signed.
     if (kind === 'device' && route.auth.includes('device') && route.scope !== null) continue;
-    // It takes tokens of its own alone.
-    if (name === 'access token' && route.path === '/mcp/server') continue;
+    if (name === 'access token' && takesOwnTokens.has(route.op)) continue;
     const reply = await credential.call(route.method, path);
     const refused = reply.status === 401 || (reply.status === 403 && refusal.test(reply.text));
     expect([name, reply.text.slice(0, 200), refused]).toEqual([name, reply.text.slice(0, 200), !mayCall]);

@@ -47,8 +47,15 @@ code { font: 13px ui-monospace, monospace; padding: 0.1rem 0.3rem; border: 1px s
 body:has(table) { margin-block: 6vh; max-width: 52rem; }
 h2 { font-size: 1rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; }
-th, td { padding: 0.4rem 0.75rem 0.4rem 0; text-align: start; vertical-align: top; border-bottom: 1px solid; }
-td code { overflow-wrap: anywhere; border: 0; padding: 0; }
+th, td { padding: 0.4rem 0.75rem 0.4rem 0; text-align: start; vertical-align: top; }
+tr { border-bottom: 1px solid color-mix(in srgb, currentcolor 25%, transparent); }
+td code { border: 0; padding: 0; overflow-wrap: anywhere; }
+body:has(table) p code { white-space: nowrap; }
+@media (max-width: 40rem) {
+  thead { display: none; }
+  tr { display: block; padding: 0.5rem 0; }
+  td { display: block; padding: 0; }
+}
 </style>
 </head>
 <body>
