@@ -58,6 +58,22 @@ test('an answer that does not come within its time is a timeout', async () => {
   expect(result).toMatchObject({ state: 'timeout', detail: 'no answer within 5 ms; it was ended' });
 });
 
+test('one that was stopped says so, and is no answer', async () => {
+  const { result } = await call({ stopped: true, code: null }, { mode: 'plan' });
+  expect(result).toMatchObject({ state: 'stopped', text: '' });
+});
+
+test('what it counted itself is its usage: tokens with those of its cache, and cents; without numbers there is none', () => {
+  const usage = { input_tokens: 3, cache_creation_input_tokens: 10, cache_read_input_tokens: 100, output_tokens: 7 };
+  expect(readResult(line({ usage, total_cost_usd: 0.5 }), 0, '').usage).toEqual({
+    inputTokens: 113,
+    outputTokens: 7,
+    cents: 50,
+  });
+  expect(readResult(line({ total_cost_usd: 0.5 }), 1, '').usage).toEqual({ cents: 50 });
+  expect(readResult(line({ total_cost_usd: 'much' }), 0, '').usage).toBeNull();
+});
+
 const line = (value: object) => JSON.stringify({ type: 'result', session_id: 's', result: 'words', ...value });
 
 test('exit code 0 with refused tools is done, and says how many were refused', () => {
@@ -66,6 +82,7 @@ test('exit code 0 with refused tools is done, and says how many were refused', (
     text: 'words',
     sessionId: 's',
     refused: 2,
+    usage: null,
     detail: '2 tool calls were refused',
   });
 });
