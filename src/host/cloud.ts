@@ -249,9 +249,10 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const door: Door =
       mode.kind === 'embedded'
         ? { kind: 'tcp', origins: 'own', navigable: isWayBack }
-        : { kind: 'public', origin, navigable: isPage, ...(ownEdge === undefined ? {} : { beside: ownEdge }) };
+        : { kind: 'public', origin, navigable: isPage };
     const serving: DispatcherOptions = {
-      door,
+      // Nothing is dialled at the edge's own origin.
+      door: door.kind === 'public' && ownEdge !== undefined ? { ...door, beside: ownEdge } : door,
       authenticators: [
         ...(local === null ? [] : [createOwnerAuthenticator(local.ownerToken)]),
         computers.authenticator,

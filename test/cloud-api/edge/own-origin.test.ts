@@ -1,6 +1,7 @@
 /** The edge at an origin of its own (`events_edge_url`): it is all that is served there, and tokens are for its addresses there. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { linkPath } from '../../../src/contracts/link/dial-in.ts';
 import { readCloudSettings } from '../../../src/host/cloud-settings.ts';
 import { keepUntilEnd, onEnd } from '../../kit/http/support.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -100,6 +101,8 @@ test('nothing else is served there, and no other name is answered', async () => 
     expect([path, (await at('GET', path, { token: key.secret })).status]).toEqual([path, 404]);
   }
   expect((await at('POST', '/mcp', { body: ping, host: 'elsewhere.example', token: key.secret })).status).toBe(421);
+  const dialled = { upgrade: 'websocket', connection: 'upgrade' };
+  expect((await at('GET', linkPath, { headers: dialled })).status).toBe(421);
   const page = { origin: edge };
   expect((await at('POST', '/mcp', { body: ping, token: key.secret, headers: page })).status).toBe(403);
 });
