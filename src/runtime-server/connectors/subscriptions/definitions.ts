@@ -2,6 +2,7 @@
 import type { EventDefinition } from '../../../contracts/connectors/subscription.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import { type ConnectorServers, EventFault } from '../ports.ts';
+import { isLate } from './within.ts';
 
 export interface Definitions {
   /** Null: the server offers no events. Throws `EventFault`. */
@@ -32,6 +33,11 @@ export function createDefinitions(servers: Pick<ConnectorServers, 'events'>, clo
         // Forgotten meanwhile: what was asked before may be another account's.
         if (asking.get(id) === begun) kept.set(id, fresh);
         return fresh;
+      })
+      .catch((error: unknown) => {
+        throw isLate(error)
+          ? new EventFault('connector_timeout', null, 'The server did not answer in time.', error)
+          : error;
       })
       .finally(() => {
         if (asking.get(id) === begun) asking.delete(id);

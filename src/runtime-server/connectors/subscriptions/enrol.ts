@@ -12,6 +12,7 @@ import type { SubscriptionDeps } from './deps.ts';
 import type { Removals } from './removals.ts';
 import { argumentsOf, changeRow, findRow, moveRow, noError, type RowChange, type SubscriptionRow } from './rows.ts';
 import { historyLost } from './trail.ts';
+import { isLate, type Within } from './within.ts';
 
 /** `keep`: the person posted it again; a live one keeps its secret. */
 export type Secrecy = 'keep' | 'rotate';
@@ -46,6 +47,7 @@ export interface EnrolmentDeps
   > {
   readonly definitions: Definitions;
   readonly removals: Removals;
+  readonly within: Within;
   /** Aborted when the program closes. */
   readonly closing: AbortSignal;
 }
@@ -56,8 +58,7 @@ const farewellMs = 10_000;
 const longestMessage = 500;
 
 export function createEnrolment(deps: EnrolmentDeps): Enrolment {
-  const { store, clock, sealer, servers, home, removals } = deps;
-  const within = (ms: number) => AbortSignal.any([deps.closing, AbortSignal.timeout(ms)]);
+  const { store, clock, sealer, servers, home, removals, within } = deps;
   const place = (column: string, id: string) => `connector_subscription|${column}|${id}|${deps.ownerId}`;
 
   async function enrol(row: SubscriptionRow, how: { secrecy: Secrecy; by: 'person' | 'loop' }) {
@@ -76,19 +77,21 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
   async function reach(row: SubscriptionRow, secrecy: Secrecy): Promise<void> {
     const connector = servers.find(row.connector_id);
     if (connector === null) throw new EventFault('connector_error', null, 'The connector is gone.');
-    const payloadSchema = await usableSchema(row, within(answerMs));
+    const payloadSchema = await usableSchema(row);
     checkReachable(home, connector.url);
     const secret = await prepare(row, secrecy);
     const to = { id: row.id, connectorId: row.connector_id, name: row.name, secret };
-    const url = await register(home, to, within(answerMs));
+    const url = await within(answerMs, (signal) => register(home, to, signal));
     const answer = await subscribe(connector, row, { url, secret });
     await accept(row.id, { url, payloadSchema }, answer);
     if (row.callback_url !== null && row.callback_url !== url) await unsubscribe(row, row.callback_url);
   }
 
   /** A schema that cannot be used is told once, here, and not for each event (store.md 5). */
-  async function usableSchema(row: SubscriptionRow, signal: AbortSignal): Promise<string> {
-    const { payloadSchema } = await deps.definitions.find(row.connector_id, row.name, signal);
+  async function usableSchema(row: SubscriptionRow): Promise<string> {
+    const { payloadSchema } = await within(answerMs, (signal) =>
+      deps.definitions.find(row.connector_id, row.name, signal),
+    );
     const text = JSON.stringify(payloadSchema);
     if (text === row.payload_schema) return text;
     const verdict = await deps.schemas.check(payloadSchema, {});
@@ -125,7 +128,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
       cursor,
     };
     const answer = SubscribeResult.safeParse(
-      await servers.ask(connector.id, eventMethods.subscribe, params, within(answerMs)),
+      await within(answerMs, (signal) => servers.ask(connector.id, eventMethods.subscribe, params, signal)),
     );
     const before = answer.success && answer.data.refreshBefore !== null ? Date.parse(answer.data.refreshBefore) : null;
     if (!answer.success || Number.isNaN(before)) {
@@ -199,7 +202,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
     if (url === undefined) return;
     const params = { name: row.name, arguments: argumentsOf(row), delivery: { url } };
     try {
-      await servers.ask(row.connector_id, eventMethods.unsubscribe, params, within(farewellMs));
+      await within(farewellMs, (signal) => servers.ask(row.connector_id, eventMethods.unsubscribe, params, signal));
     } catch (error) {
       // It ends there by its own time, and the cloud takes nothing of it.
       if (!deps.closing.aborted)
@@ -212,7 +215,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
 
 function asFault(error: unknown): EventFault {
   if (error instanceof EventFault) return error;
-  if ((error as { name?: unknown } | null)?.name === 'TimeoutError') {
+  if (isLate(error)) {
     return new EventFault('connector_timeout', null, 'The server did not answer in time.', error);
   }
   return new EventFault('internal', null, 'Something went wrong inside Gantry; the log says what.', error);

@@ -14,6 +14,7 @@ import { createRemovals } from './removals.ts';
 import { createRounds } from './rounds.ts';
 import { subscriptionRoutes } from './routes.ts';
 import { createSubscribing } from './subscribing.ts';
+import { createWithin } from './within.ts';
 
 export type { EventHome, SubscriptionDeps, SubscriptionEvents, SubscriptionLog } from './deps.ts';
 export { subscriptionMigrations } from './migrations.ts';
@@ -34,12 +35,13 @@ export function createSubscriptions(deps: SubscriptionDeps): Subscriptions {
   const stop = new AbortController();
   const inTurn = createOneAtATime();
   const closing = stop.signal;
+  const within = createWithin(deps.timers, closing);
   const definitions = createDefinitions(deps.servers, deps.clock);
   const removals = createRemovals({ ...deps, inTurn });
-  const enrolment = createEnrolment({ ...deps, definitions, removals, closing });
+  const enrolment = createEnrolment({ ...deps, definitions, removals, within, closing });
   const ending = createEnding({ ...deps, enrolment, removals });
-  const rounds = createRounds({ ...deps, definitions, enrolment, ending, removals, inTurn, closing });
-  const subscribing = createSubscribing({ ...deps, definitions, enrolment, ending, removals, inTurn, closing });
+  const rounds = createRounds({ ...deps, definitions, enrolment, ending, removals, inTurn, within, closing });
+  const subscribing = createSubscribing({ ...deps, definitions, enrolment, ending, removals, inTurn, within, closing });
   const door = createEventDoor({ ...deps, inTurn, closing });
   return {
     routes: subscriptionRoutes({ ownerId: deps.ownerId, subscribing, door }),

@@ -15,6 +15,7 @@ import type { Removals } from './removals.ts';
 import { allRows, findRow, moveRow, noError, rowsOf, type SubscriptionRow } from './rows.ts';
 import { isDue, isTransient } from './states.ts';
 import { sweepTrail } from './trail.ts';
+import type { Within } from './within.ts';
 
 export interface Rounds {
   /** Begins the loop with a round at once, which it does not wait for. Call it once the connectors are loaded. */
@@ -30,6 +31,7 @@ export interface RoundDeps extends Pick<SubscriptionDeps, 'store' | 'clock' | 't
   readonly ending: Ending;
   readonly removals: Removals;
   readonly inTurn: OneAtATime;
+  readonly within: Within;
   readonly closing: AbortSignal;
 }
 
@@ -155,8 +157,8 @@ export function createRounds(deps: RoundDeps): Rounds {
   async function recover(): Promise<void> {
     const waiting = (await store.read(allRows)).filter((row) => row.status === 'needs_reauth');
     for (const connectorId of new Set(waiting.map((row) => row.connector_id))) {
-      const works = await deps.definitions
-        .list(connectorId, AbortSignal.any([closing, AbortSignal.timeout(everyMs)]))
+      const works = await deps
+        .within(everyMs, (signal) => deps.definitions.list(connectorId, signal))
         .then(
           (list) => list !== null,
           () => false,

@@ -28,6 +28,7 @@ import {
   shown,
 } from './rows.ts';
 import { trailEvents, trailRows } from './trail.ts';
+import type { Within } from './within.ts';
 
 export interface Subscribing {
   list(connectorId: string): Promise<ConnectorEvents>;
@@ -49,6 +50,7 @@ export interface SubscribingDeps
   readonly ending: Ending;
   readonly removals: Removals;
   readonly inTurn: OneAtATime;
+  readonly within: Within;
   readonly closing: AbortSignal;
 }
 
@@ -56,8 +58,7 @@ const listMs = 20_000;
 const defaultLimit = 50;
 
 export function createSubscribing(deps: SubscribingDeps): Subscribing {
-  const { store, clock, servers, automation, inTurn, closing } = deps;
-  const within = () => AbortSignal.any([closing, AbortSignal.timeout(listMs)]);
+  const { store, clock, servers, automation, inTurn, within, closing } = deps;
 
   function connectorOf(id: string): ConnectorRef {
     const connector = servers.find(id);
@@ -79,7 +80,7 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
     if (connector === null) return failed('connector_not_found', 'The connector is gone; its subscriptions end.');
     if (!connector.enabled) return failed('connector_disabled', 'The connector is disabled.');
     try {
-      const list = await deps.definitions.list(id, within());
+      const list = await within(listMs, (signal) => deps.definitions.list(id, signal));
       return { supported: list !== null, events: [...(list ?? [])], error: null };
     } catch (error) {
       if (!(error instanceof EventFault)) throw error;
@@ -90,7 +91,7 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
   /** Null where the server does not say: then it is stored, and the server's own answer counts. */
   async function definitionOf(connector: ConnectorRef, asked: Subscribe): Promise<EventDefinition | null> {
     try {
-      return await deps.definitions.find(connector.id, asked.name, within());
+      return await within(listMs, (signal) => deps.definitions.find(connector.id, asked.name, signal));
     } catch (error) {
       if (asked.automation === undefined && error instanceof EventFault) return null;
       if (!(error instanceof EventFault)) throw error;

@@ -3,11 +3,23 @@
  * answers to a registration and to a removal, and it keeps what it was told.
  */
 
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, vi } from 'vitest';
 import { AppError } from '../../../../src/contracts/common/errors.ts';
-import type { EventDefinition, Subscribe, Subscription } from '../../../../src/contracts/connectors/subscription.ts';
+import type {
+  ConnectorEvents,
+  EventDefinition,
+  Subscribe,
+  Subscription,
+  TrailEvent,
+} from '../../../../src/contracts/connectors/subscription.ts';
+import { systemTimers } from '../../../../src/kit/clock/timers.ts';
 import { createIds } from '../../../../src/kit/ids/ids.ts';
 import { createLedger } from '../../../../src/kit/ledger/create-ledger.ts';
 import { ledgerMigrations } from '../../../../src/kit/ledger/migrations.ts';
+import { createSchemaChecker } from '../../../../src/kit/schemas/checker.ts';
 import { createSealer } from '../../../../src/kit/secrets/sealer.ts';
 import { newWebhookSecret } from '../../../../src/kit/signing/webhook.ts';
 import { openStore } from '../../../../src/kit/store/open-store.ts';
@@ -22,6 +34,9 @@ import { workEngineMigrations } from '../../../../src/runtime-server/factory/wor
 import { createTickets } from '../../../../src/runtime-server/factory/work-engine/tickets.ts';
 import { createTestClock } from '../../../support/test-clock.ts';
 import { type EventsServer, startEventsServer } from './events-server.ts';
+
+/** A machine that is busy with other tests is no reason to fail. */
+const patience = { timeout: 20_000, interval: 5 };
 
 export const ownerId = 'user_local';
 export const bot = { id: 'agent_1', name: 'Nia' };
@@ -71,6 +86,7 @@ function createRules() {
     taken: [] as TakenEvent[],
     ended: [] as string[],
     withRuns: new Set<string>(),
+    breaks: false,
   };
   const port: AutomationPort = {
     async checkDefault() {
@@ -78,7 +94,10 @@ function createRules() {
     },
     saveDefault: (tx, subscription) => tx.afterCommit(() => void rules.saved.push(subscription.id)),
     matching: async () => rules.wanted,
-    take: (tx, event) => tx.afterCommit(() => void rules.taken.push(event)),
+    take(tx, event, wanted) {
+      if (rules.breaks) throw new Error('no rule today');
+      if (wanted.length > 0) tx.afterCommit(() => void rules.taken.push(event));
+    },
     runsOf: (_, __, ids) =>
       new Map(ids.map((id) => [id, [{ id: `job_${id}`, ruleId: 'r1', status: 'queued' as const, at: 0 }]])),
     withRuns: (_, ids) => new Set(ids.filter((id) => rules.withRuns.has(id))),
@@ -106,7 +125,7 @@ export async function openStand(folder: string) {
   const emitted: { type: string; id: string; data: Record<string, unknown> }[] = [];
   const told: { bot: string; text: string; key: string }[] = [];
   const warned: string[] = [];
-  const verdicts = { unusable: null as string | null };
+  const schemas = createSchemaChecker({ timers: systemTimers });
 
   const asking = (id: string) => connectors.get(id)?.server ?? server;
   const servers = {
@@ -161,20 +180,6 @@ export async function openStand(folder: string) {
     return { store, ledger, subscriptions };
   }
 
-  /** As small as what the tests need of a schema: the types of properties, and which must be there. */
-  const schemas = {
-    async check(schema: Record<string, unknown>, value: unknown) {
-      if (verdicts.unusable !== null) return { ok: false, unusable: true, problem: verdicts.unusable };
-      const given = value as Record<string, unknown>;
-      const properties = (schema.properties ?? {}) as Record<string, { type: string }>;
-      const missing = ((schema.required ?? []) as string[]).find((name) => given[name] === undefined);
-      const extra = schema.additionalProperties === false && Object.keys(given).find((name) => !(name in properties));
-      const problem =
-        missing !== undefined ? `${missing} is missing` : typeof extra === 'string' ? `${extra} is unknown` : null;
-      return { ok: problem === null, unusable: false, problem };
-    },
-  };
-
   let opened = await open();
   const call = async (op: string, params: Record<string, string>, more: Record<string, unknown> = {}) => {
     const bound = opened.subscriptions.routes.find(({ route }) => route.op === op);
@@ -198,7 +203,6 @@ export async function openStand(folder: string) {
     emitted,
     told,
     warned,
-    verdicts,
     connectors,
     call,
     get store() {
@@ -215,22 +219,53 @@ export async function openStand(folder: string) {
       connectors.set(id, made);
       return made;
     },
-    async lose(id: string) {
+    lose(id: string) {
       for (const one of listeners.lost) one(id);
-      await stand.settled();
     },
-    async back(id: string) {
+    back(id: string) {
       for (const one of listeners.back) one(id);
-      await stand.settled();
     },
-    async remove(id: string) {
+    remove(id: string) {
       const ref = servers.find(id) as ConnectorRef;
       connectors.delete(id);
       for (const one of listeners.gone) one(ref);
-      await stand.settled();
     },
-    /** What follows a connector has been written. */
-    settled: () => opened.subscriptions.now(),
+    /** One round of the loop. */
+    round: () => opened.subscriptions.now(),
+    /** Waits until the one subscription of a connector is as said. */
+    until: (connectorId: string, as: Partial<Subscription>) =>
+      vi.waitFor(async () => {
+        const [one] = (await stand.read(connectorId)).subscriptions;
+        expect(one).toMatchObject(as);
+        return one as Subscription;
+      }, patience),
+    /** Brings an event, as the cloud does; answers what the computer says. */
+    deliver: (subscriptionKey: string, body: Record<string, unknown>, userId = ownerId) =>
+      call('deliverConnectorEvent', {}, { body: { subscriptionKey, ...body }, principal: { userId } }) as Promise<{
+        status: number;
+        body: Record<string, string>;
+      }>,
+    async trail(connectorId: string, id: string, query: { limit?: number; cursor?: string } = {}) {
+      const { body } = await call('listConnectorTrail', { id: connectorId, sid: id }, { query });
+      return body as unknown as { events: TrailEvent[]; nextCursor: string | null };
+    },
+    end: (connectorId: string, id: string) => call('endConnectorSubscription', { id: connectorId, sid: id }),
+    reset() {
+      server.reset();
+      cloud.calls.length = 0;
+      Object.assign(cloud, { at: 'home_1', url: 'http://127.0.0.1:3010', status: 200, away: false });
+      Object.assign(rules, {
+        refuses: null,
+        wanted: [],
+        saved: [],
+        taken: [],
+        ended: [],
+        withRuns: new Set(),
+        breaks: false,
+      });
+      for (const list of [emitted, told, warned]) list.length = 0;
+      connectors.clear();
+    },
     subscribe: (connectorId: string, body: Partial<Subscribe> = {}) =>
       call(
         'subscribeToConnectorEvent',
@@ -242,7 +277,7 @@ export async function openStand(folder: string) {
       }>,
     async read(connectorId: string) {
       const { body } = await call('listConnectorEvents', { id: connectorId });
-      return body as unknown as import('../../../../src/contracts/connectors/subscription.ts').ConnectorEvents;
+      return body as unknown as ConnectorEvents;
     },
     /** Program down and up again: what is in memory alone is gone. */
     async restart() {
@@ -253,6 +288,7 @@ export async function openStand(folder: string) {
     async close() {
       await opened.subscriptions.close();
       await opened.store.close();
+      await schemas.close();
       await server.close();
     },
   };
@@ -260,3 +296,22 @@ export async function openStand(folder: string) {
 }
 
 export type Stand = Awaited<ReturnType<typeof openStand>>;
+
+/** One for the tests of a file; each has its own connectors, so that none sees another's subscriptions. */
+export function sharedStand(): { readonly current: Stand } {
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-subscriptions-'));
+  let stand: Stand;
+  beforeAll(async () => {
+    stand = await openStand(folder);
+  });
+  beforeEach(() => stand.reset());
+  afterAll(async () => {
+    await stand.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return {
+    get current() {
+      return stand;
+    },
+  };
+}

@@ -1,22 +1,11 @@
 /** From a subscription to a ticket: the thinnest way through, over a real database and a server on HTTP. */
+import { expect, test } from 'vitest';
+import { bot, sharedStand } from './stand.ts';
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bot, openStand, ownerId, type Stand } from './stand.ts';
-
-let stand: Stand;
-const folder = mkdtempSync(join(tmpdir(), 'gantry-subscriptions-'));
-beforeAll(async () => {
-  stand = await openStand(folder);
-});
-afterAll(async () => {
-  await stand.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const shared = sharedStand();
 
 test('a subscription becomes active, and what the cloud relays of it becomes one ticket that the bot is told of', async () => {
+  const stand = shared.current;
   stand.connect('c1');
   const { status, body } = await stand.subscribe('c1', { arguments: { project: 'gantry' } });
   expect(status).toBe(200);
@@ -36,13 +25,8 @@ test('a subscription becomes active, and what the cloud relays of it becomes one
   });
 
   const event = { eventId: 'e1', name: 'issue.opened', timestamp: '2026-01-02T03:04:05Z', data: { number: 7 } };
-  const deliver = () =>
-    stand.call(
-      'deliverConnectorEvent',
-      {},
-      { body: { subscriptionKey: subscription.id, event }, principal: { userId: ownerId } },
-    );
-  const first = (await deliver()) as { body: { ticketId: string } };
+  const deliver = () => stand.deliver(subscription.id, { event });
+  const first = await deliver();
   expect(first.body).toEqual({ status: 'triggered', eventId: 'e1', ticketId: expect.stringMatching(/^ticket_/) });
   expect((await deliver()).body).toEqual({ status: 'duplicate' });
   expect(stand.told).toEqual([

@@ -1,0 +1,20 @@
+/** Work with a deadline: a server or a cloud that takes longer is one that hangs. Must not know what is asked. */
+import type { Timers } from '../../../kit/clock/timers.ts';
+
+/** Milliseconds. The signal is aborted then with a `TimeoutError`, and with whatever `closing` says. */
+export type Within = <T>(ms: number, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+
+export function createWithin(timers: Timers, closing: AbortSignal): Within {
+  return async (ms, work) => {
+    const late = new AbortController();
+    const reason = () => late.abort(new DOMException('It took too long.', 'TimeoutError'));
+    const cancel = timers.after(ms, reason);
+    try {
+      return await work(AbortSignal.any([closing, late.signal]));
+    } finally {
+      cancel();
+    }
+  };
+}
+
+export const isLate = (error: unknown): boolean => (error as { name?: unknown } | null)?.name === 'TimeoutError';
