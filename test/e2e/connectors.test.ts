@@ -218,7 +218,6 @@ test('a rule is tried on the events that were before it is there, and its runs w
   await page.keyboard.press('Control+Enter');
   await dialog.getByText('A whole number from 0 to 3600.').waitFor();
   await dialog.getByRole('textbox', { name: 'Gather for' }).fill('0');
-  await dialog.getByText('Bounds').click();
   await page.keyboard.press('Control+Enter');
   const plan = dialog.getByRole('region', { name: 'Dry run' });
   await plan.getByText(/Of the last 1 event/).waitFor();
@@ -316,6 +315,8 @@ test('a rule is paused, changed after its dry run, and removed after its plan', 
 test('a grant that is lost says what to do where it is looked at, and goes on by itself after the sign-in', async () => {
   const { page } = first;
   tracker.revokeGrants();
+  // It is seen with the next request that anybody makes there.
+  await ownerCall(gantry, 'POST', `/mcp/servers/${searchOf(page).get('connector')}/reconnect`, {});
   await status(page, 'Needs sign-in');
   const trouble = page.locator('[data-subscription-error]');
   await trouble.getByText(/Sign in again; it goes on by itself then/).waitFor();
@@ -328,10 +329,11 @@ test('a grant that is lost says what to do where it is looked at, and goes on by
 
 test('what cannot be read keeps what was known, says why and counts to its next try', async () => {
   const { page } = first;
+  await part(page, 'Events').click();
+  await page.locator('[data-trail]').first().waitFor();
   await page.route('**/api/v1/mcp/connectors/*/events/subscriptions/*/events*', (route) =>
     route.fulfill({ status: 500, json: { error: 'internal', message: 'The disk is full.' } }),
   );
-  await part(page, 'Events').click();
   await page.getByText('The disk is full.').waitFor();
   await button(page, /^Try again/).waitFor();
   await page.locator('[data-stale="true"] [data-trail]').first().waitFor();

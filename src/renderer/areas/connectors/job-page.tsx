@@ -2,6 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Check, OctagonX, RotateCcw, X } from 'lucide-react';
 import { useCallback, useEffect, useMemo } from 'react';
+import { toast } from 'sonner';
 import type { Job, JobAttempt } from '../../../contracts/connectors/rule.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { OpenBar } from '../../app/place-frame.tsx';
@@ -73,7 +74,7 @@ function Body({ id, sub, job }: { id: string; sub: string; job: Job }) {
           {reason !== null && <p className="break-words text-muted">{reason}</p>}
           {error !== null && (
             <Part title="Error">
-              <TextView text={error} label="Error" maxLines={12} wrap />
+              <TextView text={error} label="What went wrong" maxLines={12} wrap />
             </Part>
           )}
           <Part title="What it wrote">
@@ -150,6 +151,13 @@ function Verbs({ id, sub, job }: { id: string; sub: string; job: Job }) {
   const { api, keys, queries } = useConnectorServices();
   const client = useQueryClient();
   const touch = useTouchConnector();
+  const asked = useQuery(queries.approvals).data?.approvals.find(
+    ({ source, summary }) => source === 'automation' && summary.includes(job.id),
+  )?.id;
+  // Who sees the question need not be told of it.
+  useEffect(() => {
+    if (asked !== undefined) toast.dismiss(`approval ${asked}`);
+  }, [asked]);
   const act = useAct(async (verb: Verb) => {
     const call = {
       approve: api.connectors.approveAutomationRun,
@@ -232,6 +240,7 @@ function Attempt({ attempt }: { attempt: JobAttempt }) {
 
 function History({ id, sub, job }: { id: string; sub: string; job: Job }) {
   const { queries } = useConnectorServices();
+  const me = useQuery(queries.session).data?.user;
   const { data } = useQuery(
     queries.jobEvents(id, sub, job.id, `${job.status} ${job.attempts.length} ${job.reason ?? ''}`),
   );
@@ -249,7 +258,7 @@ function History({ id, sub, job }: { id: string; sub: string; job: Job }) {
                   wire={event.status}
                 />
                 <span className="min-w-0 truncate text-meta text-muted">
-                  {event.actor === 'engine' ? '' : `by ${event.actor}`}
+                  {event.actor === 'engine' ? '' : `by ${event.actor === me ? 'you' : event.actor}`}
                 </span>
                 <span className="ml-auto text-meta text-muted">
                   <Ago at={event.at} />

@@ -1,6 +1,6 @@
 /** Writes a rule, new or changed: first its dry run on the events that were, then, unchanged since, the rule. */
 import { useQuery } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import type { z } from 'zod';
 import type { Rule, RuleMode, RulePlan } from '../../../contracts/connectors/rule.ts';
@@ -114,8 +114,16 @@ export function RuleDialog({
 
 function PlanShown({ plan, changes }: { plan: Plan; changes: boolean }) {
   const { looked, matches, runs, pending } = plan;
+  const box = useRef<HTMLElement>(null);
+  // It stands below what may be longer than the dialog.
+  useEffect(() => box.current?.scrollIntoView({ block: 'nearest' }), []);
   return (
-    <section aria-label="Dry run" data-plan="rule" className="rounded-control border border-line bg-window p-2">
+    <section
+      ref={box}
+      aria-label="Dry run"
+      data-plan="rule"
+      className="rounded-control border border-line bg-window p-2"
+    >
       <p>
         {looked === 0 ? (
           'There is no past event yet to try it on.'
