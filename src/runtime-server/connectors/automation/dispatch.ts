@@ -11,6 +11,7 @@ import type { ConnectorTickets, ExecutionEnd, Executor, RunRecords } from '../po
 import { engine, type Jobs } from './jobs.ts';
 import { dayMs, liveStates, mostRunning } from './model.ts';
 import { promptFor } from './prompt.ts';
+import { readRule } from './rule-store.ts';
 import {
   addAttempt,
   countSince,
@@ -18,13 +19,13 @@ import {
   explainQueued,
   firstQueued,
   inputsOf,
+  isExplained,
   type JobRecord,
   jobsIn,
   nextBatchEnd,
   openAttempt,
   type Read,
   readJob,
-  readRule,
 } from './store.ts';
 
 export interface DispatchDeps {
@@ -91,10 +92,15 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
   }
 
   async function pass(): Promise<void> {
-    const due = await store.write((tx) => {
-      const now = clock.now();
-      for (const job of jobsIn(tx, ['batching'])) if ((job.batchUntil ?? 0) <= now) jobs.gathered(tx, job);
-      for (const job of jobsIn(tx, ['stopping'])) if ((job.stopBy ?? 0) <= now) holdForInspection(tx, job);
+    const over = await store.read((tx) => overdue(tx));
+    if (over.gathered.length + over.stopping.length > 0) {
+      await store.write((tx) => {
+        const now = overdue(tx);
+        for (const job of now.gathered) jobs.gathered(tx, job);
+        for (const job of now.stopping) interrupt(tx, job, heldWords);
+      });
+    }
+    const due = await store.read((tx) => {
       const stopping = jobsIn(tx, ['stopping']);
       const times = [nextBatchEnd(tx), ...stopping.map((job) => job.stopBy)];
       return { stopping: stopping.length > 0, next: soonest(times) };
@@ -102,6 +108,14 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     const next = due.stopping ? due.next : soonest([due.next, await startWhatMay()]);
     arm(next);
   }
+
+  const overdue = (tx: Read) => {
+    const now = clock.now();
+    return {
+      gathered: jobsIn(tx, ['batching']).filter((job) => (job.batchUntil ?? 0) <= now),
+      stopping: jobsIn(tx, ['stopping']).filter((job) => (job.stopBy ?? 0) <= now),
+    };
+  };
 
   /** Answers when to look again by itself; null: nothing waits. */
   async function startWhatMay(): Promise<number | null> {
@@ -111,7 +125,9 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       if (closed) return null;
       const held = await hold(job);
       if (held !== null) {
-        await store.write((tx) => explainQueued(tx, job.ruleId, held.why));
+        const { why } = held;
+        const told = await store.read((tx) => isExplained(tx, job.ruleId, why));
+        if (!told) await store.write((tx) => explainQueued(tx, job.ruleId, why));
         next = soonest([next, held.until ?? clock.now() + lookAgainMs]);
       } else if (await start(job)) again = true;
     }
@@ -207,7 +223,6 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     runs.end(tx, runId, { status, at, output: end.output, error: end.error, usage: end.usage });
   };
 
-  const holdForInspection = (tx: Tx, job: JobRecord) => interrupt(tx, job, heldWords);
   const interrupt = (tx: Tx, job: JobRecord, why: string) => {
     const attempt = openAttempt(tx, job.id);
     if (attempt !== null) ended(tx, attempt.runId, 'interrupted', { output: null, error: why, usage: null });

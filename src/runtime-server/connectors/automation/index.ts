@@ -44,15 +44,28 @@ export interface AutomationArea extends AutomationPort {
 
 export function createAutomation(deps: AutomationDeps): AutomationArea {
   const { bots } = deps;
-  let looking: Promise<void> = Promise.resolve();
+  let looking: Promise<void> | null = null;
+  let lookAgain = false;
   let started = false;
+  /** Events may come by the thousand: one look serves all that moved before it. */
+  const look = () => {
+    lookAgain = true;
+    looking ??= (async () => {
+      while (lookAgain) {
+        lookAgain = false;
+        await questions.look();
+      }
+    })()
+      .catch((error: unknown) =>
+        deps.log.warn('Runs that wait for a person could not be read.', { error: String(error) }),
+      )
+      .finally(() => {
+        looking = null;
+      });
+  };
   const moved = () => {
     if (!started) return;
-    looking = looking
-      .then(() => questions.look())
-      .catch((error: unknown) => {
-        deps.log.warn('Runs that wait for a person could not be read.', { error: String(error) });
-      });
+    look();
     dispatch.wake();
   };
   const jobs = createJobs({ ...deps, moved });

@@ -10,10 +10,10 @@ import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { TakenEvent } from '../ports.ts';
 import { canBecome, mostGathered, pendingStates, retryable, stopDeadlineMs, stricter } from './model.ts';
+import { configOfRule, readRule } from './rule-store.ts';
 import {
   addInput,
   addMove,
-  configOfRule,
   gathering,
   insertJob,
   type JobChange,
@@ -21,7 +21,6 @@ import {
   jobsIn,
   type Read,
   readJob,
-  readRule,
   setConfig,
   setStatus,
 } from './store.ts';

@@ -1,6 +1,6 @@
 /**
  * Rules, the jobs that they make of events, and their attempts. Times are milliseconds since the epoch; JSON columns are written and
- * read by `store.ts` alone. What an event said stays in its ticket.
+ * read by `store.ts` and `rule-store.ts` alone. What an event said stays in its ticket.
  */
 import type { Migration } from '../../../kit/store/store.ts';
 
@@ -26,6 +26,7 @@ CREATE TABLE automation_job (
   event_name TEXT NOT NULL,
   rule_id TEXT NOT NULL,
   rule_version INTEGER NOT NULL,
+  bot_id TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('batching', 'awaiting_approval', 'queued', 'running', 'stopping', 'completed', 'failed',
     'interrupted', 'denied', 'cancelled')),
   version INTEGER NOT NULL,

@@ -10,7 +10,7 @@ import type { Store, Tx } from '../../../kit/store/store.ts';
 import type { ApprovalDesk, ApprovalVerdict } from '../../approvals/index.ts';
 import { engine, type Jobs } from './jobs.ts';
 import { askedForMs } from './model.ts';
-import { inputsOf, type JobRecord, jobsIn, readJob } from './store.ts';
+import { awaiting, inputsOf, type JobRecord, readJob } from './store.ts';
 
 export interface QuestionsDeps {
   readonly store: Store;
@@ -21,6 +21,9 @@ export interface QuestionsDeps {
   readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
 }
 
+/** Questions of one bot that wait at the desk: fewer than it holds, so that the bot's own tools can still ask. */
+const mostAsked = 25;
+
 export interface Questions {
   /** Asks about what waits and is not asked about yet, and takes back what is not waited for any more. Never throws. */
   look(): Promise<void>;
@@ -30,8 +33,16 @@ export interface Questions {
 
 export function createQuestions({ store, desk, jobs, nameOf, log }: QuestionsDeps): Questions {
   /** By job: the question, and for which time of asking. */
-  const open = new Map<string, { readonly id: string; readonly round: string }>();
+  const open = new Map<string, { readonly id: string; readonly round: string; readonly botId: string }>();
   const leave = new AbortController();
+
+  async function askAbout(jobId: string): Promise<void> {
+    const found = await store.read((tx) => {
+      const job = readJob(tx, jobId);
+      return job === null ? null : { job, tickets: inputsOf(tx, jobId).map(({ ticketId }) => ticketId) };
+    });
+    if (found?.job.status === 'awaiting_approval') await ask(found.job, found.tickets);
+  }
 
   async function ask(job: JobRecord, tickets: readonly string[]): Promise<void> {
     const round = roundOf(job);
@@ -60,7 +71,7 @@ export function createQuestions({ store, desk, jobs, nameOf, log }: QuestionsDep
       },
       { signal: leave.signal, apply: (tx, verdict) => apply(tx, job.id, round, verdict) },
     );
-    open.set(job.id, { id: asked.id, round });
+    open.set(job.id, { id: asked.id, round, botId: config.botId });
     void asked.answer.then((answer) => {
       if (open.get(job.id)?.id === asked.id) open.delete(job.id);
       if (answer.kind === 'expired') return expire(job.id, round);
@@ -89,13 +100,8 @@ export function createQuestions({ store, desk, jobs, nameOf, log }: QuestionsDep
 
   return {
     async look() {
-      const waiting = await store.read((tx) =>
-        jobsIn(tx, ['awaiting_approval']).map((job) => ({
-          job,
-          tickets: inputsOf(tx, job.id).map(({ ticketId }) => ticketId),
-        })),
-      );
-      const rounds = new Set(waiting.map(({ job }) => roundOf(job)));
+      const waiting = await store.read((tx) => awaiting(tx));
+      const rounds = new Set(waiting.map(roundOf));
       for (const [jobId, question] of open) {
         if (rounds.has(question.round)) continue;
         open.delete(jobId);
@@ -103,13 +109,16 @@ export function createQuestions({ store, desk, jobs, nameOf, log }: QuestionsDep
           .withdraw(question.id, 'automation')
           .catch((error: unknown) => log.warn('A question could not be taken back.', { jobId, error: String(error) }));
       }
-      /** So many of its questions wait already: its jobs can be answered on their own page. */
-      const full = new Set<string>();
-      for (const { job, tickets } of waiting) {
-        if (open.has(job.id) || full.has(job.config.botId) || leave.signal.aborted) continue;
-        await ask(job, tickets).catch((error: unknown) => {
-          full.add(job.config.botId);
-          log.warn('A person could not be asked about a run.', { jobId: job.id, error: String(error) });
+      const asked = new Map<string, number>();
+      for (const { botId } of open.values()) asked.set(botId, (asked.get(botId) ?? 0) + 1);
+      for (const { id, botId } of waiting) {
+        const before = asked.get(botId) ?? 0;
+        // The rest can be answered on its own page, and is asked about as the others are answered.
+        if (leave.signal.aborted || open.has(id) || before >= mostAsked) continue;
+        asked.set(botId, before + 1);
+        await askAbout(id).catch((error: unknown) => {
+          asked.set(botId, mostAsked);
+          log.warn('A person could not be asked about a run.', { jobId: id, error: String(error) });
         });
       }
     },
@@ -118,4 +127,4 @@ export function createQuestions({ store, desk, jobs, nameOf, log }: QuestionsDep
 }
 
 /** Each time that it comes to wait is another question. */
-const roundOf = (job: JobRecord): string => `${job.id}:${job.asked}`;
+const roundOf = (job: Pick<JobRecord, 'id' | 'asked'>): string => `${job.id}:${job.asked}`;

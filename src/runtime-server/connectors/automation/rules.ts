@@ -19,7 +19,8 @@ import type { Store, Tx } from '../../../kit/store/store.ts';
 import type { AutomationPort, ConnectorBots, ConnectorTickets, Schemas, SubscriptionRef } from '../ports.ts';
 import { engine, type Jobs, type Mover } from './jobs.ts';
 import { configOf, mostGathered, mostLooked, sameConfig } from './model.ts';
-import { configOfRule, deleteRule, insertRule, type Read, readRule, rulesOf, updateRule } from './store.ts';
+import { configOfRule, deleteRule, insertRule, readRule, rulesOf, updateRule } from './rule-store.ts';
+import type { Read } from './store.ts';
 
 export interface RulesDeps {
   readonly store: Store;

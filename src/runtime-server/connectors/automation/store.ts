@@ -1,71 +1,9 @@
-/** SQL of rules, jobs and attempts. One call is one step of a whole operation; it judges nothing but whether a row is still as it was read. */
-import type { Job, JobAttempt, JobEvent, JobStatus, Rule, RuleConfig } from '../../../contracts/connectors/rule.ts';
+/** SQL of jobs and their attempts. One call is one step of a whole operation; it judges nothing but whether a row is still as it was read. */
+import type { Job, JobAttempt, JobEvent, JobStatus, RuleConfig } from '../../../contracts/connectors/rule.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import type { Tx, Value } from '../../../kit/store/store.ts';
 
 export type Read = Pick<Tx, 'get' | 'all'>;
-
-// ---- Rules
-
-interface RuleRow {
-  id: string;
-  subscription_id: string;
-  version: number;
-  config: string;
-  created_at: number;
-  updated_at: number;
-}
-
-const toRule = (row: RuleRow): Rule => ({
-  ...(JSON.parse(row.config) as RuleConfig),
-  id: row.id,
-  subscriptionId: row.subscription_id,
-  version: row.version,
-  createdAt: iso(row.created_at),
-  updatedAt: iso(row.updated_at),
-});
-
-export function configOfRule({
-  id: _,
-  subscriptionId: _s,
-  version: _v,
-  createdAt: _c,
-  updatedAt: _u,
-  ...config
-}: Rule): RuleConfig {
-  return config;
-}
-
-export function insertRule(tx: Tx, rule: { id: string; subscriptionId: string; config: RuleConfig; at: number }): void {
-  tx.run(
-    'INSERT INTO automation_rule (id, subscription_id, version, config, created_at, updated_at) VALUES (?, ?, 1, ?, ?, ?)',
-    rule.id,
-    rule.subscriptionId,
-    JSON.stringify(rule.config),
-    rule.at,
-    rule.at,
-  );
-}
-
-export function updateRule(tx: Tx, id: string, config: RuleConfig, at: number): void {
-  const sql = 'UPDATE automation_rule SET config = ?, version = version + 1, updated_at = ? WHERE id = ?';
-  tx.run(sql, JSON.stringify(config), at, id);
-}
-
-export function deleteRule(tx: Tx, id: string): void {
-  tx.run('DELETE FROM automation_rule WHERE id = ?', id);
-}
-
-export function readRule(tx: Read, id: string): Rule | null {
-  const row = tx.get<RuleRow>('SELECT * FROM automation_rule WHERE id = ?', id);
-  return row === undefined ? null : toRule(row);
-}
-
-/** Oldest first. */
-export function rulesOf(tx: Read, subscriptionId: string): Rule[] {
-  const sql = 'SELECT * FROM automation_rule WHERE subscription_id = ? ORDER BY created_at, id';
-  return tx.all<RuleRow>(sql, subscriptionId).map(toRule);
-}
 
 // ---- Jobs
 
@@ -115,13 +53,15 @@ export type NewJob = Pick<
 
 export function insertJob(tx: Tx, job: NewJob): void {
   tx.run(
-    `INSERT INTO automation_job (id, subscription_id, event_name, rule_id, rule_version, status, version, config, batch_until, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?)`,
+    `INSERT INTO automation_job
+       (id, subscription_id, event_name, rule_id, rule_version, bot_id, status, version, config, batch_until, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)`,
     job.id,
     job.subscriptionId,
     job.eventName,
     job.ruleId,
     job.ruleVersion,
+    job.config.botId,
     job.status,
     JSON.stringify(job.config),
     job.batchUntil,
@@ -170,14 +110,20 @@ export function setConfig(tx: Tx, id: string, config: RuleConfig): void {
   tx.run(sql, JSON.stringify(config), id);
 }
 
-/** Why the queued jobs of a rule wait; null: nothing holds them. */
-export function explainQueued(tx: Tx, ruleId: string, reason: string | null): void {
-  tx.run(
-    "UPDATE automation_job SET reason = ?, version = version + 1 WHERE rule_id = ? AND status = 'queued' AND reason IS NOT ?",
-    reason,
-    ruleId,
-    reason,
-  );
+const otherReason = "rule_id = ? AND status = 'queued' AND reason IS NOT ?";
+/** Whether {@link explainQueued} would change anything. */
+export function isExplained(tx: Read, ruleId: string, reason: string): boolean {
+  return tx.get(`SELECT 1 FROM automation_job WHERE ${otherReason} LIMIT 1`, ruleId, reason) === undefined;
+}
+/** Why the queued jobs of a rule wait. */
+export function explainQueued(tx: Tx, ruleId: string, reason: string): void {
+  const sql = `UPDATE automation_job SET reason = ?, version = version + 1 WHERE ${otherReason}`;
+  tx.run(sql, reason, ruleId, reason);
+}
+
+/** Jobs that wait for a person, oldest first: there may be very many, so without what they are about. */
+export function awaiting(tx: Read): { readonly id: string; readonly asked: number; readonly botId: string }[] {
+  return tx.all("SELECT id, asked, bot_id AS botId FROM automation_job WHERE status = 'awaiting_approval' ORDER BY id");
 }
 
 const marks = (values: readonly unknown[]) => values.map(() => '?').join(', ');
