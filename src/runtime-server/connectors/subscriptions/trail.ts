@@ -98,7 +98,7 @@ export function trailEvents(
     status: row.status,
     reason: row.reason,
     receivedAt: row.received_at === null ? null : iso(row.received_at),
-    relayedAt: row.status === 'gap' ? null : iso(row.at),
+    relayedAt: iso(row.at),
     ticketId: row.ticket_id,
     runs: (runs.get(row.event_id) ?? []).map((run) => ({ ...run, at: iso(run.at) })),
   }));
