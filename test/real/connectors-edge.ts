@@ -7,7 +7,7 @@ import type { EventsApp } from '../support/events-app.ts';
 import { text } from '../support/model-server/script.ts';
 import { startVictim } from '../support/victim.ts';
 import { type Around, finding } from './connectors-in.ts';
-import { seconds, until } from './scenes.ts';
+import { until } from './scenes.ts';
 
 /** Longer than a delivery takes to come. */
 const silenceMs = 5_000;
@@ -33,12 +33,12 @@ async function letIn({ env, workspace }: Around): Promise<LetIn> {
 export async function playEdge(around: Around & { readonly other: EventsApp }): Promise<void> {
   const { scenes, app, tracker, model, other } = around;
   const { page } = app.seen;
-  const opened: (() => Promise<void>)[] = [];
+  const clients: (() => Promise<void>)[] = [];
   try {
     await scenes.scene('an app is let in and subscribes to agent.run.completed', async () => {
       const { url, headers } = await letIn(around);
       const client = await other.connect({ url, headers });
-      opened.push(() => client.close());
+      clients.push(() => client.close());
       const { events } = await client.experimental_events.list();
       const { refreshBefore } = await client.experimental_events.subscribe({
         name: 'agent.run.completed',
@@ -49,13 +49,17 @@ export async function playEdge(around: Around & { readonly other: EventsApp }): 
 
     await scenes.scene('a run ends, and the app is told, signed, without what it wrote', async () => {
       model.script(() => text(finding));
-      const from = performance.now();
+      const asked = model.requests.length;
+      const opened = Date.now();
       tracker.issues.open({ project: 'door', title: 'The door sticks again' });
       await until('the event at the app', async () => other.events.length > 0, 60_000);
+      const took = Date.now() - opened;
       const [event] = other.events;
       assert.equal(event?.name, 'agent.run.completed');
-      assert.doesNotMatch(JSON.stringify(event), /planes?|frame is wet/);
-      return `${seconds(from)} after the issue: ${JSON.stringify(event?.data)}`;
+      assert.ok(Date.parse(event.timestamp) >= opened, 'it is of an earlier run');
+      assert.equal(model.requests.length, asked + 1);
+      assert.doesNotMatch(JSON.stringify(event), /plane it|frame is wet/);
+      return `${took} ms after the issue: ${JSON.stringify(event?.data)}`;
     });
 
     await scenes.scene(
@@ -79,6 +83,6 @@ export async function playEdge(around: Around & { readonly other: EventsApp }): 
       },
     );
   } finally {
-    for (const close of opened) await close();
+    for (const close of clients) await close();
   }
 }
