@@ -10,6 +10,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { oauthCallback, oauthClientDocument, oauthClientMetadata } from '../../contracts/tool-server/mcp.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { Grant, Grants, PendingSignIn } from './grants.ts';
+import { answerMs, fetchThrough, ProviderAway, watchProvider } from './provider-fetch.ts';
 import { revokeTokens } from './revocation.ts';
 
 /** A server of somebody else that wants to know who asks. */
@@ -32,6 +33,8 @@ export type SignIn =
   | { readonly is: 'token' }
   /** A person has to sign in there. */
   | { readonly is: 'sign_in'; readonly authorizeUrl: string }
+  /** The provider is away, and what there is may be renewed when it is back; a sentence that says why. */
+  | { readonly is: 'later'; readonly why: string }
   /** No sign-in can be begun; a sentence that says why. */
   | { readonly is: 'none'; readonly why: string };
 
@@ -95,10 +98,6 @@ export interface OAuthClientDeps {
   readonly computerId: string;
 }
 
-/** Of one question to a provider, milliseconds. */
-const answerMs = 10_000;
-/** Metadata and tokens are small. Bytes. */
-const largestAnswer = 256 * 1024;
 /** A person signs in within this time, milliseconds. */
 const signInMs = 10 * 60_000;
 /** A token is renewed so long before its end: clocks differ. Milliseconds. */
@@ -188,6 +187,12 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
       },
     };
     const { auth } = await import('@modelcontextprotocol/client');
+    const watched = watchProvider(fetchThrough(deps.egress(target)));
+    /** To the SDK a provider that is down is none: it would ask a person for what is not lost. */
+    const mustBeThere = (cause?: unknown) => {
+      const why = watched.away();
+      if (why !== null && grant.tokens?.set.refresh_token !== undefined) throw new ProviderAway(why, { cause });
+    };
     const scopes = target.oauth?.scopes;
     try {
       const scope = scopes === undefined || scopes.length === 0 ? undefined : scopes.join(' ');
@@ -195,8 +200,12 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
         ...options,
         ...(scope === undefined ? {} : { scope }),
         serverUrl: target.url,
-        fetchFn: fetchThrough(deps.egress(target)),
+        fetchFn: watched.fetch,
+      }).catch((cause) => {
+        mustBeThere(cause);
+        throw cause;
       });
+      if (outcome !== 'AUTHORIZED') mustBeThere();
       if (outcome === 'AUTHORIZED') change({ pending: null });
       else if (authorizeUrl !== null)
         change({ pending: { secret, verifier, redirect, authorizeUrl, discovery, startedAt: clock.now() } });
@@ -277,10 +286,12 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
         return set.access_token;
       }),
     challenge: (target, said) =>
-      inTurn(target.id, () => challenged(target, said)).catch((error) => ({
-        is: 'none',
-        why: `Nobody can sign in at ${target.name}: ${plain(wordsOf(error))}`,
-      })),
+      inTurn(target.id, () => challenged(target, said)).catch((error) => {
+        const why = plain(wordsOf(error));
+        return error instanceof ProviderAway
+          ? { is: 'later', why: `The sign-in at ${target.name} cannot be renewed now: ${why}` }
+          : { is: 'none', why: `Nobody can sign in at ${target.name}: ${why}` };
+      }),
     async finish(answer, find) {
       const [computer, id, secret] = answer.state.split('.');
       const target = computer === computerId && id !== undefined ? await find(id) : null;
@@ -305,9 +316,9 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
         const grant = await grants.read(target.id);
         const start = { ...grant, pending: null };
         const { authorizeUrl } = await run(target, start, { forceReauthorization: true }).catch((cause) => {
-          throw refused(`Nobody can sign in at ${target.name}: ${plain(wordsOf(cause))}`, noSignIn, cause);
+          throw noSignIn(`Nobody can sign in at ${target.name}: ${plain(wordsOf(cause))}`, cause);
         });
-        if (authorizeUrl === null) throw refused(`${target.name} names nowhere to sign in.`, noSignIn);
+        if (authorizeUrl === null) throw noSignIn(`${target.name} names nowhere to sign in.`);
         return { authorizeUrl };
       }),
     async revoke(target) {
@@ -345,31 +356,6 @@ function keepRefresh(set: StoredOAuthTokens, before: StoredOAuthTokens | undefin
   return set.refresh_token === undefined && former !== undefined ? { ...set, refresh_token: former } : set;
 }
 
-/** The guarded client in the shape that the SDK asks with. */
-function fetchThrough(egress: Pick<Egress, 'request'>) {
-  return async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
-    const { body } = init;
-    const {
-      status,
-      headers,
-      body: bytes,
-    } = await egress.request({
-      method: init.method ?? 'GET',
-      url: String(url),
-      headers: Object.fromEntries(new Headers(init.headers)),
-      ...(body === undefined || body === null ? {} : { body: String(body) }),
-      timeoutMs: answerMs,
-      largestAnswer,
-      ...(init.signal ? { signal: init.signal } : {}),
-    });
-    const pairs = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
-      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
-    );
-    const empty = status === 204 || status === 304 || bytes.length === 0;
-    return new Response(empty ? null : new Uint8Array(bytes), { status, headers: pairs });
-  };
-}
-
 function isSame(a: string, b: string): boolean {
   const [one, other] = [Buffer.from(a), Buffer.from(b)];
   return one.length === other.length && timingSafeEqual(one, other);
@@ -392,7 +378,10 @@ function refused(fact: string, action: string, cause?: unknown): AppError {
   });
 }
 
-const noSignIn = 'If it wants a key, give it one; if its provider gave you a client id, set that.';
+function noSignIn(fact: string, cause?: unknown): AppError {
+  const action = 'If it wants a key, give it one; if its provider gave you a client id, set that.';
+  return new AppError('refused', fact, action, { status: 409, wireCode: 'sign_in_refused', cause });
+}
 
 function nobodyBegan(): AppError {
   return refused('Nobody here began this sign-in, or it took too long.', 'Begin it again from the Tools page.');

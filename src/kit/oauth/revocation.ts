@@ -1,5 +1,6 @@
 /** Gives tokens back to the provider that made them (RFC 7009). Must not know where they are kept. */
 import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client';
+import type { ProviderFetch } from './provider-fetch.ts';
 
 export interface Revocable {
   readonly issuer: string | null;
@@ -7,10 +8,8 @@ export interface Revocable {
   readonly client: Pick<StoredOAuthClientInformation, 'client_id' | 'client_secret'> | undefined;
 }
 
-type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
-
 /** Null: given back, or there was nothing; else why not, in a sentence. Throws what `fetch` throws. */
-export async function revokeTokens({ issuer, set, client }: Revocable, fetch: Fetch): Promise<string | null> {
+export async function revokeTokens({ issuer, set, client }: Revocable, fetch: ProviderFetch): Promise<string | null> {
   if (issuer === null || set === undefined || client === undefined) return null;
   const { discoverAuthorizationServerMetadata, selectClientAuthMethod } = await import('@modelcontextprotocol/client');
   const metadata = (await discoverAuthorizationServerMetadata(issuer, { fetchFn: fetch })) as Metadata | undefined;

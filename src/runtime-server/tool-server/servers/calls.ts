@@ -61,7 +61,8 @@ export function createCallTool({ clock }: { readonly clock: Clock }): CallTool {
       }
       const why = sentence(server.clean((error as Error).message));
       const { kind } = error as UpstreamFault;
-      if (kind === 'unauthorized' || kind === 'session') return failure(`${who} refused ${name} after ${took}: ${why}`);
+      const refused = begun && (kind === 'unauthorized' || kind === 'session');
+      if (refused) return failure(`${who} refused ${name} after ${took}: ${why}`);
       if (kind === 'answer') {
         return failure(`${who} answered ${name} with an error after ${took}: ${why}`);
       }

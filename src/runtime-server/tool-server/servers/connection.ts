@@ -112,8 +112,10 @@ export function createConnection(deps: ConnectionDeps): Connection {
       await upstream?.close();
       if (signal.aborted) return;
       const fault = error as UpstreamFault;
-      if (fault.kind === 'unauthorized' && (await signIn(fault, signal)) && mayChallenge) return tryOnce(signal, false);
-      if (fault.kind !== 'unauthorized') again(failed(fault.message));
+      if (fault.kind !== 'unauthorized') return again(failed(fault.message));
+      const how = await signIn(fault, signal);
+      if (how === 'token' && mayChallenge) return tryOnce(signal, false);
+      if (typeof how === 'object') again(failed(how.later));
     }
   }
 
@@ -127,14 +129,19 @@ export function createConnection(deps: ConnectionDeps): Connection {
     refreshLater();
   }
 
-  /** True: there is a token that was not sent before. */
-  async function signIn(fault: UpstreamFault, signal: AbortSignal): Promise<boolean> {
+  /** `token`: there is one that was not sent before; `asked`: a person was; `later`: why nobody can be asked yet. */
+  async function signIn(
+    fault: UpstreamFault,
+    signal: AbortSignal,
+  ): Promise<'token' | 'asked' | { readonly later: string }> {
     if (deps.auth === null || fault.challenge === null) {
       stand({ ...failed(`It wants a credential that it was not given. ${keyWords}`), status: 'needs_reauth' });
-      return false;
+      return 'asked';
     }
     const answer = await deps.auth.challenge(authServerOf(server), fault.challenge, signal);
-    if (answer.is === 'token') return true;
+    if (signal.aborted) return 'asked';
+    if (answer.is === 'token') return 'token';
+    if (answer.is === 'later') return { later: answer.why };
     stand(
       answer.is === 'sign_in'
         ? { status: 'needs_reauth', error: signInWords, authorizeUrl: answer.authorizeUrl }
@@ -144,7 +151,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
             authorizeUrl: null,
           },
     );
-    return false;
+    return 'asked';
   }
 
   /** Nothing is connected; the next try comes by itself. */
@@ -215,7 +222,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
   async function ready(signal: AbortSignal): Promise<Upstream> {
     if (current === null && !closed && standing.status !== 'needs_reauth') await untilAborted(connect(), signal);
     if (current !== null) return current;
-    throw new UpstreamFault('connection', standing.error ?? 'It is not connected.');
+    const kind = standing.status === 'needs_reauth' ? 'unauthorized' : 'connection';
+    throw new UpstreamFault(kind, standing.error ?? 'It is not connected.');
   }
 
   /** What it lists to anybody it may not do for anybody: then the sign-in is asked for here. */
@@ -230,7 +238,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
       if (!isUnsigned(error as UpstreamFault) || signal.aborted) throw error;
       let fresh = false;
       const asked = signIn(error as UpstreamFault, running.signal).then((is) => {
-        fresh = is;
+        fresh = is === 'token';
       });
       await untilAborted(asked, signal);
       if (!fresh || signal.aborted) throw error;

@@ -1,0 +1,57 @@
+/** How providers are asked: guarded and bounded, and with a note of those that are away. Must not know what is asked. */
+import type { Egress } from '../egress/egress.ts';
+
+/** Of one question to a provider, milliseconds. */
+export const answerMs = 10_000;
+/** Metadata and tokens are small. Bytes. */
+const largestAnswer = 256 * 1024;
+
+export type ProviderFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+/** The guarded client in the shape that the SDK asks with. */
+export function fetchThrough(egress: Pick<Egress, 'request'>): ProviderFetch {
+  return async (url, init = {}) => {
+    const { body } = init;
+    const {
+      status,
+      headers,
+      body: bytes,
+    } = await egress.request({
+      method: init.method ?? 'GET',
+      url: String(url),
+      headers: Object.fromEntries(new Headers(init.headers)),
+      ...(body === undefined || body === null ? {} : { body: String(body) }),
+      timeoutMs: answerMs,
+      largestAnswer,
+      ...(init.signal ? { signal: init.signal } : {}),
+    });
+    const pairs = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    );
+    const empty = status === 204 || status === 304 || bytes.length === 0;
+    return new Response(empty ? null : new Uint8Array(bytes), { status, headers: pairs });
+  };
+}
+
+/** It could not be asked whether what there is may be renewed. */
+export class ProviderAway extends Error {}
+
+/** `away`: why the provider could not be asked the last time that it was asked for a new token, or at all; null: it answered. */
+export function watchProvider(fetch: ProviderFetch): { readonly fetch: ProviderFetch; away(): string | null } {
+  let why: string | null = null;
+  return {
+    away: () => why,
+    async fetch(url, init) {
+      try {
+        const answer = await fetch(url, init);
+        const { status } = answer;
+        const renews = String(init?.body ?? '').includes('grant_type=refresh_token');
+        if (renews) why = status >= 500 || status === 429 ? `its provider answered ${status}.` : null;
+        return answer;
+      } catch (error) {
+        why = (error as Error).message;
+        throw error;
+      }
+    },
+  };
+}
