@@ -28,6 +28,7 @@ export interface FanOutDeps {
 }
 
 interface Owed {
+  readonly seq: number;
   readonly event: string;
   readonly type: NotifiableEvent;
   readonly occurred_at: number;
@@ -82,24 +83,31 @@ export function createFanOut(deps: FanOutDeps): FanOut {
 
   async function drain(): Promise<void> {
     const began = clock.now();
-    // Claims do without a serial order: of two that come at once, one waits for the other and finds it taken.
-    while (!closed) if ((await store.write(queueSome, { isolation: 'rows' })) < batch) break;
+    // The plus signs keep planners from walking through all that was ever stored.
+    const first = `SELECT min(+seq) AS seq FROM user_event WHERE stored_at > ${through}`;
+    let from = (await store.get<{ seq: number | null }>(first))?.seq ?? null;
+    while (from !== null && !closed) {
+      const place = from;
+      // Claims do without a serial order: of two that come at once, one waits for the other and finds it taken.
+      from = await store.write((tx) => queueFrom(tx, place), { isolation: 'rows' });
+    }
     if (!closed) await advance(began - settledMs);
   }
 
-  /** Those of the first batch that nobody has queued; answers how many there were. */
-  function* queueSome(tx: SharedTx): Op<number> {
+  /** The next batch that nobody has queued; answers where it ended, null: nothing was left. What is stored late at a lower place, the next look finds. */
+  function* queueFrom(tx: SharedTx, place: number): Op<number | null> {
     const rows = yield* tx.all<Owed>(
-      `SELECT e.id AS event, e.type, e.occurred_at, e.stored_at, e.data, s.id AS subscription, s.epoch, s.user_id,
-          s.server, s.arguments, s.gap
+      `SELECT e.seq, e.id AS event, e.type, e.occurred_at, e.stored_at, e.data, s.id AS subscription, s.epoch,
+          s.user_id, s.server, s.arguments, s.gap
         FROM user_event e JOIN edge_subscription s
           ON s.user_id = e.user_id AND s.event = e.type AND s.since <= e.stored_at AND s.expires_at > e.stored_at
-        WHERE e.stored_at > ${through} AND s.ended_at IS NULL AND NOT EXISTS
+        WHERE e.seq >= ? AND +e.stored_at > ${through} AND s.ended_at IS NULL AND NOT EXISTS
           (SELECT 1 FROM edge_claim c WHERE c.subscription_id = s.id AND c.event_id = e.id)
         ORDER BY e.seq, s.id LIMIT ${batch}`,
+      place,
     );
     for (const row of rows) yield* queue(tx, row);
-    return rows.length;
+    return rows.length < batch ? null : rows.at(-1)!.seq;
   }
 
   function* queue(tx: SharedTx, row: Owed): Op<void> {

@@ -69,7 +69,7 @@ export function concerns(
   data: { readonly botId?: string | undefined },
 ): boolean {
   const { server, arguments: given } = subscription;
-  if (server !== 'agents' && server !== `bots/${data.botId}`) return false;
+  if (server !== 'agents' && (data.botId === undefined || server !== `bots/${data.botId}`)) return false;
   return given.botId === undefined || given.botId === data.botId;
 }
 

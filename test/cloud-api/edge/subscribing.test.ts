@@ -245,8 +245,10 @@ test('a bot’s server, and the argument botId, tell only of that bot', async ()
   await world_.subscribe(all);
   await world_.subscribe(one, { arguments: { botId: 'bot_2' } });
   await world_.subscribe(ofBot, { server: '/bots/bot_3' });
+  await world_.subscribe(ofBot, { server: '/bots/undefined' });
+  await world_.emit('agent.run.completed', 'of nobody', { runId: 'of nobody', status: 'completed', title: 'A run' });
   for (const bot of ['bot_1', 'bot_2', 'bot_3']) await world_.run(`run of ${bot}`, bot);
-  await until(() => all.events().length === 3 && one.events().length === 1 && ofBot.events().length === 1);
+  await until(() => all.events().length === 4 && one.events().length === 1 && ofBot.events().length === 1);
   expect(one.events()).toMatchObject([{ body: { data: { botId: 'bot_2' } } }]);
   expect(ofBot.events()).toMatchObject([{ body: { data: { botId: 'bot_3' } } }]);
 });
