@@ -116,7 +116,9 @@ function PlanShown({ plan, changes }: { plan: Plan; changes: boolean }) {
   const { looked, matches, runs, pending } = plan;
   const box = useRef<HTMLElement>(null);
   // It stands below what may be longer than the dialog.
-  useEffect(() => box.current?.scrollIntoView({ block: 'nearest' }), []);
+  useEffect(() => {
+    box.current?.scrollIntoView({ block: 'nearest' });
+  }, []);
   return (
     <section
       ref={box}

@@ -1,4 +1,5 @@
 /** The fields of a rule: who runs with which words and how it may act; and what bounds it. */
+import { useState } from 'react';
 import { type AutomationBot, ruleModes } from '../../../contracts/connectors/rule.ts';
 import { Field } from '../../ui/schema-form.tsx';
 import { BotField, ModeChoice } from './bot-fields.tsx';
@@ -24,6 +25,7 @@ export function RuleFields({
     value: draft[name],
     onChange: (event: { target: { value: string } }) => onChange({ [name]: event.target.value }),
   });
+  const [open, setOpen] = useState(false);
   const area = 'field-sizing-content max-h-80 resize-y py-1.5';
   const bounded = ['batchSeconds', 'maxRunsPerDay', 'timeoutSeconds', 'dailySpend', 'match', 'expectedOutput'] as const;
   return (
@@ -51,7 +53,11 @@ export function RuleFields({
         value={draft.executionMode}
         onChange={(executionMode) => onChange({ executionMode })}
       />
-      <details open={bounded.some((name) => problems[name] !== undefined) || undefined}>
+      <details
+        // Opened by a problem it stays open: the field that is mended must not vanish under the hands.
+        open={open || bounded.some((name) => problems[name] !== undefined)}
+        onToggle={(event) => setOpen(event.currentTarget.open)}
+      >
         <summary className="w-fit rounded-control font-medium pointer-coarse:py-2">
           Bounds <span className="font-normal text-meta text-muted">when it runs, how often and how long</span>
         </summary>
