@@ -25,10 +25,12 @@ const ofCallback: Readonly<Record<string, SubscriptionReason>> = {
   http_5xx: 'http_5xx',
 };
 
+const signInAgain = 'It does not take how Gantry is signed in there. Sign in again, or give it another key.';
+
 export function eventFaultOf({ kind, message, said }: Failure, cause: unknown): EventFault {
   const fault = (reason: SubscriptionReason, code: number | null, words = said?.message || message) =>
     new EventFault(reason, code, words, cause);
-  if (kind === 'unauthorized') return fault('needs_reauth', said?.status ?? null, message);
+  if (kind === 'unauthorized') return fault('needs_reauth', said?.status ?? null, signInAgain);
   if (kind === 'timeout') return fault('connector_timeout', null, message);
   if (kind !== 'answer') return fault('connector_unreachable', null, message);
   if (said === null) return fault('connector_error', null, message);

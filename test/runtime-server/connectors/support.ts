@@ -1,4 +1,6 @@
 /** Connectors on a real store, over real HTTP and with real sign-ins, as the runtime composes them. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Connector } from '../../../src/contracts/connectors/connector.ts';
@@ -12,13 +14,14 @@ import { openStore } from '../../../src/kit/store/open-store.ts';
 import { shareStore } from '../../../src/kit/store/share-store.ts';
 import { createConnectors } from '../../../src/runtime-server/connectors/index.ts';
 import { onEnd, serve } from '../../kit/http/support.ts';
-import { scratchFolder } from '../../support/scratch.ts';
 import { masterKey, type Open, openServers, stdio } from '../tool-server/servers/support.ts';
 
 const home = 'http://127.0.0.1:3010';
 
 export async function openConnectors(more: Partial<Open> = {}) {
-  const folder = scratchFolder();
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-test-'));
+  // Last of all, so that it works for a file as for a test.
+  onEnd(() => rmSync(folder, { recursive: true, force: true }));
   let ahead = 0;
   const clock = { ...systemClock, now: () => systemClock.now() + ahead };
   const egress = createEgress({ allow: ['127.0.0.1'] });

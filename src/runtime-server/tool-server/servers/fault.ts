@@ -85,6 +85,9 @@ export interface Said {
 
 /** Null: nothing was said, or not in an answer. */
 export function saidBy(fault: UpstreamFault): Said | null {
+  if (fault.kind === 'unauthorized' && fault.challenge !== null) {
+    return { code: null, status: fault.challenge.status, message: fault.message, data: null };
+  }
   const cause = fault.cause as { code?: unknown; message?: unknown; data?: unknown } | null | undefined;
   if (typeof cause !== 'object' || cause === null) return null;
   const { code, data } = cause;
