@@ -194,7 +194,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     });
     closing.add('edge', () => edge.close());
     const connectorEvents = createConnectorEvents({
-      ...{ store, clock, log, link, engines, advice, origin },
+      ...{ store, clock, log, link, engines, advice, origin, ownerOf },
       sealer: createSealer({ masterKey: options.masterKey, purpose: 'connector events' }),
       call: (computerId, request) => runtimes.call(computerId, request),
       openLanes: (how) =>
@@ -306,7 +306,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const stopCutting = composed.onEnded((id) => {
       dispatcher.cut(({ computerId }) => computerId === id);
       connectorEvents
-        .forgetComputer(id)
+        .pairingEnded(id)
         .catch((fault) => log.error('What a computer listened for could not be ended.', { fault: String(fault) }));
     });
     closing.add('pairings that end', stopCutting);

@@ -17,6 +17,8 @@ export type { OpenRelayLanes } from './relay.ts';
 export interface ConnectorEventsDeps extends ConnectorProxyDeps, Omit<RelayDeps, 'registrations'> {
   /** Of callbacks and their secrets. */
   readonly sealer: Sealer;
+  /** Whose a computer is now; null: nobody's. */
+  readonly ownerOf: (computerId: string) => Promise<string | null>;
   /** Of this cloud, without a slash at the end. */
   readonly origin: string;
 }
@@ -25,8 +27,8 @@ export interface ConnectorEvents {
   readonly routes: readonly BoundRoute[];
   /** The computer answers again: what waits for it is sent at once. */
   wake(computerId: string): void;
-  /** Its pairing is over: nobody listens for it any more. */
-  forgetComputer(computerId: string): Promise<void>;
+  /** Nobody listens for it any more, unless it was paired anew with the same person. */
+  pairingEnded(computerId: string): Promise<void>;
   /** Receipts of what nobody has sent for seven days. */
   forgetOld(now: number): Promise<void>;
   start(): Promise<void>;
@@ -69,12 +71,12 @@ export function createConnectorEvents(deps: ConnectorEventsDeps): ConnectorEvent
       ...createConnectorProxy(deps),
     ],
     wake: (computerId) => relay.wake(computerId),
-    forgetComputer: (computerId) =>
-      store.write(function* (tx) {
-        for (const subscriptionId of yield* registrations.of(tx, computerId)) {
-          yield* remove(tx, { computerId, subscriptionId });
-        }
-      }),
+    async pairingEnded(computerId) {
+      const owner = await deps.ownerOf(computerId);
+      await store.write(function* (tx) {
+        for (const name of yield* registrations.ofOthers(tx, computerId, owner)) yield* remove(tx, name);
+      });
+    },
     forgetOld: (now) => forgetSeen(store, now),
     start: () => relay.start(),
     close: () => relay.close(),

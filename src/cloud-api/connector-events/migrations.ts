@@ -1,6 +1,7 @@
 /**
  * What the cloud listens for on behalf of computers, and each event that came for seven days: its receipt, never its data. `key` and
- * `secrets` are sealed; `expired`: events that were given up and of which the computer has not heard.
+ * `secrets` are sealed; `expired`: events that were given up and of which the computer was not told; those of the notice are
+ * being told.
  */
 import type { Migration } from '../../kit/store/store.ts';
 
@@ -20,6 +21,8 @@ export const connectorEventMigrations: readonly Migration[] = [
         key TEXT NOT NULL,
         secrets TEXT NOT NULL,
         expired INTEGER NOT NULL DEFAULT 0,
+        notice_id TEXT,
+        notice_count INTEGER NOT NULL DEFAULT 0,
         created_at INTEGER NOT NULL,
         updated_at INTEGER NOT NULL,
         PRIMARY KEY (computer_id, subscription_id)

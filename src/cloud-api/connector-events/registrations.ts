@@ -2,7 +2,7 @@
  * What the cloud listens for: one registration a subscription of a computer, with its callback's key and its secrets, sealed (gaps.md E,
  * "Cloud registration"). A new secret is good at once, each one before it for an hour more. Must not know events.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
@@ -44,11 +44,19 @@ export interface Registrations {
   find(key: string, fresh?: boolean): Promise<Registration | null>;
   /** For the transaction that relies on it: it stays until that has ended. */
   exists(tx: SharedTx, registration: Registration): Op<boolean>;
-  /** Subscriptions of a computer. */
-  of(tx: SharedReader, computerId: string): Op<readonly string[]>;
-  /** Events that were given up and of which its computer has not heard; changed by so many. */
-  countExpired(tx: SharedTx, name: SubscriptionName, by: number): Op<void>;
-  expired(tx: SharedReader, name: SubscriptionName): Op<number>;
+  /** Subscriptions of a computer that are not this person's; null: all. */
+  ofOthers(tx: SharedReader, computerId: string, userId: string | null): Op<readonly SubscriptionName[]>;
+  /** One more event was given up. */
+  expire(tx: SharedTx, name: SubscriptionName): Op<void>;
+  /** Of how many its computer is told now; the same until that is {@link told}. Null: there is nothing to tell. */
+  notice(tx: SharedTx, name: SubscriptionName): Op<Notice | null>;
+  /** Answers whether more were given up meanwhile. */
+  told(tx: SharedTx, name: SubscriptionName, notice: Notice): Op<boolean>;
+}
+
+export interface Notice {
+  readonly id: string;
+  readonly count: number;
 }
 
 interface Row {
@@ -165,22 +173,38 @@ export function createRegistrations({ store, sealer, clock }: RegistrationsDeps)
     *exists(tx, { keyHash }) {
       return (yield* tx.get(stillThere, keyHash)) !== undefined;
     },
-    *of(tx, computerId) {
-      const sql = 'SELECT subscription_id AS id FROM connector_registration WHERE computer_id = ?';
-      return (yield* tx.all<{ id: string }>(sql, computerId)).map(({ id }) => id);
+    *ofOthers(tx, computerId, userId) {
+      const sql = 'SELECT subscription_id AS id FROM connector_registration WHERE computer_id = ? AND user_id <> ?';
+      const rows = yield* tx.all<{ id: string }>(sql, computerId, userId ?? '');
+      return rows.map(({ id }) => ({ computerId, subscriptionId: id }));
     },
-    *countExpired(tx, { computerId, subscriptionId }, by) {
-      const sql =
-        'UPDATE connector_registration SET expired = expired + ? WHERE computer_id = ? AND subscription_id = ?';
-      yield* tx.run(sql, by, computerId, subscriptionId);
+    *expire(tx, name) {
+      yield* tx.run(`UPDATE connector_registration SET expired = expired + 1 ${ofOne}`, ...idsOf(name));
     },
-    *expired(tx, { computerId, subscriptionId }) {
-      const sql = 'SELECT expired FROM connector_registration WHERE computer_id = ? AND subscription_id = ?';
-      return (yield* tx.get<{ expired: number }>(sql, computerId, subscriptionId))?.expired ?? 0;
+    *notice(tx, name) {
+      const columns = 'expired, notice_id AS id, notice_count AS count';
+      const row = yield* tx.get<{ expired: number; id: string | null; count: number }>(
+        `SELECT ${columns} FROM connector_registration ${ofOne}`,
+        ...idsOf(name),
+      );
+      if (row === undefined) return null;
+      if (row.id !== null) return { id: row.id, count: row.count };
+      if (row.expired === 0) return null;
+      const notice = { id: randomUUID(), count: row.expired };
+      const sql = `UPDATE connector_registration SET expired = 0, notice_id = ?, notice_count = ? ${ofOne}`;
+      yield* tx.run(sql, notice.id, notice.count, ...idsOf(name));
+      return notice;
+    },
+    *told(tx, name, { id }) {
+      const sql = `UPDATE connector_registration SET notice_id = NULL, notice_count = 0 ${ofOne} AND notice_id = ?
+        RETURNING expired`;
+      return ((yield* tx.get<{ expired: number }>(sql, ...idsOf(name), id))?.expired ?? 0) > 0;
     },
   };
 }
 
+const ofOne = 'WHERE computer_id = ? AND subscription_id = ?';
+const idsOf = ({ computerId, subscriptionId }: SubscriptionName) => [computerId, subscriptionId] as const;
 const nameOf = (row: Row): SubscriptionName => ({ computerId: row.computer_id, subscriptionId: row.subscription_id });
 const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
 

@@ -4,10 +4,10 @@
  */
 import { deliverEvent, type EventDelivery, type RelayedEvent } from '../../contracts/connectors/relay.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
-import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
+import type { LaneAppend, LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
 import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import { dropWaiting, lost, taken } from './receipts.ts';
-import type { Registration, Registrations, SubscriptionName } from './registrations.ts';
+import type { Notice, Registration, Registrations, SubscriptionName } from './registrations.ts';
 
 /** Waits after the 1st, 2nd … attempt; the last one repeats. */
 export const relayBackoffMs = [5_000, 15_000, 30_000, 60_000, 120_000, 300_000];
@@ -39,7 +39,7 @@ export type OpenRelayLanes = (how: {
   readonly backoffMs: readonly number[];
 }) => SharedLanes;
 
-/** Of what an item of a lane is made. `notice`: events were given up; how many, is counted with the registration. */
+/** Of what an item of a lane is made. `notice`: events were given up; how many, stands with the registration. */
 export type Parcel =
   | { readonly kind: 'event'; readonly event: RelayedEvent; readonly receivedAt: string }
   | { readonly kind: 'gap'; readonly cursor: string | null }
@@ -66,7 +66,12 @@ function nameIn(lane: string): SubscriptionName {
   return { computerId: lane.slice(0, cut), subscriptionId: lane.slice(cut + 1) };
 }
 
-const noticeOf = (lane: string) => `expired ${lane}`;
+/** One of a lane at a time. */
+const noticeOf = (lane: string): LaneAppend => ({
+  lane,
+  id: `expired ${lane}`,
+  body: { kind: 'notice' } satisfies Parcel,
+});
 
 export function createRelay(deps: RelayDeps): Relay {
   const { store, clock, registrations, link, log } = deps;
@@ -78,15 +83,15 @@ export function createRelay(deps: RelayDeps): Relay {
       return { to: 'hold', reason: 'the computer is not linked', forMs: asleepMs };
     }
     const parcel = item.body as Parcel;
-    const count = parcel.kind === 'notice' ? await store.read((tx) => registrations.expired(tx, name)) : 0;
-    if (parcel.kind === 'notice' && count === 0) return { to: 'done' };
+    const notice = parcel.kind === 'notice' ? await store.write((tx) => registrations.notice(tx, name)) : null;
+    const body = deliveryOf(parcel, name.subscriptionId, notice);
+    if (body === null) return { to: 'done' };
     const { method, path } = deliverEvent;
-    const body = deliveryOf(parcel, name.subscriptionId, count);
     const { status, body: answer } = await deps.call(name.computerId, { method, path, body, signal });
     if (status === 200) {
       return {
         to: 'done',
-        commit: (tx) => (parcel.kind === 'notice' ? told(tx, item.lane, count) : taken(tx, item.id, clock.now())),
+        commit: (tx) => (notice === null ? taken(tx, item.id, clock.now()) : told(tx, item.lane, notice)),
       };
     }
     const reason = reasonOf(status, answer);
@@ -99,16 +104,12 @@ export function createRelay(deps: RelayDeps): Relay {
   function* onExpired(tx: SharedTx, item: LaneItem): Op<void> {
     const reason = 'It waited 24 hours for the computer.';
     yield* lost(tx, item.id, 'expired', reason);
-    yield* registrations.countExpired(tx, nameIn(item.lane), 1);
-    yield* lanes.append(tx, { lane: item.lane, id: noticeOf(item.lane), body: { kind: 'notice' } satisfies Parcel });
+    yield* registrations.expire(tx, nameIn(item.lane));
+    yield* lanes.append(tx, noticeOf(item.lane));
   }
 
-  /** More may have been given up since they were counted. */
-  function* told(tx: SharedTx, lane: string, count: number): Op<void> {
-    const name = nameIn(lane);
-    yield* registrations.countExpired(tx, name, -count);
-    if ((yield* registrations.expired(tx, name)) === 0) return;
-    yield* lanes.append(tx, { lane, id: noticeOf(lane), body: { kind: 'notice' } satisfies Parcel });
+  function* told(tx: SharedTx, lane: string, notice: Notice): Op<void> {
+    if (yield* registrations.told(tx, nameIn(lane), notice)) yield* lanes.append(tx, noticeOf(lane));
   }
 
   return {
@@ -133,11 +134,12 @@ export function createRelay(deps: RelayDeps): Relay {
   };
 }
 
-function deliveryOf(parcel: Parcel, subscriptionKey: string, count: number): EventDelivery {
+/** Null: there is nothing to tell any more. */
+function deliveryOf(parcel: Parcel, subscriptionKey: string, notice: Notice | null): EventDelivery | null {
   if (parcel.kind === 'event') return { subscriptionKey, event: parcel.event, receivedAt: parcel.receivedAt };
   if (parcel.kind === 'gap') return { subscriptionKey, type: 'gap', cursor: parcel.cursor };
   if (parcel.kind === 'terminated') return { subscriptionKey, type: 'terminated', error: parcel.error };
-  return { subscriptionKey, type: 'expired', count };
+  return notice === null ? null : { subscriptionKey, type: 'expired', count: notice.count, notice: notice.id };
 }
 
 /** In the computer's own words, where it has some. */

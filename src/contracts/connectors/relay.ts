@@ -78,7 +78,12 @@ export const EventDelivery = z.union([
   z.strictObject({ subscriptionKey, event: RelayedEvent, receivedAt: Time.optional() }),
   z.strictObject({ subscriptionKey, type: z.literal('terminated'), error: z.unknown() }),
   z.strictObject({ subscriptionKey, type: z.literal('gap'), cursor: z.string().nullable() }),
-  z.strictObject({ subscriptionKey, type: z.literal('expired'), count: z.number().int().min(1) }),
+  z.strictObject({
+    subscriptionKey,
+    type: z.literal('expired'),
+    count: z.number().int().min(1),
+    notice: z.string().min(1).max(100).meta({ description: 'Told again, it is the same: these are counted once.' }),
+  }),
 ]);
 export type EventDelivery = z.infer<typeof EventDelivery>;
 

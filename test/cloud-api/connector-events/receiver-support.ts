@@ -112,6 +112,7 @@ async function openReplica(place: Place, cloud: TestCloud, clock: ReturnType<typ
     origin: 'https://gantry.example',
     engines: { targetOf: () => Promise.reject(new Error('unused')), ask: () => Promise.reject(new Error('unused')) },
     advice: '',
+    ownerOf: async (id) => (await find(id))?.userId ?? null,
     call: runtimes.call,
     openLanes: (how) =>
       createSharedLanes({ store, clock, name: 'connector-events', random: () => 0.5, ...how, backoffMs: [20] }),

@@ -1,7 +1,7 @@
 /** What servers may post and what becomes of it, on each engine. */
 import { describe, expect, test } from 'vitest';
 import { relayBackoffMs } from '../../../src/cloud-api/connector-events/relay.ts';
-import { largestEvent } from '../../../src/contracts/connectors/relay.ts';
+import { type EventDelivery, largestEvent } from '../../../src/contracts/connectors/relay.ts';
 import type { SharedStore } from '../../../src/kit/store/shared-store.ts';
 import { waitFor } from '../../runtime-server/factory/engine.ts';
 import { engines } from '../../support/engines.ts';
@@ -237,11 +237,19 @@ describe.each(engines)('events of connectors on $name', ({ place }) => {
     clock.move(hour);
     await cloud.send(path, secret, 'young');
     clock.move(day - hour + 1000);
-    const computer = await link();
+    const told: EventDelivery[] = [];
+    const computer = await link((delivery) => {
+      if ('event' in delivery) return;
+      told.push(delivery);
+      // As if its answer were lost: it is told again, and must not count twice.
+      clock.move(1000);
+      if (told.length === 1) throw refusal(500, 'internal');
+    });
     await waitFor(taken, (ids) => ids.length === 2);
+    expect(told).toEqual([told[0], told[0]]);
     expect(delivered.map((one) => ('event' in one ? one.event.eventId : one))).toEqual([
       'young',
-      { subscriptionKey: sub, type: 'expired', count: 2 },
+      { subscriptionKey: sub, type: 'expired', count: 2, notice: expect.any(String) },
     ]);
     await settled(cloud.store);
     await computer.away();
@@ -255,7 +263,12 @@ describe.each(engines)('events of connectors on $name', ({ place }) => {
   });
 
   test('a subscription that ends takes what waits with it; the next one of its name begins anew', async () => {
-    const { open, link, taken } = await floor();
+    const {
+      open,
+      link,
+      taken,
+      cloud: { keys },
+    } = await floor();
     const cloud = await open();
     const secret = newSecret();
     const path = await cloud.register(secret);
@@ -274,8 +287,11 @@ describe.each(engines)('events of connectors on $name', ({ place }) => {
     await waitFor(taken, (ids) => ids.length === 2);
     expect(taken().toSorted()).toEqual(['beside', 'evt_1']);
 
-    await cloud.events.forgetComputer(computerId);
-    expect((await cloud.send(next, secret, 'evt_3')).status).toBe(410);
+    await cloud.events.pairingEnded(computerId);
+    expect((await cloud.send(next, secret, 'evt_3')).status).toBe(202);
+    keys.delete(computerId);
+    await cloud.events.pairingEnded(computerId);
+    expect((await cloud.send(next, secret, 'evt_4')).status).toBe(410);
     expect(await rows(cloud.store, 'connector_registration')).toEqual([]);
   });
 

@@ -149,11 +149,13 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
     return { status: 'duplicate' };
   }
 
-  async function expired(id: string, count: number): Promise<DeliveryOutcome> {
+  /** Notices come one after the other; the last one may come again. */
+  async function expired(id: string, count: number, notice: string): Promise<DeliveryOutcome> {
     await store.write((tx) => {
       const row = findRow(tx, id);
       if (row === undefined) throw gone(id);
-      changeRow(tx, id, { expired_count: row.expired_count + count }, clock.now());
+      if (row.expired_notice === notice) return;
+      changeRow(tx, id, { expired_count: row.expired_count + count, expired_notice: notice }, clock.now());
     });
     return { status: 'duplicate' };
   }
@@ -167,7 +169,7 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
       }
       if (delivery.type === 'terminated') return terminated(id, delivery.error);
       if (delivery.type === 'gap') return gap(id, delivery.cursor);
-      return expired(id, delivery.count);
+      return expired(id, delivery.count, delivery.notice);
     },
   };
 }

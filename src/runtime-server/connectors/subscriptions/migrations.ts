@@ -32,6 +32,7 @@ export const subscriptionMigrations: readonly Migration[] = [
         event_count INTEGER NOT NULL,
         history_lost_at INTEGER,
         expired_count INTEGER NOT NULL,
+        expired_notice TEXT,
         login_told INTEGER NOT NULL CHECK (login_told IN (0, 1)),
         created_at INTEGER NOT NULL,
         updated_at INTEGER NOT NULL

@@ -36,6 +36,8 @@ export interface SubscriptionRow {
   event_count: number;
   history_lost_at: number | null;
   expired_count: number;
+  /** The last notice of events that were given up. */
+  expired_notice: string | null;
   /** 1: the person was told that a sign-in is needed, and not yet that it is there again. */
   login_told: 0 | 1;
   created_at: number;

@@ -119,7 +119,7 @@ test('a subscription that is not here is 410, and another person’s cloud is re
   for (const more of [
     { type: 'terminated', error: {} },
     { type: 'gap', cursor: null },
-    { type: 'expired', count: 1 },
+    { type: 'expired', count: 1, notice: 'n1' },
   ]) {
     expect((await stand.deliver('sub_0', more)).status).toBe(410);
   }
@@ -159,7 +159,9 @@ test('the cursor of the last event that was taken is asked from at the next refr
   await stand.deliver(id, { type: 'gap', cursor: 'c9' });
   expect(await asked()).toBe('c9');
   const gaps = (await stand.trail(at, id)).events.filter(({ status }) => status === 'gap');
-  expect(gaps).toMatchObject([{ relayedAt: expect.any(String), ticketId: null, reason: expect.stringMatching(/missing/) }]);
+  expect(gaps).toMatchObject([
+    { relayedAt: expect.any(String), ticketId: null, reason: expect.stringMatching(/missing/) },
+  ]);
   expect((await subscription())?.historyLostAt).not.toBe(null);
 });
 
@@ -190,8 +192,10 @@ test('a server that no longer has what came since is believed: its cursor counts
 
 test('events that waited too long are counted', async () => {
   const stand = shared.current;
-  expect((await stand.deliver(id, { type: 'expired', count: 3 })).body).toEqual({ status: 'duplicate' });
-  await stand.deliver(id, { type: 'expired', count: 2 });
+  expect((await stand.deliver(id, { type: 'expired', count: 3, notice: 'n1' })).body).toEqual({ status: 'duplicate' });
+  // Its answer may be lost on the way.
+  await stand.deliver(id, { type: 'expired', count: 3, notice: 'n1' });
+  await stand.deliver(id, { type: 'expired', count: 2, notice: 'n2' });
   expect(await subscription()).toMatchObject({ expiredCount: 5, status: 'active' });
 });
 
