@@ -33,7 +33,7 @@ const info = { name: 'test', version: '1.0.0' };
 let people: People;
 let ada: Person;
 let desk: Desk;
-let bots: Record<'helper' | 'other' | 'theirs', Agent>;
+let bots: Record<'helper' | 'other' | 'front' | 'theirs', Agent>;
 let keys: Record<'ada' | 'bob', string>;
 beforeAll(async () => {
   const model = await startModelServer();
@@ -45,7 +45,8 @@ beforeAll(async () => {
     const home = scratchHome();
     const folder = join(home, 'ws', '.gantry', 'teams', team);
     mkdirSync(folder, { recursive: true });
-    const lines = names.map((bot) => `  - { bot: ${bot}, binding: hosted, model: claude-haiku-4-5 }`);
+    const kinds = { hosted: 'binding: hosted, model: claude-haiku-4-5', front: 'binding: vendor, vendor: desk' };
+    const lines = names.map((bot) => `  - { bot: ${bot}, ${bot === 'front' ? kinds.front : kinds.hosted} }`);
     writeFileSync(join(folder, 'team.yaml'), `bots:\n${lines.join('\n')}\n`);
     const [its, person] = await Promise.all([startDesk({ home, env }), signIn(people, name)]);
     await pairUp(its, people, person);
@@ -53,12 +54,12 @@ beforeAll(async () => {
     const { agents } = (await its.web('GET', '/api/factory/agents')).json as never as { agents: Agent[] };
     return { desk: its, person, agents };
   };
-  const hers = await withBots('ada', 'ops', ['helper', 'other']);
+  const hers = await withBots('ada', 'ops', ['helper', 'other', 'front']);
   const his = await withBots('bob', 'his', ['theirs']);
   ({ desk, person: ada } = hers);
   const all = [...hers.agents, ...his.agents];
   const named = (slug: string) => all.find((one) => one.slug === slug)!;
-  bots = { helper: named('helper'), other: named('other'), theirs: named('theirs') };
+  bots = { helper: named('helper'), other: named('other'), front: named('front'), theirs: named('theirs') };
   keys = {
     ada: await keyOf(ada, ['agents:read', 'bots:act']),
     bob: await keyOf(his.person, ['agents:read', 'bots:act']),
@@ -118,7 +119,7 @@ test('an app reads a person’s bots, their words, runs and boards', async () =>
   await talk('hello');
   const read = <T>(name: string, args: object = {}) => said<T>(name, args, agentsUrl());
   const { agents } = (await read<{ agents: Agent[] }>('list_agents')).structuredContent;
-  expect(agents.map(({ slug }) => slug).toSorted()).toEqual(['helper', 'other']);
+  expect(agents.map(({ slug }) => slug).toSorted()).toEqual(['front', 'helper', 'other']);
   for (const agent of [bots.helper.id, bots.helper.address]) {
     expect((await read('get_agent', { agent })).structuredContent).toMatchObject({ id: bots.helper.id });
   }
@@ -158,6 +159,43 @@ test('an app talks to its bot in a thread of its own, and a message with a key i
   const other = await keyOf(ada, ['bots:act'], 'another app');
   const apart = await said<Sent>('send_message', { text: 'one', idempotencyKey: 'k1' }, botUrl(bots.helper.id), other);
   expect(apart.structuredContent.id).not.toBe(first.id);
+});
+
+test('the app of a vendor’s bot hears of a ticket, reads what was written, and answers as the bot in that thread alone', async () => {
+  const at = botUrl(bots.front.id);
+  const events: Event[] = [];
+  const { client } = await subscribing(at, 'Front', { onEvent: async ({ event }) => void events.push(event) });
+  await client.subscribe('vendor.ticket.created');
+  const opened = await desk.web('POST', '/api/factory/threads', { body: { title: 'A question', bot: bots.front.id } });
+  const { id: threadId } = opened.json as never as { id: string };
+  await desk.web('POST', '/api/factory/send', { body: { to: bots.front.address, text: 'Are you open?', threadId } });
+  await expect.poll(() => events.length, { timeout: 20_000 }).toBe(1);
+  expect(events[0]?.data).toMatchObject({ threadId, botId: bots.front.id });
+  const { replies } = (await said<Replies>('get_replies', { threadId }, at)).structuredContent;
+  expect(replies).toMatchObject([{ text: 'Are you open?', from: 'owner' }]);
+  const answer = { text: 'Until six.', threadId, idempotencyKey: 'a1' };
+  for (const _ of [1, 2]) expect(await said('send_message', answer, at)).toMatchObject({ isError: false });
+  const messages = async () => {
+    const { json } = await desk.web('GET', `/api/factory/threads/${threadId}/messages`);
+    return (json as never as { messages: object[] }).messages;
+  };
+  expect(await messages()).toMatchObject([
+    { text: 'Until six.', from: bots.front.address, direction: 'out' },
+    { text: 'Are you open?', direction: 'in' },
+  ]);
+  expect(await said('send_message', { text: 'Hello?' }, at)).toMatchObject({
+    isError: true,
+    structuredContent: { error: 'bad_request' },
+  });
+  // Nobody speaks as a bot that has a voice of its own, or where that bot was never written to.
+  const elsewhere = (await said<Sent>('send_message', { text: 'hi' })).structuredContent.threadId;
+  expect(await said('send_message', { text: 'hi', threadId: elsewhere }, at)).toMatchObject({ isError: true });
+  const as = async (bot: Agent, to: string) =>
+    (await desk.web('POST', '/api/factory/send', { body: { to, text: 'x', as: bot.id } })).status;
+  expect(await as(bots.helper, `channel:${elsewhere}`)).toBe(403);
+  expect(await as(bots.front, `channel:${elsewhere}`)).toBe(404);
+  expect(await as(bots.front, bots.helper.id)).toBe(400);
+  expect(await messages()).toHaveLength(2);
 });
 
 describe('the connector of one bot', () => {
@@ -257,33 +295,15 @@ describe('clients that nobody here wrote', () => {
   });
 
   test('the AI SDK’s client subscribes, its receiver takes what happens, and hears when the owner ends it', async () => {
-    const rows = new Map<string, Subscription>();
     const events: Event[] = [];
     const ended: unknown[] = [];
-    const store = {
-      get: async (key: string) => rows.get(key),
-      getById: async (id: string) => [...rows.values()].find((row) => row.id === id),
-      set: async (row: Subscription) => void rows.set(row.key, row),
-      update: async (key: string, patch: Partial<Subscription>) => void rows.set(key, { ...rows.get(key)!, ...patch }),
-      delete: async (key: string) => void rows.delete(key),
-    };
-    const receive = createWebhook({
-      store,
+    const { client, rows } = await subscribing(botUrl(bots.helper.id), 'AI SDK', {
       onEvent: async ({ event }) => void events.push(event),
       onTerminated: async ({ termination }) => void ended.push(termination),
     });
-    const url = await serveWebhook(receive);
-    const key = await keyOf(ada, ['bots:act'], 'AI SDK');
-    const client = await createMCPClient({
-      transport: { type: 'http', url: botUrl(bots.helper.id), headers: { authorization: `Bearer ${key}` } },
-      experimental_events: { store },
-    });
-    onEnd(() => client.close());
-    const listed = await client.experimental_events.list();
-    expect(listed.events.map(({ name }) => name)).toContain('agent.run.completed');
-    const delivery = { mode: 'webhook' as const, url, allowInsecureLocalhost: true };
-    const subscribed = await client.experimental_events.subscribe({ name: 'agent.run.completed', delivery });
-    expect(await client.experimental_events.refresh({ id: subscribed.id })).toMatchObject({ id: subscribed.id });
+    expect(await client.names()).toContain('agent.run.completed');
+    const subscribed = await client.subscribe('agent.run.completed');
+    expect(await client.refresh(subscribed.id)).toMatchObject({ id: subscribed.id });
     await talk('tell them');
     await expect.poll(() => events.length, { timeout: 20_000 }).toBeGreaterThan(0);
     expect(events[0]).toMatchObject({
@@ -340,6 +360,46 @@ test('while the computer is away events and lists are answered, and a call says 
     expect([method, Object.keys((await answer.json()) as object)]).toEqual([method, ['jsonrpc', 'id', 'result']]);
   }
 });
+
+/** An app made of the AI SDK: its client with a key of ada's, and its receiver at an address of its own. */
+async function subscribing(
+  at: string,
+  name: string,
+  heard: Omit<Parameters<typeof createWebhook>[0], 'store'>,
+): Promise<{
+  rows: ReadonlyMap<string, Subscription>;
+  client: {
+    names(): Promise<string[]>;
+    subscribe(event: string): Promise<{ id: string }>;
+    refresh(id: string): Promise<{ id: string }>;
+  };
+}> {
+  const rows = new Map<string, Subscription>();
+  const store = {
+    get: async (key: string) => rows.get(key),
+    getById: async (id: string) => [...rows.values()].find((row) => row.id === id),
+    set: async (row: Subscription) => void rows.set(row.key, row),
+    update: async (key: string, patch: Partial<Subscription>) => void rows.set(key, { ...rows.get(key)!, ...patch }),
+    delete: async (key: string) => void rows.delete(key),
+  };
+  const url = await serveWebhook(createWebhook({ store, ...heard }));
+  const key = await keyOf(ada, ['bots:act'], name);
+  const client = await createMCPClient({
+    transport: { type: 'http', url: at, headers: { authorization: `Bearer ${key}` } },
+    experimental_events: { store },
+  });
+  onEnd(() => client.close());
+  const { experimental_events: events } = client;
+  const delivery = { mode: 'webhook' as const, url, allowInsecureLocalhost: true };
+  return {
+    rows,
+    client: {
+      names: async () => (await events.list()).events.map((event) => event.name),
+      subscribe: (event) => events.subscribe({ name: event, delivery }),
+      refresh: (id) => events.refresh({ id }),
+    },
+  };
+}
 
 /** The receiver at an address of its own. */
 async function serveWebhook(receive: (request: Request) => Promise<Response>): Promise<string> {

@@ -39,6 +39,10 @@ export const SendRequest = z
     dagId: z.string().optional(),
     idempotencyKey: z.string().min(1).max(255).optional(),
     raw: z.boolean().optional().meta({ description: 'Owner only: type a bare command, without the sender line.' }),
+    as: z.string().min(1).max(200).optional().meta({
+      description:
+        'Id of a vendor’s bot in whose name its app answers, in a thread of that bot: `to` is `channel:<thread_id>`.',
+    }),
     dryRun: z.boolean().optional(),
   })
   .meta({ id: 'SendRequest' });

@@ -16,7 +16,7 @@ import { toDelivery } from '../model.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../paging.ts';
 import type { Registry } from '../registry.ts';
 import type { SendService } from '../send.ts';
-import { senderOf } from '../sender.ts';
+import { senderAs, senderOf } from '../sender.ts';
 import * as deliveries from '../store/deliveries.ts';
 import * as threads from '../store/threads.ts';
 import type { ThreadService } from '../thread-service.ts';
@@ -41,7 +41,9 @@ export function orchestrationRoutes(deps: OrchestrationRoutesDeps): BoundRoute[]
     bind(sendMessage, async ({ body, principal, request }) => {
       const header = request.headers['idempotency-key'];
       const key = Array.isArray(header) ? header.join(', ') : header;
-      return { body: await deps.sends.send(body, senderOf(registry, principal), key) };
+      const { as, to } = body;
+      const sender = as === undefined ? senderOf(registry, principal) : senderAs(registry, principal, { as, to });
+      return { body: await deps.sends.send(body, sender, key) };
     }),
     bind(listDeliveries, async ({ query }) => {
       const limit = query.limit ?? defaultLimit;
