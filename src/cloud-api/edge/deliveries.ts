@@ -97,15 +97,16 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       signal,
     });
     if (posted.answered && posted.status >= 200 && posted.status < 300) {
-      return { to: 'done', commit: (tx) => settle(tx, row, letter, 'delivered') };
+      return { to: 'done', commit: (tx) => deliver(tx, row, letter) };
     }
     // Cut off by our own end: it goes on with the next start.
     if (signal.aborted && !posted.answered) return { to: 'retry', reason: 'cut off', at: clock.now() };
     const fault = posted.answered ? faultOfStatus(posted.status) : posted.fault;
     const isFinal = posted.answered && isFinalAnswer(posted.status, letter);
-    if (!isFinal && item.attempt < mostAttempts) {
+    const failures = row.failures + 1;
+    if (!isFinal && failures < mostAttempts) {
       await store.write((tx) => subscriptions.failed(tx, row, fault), { isolation: 'statement' });
-      return { to: 'retry', reason: fault, at: clock.now() + backoff.after(item.attempt) };
+      return { to: 'retry', reason: fault, at: clock.now() + backoff.after(failures) };
     }
     return { to: 'dead', reason: fault, commit: (tx) => giveUp(tx, row, letter, fault, isFinal) };
   }
@@ -120,10 +121,16 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     else if (how === 'delivered') yield* subscriptions.delivered(tx, row);
   }
 
+  function* deliver(tx: SharedTx, row: SubscriptionRow, letter: Letter): Op<void> {
+    yield* settle(tx, row, letter, 'delivered');
+    if (row.failures > 0) yield* subscriptions.nextIsFirst(tx, row);
+  }
+
   function* giveUp(tx: SharedTx, row: SubscriptionRow, letter: Letter, fault: PostFault, isFinal: boolean): Op<void> {
     yield* settle(tx, row, letter, isFinal ? 'refused' : 'lost');
-    if (!('event' in letter)) return;
     yield* subscriptions.failed(tx, row, fault);
+    yield* subscriptions.nextIsFirst(tx, row);
+    if (!('event' in letter)) return;
     yield* subscriptions.givenUp(tx, row);
     // What the address itself did not want, it does not miss.
     if (!isFinal) yield* tellOfLoss(tx, row, letter.event.eventId);

@@ -1,6 +1,7 @@
 /**
  * Subscriptions of apps at the edge. `epoch` is new with each life of a subscription, so that what was queued in an earlier one is known.
- * `since`: it is owed what was stored from then on. `gap`: something was lost, and its app is being told, or will be before the next event. `edge_claim`: what was queued already; `edge_position`: up to where claims are
+ * `since`: it is owed what was stored from then on. `gap`: something was lost, and its app is being told, or will be before the next event. `failures`: of
+ * the message that is first; attempts that our own end cut off are none. `edge_claim`: what was queued already; `edge_position`: up to where claims are
  * not needed any more. Deliveries themselves are lanes.
  */
 import type { Migration } from '../../kit/store/store.ts';
@@ -29,6 +30,7 @@ export const edgeEventMigrations: readonly Migration[] = [
         last_delivery_at INTEGER,
         last_error TEXT,
         failed_since INTEGER,
+        failures INTEGER NOT NULL DEFAULT 0,
         given_up_at INTEGER,
         gap TEXT NOT NULL DEFAULT 'none' CHECK (gap IN ('none', 'waiting', 'owed'))
       ) STRICT;

@@ -35,6 +35,8 @@ export interface SubscriptionRow {
   readonly last_delivery_at: number | null;
   readonly last_error: PostFault | null;
   readonly failed_since: number | null;
+  /** Of the message that is first. */
+  readonly failures: number;
   readonly given_up_at: number | null;
   /** Something was lost: the app is being told (`waiting`), or is to be told before the next event. */
   readonly gap: 'none' | 'waiting' | 'owed';
@@ -70,6 +72,8 @@ export interface Subscriptions {
   delivered(tx: SharedTx, life: Life): Op<void>;
   failed(tx: SharedTx, life: Life, fault: PostFault): Op<void>;
   givenUp(tx: SharedTx, life: Life): Op<void>;
+  /** Another message is first: it has its own tries. */
+  nextIsFirst(tx: SharedTx, life: Life): Op<void>;
   /** Something was lost. False: the app is being told already. */
   lost(tx: SharedTx, life: Life): Op<boolean>;
   /** What came of telling it: `none` is owed any more, or it is to be told again. */
@@ -193,17 +197,21 @@ export function createSubscriptions({ store, clock, ids, sealer }: Subscriptions
       return (yield* tx.run(sql, id, epoch)).changes === 1;
     },
     *end(tx, life) {
-      yield* change(tx, life, 'ended_at = ?', clock.now());
+      yield* change(tx, life, 'ended_at = ?, failures = 0', clock.now());
     },
     *delivered(tx, life) {
       const set = 'last_delivery_at = ?, last_error = NULL, failed_since = NULL, given_up_at = NULL';
       yield* change(tx, life, set, clock.now());
     },
     *failed(tx, life, fault) {
-      yield* change(tx, life, 'last_error = ?, failed_since = COALESCE(failed_since, ?)', fault, clock.now());
+      const set = 'last_error = ?, failed_since = COALESCE(failed_since, ?), failures = failures + 1';
+      yield* change(tx, life, set, fault, clock.now());
     },
     *givenUp(tx, life) {
       yield* change(tx, life, 'given_up_at = ?', clock.now());
+    },
+    *nextIsFirst(tx, life) {
+      yield* change(tx, life, 'failures = 0');
     },
     *lost(tx, { id, epoch }) {
       const sql = `UPDATE edge_subscription SET gap = 'waiting'

@@ -192,6 +192,32 @@ test('what waited when the program ended goes on with the next start', async () 
   await next.close();
 });
 
+test('an attempt that the end of the program cut off is none of the six', async () => {
+  const folder = scratchFolder();
+  const clock = createTestClock();
+  const receiver = await startReceiver();
+  const start = () => openWorld({ place: sqliteIn(folder), clock });
+  let world = await start();
+  await world.subscribe(receiver);
+  await world.run('run_1');
+  await until(() => receiver.events().length === 1);
+  receiver.answer = () => 0;
+  await world.run('run_2');
+  for (let times = 1; times <= 7; times += 1) {
+    await until(() => receiver.received.filter(({ status }) => status === 0).length === times);
+    await world.close();
+    world = await start();
+  }
+  receiver.answer = () => 503;
+  await world.close();
+  world = await start();
+  await retrying(world, clock, () => receiver.received.filter(({ status }) => status === 503).length === 5);
+  receiver.answer = () => null;
+  await retrying(world, clock, () => receiver.events().length === 2);
+  expect(receiver.control('gap')).toEqual([]);
+  expect(new Set(receiver.received.slice(2).map(({ id }) => id)).size).toBe(1);
+});
+
 test('a subscription that has run out gets nothing, is listed as such, begins anew, and is forgotten a week later', async () => {
   const clock = createTestClock();
   const [receiver, world] = [await startReceiver(), await openWorld({ place: sqlite(), clock })];
