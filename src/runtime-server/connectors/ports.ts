@@ -187,6 +187,8 @@ export interface Executor {
 
 /** Records of attempts: an agent run each, readable as every other. */
 export interface RunRecords {
+  /** What a run that cannot tell its end any more has reported until now; null where nobody counted. */
+  reported(tx: Read, run: { readonly id: string; readonly botId: string }): Readonly<Record<string, number>> | null;
   begin(
     tx: Tx,
     run: { readonly id: string; readonly botId: string; readonly jobId: string; readonly at: number },

@@ -5,6 +5,7 @@
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { FactoryDoors } from '../connectors/ports.ts';
+import type { Models } from '../models/index.ts';
 import { type BotEvents, nameOf } from './bot-events.ts';
 import { createConnectorBots } from './connector-bots.ts';
 import { createExecutor, type ExecutorDeps } from './executor.ts';
@@ -24,6 +25,7 @@ export interface ConnectorDoorsDeps extends Omit<ExecutorDeps, 'openSecrets'> {
     readonly secrets: { readonly open: ExecutorDeps['openSecrets'] };
   };
   readonly events: BotEvents;
+  readonly hosted: { readonly models: Pick<Models, 'spent'> };
   readonly tell: (botId: string, text: string, key: string) => Promise<void>;
 }
 
@@ -40,6 +42,12 @@ export function createConnectorDoors(deps: ConnectorDoorsDeps): FactoryDoors {
     bots: { ...createConnectorBots(deps), unenforceable: executor.unenforceable },
     tickets: createConnectorTickets({ ...deps, tickets, nameOf: findName }),
     runs: {
+      reported(tx, { id, botId }) {
+        // Of all times: the clock may have jumped since it began.
+        const { requests, input, output, microUsd, unpriced } = deps.hosted.models.spent(tx, botId, 0, id);
+        if (requests === 0) return null;
+        return { inputTokens: input, outputTokens: output, ...(unpriced === 0 && { cents: microUsd / 10_000 }) };
+      },
       begin: (tx, { id, botId, jobId, at }) =>
         agentRuns.begin(tx, { id, botId, source: { kind: 'automation', ref: jobId }, at }),
       end(tx, id, end) {

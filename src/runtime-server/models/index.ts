@@ -54,8 +54,8 @@ export interface Models {
   priced(model: string): boolean;
   /** Writes down what a request cost, millionths of a dollar; null: the price is not known. */
   record(tx: Tx, request: Omit<Spend, 'microUsd'>): number | null;
-  /** What a bot (null: all) spent from `since` on. */
-  spent(tx: Pick<Tx, 'get'>, agentId: string | null, since: number): SpendSum;
+  /** What a bot (null: all) spent from `since` on; with a run, of that alone. */
+  spent(tx: Pick<Tx, 'get'>, agentId: string | null, since: number, runId?: string | null): SpendSum;
   readonly limits: TurnLimits;
   /** Dollars a bot may spend a day (UTC); null: no limit. */
   readonly dailyUsd: number | null;

@@ -42,16 +42,23 @@ export interface SpendSum {
   readonly unpriced: number;
 }
 
-/** `agentId` null: of all bots. From `since` on, milliseconds since the epoch. */
-export function sumSpend(tx: Pick<Tx, 'get'>, agentId: string | null, since: number): SpendSum {
+/** `agentId` null: of all bots; `runId` null: of all runs. From `since` on, milliseconds since the epoch. */
+export function sumSpend(
+  tx: Pick<Tx, 'get'>,
+  agentId: string | null,
+  since: number,
+  runId: string | null = null,
+): SpendSum {
   const row = tx.get<{ requests: number; input: number; output: number; micro_usd: number; unpriced: number }>(
     `SELECT COUNT(*) AS requests, COALESCE(SUM(input + cached_input + cache_write), 0) AS input,
        COALESCE(SUM(output), 0) AS output, COALESCE(SUM(micro_usd), 0) AS micro_usd,
        COALESCE(SUM(micro_usd IS NULL), 0) AS unpriced
-     FROM model_spend WHERE at >= ? AND (? IS NULL OR agent_id = ?)`,
+     FROM model_spend WHERE at >= ? AND (? IS NULL OR agent_id = ?) AND (? IS NULL OR run_id = ?)`,
     since,
     agentId,
     agentId,
+    runId,
+    runId,
   );
   const { requests = 0, input = 0, output = 0, micro_usd: microUsd = 0, unpriced = 0 } = row ?? {};
   return { requests, input, output, microUsd, unpriced };

@@ -225,7 +225,12 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 
   const interrupt = (tx: Tx, job: JobRecord, why: string) => {
     const attempt = openAttempt(tx, job.id);
-    if (attempt !== null) ended(tx, attempt.runId, 'interrupted', { output: null, error: why, usage: null });
+    if (attempt !== null) {
+      const { runId } = attempt;
+      // What it spent counts, though it cannot say so any more.
+      const usage = runs.reported(tx, { id: runId, botId: job.config.botId });
+      ended(tx, runId, 'interrupted', { output: null, error: why, usage });
+    }
     jobs.move(tx, job, 'interrupted', engine, { reason: why, error: why, stopBy: null });
   };
 

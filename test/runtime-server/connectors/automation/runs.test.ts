@@ -297,18 +297,24 @@ const engineRun = async (job: Job) =>
 
 test('a run at the end of Gantry is interrupted, never begun again by itself, and told', async () => {
   const gate = held();
+  let requests = 0;
   floor.server.script(async () => {
+    requests += 1;
+    if (requests === 1) return tools({ name: 'file_list', input: {} });
     await gate.wait();
     return text('Nobody hears this.');
   });
   await automated.rule(subscription, { executionMode: 'PLAN_ONLY' });
   await automated.event(subscription, {});
   const job = await automated.until(subscription, 'running');
+  await vi.waitFor(() => expect(requests).toBe(2), waits);
   await automated.restart();
   gate.release();
   const found = await automated.until(subscription, 'interrupted', 'nothing was repeated');
-  expect(found.attempts).toMatchObject([{ status: 'interrupted' }]);
-  expect((await engineRun(job)).status).toBe('interrupted');
+  // What it had spent by then counts.
+  const usage = { inputTokens: 10, outputTokens: 20, cents: expect.any(Number) };
+  expect(found.attempts).toMatchObject([{ status: 'interrupted', usage }]);
+  expect(await engineRun(job)).toMatchObject({ status: 'interrupted', usage });
   await automated.clock.advance(3_600_000);
   expect((await automated.job(subscription, job.id)).status).toBe('interrupted');
   await vi.waitFor(
