@@ -5,7 +5,7 @@
 import { type Agent, type RequestOptions, request as startRequest } from 'node:http';
 import { request as startSecureRequest } from 'node:https';
 import type { Clock } from '../clock/clock.ts';
-import { signedHeaders } from './signature.ts';
+import { signatureHeaders, signedHeaders } from './signature.ts';
 
 export interface SignedCallerDeps {
   readonly runtimeId: string;
@@ -44,14 +44,15 @@ const largestOffsetMs = 24 * 60 * 60_000;
 
 export function createSignedCaller({ runtimeId, key, clock, target }: SignedCallerDeps) {
   let offsetMs = 0;
-  const signer = { runtimeId, key, now: () => clock.now() + offsetMs };
+  /** Those of the last second with theirs, oldest first. */
+  const given = new Map<string, number>();
 
   async function call({ method, path, body, signal }: SignedCall): Promise<SignedAnswer> {
     const text = body === undefined ? '' : JSON.stringify(body);
     const { agent, host, port, secure = false } = target();
     const literal = host.includes(':') ? `[${host}]` : host;
     const headers = {
-      ...signedHeaders(signer, { method, path, body: text }),
+      ...sign({ method, path, body: text }),
       host: port === undefined ? literal : `${literal}:${port}`,
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(text),
@@ -60,6 +61,22 @@ export function createSignedCaller({ runtimeId, key, clock, target }: SignedCall
     const answer = await send(secure ? startSecureRequest : startRequest, options, text);
     learn(answer);
     return answer;
+  }
+
+  /** The same call twice within a second would have one signature, which is taken once: the second one is signed a second ahead. */
+  function sign(request: { method: string; path: string; body: string }): Record<string, string> {
+    const now = clock.now() + offsetMs;
+    for (const [signature, at] of given) {
+      if (at >= now - 1000) break;
+      given.delete(signature);
+    }
+    for (let at = now; ; at += 1000) {
+      const headers = signedHeaders({ runtimeId, key, now: () => at }, request);
+      const signature = headers[signatureHeaders.sig] as string;
+      if (given.has(signature)) continue;
+      given.set(signature, at);
+      return headers;
+    }
   }
 
   function learn({ status, body }: SignedAnswer): void {

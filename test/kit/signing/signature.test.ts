@@ -267,6 +267,17 @@ test('a caller whose clock is wrong signs by the server’s time after the first
   }
 });
 
+test('the same call again within a second is taken too: each is signed for itself', async () => {
+  clock.jump(7_200_000);
+  const target = () => ({ host: '127.0.0.1', port });
+  const caller = createSignedCaller({ runtimeId: 'computer_1', key, clock, target });
+  const request = { method: 'PUT', path, body: { a: 77 }, signal: new AbortController().signal };
+  const answers = await Promise.all(Array.from({ length: 5 }, () => caller(request)));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  clock.jump(1000);
+  expect((await caller(request)).status).toBe(200);
+});
+
 test('during a rotation the key before signs too', async () => {
   const next = signingKey('next');
   devices.set('computer_1', { userId: 'user_1', keys: [next, key] });
