@@ -232,6 +232,46 @@ test('a row can be taken out while it waits, and not while it is being sent', as
   expect(calls.map((call) => call.item.id)).toEqual(['1', '3']);
 });
 
+test('a lane can be cleared of all but what is being sent, and no other with it', async () => {
+  const { calls, send } = held();
+  const { store, lanes, add, quiet } = await open({ send });
+  await lanes.start();
+  await Promise.all([add('a', '1'), add('a', '2'), add('a', '3'), add('b', '4')]);
+  await quiet();
+  expect(await store.write((tx) => lanes.clear(tx, 'a'))).toBe(2);
+  expect([lanes.depth('a'), lanes.depth('b')]).toEqual([1, 1]);
+  calls[0]?.end(done);
+  await add('a', '5');
+  await quiet();
+  expect(calls.map((call) => call.item.id)).toEqual(['1', '4', '5']);
+});
+
+test('a hold may name its own time, which its deadline ends; several lanes are woken together and the others sleep on', async () => {
+  const tried: string[] = [];
+  const expired: string[] = [];
+  const { clock, lanes, add, quiet } = await open({
+    send: async (item) => {
+      tried.push(item.id);
+      return { to: 'hold', reason: 'away', forMs: 60_000 };
+    },
+    onExpired: (_tx, item) => void expired.push(item.id),
+  });
+  await lanes.start();
+  await Promise.all([add('a', '1'), add('b', '2'), add('c', '3', clock.now() + 30_000)]);
+  await clock.advance(29_000);
+  expect([tried, expired]).toEqual([['1', '2', '3'], []]);
+  await clock.advance(1_000);
+  expect(expired).toEqual(['3']);
+  lanes.wake([]);
+  await quiet();
+  expect(tried).toHaveLength(3);
+  lanes.wake(['a', 'unknown']);
+  await quiet();
+  expect(tried).toEqual(['1', '2', '3', '1']);
+  await clock.advance(30_000);
+  expect(tried).toEqual(['1', '2', '3', '1', '2']);
+});
+
 test('at most as many lanes as allowed send at once, and none is forgotten', async () => {
   const { calls, send } = held();
   const { lanes, add, quiet } = await open({ send, parallel: 2 });
