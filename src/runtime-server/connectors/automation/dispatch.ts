@@ -4,7 +4,7 @@
  */
 import type { Rule } from '../../../contracts/connectors/rule.ts';
 import { type Clock, iso } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
+import { pause, type Timers } from '../../../kit/clock/timers.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';
 import type { ConnectorTickets, ExecutionEnd, Executor, RunRecords } from '../ports.ts';
@@ -53,6 +53,7 @@ export interface Dispatch {
 
 /** What nobody tells us of (a price that was set, a key) is looked at this often while something waits. */
 const lookAgainMs = 60_000;
+const writeAgainMs = 5000;
 /** Within what the runtime has to close. */
 const closeMs = 1000;
 const interruptedWords = 'Gantry was stopped in the middle of this run. What was done stands; nothing was repeated.';
@@ -68,15 +69,16 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
   >();
   let passing: Promise<void> | null = null;
   let again = false;
-  let closed = false;
+  /** Aborted at the close: what runs is left as it is, to be found as interrupted. */
+  const stop = new AbortController();
   let cancelTimer = () => {};
 
   function wake(): void {
-    if (closed) return;
+    if (stop.signal.aborted) return;
     again = true;
     if (passing !== null) return;
     passing = (async () => {
-      while (again && !closed) {
+      while (again && !stop.signal.aborted) {
         again = false;
         await pass();
       }
@@ -122,14 +124,17 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     let next: number | null = null;
     const first = await store.read((tx) => firstQueued(tx));
     for (const job of first) {
-      if (closed) return null;
+      if (stop.signal.aborted) return null;
       const held = await hold(job);
       if (held !== null) {
         const { why } = held;
         const told = await store.read((tx) => isExplained(tx, job.ruleId, why));
         if (!told) await store.write((tx) => explainQueued(tx, job.ruleId, why));
         next = soonest([next, held.until ?? clock.now() + lookAgainMs]);
-      } else if (await start(job)) again = true;
+      } else {
+        await start(job);
+        again = true;
+      }
     }
     return next;
   }
@@ -144,7 +149,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     return why === null ? null : { why, until: null };
   }
 
-  async function start(job: JobRecord): Promise<boolean> {
+  async function start(job: JobRecord): Promise<void> {
     const runId = deps.ids.next('run');
     const abort = new AbortController();
     const begun = await store.write((tx) => {
@@ -163,7 +168,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       }));
       return moved === null ? null : { job: moved, text: promptFor(moved, told) };
     });
-    if (begun === null) return true;
+    if (begun === null) return;
     const { config } = begun.job;
     const over = executor
       .run({
@@ -175,21 +180,27 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
         signal: abort.signal,
       })
       .catch((error: unknown) => broken(String(error)))
-      .then((end) => finish(job.id, runId, end))
-      .catch((error: unknown) =>
-        deps.log.warn(`The end of run ${runId} could not be written.`, { error: String(error) }),
-      )
+      .then((end) => untilWritten(() => finish(job.id, runId, end)))
       .finally(() => {
         live.delete(runId);
         wake();
       });
     live.set(runId, { jobId: job.id, abort, over });
-    return true;
+  }
+
+  /** A disk that is full now may take it later: a run that has ended must not stay running for that. */
+  async function untilWritten(write: () => Promise<void>): Promise<void> {
+    while (!stop.signal.aborted) {
+      try {
+        return await write();
+      } catch (error) {
+        deps.log.warn('The end of a run could not be written.', { error: String(error) });
+        await pause(timers, writeAgainMs, stop.signal);
+      }
+    }
   }
 
   async function finish(jobId: string, runId: string, end: ExecutionEnd): Promise<void> {
-    // Left as it is, to be found as interrupted.
-    if (closed) return;
     await store.write((tx) => {
       const job = readJob(tx, jobId);
       // Held for inspection meanwhile, and perhaps run again.
@@ -236,7 +247,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 
   function arm(at: number | null): void {
     cancelTimer();
-    if (closed || at === null) return;
+    if (stop.signal.aborted || at === null) return;
     // The wall clock may jump.
     cancelTimer = timers.after(Math.min(Math.max(0, at - clock.now()) + 1, lookAgainMs), wake);
   }
@@ -252,7 +263,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       for (const one of live.values()) if (one.jobId === jobId) one.abort.abort();
     },
     async close() {
-      closed = true;
+      stop.abort();
       off();
       cancelTimer();
       for (const { abort } of live.values()) abort.abort();

@@ -1,5 +1,7 @@
 /** Dispatch against bots that do not do as they are told: the executor is a port here, everything else is real. */
+
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { AppError } from '../../../../src/contracts/common/errors.ts';
 import type { Job } from '../../../../src/contracts/connectors/rule.ts';
 import type { AgentRun } from '../../../../src/contracts/factory/work-engine/agent-runs.ts';
 import type {
@@ -32,6 +34,9 @@ const executor: Executor = {
     }),
 };
 
+/** Whether the disk refuses what records ends of runs. */
+let refusing = () => false;
+
 let floor: Floor;
 let automated: Automated;
 let botId: string;
@@ -40,7 +45,12 @@ const ends: (() => Promise<void>)[] = [];
 beforeAll(async () => {
   const onEnd = (end: () => Promise<void>) => void ends.push(end);
   floor = await openFloor({ onEnd });
-  automated = await automate(floor, { onEnd, doors: { executor } });
+  const { runs } = floor.engine.factory.connectors;
+  const end: typeof runs.end = (...given) => {
+    if (refusing()) throw new AppError('transport', 'The disk is full.', 'Make room.');
+    runs.end(...given);
+  };
+  automated = await automate(floor, { onEnd, doors: { executor, runs: { ...runs, end } } });
   botId = (await floor.engine.agent(await floor.team('dev'))).id;
 });
 afterAll(async () => {
@@ -50,6 +60,7 @@ afterAll(async () => {
 beforeEach(() => {
   for (const one of begun.splice(0)) one.end();
   hindrance = null;
+  refusing = () => false;
   subscription = automated.subscribe(botId, 'PLAN_ONLY');
 });
 const verb = (job: Job, name: string) => automated.call<Job>('POST', subscription, `/runs/${job.id}/${name}`);
@@ -195,4 +206,18 @@ test('lists are paged newest first, and filtered by status and rule', async () =
   expect([...runs.keys()]).toEqual(['e1']);
   const others = await floor.engine.store.read((tx) => automated.area.withRuns(tx, [subscription.id, 'sub_none']));
   expect([...others]).toEqual([subscription.id]);
+});
+
+test('the end of a run that the disk does not take is written as soon as it does', async () => {
+  await automated.rule(subscription, {});
+  await automated.event(subscription, {});
+  const one = await running(1);
+  let refuse = true;
+  refusing = () => refuse;
+  one.end();
+  await automated.clock.advance(4000);
+  expect((await automated.jobs(subscription))[0]?.status).toBe('running');
+  refuse = false;
+  await automated.clock.advance(2000);
+  await automated.until(subscription, 'completed');
 });

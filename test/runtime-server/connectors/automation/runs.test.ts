@@ -374,13 +374,15 @@ test('a message and a run do not work at once: each waits for the other', async 
     if (asked === 1) await gate.wait();
     return text('Done.');
   });
-  await floor.send(address, 'A message');
+  // Answered once its model has begun to.
+  const sent = floor.send(address, 'A message');
   await vi.waitFor(() => expect(asked).toBe(1), waits);
   await automated.rule(subscription, { executionMode: 'PLAN_ONLY' });
   await automated.event(subscription, {});
   await automated.until(subscription, 'queued', 'working');
   expect(asked).toBe(1);
   gate.release();
+  await sent;
   await automated.until(subscription, 'completed');
 });
 
