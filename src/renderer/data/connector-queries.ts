@@ -13,6 +13,8 @@ export const trailPage = 50;
 /** While the page is in front, ms: with something under way, and without. */
 const liveEvery = 1_500;
 const quietEvery = 4_000;
+/** Of the trail, which somebody watches. */
+const trailEvery = 2_000;
 /** A list counts down its own next try after a failure. */
 const every = (ms: number, error: unknown) => (error === null ? ms : false);
 const waiting: readonly JobStatus[] = ['batching', 'awaiting_approval', 'queued', 'running', 'stopping'];
@@ -65,7 +67,7 @@ export function connectorQueriesOf({ connectors, edge, factory }: ConnectorApi &
           ),
         staleTime: 0,
         placeholderData: keepPreviousData,
-        refetchInterval: ({ state: { error } }) => every(quietEvery, error),
+        refetchInterval: ({ state: { error } }) => every(trailEvery, error),
       }),
     /** What an event opened; its data never changes. */
     ticket: (id: string) =>

@@ -42,7 +42,9 @@ const isTransient = (reason: SubscriptionReason): boolean => (transientReasons a
 
 /** What a person does about a subscription that does not listen; by itself it is tried again where that may help. */
 export function adviceOf({ status, error }: Pick<Subscription, 'status' | 'error'>): string | null {
-  if (status === 'needs_reauth') return 'Sign in again; it goes on by itself then.';
+  // Where it says what is wrong, it says that already.
+  if (status === 'needs_reauth')
+    return error === null ? 'Sign in again; it goes on by itself then.' : 'It goes on by itself then.';
   if (status !== 'error' || error === null) return null;
   if (error.reason === 'not_paired')
     return 'Pair this computer with a cloud: events arrive there. It goes on by itself then.';

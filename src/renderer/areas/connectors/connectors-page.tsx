@@ -71,6 +71,14 @@ export function ConnectorsPage() {
   const actions = useMemo<readonly Action[]>(
     () => [
       { id: 'connect-service', title: 'Connect a service', group: 'Connectors', keys: 'n', run: connect },
+      ...(connectors.data ?? []).map(
+        ({ id, name }): Action => ({
+          id: `open-connector-${id}`,
+          title: `Open connector ${name}`,
+          group: 'Connectors',
+          run: () => go({ connector: id }),
+        }),
+      ),
       {
         id: 'back',
         title: 'Back to the list',
@@ -80,7 +88,7 @@ export function ConnectorsPage() {
         run: () => (inside ? back() : page.current?.querySelector<HTMLElement>('[data-row]')?.focus()),
       },
     ],
-    [back, connect, inside],
+    [back, connect, connectors.data, go, inside],
   );
   useAddActions(actions);
 

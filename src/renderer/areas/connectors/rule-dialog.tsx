@@ -124,7 +124,7 @@ function PlanShown({ plan, changes }: { plan: Plan; changes: boolean }) {
       ref={box}
       aria-label="Dry run"
       data-plan="rule"
-      className="rounded-control border border-line bg-window p-2"
+      className="scroll-mb-4 rounded-control border border-line bg-window p-2"
     >
       <p>
         {looked === 0 ? (
