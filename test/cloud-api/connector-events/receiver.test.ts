@@ -295,6 +295,29 @@ describe.each(engines)('events of connectors on $name', ({ place }) => {
     expect(await rows(cloud.store, 'connector_registration')).toEqual([]);
   });
 
+  test('no more than 10,000 events of a subscription wait, which holds up no other', async () => {
+    const { open } = await floor();
+    const first = await open();
+    const secret = newSecret();
+    const path = await first.register(secret);
+    const beside = await first.register(secret, other);
+    const insert = (numbers: string) => `WITH RECURSIVE c (n) AS (${numbers})
+      INSERT INTO lane_item (lanes, lane, id, body, at) SELECT 'connector-events', ?, 'x' || n, '{}', 0 FROM c`;
+    const series = {
+      sqlite: 'SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 10000',
+      postgres: 'SELECT generate_series(1, 10000)',
+    };
+    const sql = { sqlite: insert(series.sqlite), postgres: insert(series.postgres) };
+    await first.store.write((tx) => tx.run(sql, `${computerId}/${sub}`));
+    await first.events.close();
+    const second = await open();
+    const full = await second.send(path, secret, 'evt_1');
+    expect([full.status, full.headers['retry-after']]).toEqual([429, '60']);
+    expect((await second.send(beside, secret, 'evt_1')).status).toBe(202);
+    expect((await second.unregister()).status).toBe(204);
+    expect((await second.send(await second.register(secret), secret, 'evt_1')).status).toBe(202);
+  });
+
   test('a cloud that starts again brings what it had taken', async () => {
     const { open, link, taken } = await floor();
     const first = await open();
