@@ -67,7 +67,7 @@ function Body({ app }: { app: EdgeApp }) {
         <p className="mt-2 max-w-[640px] text-muted">
           {app.clientId.startsWith('key:')
             ? 'To keep it out altogether, revoke its key in the settings under API keys.'
-            : 'To keep it out altogether, end its sign-in in the settings under Sign-ins.'}
+            : 'To keep it out altogether, end at your sign-in provider what you granted it.'}
         </p>
       </section>
       {app.subscriptions.length === 0 ? (

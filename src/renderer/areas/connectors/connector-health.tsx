@@ -31,7 +31,7 @@ export function ConnectorHealth({ connector, brief = false }: { connector: Conne
 }
 
 /** The page of a provider, or nothing: what a stranger's server names as its address may be anything. */
-function signInAddress({ status, authorizeUrl }: Connector): string | null {
+export function signInAddress({ status, authorizeUrl }: Connector): string | null {
   if (status !== 'needs_reauth' || authorizeUrl === null) return null;
   return URL.canParse(authorizeUrl) && /^https?:$/.test(new URL(authorizeUrl).protocol) ? authorizeUrl : null;
 }

@@ -15,7 +15,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { Switch } from '../../ui/switch.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { ConnectorDialog } from './connector-dialog.tsx';
-import { ConnectorHealth, ConnectorRemedy } from './connector-health.tsx';
+import { ConnectorHealth, ConnectorRemedy, signInAddress } from './connector-health.tsx';
 import { authWords, countWords } from './connector-words.ts';
 import type { Go } from './connectors-page.tsx';
 import { SubscriptionRows } from './subscription-rows.tsx';
@@ -129,7 +129,9 @@ function About({
           ) : (
             <CircleX className="mt-0.5 size-4 shrink-0 text-fail" aria-hidden="true" />
           )}
-          <span className="min-w-0 break-words whitespace-pre-line">{error}</span>
+          <span className="min-w-0 break-words whitespace-pre-line">
+            {signInAddress(connector) === null ? error : 'Sign in on its own page; Gantry connects by itself then.'}
+          </span>
         </p>
       )}
       <dl className="flex max-w-[760px] flex-col gap-1">
@@ -267,17 +269,18 @@ function Offered({ connector, events, go }: { connector: Connector; events: Conn
         </section>
       )}
       <section aria-labelledby="offered">
-        <Heading id="offered" count={events.supported ? events.events.length : null}>
+        <Heading id="offered" count={events.supported && events.error === null ? events.events.length : null}>
           Events it offers
         </Heading>
-        {events.error !== null ? (
+        {events.error?.needsReauth === true || connector.status === 'needs_reauth' ? (
+          <p className="p-3 text-muted">
+            They are listed here once {connector.auth.type === 'api_key' ? 'it takes the key' : 'you have signed in'}.
+          </p>
+        ) : events.error !== null ? (
           <p data-state="error" className="flex gap-2 p-3">
             <CircleX className="mt-0.5 size-4 shrink-0 text-fail" aria-hidden="true" />
             <span className="min-w-0 break-words">
-              {events.error.message}{' '}
-              <span className="text-muted">
-                {events.error.needsReauth ? 'Sign in above; they are listed then.' : 'It is asked again by itself.'}
-              </span>
+              {events.error.message} <span className="text-muted">It is asked again by itself.</span>
             </span>
           </p>
         ) : !connector.enabled ? (
