@@ -3,6 +3,7 @@
  * step, and is ended and made anew when it takes more (store.md 5). First user: events of connectors. Must not know what is checked.
  */
 import { Worker as Thread } from 'node:worker_threads';
+import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../clock/timers.ts';
 import { programFile } from '../process/programs.ts';
 import {
@@ -19,7 +20,10 @@ import {
 export type { SchemaVerdict } from './messages.ts';
 
 export interface SchemaChecker {
-  /** Never throws. Takes about a second at most, more only on a computer that has no time for it. */
+  /**
+   * Takes about a second at most, more only on a computer that has no time for it. Throws `transport` when it was not checked at all:
+   * the program ends, or the thread cannot be had. Nothing is said of the value then.
+   */
   check(schema: Readonly<Record<string, unknown>>, value: unknown): Promise<SchemaVerdict>;
   close(): Promise<void>;
 }
@@ -38,10 +42,8 @@ const idleMs = 60_000;
 const shortestMs = 20;
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 
-const ends = 'It was not checked: the program ends.';
-
 /** How one question to the thread ended. */
-type End = { readonly verdict: SchemaVerdict } | { readonly lost: 'late' | 'memory' | 'closed' };
+type End = { readonly verdict: SchemaVerdict } | { readonly lost: 'late' | 'memory' } | { readonly fault: unknown };
 
 export function createSchemaChecker({ timers }: SchemaCheckerDeps): SchemaChecker {
   let thread: Thread | null = null;
@@ -72,7 +74,7 @@ export function createSchemaChecker({ timers }: SchemaCheckerDeps): SchemaChecke
       /** What the thread may have computed when this step ends, milliseconds; null: no step is waited for. */
       let until: number | null = null;
       let cancel = () => {};
-      const tooLong = timers.after(longestMs, () => end({ lost: 'late' }));
+      const tooLong = timers.after(longestMs, () => end({ fault: new Error(`nothing came of it in ${longestMs} ms`) }));
       /** Looks again when the rest of the time can be over. */
       const watch = (mine: number, waitMs: number) => {
         until = mine;
@@ -90,9 +92,9 @@ export function createSchemaChecker({ timers }: SchemaCheckerDeps): SchemaChecke
         const { ok, problem, unusable: refused } = message;
         end({ verdict: { ok, problem, unusable: refused } });
       };
-      // Out of memory, above all: whatever ends the thread ends the question.
-      const onError = () => end({ lost: 'memory' });
-      const onExit = () => end({ lost: closed ? 'closed' : 'memory' });
+      const onError = (error: Error & { code?: string }) =>
+        end(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? { lost: 'memory' } : { fault: error });
+      const onExit = () => end({ fault: new Error('the thread ended') });
       const end = (how: End) => {
         until = null;
         cancel();
@@ -109,14 +111,14 @@ export function createSchemaChecker({ timers }: SchemaCheckerDeps): SchemaChecke
   }
 
   async function decide(asked: ToThread): Promise<SchemaVerdict> {
-    if (closed) return misfit(ends);
+    if (closed) throw unchecked(null);
     const end = await ask(asked);
     if ('verdict' in end) {
       cancelIdle = timers.after(idleMs, () => void drop());
       return end.verdict;
     }
     await drop();
-    if (end.lost === 'closed') return misfit(ends);
+    if ('fault' in end) throw unchecked(end.fault);
     const why = end.lost === 'late' ? `takes more than ${deadlineMs} ms` : 'needs more memory than it may have';
     return unusable(`The schema cannot be used: it ${why}.`);
   }
@@ -132,7 +134,7 @@ export function createSchemaChecker({ timers }: SchemaCheckerDeps): SchemaChecke
       if (Buffer.byteLength(asked.value) > longestValue) return misfit(`It has more than ${longestValue} bytes.`);
       const { schema: text, value: given } = asked;
       const mine = turn.then(() => decide({ schema: text, value: given }));
-      turn = mine;
+      turn = mine.catch(() => {});
       return mine;
     },
     async close() {
@@ -148,6 +150,11 @@ function newThread(): Thread {
   // Told by the question that it ends; one that is being ended may fail once more.
   thread.on('error', () => {});
   return thread;
+}
+
+function unchecked(cause: unknown): AppError {
+  const why = cause === null ? 'the program ends' : (cause as Error).message;
+  return new AppError('transport', `It was not held against its schema: ${why}.`, 'Try again.', { cause });
 }
 
 /** As JSON; null: too deep to be written. */

@@ -61,7 +61,7 @@ export interface SchemaVerdict {
 }
 
 export interface Schemas {
-  /** Never throws, never takes longer than about a second. */
+  /** Takes about a second at most. Throws `transport` where it was not checked at all, for the program ends: nothing is said then. */
   check(schema: JsonObject, value: unknown): Promise<SchemaVerdict>;
   close(): Promise<void>;
 }
