@@ -25,8 +25,9 @@ export function json(
   body: unknown,
   headers: Record<string, string> = {},
 ): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers });
-  response.end(JSON.stringify(body));
+  // First, since it may throw, and then somebody must still be answered.
+  const text = JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers }).end(text);
 }
 
 export function html(response: ServerResponse, status: number, title: string, body: string): void {
