@@ -187,7 +187,8 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
       };
       if (!moveRow(tx, id, 'needs_reauth', change, clock.now())) return;
       removals.owe(tx, id, row.home);
-      if (told) tell(tx, row, 'subscription.login_needed');
+      // Once, however often it is tried in vain.
+      if (told && row.login_told === 0) tell(tx, row, 'subscription.login_needed');
     });
   }
 

@@ -40,7 +40,7 @@ export function createSubscriptions(deps: SubscriptionDeps): Subscriptions {
   const removals = createRemovals({ ...deps, inTurn });
   const enrolment = createEnrolment({ ...deps, definitions, removals, within, closing });
   const ending = createEnding({ ...deps, enrolment, removals });
-  const rounds = createRounds({ ...deps, definitions, enrolment, ending, removals, inTurn, within, closing });
+  const rounds = createRounds({ ...deps, definitions, enrolment, ending, removals, inTurn, closing });
   const subscribing = createSubscribing({ ...deps, definitions, enrolment, ending, removals, inTurn, within, closing });
   const door = createEventDoor({ ...deps, inTurn, closing });
   return {

@@ -15,7 +15,6 @@ import type { Removals } from './removals.ts';
 import { allRows, findRow, moveRow, noError, rowsOf, type SubscriptionRow } from './rows.ts';
 import { isDue, isTransient } from './states.ts';
 import { sweepTrail } from './trail.ts';
-import type { Within } from './within.ts';
 
 export interface Rounds {
   /** Begins the loop with a round at once, which it does not wait for. Call it once the connectors are loaded. */
@@ -31,7 +30,6 @@ export interface RoundDeps extends Pick<SubscriptionDeps, 'store' | 'clock' | 't
   readonly ending: Ending;
   readonly removals: Removals;
   readonly inTurn: OneAtATime;
-  readonly within: Within;
   readonly closing: AbortSignal;
 }
 
@@ -148,23 +146,10 @@ export function createRounds(deps: RoundDeps): Rounds {
       if (pending !== undefined) await enrolment.enrol(pending, { secrecy: 'rotate', by: 'loop' });
     });
 
-  async function gone({ id }: ConnectorRef): Promise<void> {
-    await each(id, (row) => deps.ending.end(row));
+  async function gone({ id, url }: ConnectorRef): Promise<void> {
+    // At its new address there may be others by now.
+    await each(id, async (row) => (row.connector_url === url ? deps.ending.end(row) : undefined));
     await removals.send(closing);
-  }
-
-  /** Signed in again just before the program ended: nobody tells that any more. */
-  async function recover(): Promise<void> {
-    const waiting = (await store.read(allRows)).filter((row) => row.status === 'needs_reauth');
-    for (const connectorId of new Set(waiting.map((row) => row.connector_id))) {
-      const works = await deps
-        .within(everyMs, (signal) => deps.definitions.list(connectorId, signal))
-        .then(
-          (list) => list !== null,
-          () => false,
-        );
-      if (works) await back(connectorId);
-    }
   }
 
   const listening = [
@@ -182,7 +167,6 @@ export function createRounds(deps: RoundDeps): Rounds {
 
   return {
     start() {
-      follow(recover);
       follow(loop);
     },
     now,

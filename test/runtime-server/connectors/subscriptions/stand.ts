@@ -36,7 +36,7 @@ import { createTestClock } from '../../../support/test-clock.ts';
 import { type EventsServer, startEventsServer } from './events-server.ts';
 
 /** A machine that is busy with other tests is no reason to fail. */
-const patience = { timeout: 20_000, interval: 5 };
+export const soon = <T>(look: () => T | Promise<T>) => vi.waitFor(look, { timeout: 20_000, interval: 5 });
 
 export const ownerId = 'user_local';
 export const bot = { id: 'agent_1', name: 'Nia' };
@@ -234,11 +234,11 @@ export async function openStand(folder: string) {
     round: () => opened.subscriptions.now(),
     /** Waits until the one subscription of a connector is as said. */
     until: (connectorId: string, as: Partial<Subscription>) =>
-      vi.waitFor(async () => {
+      soon(async () => {
         const [one] = (await stand.read(connectorId)).subscriptions;
         expect(one).toMatchObject(as);
         return one as Subscription;
-      }, patience),
+      }),
     /** Brings an event, as the cloud does; answers what the computer says. */
     deliver: (subscriptionKey: string, body: Record<string, unknown>, userId = ownerId) =>
       call('deliverConnectorEvent', {}, { body: { subscriptionKey, ...body }, principal: { userId } }) as Promise<{
