@@ -3,11 +3,14 @@ import { useQueries, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useCallback, useMemo, useRef, useState } from 'react';
+import type { Connector } from '../../../contracts/connectors/connector.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { PlaceFrame } from '../../app/place-frame.tsx';
 import type { ConnectorsSearch } from '../../app/router.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
+import { type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Problem } from '../../ui/problem.tsx';
 import { AppPage } from './app-page.tsx';
 import { ConnectorDialog } from './connector-dialog.tsx';
 import { ConnectorList } from './connector-list.tsx';
@@ -128,7 +131,7 @@ export function ConnectorsPage() {
         }
         open={open}
       >
-        <AllSubscriptions connectors={connectors.data ?? []} go={go} />
+        <AllSubscriptions source={connectors} go={go} />
       </PlaceFrame>
       {connecting && (
         <ConnectorDialog
@@ -145,36 +148,55 @@ export function ConnectorsPage() {
 }
 
 /** What is listened for anywhere; what needs the person first. */
-function AllSubscriptions({
-  connectors,
-  go,
-}: {
-  connectors: readonly { readonly id: string; readonly name: string; readonly subscriptionCount: number }[];
-  go: Go;
-}) {
+function AllSubscriptions({ source, go }: { source: ListSource<readonly Connector[]>; go: Go }) {
   const { queries } = useConnectorServices();
+  const connectors = source.data ?? [];
   const listened = connectors.filter(({ subscriptionCount }) => subscriptionCount > 0);
   const lists = useQueries({ queries: listened.map(({ id }) => queries.connectorEvents(id)) });
   const all = lists.flatMap(({ data }) => data?.subscriptions ?? []);
+  const failed = lists.find(({ error }) => error !== null);
   const needs = (status: string): number => Number(status !== 'needs_reauth') + Number(status === 'active');
+  const skeleton = <SkeletonRows count={3} height={48} />;
   return (
     <section aria-label="Subscriptions" className="min-w-0" onKeyDown={moveByArrows}>
       <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 max-sm:border-t pointer-coarse:h-12">
         <h2 className="min-w-0 flex-1 truncate font-semibold">What is listened for</h2>
       </header>
-      {all.length === 0 ? (
-        <p data-state="empty" className="max-w-[640px] p-3 text-muted">
-          {connectors.length === 0
-            ? 'Connect a service, choose one of its events and the bot that it is work for. Each event opens a ticket for the bot, once; a rule may also run the bot by itself, and never with more than you allowed.'
-            : 'Nothing yet. Open a service at the left and choose one of its events.'}
-        </p>
-      ) : (
-        <SubscriptionRows
-          subscriptions={all.toSorted((a, b) => needs(a.status) - needs(b.status))}
-          connectorName={(id) => connectors.find((one) => one.id === id)?.name ?? ''}
-          onOpen={(one) => go({ connector: one.connectorId, sub: one.id })}
-        />
-      )}
+      <ListStates
+        // Its problem is shown beside the list of services.
+        told
+        source={source}
+        skeleton={skeleton}
+        isEmpty={() => listened.length === 0}
+        empty={
+          <p data-state="empty" className="max-w-[640px] p-3 text-muted">
+            {connectors.length === 0
+              ? 'Connect a service, choose one of its events and the bot that it is work for. Each event opens a ticket for the bot, once; a rule may also run the bot by itself, and never with more than you allowed.'
+              : 'Nothing yet. Open a service and choose one of its events.'}
+          </p>
+        }
+      >
+        {() => (
+          <>
+            {failed !== undefined && (
+              <Problem
+                error={failed.error}
+                failures={failed.errorUpdateCount - 1}
+                onRetry={() => void failed.refetch()}
+              />
+            )}
+            {all.length === 0 && failed === undefined ? (
+              skeleton
+            ) : (
+              <SubscriptionRows
+                subscriptions={all.toSorted((a, b) => needs(a.status) - needs(b.status))}
+                connectorName={(id) => connectors.find((one) => one.id === id)?.name ?? ''}
+                onOpen={(one) => go({ connector: one.connectorId, sub: one.id })}
+              />
+            )}
+          </>
+        )}
+      </ListStates>
     </section>
   );
 }
