@@ -36,12 +36,11 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
     const ticket = await store.write((tx) => {
       const now = findRow(tx, id);
       if (now === undefined) throw gone(id);
-      if (ticketOf(tx, id, event.eventId) !== null) return null;
       const at = clock.now();
       const title = `${deps.servers.find(now.connector_id)?.name ?? 'Connector'}: ${event.name}`;
       const ref = `${id}/${event.eventId}`;
       const { id: ticketId, opened } = deps.tickets.open(tx, { botId: now.bot_id, ref, title, data: event.data, at });
-      // Older than the trail, and sent once more.
+      // However old it is: one source opens one ticket.
       if (!opened) return null;
       const entry = { subscriptionId: id, eventId: event.eventId, name: event.name, status: 'ticket' } as const;
       note(tx, { ...entry, receivedAt, ticketId }, at);

@@ -117,9 +117,10 @@ test('one that always fails keeps neither others of its connector nor other conn
   const stand = shared.current;
   stand.connect('many');
   stand.server.answers(refused('connector_unreachable'));
-  await stand.subscribe('many', { arguments: { project: 'bad' } });
-  await stand.clock.advance(1);
-  await stand.subscribe('many', { arguments: { project: 'good' } });
+  for (const project of ['good', 'bad', 'better']) {
+    await stand.subscribe('many', { arguments: { project } });
+    await stand.clock.advance(1);
+  }
   stand.connect('well');
   await stand.subscribe('well');
   stand.server.answers(({ method, params }) =>
@@ -134,8 +135,9 @@ test('one that always fails keeps neither others of its connector nor other conn
   await stand.round();
   const { subscriptions } = await stand.read('many');
   expect(subscriptions.map(({ status, arguments: given }) => [given.project, status])).toEqual([
-    ['bad', 'error'],
     ['good', 'active'],
+    ['bad', 'error'],
+    ['better', 'active'],
   ]);
 });
 
