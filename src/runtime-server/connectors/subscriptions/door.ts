@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { DeliveryOutcome, EventDelivery, RelayedEvent } from '../../../contracts/connectors/relay.ts';
+import { draftEventCodes, eventCodes, eventMethods } from '../../../contracts/tool-server/mcp-events.ts';
 import type { JsonObject } from '../ports.ts';
 import type { SubscriptionDeps } from './deps.ts';
 import type { OneAtATime } from './one-at-a-time.ts';
@@ -120,8 +121,8 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
 
   async function terminated(id: string, error: unknown): Promise<DeliveryOutcome> {
     const said = Said.safeParse(error).data;
-    await inItsTurn(id, (row) =>
-      store.write((tx) => {
+    await inItsTurn(id, async (row) => {
+      await store.write((tx) => {
         const why = said?.message === undefined ? '' : `: ${clip(said.message, longestMessage)}`;
         const change = {
           error_code: said?.code ?? null,
@@ -132,8 +133,11 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
           refresh_before: null,
         };
         moveRow(tx, row.id, 'error', change, clock.now());
-      }),
-    );
+      });
+      // Whether it is the sign-in that is gone, the server says to whoever asks with it; then all of them need one.
+      if (said?.code === eventCodes.forbidden || said?.code === draftEventCodes.forbidden)
+        void deps.servers.ask(row.connector_id, eventMethods.list, {}, deps.closing).catch(() => {});
+    });
     return { status: 'terminated' };
   }
 

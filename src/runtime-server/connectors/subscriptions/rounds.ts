@@ -130,12 +130,20 @@ export function createRounds(deps: RoundDeps): Rounds {
   }
 
   async function lost(connectorId: string): Promise<void> {
+    const ended: SubscriptionRow[] = [];
     await each(connectorId, async (row) => {
       if (row.status === 'needs_reauth') return;
       await enrolment.loseSignIn(row.id, 'The sign-in at the connector is lost. Sign in again.', null, true);
-      await enrolment.unsubscribe(row);
+      ended.push(row);
     });
     await removals.send(closing);
+    // Last: a server that hangs must not keep the others from being stopped. One that began anew meanwhile is left alone.
+    for (const row of ended) {
+      await inTurn(row.id, async () => {
+        const now = await store.read((tx) => findRow(tx, row.id));
+        if (now?.status === 'needs_reauth') await enrolment.unsubscribe(row);
+      });
+    }
   }
 
   const back = (connectorId: string) =>

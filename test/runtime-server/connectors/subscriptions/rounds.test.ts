@@ -150,6 +150,7 @@ test('a sign-in that is lost ends it everywhere and is told once; back, it begin
   const lost = await stand.until('login', { status: 'needs_reauth', refreshBefore: null });
   expect(lost.error).toMatchObject({ reason: 'needs_reauth', message: expect.stringContaining('Sign in') });
   await soon(() => expect(stand.cloud.calls.at(-1)).toMatchObject({ method: 'DELETE', id }));
+  await soon(() => expect(stand.server.of('unsubscribe')).toHaveLength(1));
   expect(stand.server.of('unsubscribe')).toMatchObject([
     { name: 'issue.opened', delivery: { url: expect.any(String) } },
   ]);
