@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { median, rounded, spread } from '../../support/bench/numbers.ts';
 import { cpuMs } from '../../support/bench/processes.ts';
-import { openPoster, openWay, type Post, type Way } from './way.ts';
+import { openPoster, openWay, type Post, type Poster, type Way } from './way.ts';
 
 export const figures: readonly Figure[] = [
   { name: 'connector-events.callback', run: (options) => onWay(options, callback) },
@@ -32,7 +32,7 @@ async function onWay(options: FigureOptions, run: (way: Way, options: FigureOpti
 /** At their times, whether or not those before were answered. */
 async function callback(way: Way, { quick }: FigureOptions): Promise<Measured> {
   const count = quick ? 500 : 3_000;
-  const free = Array.from({ length: 8 }, () => openPoster(way.port));
+  const free: Poster[] = [];
   const samples: number[] = [];
   const under: Promise<void>[] = [];
   const all = way.posts(count + perSecond);

@@ -105,7 +105,7 @@ export interface Poster {
   close(): void;
 }
 
-/** One kept connection, one post at a time; anything but 202 fails. */
+/** One kept connection, one post at a time, the first one soon: servers end a connection that says nothing. Anything but 202 fails. */
 export function openPoster(port: number): Poster {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   let got = '';
@@ -122,14 +122,15 @@ export function openPoster(port: number): Poster {
     if (got.length < head + 4 + length) return;
     const answer = got;
     got = '';
-    const { resolve, reject } = waiting!;
+    const asker = waiting;
     waiting = null;
-    if (answer.startsWith('HTTP/1.1 202 ')) resolve(performance.now() - asked);
-    else reject(new Error(answer.slice(0, 500)));
+    if (answer.startsWith('HTTP/1.1 202 ')) asker?.resolve(performance.now() - asked);
+    else asker?.reject(new Error(answer.slice(0, 500)));
   });
   return {
     post: (text) =>
       new Promise((resolve, reject) => {
+        if (socket.destroyed) throw new Error('The server ended the connection.');
         waiting = { resolve, reject };
         asked = performance.now();
         socket.write(text);
