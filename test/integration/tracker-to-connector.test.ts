@@ -5,6 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Connector } from '../../src/contracts/connectors/connector.ts';
 import type { ConnectorEvents, Subscription, TrailEvent } from '../../src/contracts/connectors/subscription.ts';
 import type { Agent } from '../../src/contracts/factory/agent.ts';
 import type { Ticket } from '../../src/contracts/factory/work-engine/tickets.ts';
@@ -171,6 +172,47 @@ test('a gap and a lost history are told, and an end is shown until the person su
   open(project, 'nobody listens');
   expect((await post(project)).subscription).toMatchObject({ id, status: 'active', error: null });
   await expect.poll(() => tickets(project), waiting).toEqual(['nobody listens']);
+});
+
+/** As a person does in a browser: the tracker's page, its form, and the way back. */
+async function signIn(authorizeUrl: string): Promise<void> {
+  const page = await (await fetch(authorizeUrl)).text();
+  const form = new URLSearchParams();
+  for (const [, name = '', value = ''] of page.matchAll(/type="hidden" name="([^"]*)" value="([^"]*)"/g))
+    form.set(name, value.replaceAll('&amp;', '&'));
+  form.set('user', 'ada');
+  form.set('decision', 'allow');
+  expect((await fetch(`${tracker.origin}/oauth/authorize`, { method: 'POST', body: form })).status).toBe(200);
+}
+
+test('a grant that is revoked is asked for at once, and what came without it is there after a new one', async () => {
+  const base = '/api/v1/mcp/connectors';
+  const made = await desk.web('POST', base, { body: { name: 'signed', url: tracker.url, auth: { type: 'oauth' } } });
+  const { id } = made.json as never as Connector;
+  const connector = async () => (await desk.web('GET', `${base}/${id}`)).json as never as Connector;
+  const authorizeUrl = async () => (await connector()).authorizeUrl ?? '';
+  const until = (status: Connector['status']) =>
+    expect.poll(async () => (await connector()).status, waiting).toBe(status);
+  await until('needs_reauth');
+  await signIn(await authorizeUrl());
+  await until('connected');
+  projects += 1;
+  const project = `project-${projects}`;
+  const body = { name: 'issue.opened', arguments: { project }, botId: bot.id };
+  const { json } = await desk.web('POST', `${base}/${id}/events`, { body });
+  expect(json).toMatchObject({ subscription: { status: 'active' } });
+  const standing = async () => {
+    const { subscriptions } = (await desk.web('GET', `${base}/${id}/events`)).json as never as ConnectorEvents;
+    return subscriptions.map(({ status }) => status);
+  };
+  tracker.revokeGrants();
+  open(project, 'missed');
+  await until('needs_reauth');
+  await expect.poll(standing, waiting).toEqual(['needs_reauth']);
+  await signIn(await authorizeUrl());
+  await expect.poll(standing, waiting).toEqual(['active']);
+  await expect.poll(() => tickets(project), waiting).toEqual(['missed']);
+  expect((await desk.web('DELETE', `${base}/${id}`)).status).toBe(204);
 });
 
 test.each<[AnswerFault, string[]]>([
