@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { argumentsOf, asFields, asJson } from '../../../src/renderer/ui/arguments.ts';
 import { looksLikeMarkdown, prettyJson, resultAsJson } from '../../../src/renderer/areas/tools/result-words.ts';
 import { filterTools, hintsOf, sizeOfBase64, tookWords } from '../../../src/renderer/areas/tools/tool-words.ts';
+import { argumentsOf, asFields, asJson } from '../../../src/renderer/ui/arguments.ts';
 
 const schema = {
   properties: { path: { type: 'string' }, depth: { type: 'integer' } },
