@@ -8,7 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import { largestEvent, type RelayedEvent } from '../../contracts/connectors/relay.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
-import { readRaw } from '../../kit/http/body.ts';
+import { maxDepth, readRaw } from '../../kit/http/body.ts';
 import { isSignedWebhook } from '../../kit/signing/webhook.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { note, receiptId, type Seen } from './receipts.ts';
@@ -154,13 +154,23 @@ function cursorOf(cursor: unknown): { readonly cursor?: string | null } {
 }
 
 function parse(bytes: Buffer): Readonly<Record<string, unknown>> {
+  let value: unknown;
   try {
-    const value = JSON.parse(utf8.decode(bytes)) as unknown;
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    value = JSON.parse(utf8.decode(bytes));
   } catch {
     // Said below: it is not what an event is.
   }
-  throw invalid('it is not a JSON object in UTF-8');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid('it is not a JSON object in UTF-8');
+  }
+  // No computer reads it, and written once more it would overflow.
+  if (isDeep(value, maxDepth)) throw invalid(`it nests deeper than ${maxDepth} levels`);
+  return value as Record<string, unknown>;
+}
+
+function isDeep(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((one) => isDeep(one, levels - 1));
 }
 
 function invalid(what: string): AppError {
