@@ -87,8 +87,11 @@ const there = 'SELECT 1 AS found FROM connector_registration WHERE key_hash = ?'
 const stillThere = { sqlite: there, postgres: `${there} FOR KEY SHARE` };
 
 export function createRegistrations({ store, sealer, clock }: RegistrationsDeps): Registrations {
-  /** By the hash of the key. What another replica changed since is found out where it matters. */
-  const known = new Map<string, Registration>();
+  /**
+   * By the hash of the key. What another replica changed since is found out where it matters; of a secret that it replaced nobody is
+   * told, so none is taken from here for longer than it would be good for after that.
+   */
+  const known = new Map<string, { readonly registration: Registration; readonly until: number }>();
   const place = (what: string, { computerId, subscriptionId }: SubscriptionName) =>
     `connector_registration|${what}|${computerId}/${subscriptionId}`;
 
@@ -158,8 +161,9 @@ export function createRegistrations({ store, sealer, clock }: RegistrationsDeps)
     },
     async find(key, fresh = false) {
       const keyHash = hashOf(key);
+      const now = clock.now();
       const remembered = fresh ? undefined : known.get(keyHash);
-      if (remembered !== undefined) return remembered;
+      if (remembered !== undefined && remembered.until > now) return remembered.registration;
       const row = await store.get<Row>(`${select} WHERE key_hash = ?`, keyHash);
       if (row === undefined) {
         known.delete(keyHash);
@@ -167,7 +171,7 @@ export function createRegistrations({ store, sealer, clock }: RegistrationsDeps)
       }
       const registration = toRegistration(row, keyHash);
       if (known.size >= mostKnown) known.clear();
-      known.set(keyHash, registration);
+      known.set(keyHash, { registration, until: now + supersededKeptMs });
       return registration;
     },
     *exists(tx, { keyHash }) {

@@ -74,6 +74,7 @@ describe.each(engines)('events of connectors on $name', ({ place }) => {
       ['msg_1', JSON.stringify({ type: 'unheard', challenge: 'x' })],
       ['msg_1', JSON.stringify({ type: 'verification' })],
       ['e'.repeat(501), eventText('e'.repeat(501))],
+      ['evt_1', eventText('evt_1', { data: 'DEEP' }).replace('"DEEP"', `${'['.repeat(1e5)}${']'.repeat(1e5)}`)],
     ] as const;
     for (const [id, body] of malformed) {
       const reply = await cloud.postSigned(path, secret, id, body);
@@ -350,6 +351,19 @@ describe.each(engines.filter(({ name }) => name === 'postgres'))('replicas on $n
     await one.unregister();
     expect((await two.send(path, newer, 'evt_3')).status).toBe(410);
     expect(await two.store.all("SELECT id FROM connector_receipt WHERE event_id = 'evt_3'")).toEqual([]);
+  });
+
+  test('a secret that one replaced is good for an hour more at the other, and no longer', async () => {
+    const { open, clock } = await openFloor(await place());
+    const [one, two] = [await open(), await open()];
+    const [first, second] = [newSecret(), newSecret()];
+    const path = await one.register(first);
+    expect((await two.send(path, first, 'evt_1')).status).toBe(202);
+    await one.register(second);
+    expect((await two.send(path, first, 'evt_2')).status).toBe(202);
+    clock.move(hour + 1000);
+    expect((await two.send(path, first, 'evt_3')).status).toBe(401);
+    expect((await two.send(path, second, 'evt_4')).status).toBe(202);
   });
 });
 
