@@ -144,7 +144,7 @@ test('a key that the service refuses is an error in words; the right one is type
   await dialog.getByLabel(/^API key needed/).fill('wrong-key');
   await page.keyboard.press('Control+Enter');
   await dialog.waitFor({ state: 'detached' });
-  await page.locator('[data-connector-error]').waitFor(patience);
+  await page.locator('[data-trouble="connector"]').waitFor(patience);
   expect(await axe(page)).toEqual([]);
   await button(page, 'Change').click();
   const change = page.getByRole('dialog', { name: 'Change robots' });
@@ -318,7 +318,7 @@ test('a grant that is lost says what to do where it is looked at, and goes on by
   // It is seen with the next request that anybody makes there.
   await ownerCall(gantry, 'POST', `/mcp/servers/${searchOf(page).get('connector')}/reconnect`, {});
   await status(page, 'Needs sign-in');
-  const trouble = page.locator('[data-subscription-error]');
+  const trouble = page.locator('[data-trouble="subscription"]');
   await trouble.getByText(/Sign in again\. It goes on by itself then/).waitFor();
   await health(page, 'tracker', 'Needs sign-in');
   await looked(page, 'connectors-lost');

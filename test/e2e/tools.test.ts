@@ -305,7 +305,7 @@ test('a server that dies and does not come back is an error with its reason, unt
   process.kill(pid);
   await health(page, 'tracker', 'Error');
   await page
-    .locator('[data-server-error]')
+    .locator('[data-trouble="server"]')
     .getByText(/license of this tracker has ended/)
     .waitFor({ timeout: 60_000 });
   await row(page, 'tracker')

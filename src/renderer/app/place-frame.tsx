@@ -65,6 +65,7 @@ export function OpenBar({
   onBack,
   within,
   title,
+  code = false,
   children,
 }: {
   /** What the way back leads to: "Back to the list". */
@@ -73,6 +74,8 @@ export function OpenBar({
   /** What it belongs to, as a way there. */
   within?: { readonly name: string; readonly onOpen: () => void } | undefined;
   title: string;
+  /** It is a name as programs write it. */
+  code?: boolean;
   children?: ReactNode;
 }) {
   // The title of the place is not on a narrow page then.
@@ -100,7 +103,12 @@ export function OpenBar({
           </span>
         </>
       )}
-      <Title ref={heading} tabIndex={-1} className="min-w-0 flex-1 truncate font-semibold outline-none" title={title}>
+      <Title
+        ref={heading}
+        tabIndex={-1}
+        className={`min-w-0 flex-1 truncate font-semibold outline-none ${code ? 'font-mono text-code' : ''}`}
+        title={title}
+      >
         {title}
       </Title>
       {children}

@@ -5,7 +5,8 @@ import {
   type ConnectorAuth,
   CreateConnector,
 } from '../../../contracts/connectors/connector.ts';
-import { hiddenSecret, nativeFamilies } from '../../../contracts/tool-server/servers.ts';
+import { hiddenSecret } from '../../../contracts/tool-server/servers.ts';
+import { given, nameProblem, scopesOf, urlProblem } from '../tools/server-form.ts';
 
 export interface ConnectorDraft {
   readonly name: string;
@@ -44,18 +45,14 @@ export function draftOf(connector: Connector | null): ConnectorDraft {
   };
 }
 
-const given = <K extends string, T>(name: K, value: T | undefined): { [key in K]?: T } =>
-  value === undefined || value === '' ? {} : ({ [name]: value } as { [key in K]: T });
-
 function authOf(draft: ConnectorDraft): ConnectorAuth {
   if (draft.auth === 'none') return { type: 'none' };
   if (draft.auth === 'api_key') return { type: 'api_key', key: draft.key, ...given('header', draft.header.trim()) };
-  const scopes = draft.scopes.split(/[\s,]+/).filter((one) => one !== '');
   return {
     type: 'oauth',
     ...given('clientId', draft.clientId.trim()),
     ...given('clientSecret', draft.clientSecret),
-    ...given('scopes', scopes.length === 0 ? undefined : scopes),
+    ...given('scopes', scopesOf(draft.scopes)),
   };
 }
 
@@ -79,18 +76,10 @@ export type ConnectorProblems = Partial<Record<keyof ConnectorDraft, string>>;
 /** What the contract has to say, in words, below the field that it is about. `connector`: the one that is changed. */
 export function problemsOf(draft: ConnectorDraft, connector: Connector | null): ConnectorProblems {
   const problems: ConnectorProblems = {};
-  const name = draft.name.trim();
   const url = draft.url.trim();
-  if (name === '') problems.name = 'Is needed.';
-  else if ((nativeFamilies as readonly string[]).includes(name)) {
-    problems.name = `"${name}" is a family of Gantry’s own tools. Give it another name.`;
-  } else if (!/^[a-z0-9_-]{1,32}$/.test(name)) {
-    problems.name = 'Up to 32 small letters, digits, "-" and "_": it begins the name of each of its tools.';
-  }
-  if (url === '') problems.url = 'Is needed.';
-  else if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    problems.url = 'Must be an address that begins with https:// or http://.';
-  }
+  const wrong = { name: nameProblem(draft.name.trim()), url: urlProblem(url) };
+  if (wrong.name !== null) problems.name = wrong.name;
+  if (wrong.url !== null) problems.url = wrong.url;
   if (draft.auth === 'api_key' && draft.key.trim() === '') problems.key = 'Is needed.';
   // Secrets go where they were meant to go.
   if (connector !== null && url !== connector.url) {

@@ -1,6 +1,6 @@
 /** One connector: how it is and what is wrong, how it is reached and signed in to, what is listened for, and what it offers. */
 import { useQuery } from '@tanstack/react-query';
-import { CircleX, Hand, LogOut, Pencil, Trash2 } from 'lucide-react';
+import { LogOut, Pencil, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import type { ConnectorEvents } from '../../../contracts/connectors/subscription.ts';
@@ -13,6 +13,7 @@ import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Switch } from '../../ui/switch.tsx';
+import { Trouble } from '../../ui/trouble.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { ConnectorDialog } from './connector-dialog.tsx';
 import { ConnectorHealth, ConnectorRemedy, signInAddress } from './connector-health.tsx';
@@ -123,16 +124,9 @@ function About({
       </div>
       {trouble !== null && <Problem error={trouble} />}
       {error !== null && (
-        <p data-connector-error="true" className="flex gap-2 rounded-control border border-line bg-panel p-2">
-          {status === 'needs_reauth' ? (
-            <Hand className="mt-0.5 size-4 shrink-0 text-need" aria-hidden="true" />
-          ) : (
-            <CircleX className="mt-0.5 size-4 shrink-0 text-fail" aria-hidden="true" />
-          )}
-          <span className="min-w-0 break-words whitespace-pre-line">
-            {signInAddress(connector) === null ? error : 'Sign in on its own page; Gantry connects by itself then.'}
-          </span>
-        </p>
+        <Trouble of="connector" needsPerson={status === 'needs_reauth'}>
+          {signInAddress(connector) === null ? error : 'Sign in on its own page; Gantry connects by itself then.'}
+        </Trouble>
       )}
       <dl className="flex max-w-[760px] flex-col gap-1">
         <Fact name="Address">

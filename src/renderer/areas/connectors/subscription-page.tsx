@@ -1,6 +1,6 @@
 /** One subscription: how it goes and what to do; its events with their trail, its rules, and what they ran. */
 import { useQuery } from '@tanstack/react-query';
-import { CircleX, Hand, Pencil, Unplug } from 'lucide-react';
+import { Pencil, Unplug } from 'lucide-react';
 import { useState } from 'react';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { JobStatus } from '../../../contracts/connectors/rule.ts';
@@ -16,6 +16,7 @@ import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Status, subscriptionStatus } from '../../ui/status.tsx';
+import { Trouble } from '../../ui/trouble.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { Ways } from '../../ui/ways.tsx';
 import { BotField, ModeChoice } from './bot-fields.tsx';
@@ -159,28 +160,22 @@ function About({
       </div>
       {trouble !== null && <Problem error={trouble} />}
       {advice !== null && (
-        <div
-          data-subscription-error="true"
-          className="flex flex-wrap items-center gap-2 rounded-control border border-line bg-panel p-2"
+        <Trouble
+          of="subscription"
+          needsPerson={status === 'needs_reauth'}
+          remedy={
+            status === 'needs_reauth' && connector !== undefined ? (
+              <ConnectorRemedy connector={connector} onFailure={setFailure} primary />
+            ) : mayRetry(subscription) ? (
+              <Button onClick={() => again.run()} disabled={again.busy}>
+                Try again
+              </Button>
+            ) : null
+          }
         >
-          {status === 'needs_reauth' ? (
-            <Hand className="size-4 shrink-0 text-need" aria-hidden="true" />
-          ) : (
-            <CircleX className="size-4 shrink-0 text-fail" aria-hidden="true" />
-          )}
-          <span className="min-w-0 flex-1 basis-52 break-words">
-            {error !== null && <span title={error.reason}>{error.message} </span>}
-            <span className="text-muted">{advice}</span>
-          </span>
-          {status === 'needs_reauth' && connector !== undefined && (
-            <ConnectorRemedy connector={connector} onFailure={setFailure} primary />
-          )}
-          {mayRetry(subscription) && (
-            <Button onClick={() => again.run()} disabled={again.busy}>
-              Try again
-            </Button>
-          )}
-        </div>
+          {error !== null && <span title={error.reason}>{error.message} </span>}
+          <span className="text-muted">{advice}</span>
+        </Trouble>
       )}
       <dl className="grid max-w-[860px] gap-x-6 gap-y-1 md:grid-cols-2">
         <Fact name="Bot">{nameOf(subscription.botId)}</Fact>

@@ -76,13 +76,37 @@ export function draftOf(server: AttachedServer | null): ServerDraft {
   };
 }
 
+/** Spaces or commas between. */
+export const scopesOf = (typed: string): string[] | undefined => {
+  const scopes = typed.split(/[\s,]+/).filter((one) => one !== '');
+  return scopes.length === 0 ? undefined : scopes;
+};
+
+/** Null: it can be the name of a server. */
+export function nameProblem(name: string): string | null {
+  if (name === '') return 'Is needed.';
+  if ((nativeFamilies as readonly string[]).includes(name)) {
+    return `"${name}" is a family of Gantry’s own tools. Give it another name.`;
+  }
+  if (/^[a-z0-9_-]{1,32}$/.test(name)) return null;
+  return 'Up to 32 small letters, digits, "-" and "_": it begins the name of each of its tools.';
+}
+
+/** Null: it can be the address of a server. */
+export function urlProblem(url: string): string | null {
+  if (url === '') return 'Is needed.';
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return null;
+  return 'Must be an address that begins with https:// or http://.';
+}
+
 /** Rows without a name are no rows yet. */
 function recordOf(pairs: readonly Pair[]): Record<string, string> | undefined {
   const named = pairs.filter(({ name }) => name.trim() !== '');
   return named.length === 0 ? undefined : Object.fromEntries(named.map(({ name, value }) => [name.trim(), value]));
 }
 
-const given = <K extends string, T>(name: K, value: T | undefined): { [key in K]?: T } =>
+/** What is left empty is not sent. */
+export const given = <K extends string, T>(name: K, value: T | undefined): { [key in K]?: T } =>
   value === undefined || value === '' ? {} : ({ [name]: value } as { [key in K]: T });
 
 function transportOf(draft: ServerDraft): Transport {
@@ -96,11 +120,10 @@ function transportOf(draft: ServerDraft): Transport {
       ...given('cwd', draft.cwd.trim()),
     };
   }
-  const scopes = draft.scopes.split(/[\s,]+/).filter((one) => one !== '');
   const oauth = {
     ...given('clientId', draft.clientId.trim()),
     ...given('clientSecret', draft.clientSecret),
-    ...(scopes.length === 0 ? {} : { scopes }),
+    ...given('scopes', scopesOf(draft.scopes)),
   };
   return {
     type: 'http',
@@ -135,21 +158,13 @@ export type DraftProblems = Partial<Record<keyof ServerDraft, string>>;
 /** What the contract has to say, in words, below the field that it is about. `server`: the one that is changed. */
 export function problemsOf(draft: ServerDraft, server: AttachedServer | null): DraftProblems {
   const problems: DraftProblems = {};
-  const name = draft.name.trim();
-  if (name === '') problems.name = 'Is needed.';
-  else if ((nativeFamilies as readonly string[]).includes(name)) {
-    problems.name = `"${name}" is a family of Gantry’s own tools. Give it another name.`;
-  } else if (!/^[a-z0-9_-]{1,32}$/.test(name)) {
-    problems.name = 'Up to 32 small letters, digits, "-" and "_": it begins the name of each of its tools.';
-  }
+  const name = nameProblem(draft.name.trim());
+  if (name !== null) problems.name = name;
   const pairs = draft.type === 'stdio' ? 'env' : 'headers';
   if (draft.type === 'stdio' && draft.command.trim() === '') problems.command = 'Is needed.';
   if (draft.type === 'http') {
-    const url = draft.url.trim();
-    if (url === '') problems.url = 'Is needed.';
-    else if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-      problems.url = 'Must be an address that begins with https:// or http://.';
-    }
+    const url = urlProblem(draft.url.trim());
+    if (url !== null) problems.url = url;
   }
   const names = draft[pairs].map((pair) => pair.name.trim()).filter((one) => one !== '');
   const twice = names.find((one, index) => names.indexOf(one) !== index);

@@ -1,14 +1,16 @@
 /** One server: how it is and what is wrong, how it is reached, what was left out of its list, its tools; and what a person does about it. */
-import { ArrowLeft, CircleX, Hand, Pencil, RefreshCw, Unplug } from 'lucide-react';
+import { Pencil, RefreshCw, Unplug } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
+import { OpenBar } from '../../app/place-frame.tsx';
 import { useServices } from '../../app/services.tsx';
-import { Button, IconButton } from '../../ui/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Switch } from '../../ui/switch.tsx';
+import { Trouble } from '../../ui/trouble.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { DetachDialog } from './detach-dialog.tsx';
 import { ServerDialog } from './server-dialog.tsx';
@@ -19,7 +21,6 @@ export function ServerPage({
   name,
   group,
   source,
-  narrow,
   onBack,
   onGone,
   onRenamed,
@@ -30,21 +31,14 @@ export function ServerPage({
   /** Null: not known, or not known yet. */
   group: ToolGroup | null;
   source: ListSource<readonly AttachedServer[]>;
-  narrow: boolean;
   onBack: () => void;
   onGone: () => void;
   onRenamed: (name: string) => void;
   tools: ReactNode;
 }) {
-  const Title = narrow ? 'h1' : 'h2';
   return (
     <>
-      <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
-        <IconButton label="Back to all tools" shortcut="Esc" onClick={onBack}>
-          <ArrowLeft aria-hidden="true" />
-        </IconButton>
-        <Title className="min-w-0 flex-1 truncate text-title font-semibold">{group?.name ?? name}</Title>
-      </header>
+      <OpenBar back="Back to all tools" onBack={onBack} title={group?.name ?? name} />
       {group === null ? (
         <ListStates
           source={source}
@@ -127,14 +121,9 @@ function Attached({
       </div>
       {trouble !== null && <Problem error={trouble} />}
       {server.error !== null && (
-        <p data-server-error="true" className="flex gap-2 rounded-control border border-line bg-panel p-2">
-          {server.status === 'needs_reauth' ? (
-            <Hand className="mt-0.5 size-4 shrink-0 text-need" aria-hidden="true" />
-          ) : (
-            <CircleX className="mt-0.5 size-4 shrink-0 text-fail" aria-hidden="true" />
-          )}
-          <span className="min-w-0 break-words whitespace-pre-line">{server.error}</span>
-        </p>
+        <Trouble of="server" needsPerson={server.status === 'needs_reauth'}>
+          {server.error}
+        </Trouble>
       )}
       <dl className="flex max-w-[760px] flex-col gap-1">
         <Fact name={transport.type === 'stdio' ? 'Program' : 'Address'}>

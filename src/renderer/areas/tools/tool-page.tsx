@@ -1,15 +1,15 @@
 /** One tool: what it is called and does, a form for its arguments, and what its last call came to. */
-import { ArrowLeft } from 'lucide-react';
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { flushSync } from 'react-dom';
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
+import { OpenBar } from '../../app/place-frame.tsx';
 import { useServices } from '../../app/services.tsx';
 import type { ToolDraft } from '../../data/tool-calls.ts';
 import { safeName } from '../../data/tool-queries.ts';
 import { argumentsOf } from '../../ui/arguments.ts';
 import { ArgumentsForm } from '../../ui/arguments-form.tsx';
-import { Button, IconButton } from '../../ui/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { formSchemaOf } from '../../ui/form-schema.ts';
 import { Kbd } from '../../ui/kbd.tsx';
@@ -24,7 +24,6 @@ export function ToolPage({
   tool,
   source,
   group,
-  narrow,
   onBack,
   onServer,
 }: {
@@ -34,35 +33,18 @@ export function ToolPage({
   tool: ToolInfo | undefined;
   source: ListSource<readonly ToolInfo[]>;
   group: ToolGroup | null;
-  narrow: boolean;
   onBack: () => void;
   onServer: (key: string) => void;
 }) {
-  const Title = narrow ? 'h1' : 'h2';
   return (
     <>
-      <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
-        <IconButton label="Back to the tools" shortcut="Esc" onClick={onBack}>
-          <ArrowLeft aria-hidden="true" />
-        </IconButton>
-        {group !== null && (
-          <>
-            <button
-              type="button"
-              onClick={() => onServer(group.key)}
-              className="max-w-40 shrink-0 truncate rounded-control text-muted hover:text-ink hover:underline"
-            >
-              {group.name}
-            </button>
-            <span aria-hidden="true" className="text-faint">
-              /
-            </span>
-          </>
-        )}
-        <Title className="min-w-0 flex-1 truncate font-mono text-code font-semibold" title={name}>
-          {name}
-        </Title>
-      </header>
+      <OpenBar
+        back="Back to the tools"
+        onBack={onBack}
+        within={group === null ? undefined : { name: group.name, onOpen: () => onServer(group.key) }}
+        title={name}
+        code
+      />
       <ListStates
         source={source}
         skeleton={<SkeletonRows count={8} />}

@@ -107,7 +107,6 @@ export function ToolsPage() {
         tool={chosen}
         source={tools}
         group={groups.find((one) => chosen !== undefined && one.key === groupOf(chosen)) ?? null}
-        narrow={narrow}
         onBack={back}
         onServer={(key) => go({ server: key, tool: undefined, filter: undefined })}
       />
@@ -117,7 +116,6 @@ export function ToolsPage() {
         name={server}
         group={group}
         source={servers}
-        narrow={narrow}
         onBack={back}
         onGone={() => go({ server: undefined })}
         onRenamed={(name) => go({ server: name }, true)}

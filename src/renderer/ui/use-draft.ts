@@ -1,0 +1,103 @@
+/**
+ * What is typed in a dialog that makes or changes a thing with a name: what is wrong is said once saving was tried, a name that is taken
+ * is said below the name, and one wish makes one thing however often it is sent. Must not know what the thing is.
+ */
+import { type FormEvent, type RefObject, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type Act, useAct } from './use-act.ts';
+
+type Problems<D> = { readonly [K in keyof D]?: string };
+/** Fields that are typed as one text. */
+type TextOf<D> = { [K in keyof D]: D[K] extends string ? K : never }[keyof D];
+
+export interface Draft<D> {
+  readonly draft: D;
+  set(change: Partial<D>): void;
+  /** Below their fields: nothing before saving was tried. */
+  readonly problems: Problems<D>;
+  readonly save: Act;
+  /** Of the form. */
+  readonly form: { readonly ref: RefObject<HTMLFormElement | null>; onSubmit(event: FormEvent): void };
+  /** Of an input. */
+  text(name: TextOf<D>): {
+    readonly value: string;
+    readonly autoComplete: string;
+    readonly spellCheck: boolean;
+    onChange(event: { target: { value: string } }): void;
+  };
+}
+
+export function useDraft<D extends { readonly name: string }, T, B extends object>({
+  thing,
+  draftOf,
+  problemsOf,
+  make,
+  change,
+  onDone,
+}: {
+  /** Null: a new one. */
+  thing: T | null;
+  draftOf: (thing: T | null) => D;
+  problemsOf: (draft: D, thing: T | null) => Problems<D>;
+  make: { bodyOf: (draft: D) => B; send: (body: B, options: { readonly idempotencyKey: string }) => Promise<T> };
+  /** Null: it would change nothing. */
+  change: (draft: D, thing: T) => Promise<T> | null;
+  onDone: (thing: T) => void;
+}): Draft<D> {
+  const [draft, setDraft] = useState(() => draftOf(thing));
+  const [tried, setTried] = useState(false);
+  /** A name that was refused, and why. */
+  const [taken, setTaken] = useState<{ readonly name: string; readonly why: string } | null>(null);
+  /** One key for one wish: pressed again after a cut, it is the same thing. */
+  const wish = useRef({ text: '', key: '' });
+  const ref = useRef<HTMLFormElement>(null);
+  const wrong = problemsOf(draft, thing);
+  const shown: Problems<D> = tried ? wrong : {};
+  const problems = taken?.name === draft.name.trim() ? { ...shown, name: taken.why } : shown;
+  const set = (part: Partial<D>) => setDraft((old) => ({ ...old, ...part }));
+
+  function toFirstProblem(): void {
+    ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }
+
+  const save = useAct(async () => {
+    flushSync(() => setTried(true));
+    if (Object.keys(wrong).length > 0) return toFirstProblem();
+    try {
+      onDone(await send());
+    } catch (error) {
+      if (!(error instanceof AppError) || error.options.status !== 409) throw error;
+      flushSync(() => setTaken({ name: draft.name.trim(), why: error.fact }));
+      toFirstProblem();
+    }
+  });
+
+  async function send(): Promise<T> {
+    if (thing !== null) return (await change(draft, thing)) ?? thing;
+    const body = make.bodyOf(draft);
+    const text = JSON.stringify(body);
+    if (wish.current.text !== text) wish.current = { text, key: crypto.randomUUID() };
+    return make.send(body, { idempotencyKey: wish.current.key });
+  }
+
+  return {
+    draft,
+    set,
+    problems,
+    save,
+    form: {
+      ref,
+      onSubmit: (event) => {
+        event.preventDefault();
+        save.run();
+      },
+    },
+    text: (name) => ({
+      value: draft[name] as string,
+      autoComplete: 'off',
+      spellCheck: false,
+      onChange: (event) => set({ [name]: event.target.value } as unknown as Partial<D>),
+    }),
+  };
+}
