@@ -103,5 +103,6 @@ function offersEvents(capabilities: JsonObject): boolean {
   return capabilities[eventsCapability.key] !== undefined || extensions?.[eventsCapability.extension] !== undefined;
 }
 
+/** A name is shown and told as one line: what would break it, or turn what stands around it, is no name. */
 const isUsable = ({ name, delivery }: EventDefinition) =>
-  name !== '' && name.length <= longestName && delivery.length > 0;
+  name !== '' && name.length <= longestName && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name) && delivery.length > 0;

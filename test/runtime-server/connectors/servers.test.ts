@@ -141,6 +141,8 @@ describe('what a server offers', () => {
       { name: 'no-schemas', delivery: ['webhook'] },
       event(''),
       event('x'.repeat(201)),
+      event('two\nlines'),
+      event('turned\u202eround'),
       event('no-way', { delivery: [] }),
       event('words', { inputSchema: 'text' }),
       event('good', { description: 'The second.' }),
