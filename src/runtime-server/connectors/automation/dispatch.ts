@@ -128,8 +128,8 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       const held = await hold(job);
       if (held !== null) {
         const { why } = held;
-        const told = await store.read((tx) => isExplained(tx, job.ruleId, why));
-        if (!told) await store.write((tx) => explainQueued(tx, job.ruleId, why));
+        const told = await store.read((tx) => isExplained(tx, job, why));
+        if (!told) await store.write((tx) => explainQueued(tx, job, why));
         next = soonest([next, held.until ?? clock.now() + lookAgainMs]);
       } else {
         await start(job);

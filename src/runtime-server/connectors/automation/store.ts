@@ -110,15 +110,18 @@ export function setConfig(tx: Tx, id: string, config: RuleConfig): void {
   tx.run(sql, JSON.stringify(config), id);
 }
 
-const otherReason = "rule_id = ? AND status = 'queued' AND reason IS NOT ?";
+/** Queued jobs of one rule for one bot wait for the same. */
+type Queue = Pick<JobRecord, 'ruleId' | 'config'>;
+const otherReason = "rule_id = ? AND bot_id = ? AND status = 'queued' AND reason IS NOT ?";
 /** Whether {@link explainQueued} would change anything. */
-export function isExplained(tx: Read, ruleId: string, reason: string): boolean {
-  return tx.get(`SELECT 1 FROM automation_job WHERE ${otherReason} LIMIT 1`, ruleId, reason) === undefined;
+export function isExplained(tx: Read, { ruleId, config }: Queue, reason: string): boolean {
+  const sql = `SELECT 1 FROM automation_job WHERE ${otherReason} LIMIT 1`;
+  return tx.get(sql, ruleId, config.botId, reason) === undefined;
 }
-/** Why the queued jobs of a rule wait. */
-export function explainQueued(tx: Tx, ruleId: string, reason: string): void {
+/** Why they wait. */
+export function explainQueued(tx: Tx, { ruleId, config }: Queue, reason: string): void {
   const sql = `UPDATE automation_job SET reason = ?, version = version + 1 WHERE ${otherReason}`;
-  tx.run(sql, reason, ruleId, reason);
+  tx.run(sql, reason, ruleId, config.botId, reason);
 }
 
 /** Jobs that wait for a person, oldest first: there may be very many, so without what they are about. */
@@ -143,11 +146,11 @@ export function gathering(tx: Read, ruleId: string, ruleVersion: number): { job:
   return { job, events: count?.n ?? 0 };
 }
 
-/** Of each rule the oldest that waits to run, oldest first. */
+/** Of each rule, and of each bot that it has named, the oldest that waits to run, oldest first: a bot that is gone holds no other up. */
 export function firstQueued(tx: Read): JobRecord[] {
   return selectJobs(
     tx,
-    "id IN (SELECT min(id) FROM automation_job WHERE status = 'queued' GROUP BY rule_id) AND status = 'queued' ORDER BY id",
+    "id IN (SELECT min(id) FROM automation_job WHERE status = 'queued' GROUP BY rule_id, bot_id) AND status = 'queued' ORDER BY id",
   );
 }
 
