@@ -3,7 +3,9 @@
  * status"). A secret that the cloud has and the server may not is kept until the server took it: a third one would push out the one that
  * the server still signs with. Must not know when it is asked to.
  */
+
 import { eventMethods, SubscribeResult } from '../../../contracts/tool-server/mcp-events.ts';
+import { hiddenSecret } from '../../../contracts/tool-server/servers.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import { type ConnectorRef, EventFault, type JsonObject } from '../ports.ts';
 import { checkReachable, register } from './cloud.ts';
@@ -79,11 +81,11 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
     if (connector === null) throw new EventFault('connector_error', null, 'The connector is gone.');
     const payloadSchema = await usableSchema(row);
     checkReachable(home, connector.url);
-    const secret = await prepare(row, secrecy);
+    const secret = await prepare(row, secrecy, payloadSchema);
     const to = { id: row.id, connectorId: row.connector_id, name: row.name, secret };
     const url = await within(answerMs, (signal) => register(home, to, signal));
     const answer = await subscribe(connector, row, { url, secret });
-    await accept(row.id, { url, payloadSchema }, answer);
+    await accept(row.id, url, answer);
     if (row.callback_url !== null && row.callback_url !== url) await unsubscribe(row, row.callback_url);
   }
 
@@ -101,7 +103,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
   }
 
   /** Durable before anybody is told: what the cloud and the server have, this computer has. */
-  function prepare(row: SubscriptionRow, secrecy: Secrecy): Promise<string> {
+  function prepare(row: SubscriptionRow, secrecy: Secrecy, payloadSchema: string): Promise<string> {
     const at = home.name();
     const open = (column: 'secret' | 'next_secret', sealed: string) => sealer.open(place(column, row.id), sealed);
     const secret =
@@ -113,7 +115,10 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
     return store.write((tx) => {
       if (row.home !== null && row.home !== at) removals.owe(tx, row.id, row.home);
       removals.drop(tx, row.id, at);
-      changeRow(tx, row.id, { home: at, next_secret: sealer.seal(place('next_secret', row.id), secret) }, clock.now());
+      const sealed = sealer.seal(place('next_secret', row.id), secret);
+      // The first event may be here before the server's answer.
+      const change = { home: at, next_secret: sealed, payload_schema: payloadSchema };
+      changeRow(tx, row.id, change, clock.now());
       return secret;
     });
   }
@@ -128,7 +133,14 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
       cursor,
     };
     const answer = SubscribeResult.safeParse(
-      await within(answerMs, (signal) => servers.ask(connector.id, eventMethods.subscribe, params, signal)),
+      await within(answerMs, (signal) => servers.ask(connector.id, eventMethods.subscribe, params, signal)).catch(
+        (error) => {
+          // Some say back what they could not take.
+          if (!(error instanceof EventFault)) throw error;
+          const words = error.message.replaceAll(delivery.secret, hiddenSecret);
+          throw new EventFault(error.reason, error.code, words, error);
+        },
+      ),
     );
     const before = answer.success && answer.data.refreshBefore !== null ? Date.parse(answer.data.refreshBefore) : null;
     if (!answer.success || Number.isNaN(before)) {
@@ -139,7 +151,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
 
   function accept(
     id: string,
-    { url, payloadSchema }: { url: string; payloadSchema: string },
+    url: string,
     answer: { refreshBefore: number | null; cursor: string | null; truncated: boolean },
   ): Promise<void> {
     return store.write((tx) => {
@@ -152,7 +164,6 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
         secret: sealer.seal(place('secret', id), secret),
         next_secret: null,
         callback_url: url,
-        payload_schema: payloadSchema,
         refreshed_at: at,
         refresh_before: answer.refreshBefore,
         login_told: 0,

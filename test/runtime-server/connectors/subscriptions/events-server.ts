@@ -11,7 +11,7 @@ export interface Asked {
 
 export type Answers = (asked: Asked) => {
   readonly result?: unknown;
-  readonly fault?: [SubscriptionReason, number | null];
+  readonly fault?: [SubscriptionReason, number | null, string?];
 };
 
 export const opened = {
@@ -81,7 +81,10 @@ export async function startEventsServer(now: () => number) {
         if ((cause as Error).name === 'TimeoutError') throw cause;
         throw new EventFault('connector_unreachable', null, 'It does not answer.', cause);
       }
-      if (answer.fault !== undefined) throw new EventFault(...answer.fault, `It refused ${method}.`);
+      if (answer.fault !== undefined) {
+        const [reason, code, words = `It refused ${method}.`] = answer.fault;
+        throw new EventFault(reason, code, words);
+      }
       return answer.result as Record<string, unknown>;
     },
     close: () => new Promise((resolve) => server.close(resolve)),

@@ -238,3 +238,17 @@ test('a server that cannot be listed is said so, with its subscriptions; one wit
     'unsupported',
   );
 });
+
+test('a server that says the secret back does not have it shown', async () => {
+  const stand = shared.current;
+  stand.connect('echo');
+  let secret = '';
+  stand.server.answers(({ method, params }) => {
+    if (method !== 'events/subscribe') return undefined;
+    secret = (params.delivery as { secret: string }).secret;
+    return { fault: ['connector_error', -32603, `Cannot keep {"secret":"${secret}"}.`] };
+  });
+  const { status, body } = await stand.subscribe('echo');
+  expect([status, body.subscription.error?.message]).toEqual([502, 'Cannot keep {"secret":"•••"}.']);
+  expect(secret).toMatch(/^whsec_/);
+});
