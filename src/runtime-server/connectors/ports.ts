@@ -98,8 +98,8 @@ export interface ConnectorTickets {
     refPrefix: string,
     limit: number,
   ): readonly { readonly id: string; readonly ref: string; readonly data: unknown; readonly at: number }[];
-  /** What came with it; null: there is no such ticket. */
-  read(tx: Read, ticketId: string): { readonly data: unknown } | null;
+  /** Whose it is and what came with it; null: there is no such ticket. */
+  read(tx: Read, ticketId: string): { readonly botId: string; readonly data: unknown } | null;
 }
 
 // ---- Automation: what subscriptions and the door of events need of it.
@@ -151,6 +151,8 @@ export interface SubscriptionLookup {
   live(tx: Read, connectorId: string, subscriptionId: string): SubscriptionRef | null;
   /** Live, or stopped and with history. */
   known(tx: Read, connectorId: string, subscriptionId: string): boolean;
+  /** The connector of one that is known; null: none is. */
+  connectorOf(tx: Read, subscriptionId: string): string | null;
 }
 
 // ---- Execution: one run of a bot by itself, held to a mode.

@@ -24,6 +24,8 @@ export type EventDoorDeps = Pick<
 > & { readonly inTurn: OneAtATime; readonly closing: AbortSignal };
 
 const longestMessage = 500;
+/** Events of Gantry's own edge that a bot makes while it works on a ticket. */
+const ofItself: ReadonlySet<string> = new Set(['agent.run.completed', 'inbox.item.created']);
 const Said = z.object({ code: z.number().int().optional(), message: z.string().optional() });
 
 export function createEventDoor(deps: EventDoorDeps): EventDoor {
@@ -42,7 +44,10 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
       const ref = `${id}/${event.eventId}`;
       const { id: ticketId, opened } = deps.tickets.open(tx, { botId: now.bot_id, ref, title, data: event.data, at });
       // However old it is: one source opens one ticket.
-      if (!opened) return null;
+      if (!opened) {
+        const first = deps.tickets.read(tx, ticketId);
+        return first && { id: ticketId, botId: first.botId, connectorId: now.connector_id, opened };
+      }
       const entry = { subscriptionId: id, eventId: event.eventId, name: event.name, status: 'ticket' } as const;
       note(tx, { ...entry, receivedAt, ticketId }, at);
       ledger.append(tx, {
@@ -64,11 +69,11 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
       const counted = { last_event_at: at, last_event_id: event.eventId, event_count: now.event_count + 1 };
       changeRow(tx, id, cursor === undefined ? counted : { ...counted, cursor }, at);
       automation.take(tx, { subscription: refOf(now), eventId: event.eventId, ticketId, data: event.data, at }, rules);
-      return { id: ticketId, botId: now.bot_id, connectorId: now.connector_id };
+      return { id: ticketId, botId: now.bot_id, connectorId: now.connector_id, opened };
     });
-    if (ticket === null) return { status: 'duplicate' };
-    // A rule does the work: told of it as well, the bot would do it a second time.
-    if (rules.length === 0) await tell(ticket);
+    // A rule does the work: told of it as well, the bot would do it a second time. A known ticket may be untold: Gantry ended between.
+    if (rules.length === 0 && ticket !== null) await tell(ticket);
+    if (ticket?.opened !== true) return { status: 'duplicate' };
     return { status: 'triggered', ticketId: ticket.id, eventId: event.eventId };
   }
 
@@ -85,6 +90,9 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
     if (!isTime(event.timestamp)) return `Its time "${clip(event.timestamp, 60)}" is not RFC 3339.`;
     const { data } = event;
     if (typeof data !== 'object' || data === null || Array.isArray(data)) return 'Its data is no object.';
+    // An app of the edge that is this person's own Gantry: each ticket would be followed by the next.
+    if (ofItself.has(row.name) && (data as JsonObject).botId === row.bot_id)
+      return 'It tells of what the bot itself did, and its ticket would make it do more without end.';
     if (row.payload_schema === null) return null;
     const verdict = await deps.schemas.check(JSON.parse(row.payload_schema) as JsonObject, data);
     // Not checked is not wrong: the cloud brings it again.

@@ -62,12 +62,12 @@ export function createConnectorTickets({
       }));
     },
     read(tx, ticketId) {
-      const row = tx.get<{ data: string }>(
-        'SELECT data FROM engine_ticket WHERE workspace = ? AND id = ?',
+      const row = tx.get<{ botId: string; data: string }>(
+        'SELECT bot_id AS botId, data FROM engine_ticket WHERE workspace = ? AND id = ?',
         workspace,
         ticketId,
       );
-      return row === undefined ? null : { data: JSON.parse(row.data) as unknown };
+      return row === undefined ? null : { botId: row.botId, data: JSON.parse(row.data) as unknown };
     },
   };
 }

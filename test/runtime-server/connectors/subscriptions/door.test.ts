@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { mostOpenTickets } from '../../../../src/runtime-server/factory/work-engine/tickets.ts';
 import { opened } from './events-server.ts';
-import { bot, sharedStand } from './stand.ts';
+import { bot, sharedStand, soon } from './stand.ts';
 
 const shared = sharedStand();
 const timestamp = '2026-01-02T03:04:05.678+01:00';
@@ -276,4 +276,68 @@ test('it is held against the schema of its time: a refresh brings the newer one'
   await stand.clock.advance(60_000);
   await stand.subscribe(at);
   expect((await stand.deliver(id, issue('e2', { data: { number: 1, open: 'yes' } }))).status).toBe(400);
+});
+
+test('a bot is told of its ticket also where Gantry ended before it could be, once', async () => {
+  const stand = shared.current;
+  const stored = await stand.deliver(id, issue('e1'));
+  expect(stand.told).toHaveLength(1);
+  stand.told.length = 0;
+  // The cloud heard no answer, so it brings the event again.
+  expect((await stand.deliver(id, issue('e1'))).body).toEqual({ status: 'duplicate' });
+  expect(stand.told).toEqual([
+    { bot: bot.id, text: expect.stringContaining(stored.body.ticketId ?? ''), key: `ticket:${stored.body.ticketId}` },
+  ]);
+  stand.told.length = 0;
+  stand.rules.wanted = ['r1'];
+  await stand.deliver(id, issue('e1'));
+  expect(stand.told).toEqual([]);
+});
+
+test('an event that comes before the server has answered is held against its schema all the same', async () => {
+  const stand = shared.current;
+  const hasty = `${at}-hasty`;
+  stand.connect(hasty);
+  let go = () => {};
+  const listed = await stand.read(hasty);
+  expect(listed.events).toHaveLength(1);
+  stand.server.holds(
+    new Promise<void>((resolve) => {
+      go = resolve;
+    }),
+  );
+  const before = stand.server.of('subscribe').length;
+  const asked = stand.subscribe(hasty);
+  const { id: early } = await stand.until(hasty, { status: 'pending' });
+  await soon(() => expect(stand.server.of('subscribe').length).toBeGreaterThan(before));
+  const answer = await stand.deliver(early, issue('e1', { data: { number: 'none' } }));
+  go();
+  expect((await asked).body.subscription.status).toBe('active');
+  expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_event' } });
+});
+
+test('what a bot does by itself makes no ticket for it when its own Gantry tells of that: it would never end', async () => {
+  const stand = shared.current;
+  const told = (data: object) => ({
+    event: { eventId: JSON.stringify(data), name: 'agent.run.completed', timestamp, data },
+  });
+  const payloadSchema = { type: 'object' };
+  stand.server.answers(({ method }) =>
+    method === 'events/list'
+      ? { result: { events: [{ ...opened, name: 'agent.run.completed', payloadSchema }] } }
+      : undefined,
+  );
+  const own = `${at}-own`;
+  stand.connect(own);
+  const { body } = await stand.subscribe(own, { name: 'agent.run.completed' });
+  const sub = body.subscription.id;
+  expect((await stand.deliver(sub, told({ botId: 'agent_2' }))).body).toMatchObject({ status: 'triggered' });
+  expect(await stand.deliver(sub, told({ botId: bot.id }))).toMatchObject({
+    status: 400,
+    body: { error: 'invalid_event' },
+  });
+  expect((await stand.trail(own, sub)).events[0]).toMatchObject({
+    status: 'dead',
+    reason: expect.stringContaining('itself'),
+  });
 });

@@ -170,7 +170,9 @@ export async function openStand(folder: string) {
         list: () => [bot],
         find: (name) => (name === bot.id || name === bot.name ? bot : null),
         unenforceable: () => null,
-        tell: async (id, text, key) => void told.push({ bot: id, text, key }),
+        async tell(id, text, key) {
+          if (!told.some((one) => one.key === key)) told.push({ bot: id, text, key });
+        },
       },
       tickets: createConnectorTickets({ tickets, ledger, ids, workspace: '/w', nameOf: () => bot.name }),
       automation,
