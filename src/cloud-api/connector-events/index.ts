@@ -29,7 +29,7 @@ export interface ConnectorEvents {
   wake(computerId: string): void;
   /** Nobody listens for it any more, unless it was paired anew with the same person. */
   pairingEnded(computerId: string): Promise<void>;
-  /** Receipts of what nobody has sent for seven days. */
+  /** Receipts of what nobody has sent for seven days, and what was to end with a pairing when the cloud itself ended. */
   forgetOld(now: number): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
@@ -44,6 +44,13 @@ export function createConnectorEvents(deps: ConnectorEventsDeps): ConnectorEvent
   function* remove(tx: Parameters<typeof relay.drop>[0], name: Parameters<typeof relay.drop>[1]) {
     yield* registrations.remove(tx, name);
     yield* relay.drop(tx, name);
+  }
+
+  async function pairingEnded(computerId: string): Promise<void> {
+    const owner = await deps.ownerOf(computerId);
+    await store.write(function* (tx) {
+      for (const name of yield* registrations.ofOthers(tx, computerId, owner)) yield* remove(tx, name);
+    });
   }
 
   return {
@@ -71,13 +78,11 @@ export function createConnectorEvents(deps: ConnectorEventsDeps): ConnectorEvent
       ...createConnectorProxy(deps),
     ],
     wake: (computerId) => relay.wake(computerId),
-    async pairingEnded(computerId) {
-      const owner = await deps.ownerOf(computerId);
-      await store.write(function* (tx) {
-        for (const name of yield* registrations.ofOthers(tx, computerId, owner)) yield* remove(tx, name);
-      });
+    pairingEnded,
+    async forgetOld(now) {
+      await forgetSeen(store, now);
+      for (const computerId of await registrations.computers()) await pairingEnded(computerId);
     },
-    forgetOld: (now) => forgetSeen(store, now),
     start: () => relay.start(),
     close: () => relay.close(),
   };

@@ -46,8 +46,10 @@ export interface Registrations {
   exists(tx: SharedTx, registration: Registration): Op<boolean>;
   /** Subscriptions of a computer that are not this person's; null: all. */
   ofOthers(tx: SharedReader, computerId: string, userId: string | null): Op<readonly SubscriptionName[]>;
-  /** One more event was given up. */
-  expire(tx: SharedTx, name: SubscriptionName): Op<void>;
+  /** Computers that something is registered for. */
+  computers(): Promise<readonly string[]>;
+  /** One more event was given up. False: nobody is there to be told of it. */
+  expire(tx: SharedTx, name: SubscriptionName): Op<boolean>;
   /** Of how many its computer is told now; the same until that is {@link told}. Null: there is nothing to tell. */
   notice(tx: SharedTx, name: SubscriptionName): Op<Notice | null>;
   /** Answers whether more were given up meanwhile. */
@@ -182,8 +184,13 @@ export function createRegistrations({ store, sealer, clock }: RegistrationsDeps)
       const rows = yield* tx.all<{ id: string }>(sql, computerId, userId ?? '');
       return rows.map(({ id }) => ({ computerId, subscriptionId: id }));
     },
+    async computers() {
+      const sql = 'SELECT DISTINCT computer_id AS id FROM connector_registration';
+      return (await store.all<{ id: string }>(sql)).map(({ id }) => id);
+    },
     *expire(tx, name) {
-      yield* tx.run(`UPDATE connector_registration SET expired = expired + 1 ${ofOne}`, ...idsOf(name));
+      const sql = `UPDATE connector_registration SET expired = expired + 1 ${ofOne}`;
+      return (yield* tx.run(sql, ...idsOf(name))).changes === 1;
     },
     *notice(tx, name) {
       const columns = 'expired, notice_id AS id, notice_count AS count';

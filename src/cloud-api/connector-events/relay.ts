@@ -104,8 +104,7 @@ export function createRelay(deps: RelayDeps): Relay {
   function* onExpired(tx: SharedTx, item: LaneItem): Op<void> {
     const reason = 'It waited 24 hours for the computer.';
     yield* lost(tx, item.id, 'expired', reason);
-    yield* registrations.expire(tx, nameIn(item.lane));
-    yield* lanes.append(tx, noticeOf(item.lane));
+    if (yield* registrations.expire(tx, nameIn(item.lane))) yield* lanes.append(tx, noticeOf(item.lane));
   }
 
   function* told(tx: SharedTx, lane: string, notice: Notice): Op<void> {

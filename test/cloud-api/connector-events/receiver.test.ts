@@ -296,6 +296,57 @@ describe.each(engines)('events of connectors on $name', ({ place }) => {
     expect(await rows(cloud.store, 'connector_registration')).toEqual([]);
   });
 
+  test('what a computer listened for ends with its pairing, also where the cloud was killed at that moment', async () => {
+    const {
+      open,
+      clock,
+      cloud: { keys },
+    } = await floor();
+    const cloud = await open();
+    const secret = newSecret();
+    const path = await cloud.register(secret);
+    await cloud.send(path, secret, 'evt_1');
+    await cloud.events.forgetOld(clock.now());
+    expect((await cloud.send(path, secret, 'evt_2')).status).toBe(202);
+    // Nobody lived to say that the pairing had ended.
+    keys.delete(computerId);
+    await cloud.events.forgetOld(clock.now());
+    expect((await cloud.send(path, secret, 'evt_3')).status).toBe(410);
+    expect(await rows(cloud.store, 'connector_registration')).toEqual([]);
+    await settled(cloud.store);
+  });
+
+  test('what ran out for a subscription that is gone leaves nothing to tell', async () => {
+    const { open, link, clock } = await floor();
+    const cloud = await open();
+    const secret = newSecret();
+    const path = await cloud.register(secret);
+    let begun = false;
+    const hang = Promise.withResolvers<void>();
+    const computer = await link(async () => {
+      begun = true;
+      await hang.promise;
+      throw refusal(500, 'internal');
+    });
+    await cloud.send(path, secret, 'evt_1');
+    await waitFor(
+      async () => begun,
+      (it) => it,
+    );
+    // It is being brought while its subscription ends, and does not arrive.
+    expect((await cloud.unregister()).status).toBe(204);
+    hang.resolve();
+    await computer.away();
+    clock.move(day + 1000);
+    await waitFor(
+      async () => {
+        cloud.events.wake(computerId);
+        return rows(cloud.store, 'lane_item');
+      },
+      (left) => left.length === 0,
+    );
+  });
+
   test('no more than 10,000 events of a subscription wait, which holds up no other', async () => {
     const { open } = await floor();
     const first = await open();
