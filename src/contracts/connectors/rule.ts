@@ -249,6 +249,16 @@ export const listJobEvents = defineRoute({
   path: `${base}/runs/:jid/events`,
   answers: { 200: z.strictObject({ events: z.array(JobEvent) }) },
 });
+/** An approval names its run alone. */
+export const findJob = defineRoute({
+  ...shared,
+  op: 'findAutomationRun',
+  summary: 'Where a run belongs of which only the id is known, such as `runId` of an approval',
+  method: 'GET',
+  path: `${connectorMounts[0]}/runs/:jid`,
+  params: z.strictObject({ jid: Id }),
+  answers: { 200: z.strictObject({ connectorId: z.string(), subscriptionId: z.string() }) },
+});
 const verb = <const Op extends string>(op: Op, name: string, summary: string) =>
   ({ ...ofJob, op, summary, method: 'POST', path: `${base}/runs/:jid/${name}`, answers: { 200: Job } }) as const;
 export const approveJob = defineRoute(
@@ -275,6 +285,7 @@ export const ruleRoutes = [
   changeRule,
   removeRule,
   listJobs,
+  findJob,
   readJob,
   listJobEvents,
   approveJob,

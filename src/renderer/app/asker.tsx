@@ -1,4 +1,5 @@
-/** Who asks for an approval, with the way there: the bot that asks, and the step it asks for. */
+/** Who asks for an approval, with the way there: the bot that asks, and the step or the run that it asks for. */
+import { Link } from '@tanstack/react-router';
 import type { Approval } from '../../contracts/approvals/approval.ts';
 import type { PlacedBot } from '../data/places.ts';
 import { askerWords } from '../ui/approval-words.ts';
@@ -10,7 +11,7 @@ const link = 'rounded-control text-left break-words text-ink underline decoratio
 
 export function Asker({ approval, showNode = true }: { approval: Approval; showNode?: boolean }) {
   const agent = useBots().find((one) => one.id === approval.agentId);
-  const { dagId, nodeId } = approval;
+  const { source, dagId, nodeId, runId } = approval;
   const bot =
     agent === undefined ? (
       approval.agentId
@@ -30,7 +31,11 @@ export function Asker({ approval, showNode = true }: { approval: Approval; showN
       </button>
     );
   const step =
-    !showNode || dagId === undefined || nodeId === undefined ? null : (
+    source === 'automation' && runId !== undefined ? (
+      <Link to="/connectors" search={{ run: runId, computer: agent?.place.scope ?? undefined }} className={link}>
+        its run
+      </Link>
+    ) : !showNode || dagId === undefined || nodeId === undefined ? null : (
       <button
         type="button"
         className={link}

@@ -99,6 +99,12 @@ export function connectorQueriesOf({ connectors, edge, factory }: ConnectorApi &
         refetchInterval: ({ state: { data, error } }) =>
           every(data?.runs.some((one) => isWaiting(one.status)) === true ? liveEvery : quietEvery, error),
       }),
+    /** It never moves. */
+    jobPlace: (jid: string) =>
+      queryOptions({
+        queryKey: keys.connector('run', jid),
+        queryFn: ({ signal }) => connectors.findAutomationRun({ params: { jid } }, { signal }),
+      }),
     job: (id: string, sid: string, jid: string) =>
       queryOptions({
         queryKey: keys.connector(id, sid, 'run', jid),

@@ -15,6 +15,7 @@ import { AppPage } from './app-page.tsx';
 import { ConnectorDialog } from './connector-dialog.tsx';
 import { ConnectorList } from './connector-list.tsx';
 import { ConnectorPage } from './connector-page.tsx';
+import { FindRun } from './find-run.tsx';
 import { JobPage } from './job-page.tsx';
 import { SubscribePage } from './subscribe-page.tsx';
 import { SubscriptionPage } from './subscription-page.tsx';
@@ -69,7 +70,7 @@ export function ConnectorsPage() {
     requestAnimationFrame(() => page.current?.querySelector<HTMLElement>(selector)?.focus());
   }, [go, run, sub, event, app, connector, connectors.data]);
   const connect = useCallback(() => setConnecting(true), []);
-  const inside = connector !== undefined || app !== undefined;
+  const inside = connector !== undefined || run !== undefined || app !== undefined;
 
   const actions = useMemo<readonly Action[]>(
     () => [
@@ -100,7 +101,11 @@ export function ConnectorsPage() {
   const open =
     app !== undefined ? (
       <AppPage key={app} id={app} source={apps} onBack={back} />
-    ) : connector === undefined ? null : run !== undefined && sub !== undefined ? (
+    ) : connector === undefined ? (
+      run === undefined ? null : (
+        <FindRun key={`${computer} ${run}`} run={run} go={go} onBack={back} />
+      )
+    ) : run !== undefined && sub !== undefined ? (
       <JobPage key={`${computer} ${run}`} {...within} sub={sub} run={run} />
     ) : sub !== undefined ? (
       <SubscriptionPage key={`${computer} ${sub}`} {...within} sub={sub} search={search} />

@@ -152,7 +152,7 @@ function Verbs({ id, sub, job }: { id: string; sub: string; job: Job }) {
   const client = useQueryClient();
   const touch = useTouchConnector();
   const asked = useQuery(queries.approvals).data?.approvals.find(
-    ({ source, summary }) => source === 'automation' && summary.includes(job.id),
+    ({ source, runId }) => source === 'automation' && runId === job.id,
   )?.id;
   // Who sees the question need not be told of it.
   useEffect(() => {

@@ -65,6 +65,8 @@ export function createQuestions({ store, desk, jobs, nameOf, log }: QuestionsDep
           .join('\n\n'),
         risk: 'medium',
         agentId: config.botId,
+        // The way there: where it belongs is asked by it.
+        runId: job.id,
         actionHash: actionHash({ automation: job.id, round, config, tickets }),
         expiresInMs: askedForMs,
         dedupeKey: `automation:${round}`,

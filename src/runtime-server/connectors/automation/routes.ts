@@ -50,9 +50,7 @@ export function automationRoutes(deps: AutomationRoutesDeps): BoundRoute[] {
     known(tx, params);
     const job = readJob(tx, params.jid);
     if (job !== null && job.subscriptionId === params.sid) return job;
-    throw new AppError('not_found', `There is no run ${params.jid}.`, 'List the runs of the subscription.', {
-      wireCode: 'run_not_found',
-    });
+    throw noRun(params.jid);
   };
   /** Their routes differ in name alone. */
   const verb = (route: Route & { readonly kind?: 'json' }, act: Verb): BoundRoute[] =>
@@ -105,6 +103,14 @@ export function automationRoutes(deps: AutomationRoutesDeps): BoundRoute[] {
       const shown = runs.slice(0, limit);
       return { body: { runs: shown, nextCursor: runs.length > limit ? (shown.at(-1)?.id ?? null) : null } };
     }),
+    ...both(table.findJob, async ({ params: { jid } }) => ({
+      body: await store.read((tx) => {
+        const subscriptionId = readJob(tx, jid)?.subscriptionId;
+        const connectorId = subscriptionId === undefined ? null : deps.subscriptions().connectorOf(tx, subscriptionId);
+        if (subscriptionId === undefined || connectorId === null) throw noRun(jid);
+        return { connectorId, subscriptionId };
+      }),
+    })),
     ...both(table.readJob, async ({ params }) => ({
       body: await store.read((tx) => wireJob(tx, jobOf(tx, params), { output: true })),
     })),
@@ -123,6 +129,11 @@ function both<R extends Route & { kind?: 'json' }>(route: R, handler: JsonHandle
   const twin = twinOf(route) as unknown as R;
   return [bind<R>(route, handler), bind<R>(twin, (context: Context<R>) => handler(context))];
 }
+
+const noRun = (id: string) =>
+  new AppError('not_found', `There is no run ${id}.`, 'List the runs of the subscription.', {
+    wireCode: 'run_not_found',
+  });
 
 const moverOf = (principal: Principal): Mover => ({ actor: principal.userId, surface: surfaceOf(principal) });
 

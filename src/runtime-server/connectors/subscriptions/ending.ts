@@ -54,6 +54,11 @@ export function archivedOf(
   return stopped.filter((one) => ids.has(one.id)).slice(0, mostArchived);
 }
 
+export function connectorOfArchived(tx: Read, id: string): string | null {
+  const sql = 'SELECT connector_id AS connectorId FROM connector_archived WHERE id = ?';
+  return tx.get<{ connectorId: string }>(sql, id)?.connectorId ?? null;
+}
+
 export function isArchived(tx: Read, connectorId: string, id: string): boolean {
   const sql = 'SELECT id FROM connector_archived WHERE connector_id = ? AND id = ?';
   return tx.get(sql, connectorId, id) !== undefined;

@@ -10,7 +10,7 @@ import type {
 import { type ConnectorRef, EventFault, type SubscriptionLookup, type SubscriptionRef } from '../ports.ts';
 import type { Definitions } from './definitions.ts';
 import type { SubscriptionDeps } from './deps.ts';
-import { archivedOf, type Ending, isArchived } from './ending.ts';
+import { archivedOf, connectorOfArchived, type Ending, isArchived } from './ending.ts';
 import type { Enrolment, Secrecy } from './enrol.ts';
 import { subscriptionId } from './identity.ts';
 import type { OneAtATime } from './one-at-a-time.ts';
@@ -161,6 +161,7 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
       return row === undefined || row.connector_id !== connectorId ? null : refOf(row);
     },
     known: (tx, connectorId, id) => lookup.live(tx, connectorId, id) !== null || isArchived(tx, connectorId, id),
+    connectorOf: (tx, id) => findRow(tx, id)?.connector_id ?? connectorOfArchived(tx, id),
   };
 
   return {

@@ -34,11 +34,11 @@ beforeEach(async () => {
 const verb = (job: Job, name: string) => automated.call<Job>('POST', subscription, `/runs/${job.id}/${name}`);
 const question = (job: Job): Promise<Approval> =>
   vi.waitFor(async () => {
-    const found = (await floor.engine.desk.live()).find((one) => one.summary.includes(job.id));
+    const found = (await floor.engine.desk.live()).find((one) => one.runId === job.id);
     expect(found).toBeDefined();
     return found as Approval;
   }, waits);
-const asked = async (job: Job) => (await floor.engine.desk.live()).some((one) => one.summary.includes(job.id));
+const asked = async (job: Job) => (await floor.engine.desk.live()).some((one) => one.runId === job.id);
 /** Replies once it is let go. */
 function held() {
   let release = () => {};
@@ -119,7 +119,13 @@ test('an ask-first rule waits at two doors of one state: the desk’s answer que
   await automated.event(subscription, { title: 'PAYLOAD-1' });
   const first = await automated.until(subscription, 'awaiting_approval');
   const asks = await question(first);
-  expect(asks).toMatchObject({ source: 'automation', agentId: botId, kind: 'automation_run' });
+  expect(asks).toMatchObject({ source: 'automation', agentId: botId, kind: 'automation_run', runId: first.id });
+  // Whoever has the question alone finds the run.
+  expect((await automated.find(first.id)).body).toEqual({
+    connectorId: subscription.connectorId,
+    subscriptionId: subscription.id,
+  });
+  expect(await automated.find('job_01')).toMatchObject({ status: 404, body: { error: 'run_not_found' } });
   expect(asks.summary).toContain('Mend it.');
   expect(JSON.stringify(asks)).not.toContain('PAYLOAD-1');
   await floor.answer(asks.id, 'approve');
@@ -384,6 +390,25 @@ test('a message and a run do not work at once: each waits for the other', async 
   gate.release();
   await sent;
   await automated.until(subscription, 'completed');
+});
+
+test('a run that waits for its bot ends with it, and is not left running for nobody', async () => {
+  const gate = held();
+  let asked = 0;
+  floor.server.script(async () => {
+    asked += 1;
+    await gate.wait();
+    return text('Done.');
+  });
+  const sent = floor.send(address, 'A message').catch(() => {});
+  await vi.waitFor(() => expect(asked).toBe(1), waits);
+  const { executor } = floor.engine.factory.connectors;
+  const { signal } = new AbortController();
+  const run = executor.run({ runId: 'run_waits', botId, mode: 'PLAN_ONLY', text: 'x', timeoutMs: 30_000, signal });
+  await floor.engine.call('POST', `/teams/${address.split('@')[1]}/down`, {});
+  gate.release();
+  await sent;
+  expect(await run).toMatchObject({ status: 'cancelled' });
 });
 
 test('a run over its time fails and says so', async () => {

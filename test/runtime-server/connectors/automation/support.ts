@@ -39,6 +39,8 @@ export interface Automated {
     body?: unknown,
     mount?: string,
   ): Promise<Answer<T>>;
+  /** Where a run belongs. */
+  find(jobId: string): Promise<Answer<{ connectorId: string; subscriptionId: string }>>;
   rule(subscription: SubscriptionRef, body: Record<string, unknown>): Promise<Rule>;
   jobs(subscription: SubscriptionRef, query?: string): Promise<Job[]>;
   job(subscription: SubscriptionRef, id: string): Promise<Job>;
@@ -75,6 +77,7 @@ export async function automate(
       subscriptions: () => ({
         live: (_, connector, id) => (connector === connectorId ? (live.get(id) ?? null) : null),
         known: (_, connector, id) => connector === connectorId && (live.has(id) || ended.has(id)),
+        connectorOf: (_, id) => (live.has(id) || ended.has(id) ? connectorId : null),
       }),
       connector: (id) => id === connectorId,
     });
@@ -134,6 +137,11 @@ export async function automate(
       await engine.store.write((tx) => area.ended(tx, subscription.id));
       live.delete(subscription.id);
       ended.set(subscription.id, subscription);
+    },
+    async find(jobId) {
+      const headers = { authorization: `Bearer ${ownerToken}` };
+      const response = await fetch(`${server.url}${connectorMounts[1]}/runs/${jobId}`, { headers });
+      return { status: response.status, body: await response.json() };
     },
     async call(method, subscription, path, body, mount = connectorMounts[0]) {
       const base = `${mount}/${subscription.connectorId}/events/subscriptions/${subscription.id}`;
