@@ -117,6 +117,5 @@ function signInsOf({ attached, oauth }: RuntimeConnectorsDeps['tools']): SignInP
       const target = attached.signInAt(id);
       return target === null ? null : oauth.revoke(target);
     },
-    forget: (id) => oauth.forget(id),
   };
 }

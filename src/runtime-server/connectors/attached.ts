@@ -21,7 +21,8 @@ export interface AttachedPort {
   all(): readonly AttachedServer[];
   one(id: string): AttachedServer;
   attach(body: AttachServer): Promise<AttachedServer>;
-  change(id: string, body: ChangeServer): Promise<AttachedServer>;
+  /** `signedOut`: also forgets the sign-in there, once the change is kept. */
+  change(id: string, body: ChangeServer, how: { readonly signedOut: boolean }): Promise<AttachedServer>;
   detach(id: string): Promise<void>;
   readonly upstreams: {
     ask(
@@ -52,5 +53,4 @@ export interface SignInPort {
   begin(id: string): Promise<{ readonly authorizeUrl: string }>;
   /** At the provider and here. Answers why the provider did not take it; null where it did. Never throws. */
   revoke(id: string): Promise<string | null>;
-  forget(id: string): Promise<void>;
 }

@@ -82,13 +82,13 @@ function routesOf(
       let transport: Transport | undefined;
       if (auth !== undefined) transport = transportOf(url, auth);
       else if (url !== before.transport.url) transport = withUrl(before.transport, url);
-      // Tokens of the sign-in would be sent beside the key.
-      if (auth?.type === 'api_key') await signIns.forget(before.id);
-      const changed = await attached.change(before.id, {
+      const change = {
         ...(name === undefined ? {} : { name }),
         ...(transport === undefined ? {} : { transport }),
         ...(enabled === undefined ? {} : { enabled }),
-      });
+      };
+      // Tokens of the sign-in would be sent beside the key.
+      const changed = await attached.change(before.id, change, { signedOut: auth?.type === 'api_key' });
       return { body: await show(changed as HttpServer) };
     }),
     bind(table.removeConnector, async ({ params }) => {

@@ -251,6 +251,18 @@ describe('the sign-in of a connector', () => {
     expect((await one.read(id)).authorizeUrl).toContain('/oauth/authorize');
   }, 30_000);
 
+  test('is kept where the key that was to take its place is refused', async () => {
+    const one = await openConnectors();
+    await one.connect('other', tracker.url);
+    const { id } = await one.connect('tracker', tracker.url);
+    await one.until(id, 'needs_reauth');
+    await one.signIn((await one.read(id)).authorizeUrl ?? '');
+    await one.until(id, 'connected');
+    const auth = { type: 'api_key', key: 'key-of-ann' };
+    expect((await one.call('PATCH', `${one.base}/${id}`, { body: { name: 'other', auth } })).status).toBe(409);
+    expect((await one.call('GET', `${one.base}/${id}/oauth`)).json).toMatchObject({ status: 'signed_in' });
+  });
+
   test('is forgotten when a key takes its place: the key alone is sent', async () => {
     const one = await openConnectors();
     const { id } = await one.connect('tracker', tracker.url);

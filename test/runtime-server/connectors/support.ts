@@ -50,7 +50,6 @@ export async function openConnectors(more: Partial<Open> = {}) {
       about: (id) => oauth.about(id),
       begin: (id) => oauth.begin(target(id)),
       revoke: (id) => oauth.revoke(target(id)),
-      forget: (id) => oauth.forget(id),
     },
     log: { info: () => {}, warn: (message, facts) => warned.push(`${message} ${JSON.stringify(facts)}`) },
   });

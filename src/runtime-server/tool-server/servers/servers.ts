@@ -73,7 +73,8 @@ export interface Servers {
   /** As whoever signs in knows it; null for one that there is not, or that is not on HTTP. */
   signInAt(id: string): AuthServer | null;
   attach(body: AttachServer): Promise<AttachedServer>;
-  change(id: string, body: ChangeServer): Promise<AttachedServer>;
+  /** `signedOut`: also forgets the sign-in there, once the change is kept. */
+  change(id: string, body: ChangeServer, how?: { readonly signedOut: boolean }): Promise<AttachedServer>;
   detach(id: string): Promise<void>;
   reconnect(id: string): Promise<AttachedServer>;
   readonly upstreams: Upstreams;
@@ -309,7 +310,7 @@ export function createServers(deps: ServersDeps): Servers {
         begin(entry);
         return show(entry);
       }),
-    change: (id, body) =>
+    change: (id, body, how) =>
       inTurn(async () => {
         const entry = find(id);
         const { record } = entry;
@@ -329,10 +330,11 @@ export function createServers(deps: ServersDeps): Servers {
         const anew = body.transport !== undefined || changed.enabled !== record.enabled;
         if (anew) await end(entry);
         entry.record = changed;
+        if (other || how?.signedOut) await deps.auth?.forget(id);
         if (other) {
           // Another program: what the one before listed says nothing about it.
           entry.list = null;
-          await Promise.all([records.dropList(id), deps.auth?.forget(id)]);
+          await records.dropList(id);
         }
         if (record.enabled && (other || !changed.enabled)) for (const listener of goneListeners) listener(was);
         if (anew) entry.credential = 'new';
