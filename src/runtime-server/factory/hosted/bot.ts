@@ -41,6 +41,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
   /** From the moment a message is taken up, before its turn exists. */
   let taking = false;
   let closed = false;
+  const closing = new AbortController();
   /** No message is tried before; `tries`: how often the service has refused in a row. */
   let hold: { readonly why: string; readonly until: number } | null = null;
   let tries = 0;
@@ -216,7 +217,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
 
   async function byItself(order: AloneOrder): Promise<AloneEnd> {
     const failed = (error: string): AloneEnd => ({ status: 'failed', output: null, error, usage: null });
-    await freed(order.signal);
+    await freed(AbortSignal.any([order.signal, closing.signal]));
     if (closed || order.signal.aborted) return { ...failed('It was stopped before it began.'), status: 'cancelled' };
     const found = deps.models.find(spec.model);
     if ('problem' in found) return failed(`${found.problem.fact} ${found.problem.action}`);
@@ -355,6 +356,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     },
     async abandon() {
       closed = true;
+      closing.abort();
       const held = turn;
       held?.abandon();
       alone?.abort.abort();
@@ -363,6 +365,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     },
     close() {
       closed = true;
+      closing.abort();
       cancelHold();
       turn?.stop('It was stopped.');
       alone?.abort.abort();

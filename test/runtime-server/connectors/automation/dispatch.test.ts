@@ -10,6 +10,7 @@ import type {
   Executor,
   SubscriptionRef,
 } from '../../../../src/runtime-server/connectors/ports.ts';
+import { text } from '../../../support/model-server/script.ts';
 import { type Floor, openFloor } from '../../hosted/support.ts';
 import { type Automated, automate, waits } from './support.ts';
 
@@ -214,6 +215,30 @@ test('a bot that is gone keeps the jobs of its rule’s new bot waiting no longe
   expect(execution.botId).toBe(other);
   const [waiting] = await automated.jobs(subscription, '?status=queued');
   expect(waiting).toMatchObject({ eventIds: ['first'], reason: 'There is no such bot any more.' });
+});
+
+test('a run that waits for its bot ends with it, and is not left running for nobody', async () => {
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let asked = 0;
+  floor.server.script(async () => {
+    asked += 1;
+    await gate;
+    return text('Done.');
+  });
+  const address = await floor.team('busy');
+  const sent = floor.send(address, 'A message').catch(() => {});
+  await vi.waitFor(() => expect(asked).toBe(1), waits);
+  const { id } = await floor.engine.agent(address);
+  const { signal } = new AbortController();
+  const order = { runId: 'run_waits', botId: id, mode: 'PLAN_ONLY', text: 'x', timeoutMs: 30_000, signal } as const;
+  const run = floor.engine.factory.connectors.executor.run(order);
+  await floor.engine.call('POST', `/teams/${address.split('@')[1]}/down`, {});
+  release();
+  await sent;
+  expect(await run).toMatchObject({ status: 'cancelled' });
 });
 
 test('lists are paged newest first, and filtered by status and rule', async () => {
