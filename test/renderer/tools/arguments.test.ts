@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { looksLikeMarkdown, prettyJson, resultAsJson } from '../../../src/renderer/areas/tools/result-words.ts';
+import { prettyJson, resultAsJson } from '../../../src/renderer/areas/tools/result-words.ts';
 import { filterTools, hintsOf, sizeOfBase64, tookWords } from '../../../src/renderer/areas/tools/tool-words.ts';
 import { argumentsOf, asFields, asJson } from '../../../src/renderer/ui/arguments.ts';
+import { looksLikeMarkdown } from '../../../src/renderer/ui/looks-like-markdown.ts';
 
 const schema = {
   properties: { path: { type: 'string' }, depth: { type: 'integer' } },

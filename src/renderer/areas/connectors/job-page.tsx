@@ -12,6 +12,7 @@ import { Fact } from '../../ui/fact.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago, Elapsed, formatElapsed } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { ReadText } from '../../ui/read-text.tsx';
 import { jobStatus, lastKnown, Status } from '../../ui/status.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { useAct } from '../../ui/use-act.ts';
@@ -83,7 +84,7 @@ function Body({ id, sub, job }: { id: string; sub: string; job: Job }) {
                 {job.attempts.length === 0 ? 'It has not run yet.' : 'Nothing is there yet.'}
               </p>
             ) : (
-              <TextView text={output} label="Output" maxLines={30} wrap />
+              <ReadText text={output} label="Output" markdown="rather" maxLines={30} />
             )}
           </Part>
           {job.ticketId !== null && (

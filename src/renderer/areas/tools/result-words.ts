@@ -23,11 +23,3 @@ export function resultAsJson(value: unknown): string {
       : one;
   return JSON.stringify(value, short, 2) ?? 'undefined';
 }
-
-/** Headings, lists, tables, quotes, fences: what nobody writes by chance. One sign alone may be chance. */
-export function looksLikeMarkdown(text: string): boolean {
-  const start = text.slice(0, 20_000);
-  if (/^(#{1,6} \S|```)/m.test(start) || /^\|?[ :|-]*---[ :|-]*\|/m.test(start)) return true;
-  const signs = [/^\s*[-*] \S/m, /^\s*\d+\. \S/m, /\[[^\]\n]+\]\([^)\n]+\)/, /\*\*[^*\n]+\*\*/, /^> /m];
-  return signs.filter((sign) => sign.test(start)).length >= 2;
-}

@@ -2,16 +2,14 @@
 import { CircleX, Download } from 'lucide-react';
 import { type ReactNode, useMemo, useState } from 'react';
 import type { ContentBlock, ToolInfo, ToolResult } from '../../../contracts/tool-server/tools.ts';
-import { Markdown } from '../../ui/markdown.tsx';
+import { ReadText } from '../../ui/read-text.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { type Way, Ways } from '../../ui/ways.tsx';
-import { looksLikeMarkdown, prettyJson, resultAsJson } from './result-words.ts';
+import { prettyJson, resultAsJson } from './result-words.ts';
 import { sizeOfBase64, sizeWords } from './tool-words.ts';
 
 /** Pictures that a browser shows as pictures alone: an SVG may be a page. */
 const pictures = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
-/** Characters. Above that, setting it in type would stop the page for long. */
-const mostMarkdown = 200_000;
 
 type View = 'content' | 'structured' | 'json';
 
@@ -107,38 +105,7 @@ function Resource({ resource, label }: { resource: unknown; label: string }) {
 
 function Text({ text, label, markdown }: { text: string; label: string; markdown: 'surely' | 'perhaps' | 'no' }) {
   const json = useMemo(() => prettyJson(text), [text]);
-  const can =
-    json === null &&
-    text.length <= mostMarkdown &&
-    (markdown === 'surely' || (markdown === 'perhaps' && looksLikeMarkdown(text)));
-  const [set, setSet] = useState(can && markdown === 'surely');
-  const shown = can && set;
-  return (
-    <div className="flex min-w-0 flex-col gap-1">
-      {can && (
-        <button
-          type="button"
-          aria-pressed={shown}
-          onClick={() => setSet(!shown)}
-          className="h-6 w-fit rounded-control border border-line px-2 text-meta text-muted hover:text-ink aria-pressed:bg-selected aria-pressed:text-ink pointer-coarse:h-10"
-        >
-          Read as Markdown
-        </button>
-      )}
-      {shown ? (
-        <section
-          aria-label={label}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-          tabIndex={0}
-          className="max-h-[70dvh] min-w-0 overflow-auto rounded-control border border-line bg-panel px-3 py-2"
-        >
-          <Markdown text={text} />
-        </section>
-      ) : (
-        <TextView text={json ?? text} label={label} maxLines={28} wrap />
-      )}
-    </div>
-  );
+  return <ReadText text={json ?? text} label={label} markdown={json === null ? markdown : 'no'} />;
 }
 
 function Data({ data, type, name }: { data: string; type: string; name: string }) {
