@@ -392,25 +392,6 @@ test('a message and a run do not work at once: each waits for the other', async 
   await automated.until(subscription, 'completed');
 });
 
-test('a run that waits for its bot ends with it, and is not left running for nobody', async () => {
-  const gate = held();
-  let asked = 0;
-  floor.server.script(async () => {
-    asked += 1;
-    await gate.wait();
-    return text('Done.');
-  });
-  const sent = floor.send(address, 'A message').catch(() => {});
-  await vi.waitFor(() => expect(asked).toBe(1), waits);
-  const { executor } = floor.engine.factory.connectors;
-  const { signal } = new AbortController();
-  const run = executor.run({ runId: 'run_waits', botId, mode: 'PLAN_ONLY', text: 'x', timeoutMs: 30_000, signal });
-  await floor.engine.call('POST', `/teams/${address.split('@')[1]}/down`, {});
-  gate.release();
-  await sent;
-  expect(await run).toMatchObject({ status: 'cancelled' });
-});
-
 test('a run over its time fails and says so', async () => {
   const gate = held();
   floor.server.script(async () => {
