@@ -5,7 +5,7 @@ import { type ConnectorServers, EventFault } from '../ports.ts';
 import { isLate } from './within.ts';
 
 export interface Definitions {
-  /** Null: the server offers no events. Throws `EventFault`. */
+  /** Null: the server offers no events. Throws `EventFault`; one is kept for 10 s, for whoever looks does so every few seconds. */
   list(connectorId: string, signal: AbortSignal): Promise<readonly EventDefinition[] | null>;
   /** One of them; asked anew where what is kept does not name it. Throws `EventFault`, also where there is no such event. */
   find(connectorId: string, name: string, signal: AbortSignal): Promise<EventDefinition>;
@@ -13,6 +13,7 @@ export interface Definitions {
 }
 
 const keptMs = 60_000;
+const faultKeptMs = 10_000;
 
 interface Kept {
   readonly at: number;
@@ -21,6 +22,7 @@ interface Kept {
 
 export function createDefinitions(servers: Pick<ConnectorServers, 'events'>, clock: Clock): Definitions {
   const kept = new Map<string, Kept>();
+  const faults = new Map<string, { readonly at: number; readonly fault: EventFault }>();
   const asking = new Map<string, Promise<Kept>>();
 
   function ask(id: string, signal: AbortSignal): Promise<Kept> {
@@ -31,13 +33,18 @@ export function createDefinitions(servers: Pick<ConnectorServers, 'events'>, clo
       .then((list): Kept => {
         const fresh = { at: clock.monotonic(), list };
         // Forgotten meanwhile: what was asked before may be another account's.
-        if (asking.get(id) === begun) kept.set(id, fresh);
+        if (asking.get(id) === begun) {
+          kept.set(id, fresh);
+          faults.delete(id);
+        }
         return fresh;
       })
       .catch((error: unknown) => {
-        throw isLate(error)
+        const fault = isLate(error)
           ? new EventFault('connector_timeout', null, 'The server did not answer in time.', error)
           : error;
+        if (fault instanceof EventFault && asking.get(id) === begun) faults.set(id, { at: clock.monotonic(), fault });
+        throw fault;
       })
       .finally(() => {
         if (asking.get(id) === begun) asking.delete(id);
@@ -52,7 +59,12 @@ export function createDefinitions(servers: Pick<ConnectorServers, 'events'>, clo
   };
 
   return {
-    list: async (id, signal) => (known(id) ?? (await ask(id, signal))).list,
+    async list(id, signal) {
+      const one = known(id);
+      const failed = faults.get(id);
+      if (one === null && failed !== undefined && clock.monotonic() - failed.at < faultKeptMs) throw failed.fault;
+      return (one ?? (await ask(id, signal))).list;
+    },
     async find(id, name, signal) {
       const named = (one: Kept | null) => one?.list?.find((event) => event.name === name);
       const first = named(known(id));
@@ -65,6 +77,7 @@ export function createDefinitions(servers: Pick<ConnectorServers, 'events'>, clo
     },
     forget(id) {
       kept.delete(id);
+      faults.delete(id);
       asking.delete(id);
     },
   };

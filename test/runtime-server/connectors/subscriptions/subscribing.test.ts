@@ -232,7 +232,12 @@ test('a server that cannot be listed is said so, with its subscriptions; one wit
     error: { reason: 'needs_reauth', needsReauth: true, message: expect.stringMatching(/./) },
     subscriptions: [{ status: 'active' }],
   });
+  // Pages look every few seconds; a server in trouble is not asked each time.
+  const asked = stand.server.of('list').length;
+  expect((await stand.read('list')).error).toMatchObject({ needsReauth: true });
+  expect(stand.server.of('list')).toHaveLength(asked);
   stand.server.answers(({ method }) => (method === 'events/list' ? { result: { events: null } } : undefined));
+  await stand.clock.advance(10_001);
   expect(await stand.read('list')).toMatchObject({ supported: false, events: [], error: null });
   expect((await stand.subscribe('list', { arguments: { project: 'x' } })).body.subscription.error?.reason).toBe(
     'unsupported',
