@@ -1,6 +1,6 @@
 /**
- * `gantry tools approve`: lets an app in at the edge. Makes a key that opens one of its two servers and nothing of the other, and
- * prints what the app wants to be told.
+ * `gantry tools approve`: lets an app in at the edge. Makes a key with the scope of one of its two servers, and prints what
+ * the app wants to be told. A key is not held to one bot, as a token is: it says so.
  */
 import { createClient } from '../../client/client.ts';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -40,7 +40,7 @@ export const approve: Action = async (context, input) => {
       '',
       bot === null
         ? 'It reads all your bots, their words, runs and boards, changes nothing, and may subscribe to their events.'
-        : `It talks to ${bot.address} alone, reads its runs, and may subscribe to its events.`,
+        : `There it talks to ${bot.address}, reads its runs, and may subscribe to its events.\nThe key itself is not held to that bot: its scope bots:act lets whoever has it act on all your bots through the API.`,
       'The key is shown this once. Whoever reads it may do the same; end it on the page under Settings → API keys.',
     ].join('\n'),
   );

@@ -65,7 +65,7 @@ test('an app is let in to the server of all bots, and to nothing that changes an
   expect(apps).toMatchObject([{ clientId: `key:${made.key.id}`, clientName: 'Dashboard', scopes: ['agents:read'] }]);
 });
 
-test('with a bot, to that bot’s connector alone', async () => {
+test('with a bot, to the connector of that bot, and it is said that the key may do more', async () => {
   const made = await approve('Helpdesk', '--bot', 'helper@ops', '--days', '30');
   expect(made).toMatchObject({ scope: 'bots:act', bot: bot.id, url: `${desk.gantry.origin}/edge/mcp/bots/${bot.id}` });
   const client = await connect(made);
@@ -74,6 +74,9 @@ test('with a bot, to that bot’s connector alone', async () => {
   });
   const agents = await fetch(`${desk.gantry.origin}/edge/mcp`, { method: 'POST', headers: made.headers, body: '{}' });
   expect(agents.status).toBe(403);
+  const other = await connect({ ...made, url: made.url.replace(bot.id, 'another_bot') });
+  expect((await other.listTools()).tools).not.toEqual([]);
+  expect((await gantry('Helpdesk 2', '--bot', bot.id)).out).toContain('act on all your bots');
 });
 
 test('a person reads where to put it, and that it is shown once; a dry run makes nothing', async () => {
