@@ -97,7 +97,8 @@ export function createRelay(deps: RelayDeps): Relay {
     const reason = reasonOf(status, answer);
     // 401: a clock that is off; it is signed anew the next time.
     if (status >= 500 || [401, 408, 425, 429].includes(status)) return { to: 'retry', reason };
-    if (status !== 410) log.warn('A computer refused an event of a connector.', { ...name, reason });
+    // Not why: its words may quote the event.
+    if (status !== 410) log.warn('A computer refused an event of a connector.', { ...name, status });
     return { to: 'dead', reason, commit: (tx) => lost(tx, item.id, 'dead', reason) };
   }
 

@@ -33,7 +33,11 @@ export interface Floor {
   /** A replica of the cloud. */
   open(): Promise<Awaited<ReturnType<typeof openReplica>>>;
   /** Links the computer; what it is brought goes to `delivered`. */
-  link(answer?: Answer): Promise<{ away(): Promise<void> }>;
+  link(answer?: Answer): Promise<{
+    away(): Promise<void>;
+    /** Its wire, once: it dials again. */
+    cut(): void;
+  }>;
   readonly delivered: EventDelivery[];
   /** Events and messages in the order in which the computer took them. */
   taken(): string[];
@@ -94,7 +98,7 @@ export async function openFloor(place: Place): Promise<Floor> {
       };
       onEnd(away);
       await computer.linked();
-      return { away };
+      return { away, cut: () => computer.wire.cutAll() };
     },
   };
 }
@@ -104,6 +108,7 @@ async function openReplica(place: Place, cloud: TestCloud, clock: ReturnType<typ
   const find = async (id: string) => (cloud.keys.has(id) ? { userId: person, keys: [cloud.keys.get(id)!] } : null);
   const runtimes = createRuntimeCalls({ link: cloud.dialIns, devices: { find } as Devices, clock });
   const warnings: string[] = [];
+  const logged: unknown[] = [];
   const events = createConnectorEvents({
     store,
     clock,
@@ -116,7 +121,12 @@ async function openReplica(place: Place, cloud: TestCloud, clock: ReturnType<typ
     call: runtimes.call,
     openLanes: (how) =>
       createSharedLanes({ store, clock, name: 'connector-events', random: () => 0.5, ...how, backoffMs: [20] }),
-    log: { warn: (message) => void warnings.push(message) },
+    log: {
+      warn(message, facts) {
+        warnings.push(message);
+        logged.push(facts);
+      },
+    },
   });
   await events.start();
   const stop = cloud.dialIns.onChange((id, linked) => {
@@ -145,7 +155,7 @@ async function openReplica(place: Place, cloud: TestCloud, clock: ReturnType<typ
     return device(id ?? computerId)(request);
   };
   const sender = senderTo(web.call, ask, clock);
-  return { store, events, web, warnings, ...sender };
+  return { store, events, web, warnings, logged, ...sender };
 }
 
 /** What a computer answers in an area of plain errors. */

@@ -223,10 +223,34 @@ describe.each(engines)('events of connectors on $name', ({ place }) => {
       { event_id: 'invalid', reason: 'invalid_event: data.n must be a text.' },
       { event_id: 'gone', reason: 'The computer has no such subscription any more.' },
     ]);
+    // Why it does not fit may quote what was in it: that is for its person alone.
+    expect(cloud.logged).toEqual([{ computerId, subscriptionId: sub, status: 400 }]);
     // It never came there, so that its server may send it again.
     expect((await cloud.send(path, secret, 'invalid')).json).toEqual({ status: 'accepted' });
     await waitFor(taken, (ids) => ids.length === 4);
     expect(await dead()).toHaveLength(1);
+  });
+
+  test('an event that is cut off with its link counts as not tried, and is brought once the link is back', async () => {
+    const { open, link, taken } = await floor();
+    const cloud = await open();
+    const secret = newSecret();
+    const path = await cloud.register(secret);
+    const attempts: unknown[] = [];
+    const hang = Promise.withResolvers<void>();
+    const computer = await link(async () => {
+      attempts.push(...(await rows(cloud.store, 'lane_item')).map((row) => row.attempts));
+      if (attempts.length === 1) await hang.promise.then(() => Promise.reject(refusal(500, 'internal')));
+    });
+    await cloud.send(path, secret, 'evt_1');
+    await waitFor(
+      async () => attempts,
+      (all) => all.length === 1,
+    );
+    computer.cut();
+    await waitFor(taken, (ids) => ids.length === 1);
+    hang.resolve();
+    expect(attempts).toEqual([1, 1]);
   });
 
   test('what waited for 24 hours is given up: the computer is told how many, and takes what is sent again', async () => {
