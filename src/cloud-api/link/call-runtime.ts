@@ -14,19 +14,33 @@ export interface RuntimeCalls {
   close(): void;
 }
 
+type Call = ReturnType<typeof createSignedCaller>;
+
 export function createRuntimeCalls(deps: { link: Link; devices: Devices; clock: Clock }): RuntimeCalls {
   const agents = new Map<string, Agent>();
+  /** Kept, as each knows what it has signed in this second and how far the computer's clock is off. */
+  const callers = new Map<string, { readonly key: string; readonly call: Call }>();
+
   const agentOf = (computerId: string): Agent => {
     const agent = agents.get(computerId) ?? createLinkAgent(deps.link, computerId);
     agents.set(computerId, agent);
     return agent;
   };
+
+  function callerOf(computerId: string, key: string): Call {
+    const known = callers.get(computerId);
+    if (known?.key === key) return known.call;
+    const target = () => ({ agent: agentOf(computerId), host: 'engine' });
+    const call = createSignedCaller({ runtimeId: computerId, key, clock: deps.clock, target });
+    callers.set(computerId, { key, call });
+    return call;
+  }
+
   return {
     async call(computerId, request) {
       const known = await deps.devices.find(computerId);
       if (known === null) throw new Error(`The computer ${computerId} is not known here.`);
-      const target = () => ({ agent: agentOf(computerId), host: 'engine' });
-      return createSignedCaller({ runtimeId: computerId, key: known.keys[0]!, clock: deps.clock, target })(request);
+      return callerOf(computerId, known.keys[0]!)(request);
     },
     close() {
       for (const agent of agents.values()) agent.destroy();
