@@ -15,6 +15,7 @@ export const relayBackoffMs = [5_000, 15_000, 30_000, 60_000, 120_000, 300_000];
 const keptMs = 24 * 60 * 60_000;
 /** A lane of a computer that is away sleeps until the link wakes it; so often it looks whether it missed that. */
 const asleepMs = 5 * 60_000;
+const asleep: SharedLaneOutcome = { to: 'hold', reason: 'the computer is not linked', forMs: asleepMs };
 /** Whoever may post must not be able to fill the disk. */
 export const mostWaiting = 10_000;
 const longestReason = 300;
@@ -79,15 +80,20 @@ export function createRelay(deps: RelayDeps): Relay {
 
   async function send(item: LaneItem, signal: AbortSignal): Promise<SharedLaneOutcome> {
     const name = nameIn(item.lane);
-    if (!(await link.state(name.computerId)).linked) {
-      return { to: 'hold', reason: 'the computer is not linked', forMs: asleepMs };
-    }
+    const isLinked = async () => (await link.state(name.computerId)).linked;
+    if (!(await isLinked())) return asleep;
     const parcel = item.body as Parcel;
     const notice = parcel.kind === 'notice' ? await store.write((tx) => registrations.notice(tx, name)) : null;
     const body = deliveryOf(parcel, name.subscriptionId, notice);
     if (body === null) return { to: 'done' };
     const { method, path } = deliverEvent;
-    const { status, body: answer } = await deps.call(name.computerId, { method, path, body, signal });
+    const answered = await deps.call(name.computerId, { method, path, body, signal }).catch(async (thrown: unknown) => {
+      // Cut off with its link: that is no attempt that failed, and the link says when to try again.
+      if (await isLinked()) throw thrown;
+      return null;
+    });
+    if (answered === null) return asleep;
+    const { status, body: answer } = answered;
     if (status === 200) {
       return {
         to: 'done',
