@@ -57,6 +57,8 @@ import { createUpgradeListener, createWebListener, isPage, isWayBack } from './w
 
 const closeLimitMs = 2_000;
 const minuteMs = 60_000;
+/** An eighth of them is one person's: a hundred subscriptions that all wait for one computer must not go there by twos. */
+const eventLanes = 128;
 /** A bot waits for the answer, and the engine of the same process is up within a second. */
 const answerBackoffMs = [200, 500, 1000, 1000, 2000, 5000, 10_000, 30_000];
 
@@ -199,7 +201,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       call: (computerId, request) => runtimes.call(computerId, request),
       openLanes: (how) =>
         createSharedLanes({
-          ...{ store, clock, name: 'connector-events', ...how },
+          ...{ store, clock, name: 'connector-events', ...how, parallel: eventLanes },
           onFault: (fault) => log.error('An event of a connector could not be brought.', { fault: String(fault) }),
         }),
     });
