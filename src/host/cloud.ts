@@ -312,6 +312,14 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         .catch((fault) => log.error('What a computer listened for could not be ended.', { fault: String(fault) }));
     });
     closing.add('pairings that end', stopCutting);
+    // Before any computer can dial in: what is held until then would not be woken.
+    const stopWaking = link.onChange((computerId, linked) => {
+      if (!linked) return;
+      approvals.wake(computerId);
+      triggers.wake(computerId);
+      connectorEvents.wake(computerId);
+    });
+    closing.add('waking', stopWaking);
     options.door.serve(
       createWebListener({ dispatcher, log, folder: options.rendererFolder, edgeUrl: ownEdge }),
       upgrade === undefined
@@ -330,13 +338,6 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     await work.start();
     await hosted.start();
     daily.start();
-    const stopWaking = link.onChange((computerId, linked) => {
-      if (!linked) return;
-      approvals.wake(computerId);
-      triggers.wake(computerId);
-      connectorEvents.wake(computerId);
-    });
-    closing.add('waking', stopWaking);
     closing.add('web requests', async () => {
       dispatcher.close(stopReason);
       // Together: the connections that computers dialled are open at this door.
