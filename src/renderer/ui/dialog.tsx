@@ -51,9 +51,7 @@ export function Dialog({
           </header>
           <div className="min-h-0 flex-1 overflow-y-auto p-4">{children}</div>
           {footer !== undefined && (
-            <footer className="flex flex-wrap items-center justify-end gap-2 border-t border-line px-4 py-3">
-              {footer}
-            </footer>
+            <div className="flex flex-wrap items-center justify-end gap-2 border-t border-line px-4 py-3">{footer}</div>
           )}
         </Radix.Content>
       </Radix.Portal>

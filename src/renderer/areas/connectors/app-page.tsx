@@ -11,6 +11,7 @@ import { Fact } from '../../ui/fact.tsx';
 import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { edgeStatus, Status } from '../../ui/status.tsx';
+import { scopeWords } from '../settings/key-words.ts';
 import { argumentWords } from './connector-words.ts';
 import { useConnectorServices } from './use-connector-services.ts';
 import { useNameOfBot } from './use-name-of-bot.ts';
@@ -58,7 +59,15 @@ function Body({ app }: { app: EdgeApp }) {
             <Ago at={app.approvedAt} />
           </Fact>
           <Fact name="May">
-            {app.scopes.length === 0 ? <span className="text-muted">nothing</span> : app.scopes.join(', ')}
+            {app.scopes.length === 0 ? (
+              <span className="text-muted">nothing</span>
+            ) : (
+              app.scopes.map((scope) => (
+                <span key={scope} title={scope} className="block">
+                  {(scopeWords as Readonly<Record<string, string>>)[scope] ?? scope}
+                </span>
+              ))
+            )}
           </Fact>
           <Fact name="Id">
             <ShortId id={app.clientId} />

@@ -222,7 +222,8 @@ function Ends({
 }
 
 function Known({ auth }: { auth: Connector['auth'] }) {
-  if (auth.type !== 'api_key') return <span className="text-muted">{authWords[auth.type]}: it asks for none</span>;
+  if (auth.type !== 'api_key')
+    return <span className="text-muted">not needed: it is open to everybody who reaches it</span>;
   return (
     <>
       {authWords.api_key}, in <span className="font-mono text-code">{auth.header ?? 'Authorization'}</span>{' '}

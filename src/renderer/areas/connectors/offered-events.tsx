@@ -20,10 +20,17 @@ export function OfferedEvents({ connector, events, go }: { connector: Connector;
         </section>
       )}
       <section aria-labelledby="offered">
-        <Heading id="offered" count={events.supported && events.error === null ? events.events.length : null}>
+        <Heading
+          id="offered"
+          count={connector.enabled && events.supported && events.error === null ? events.events.length : null}
+        >
           Events it offers
         </Heading>
-        {events.error?.needsReauth === true || connector.status === 'needs_reauth' ? (
+        {!connector.enabled ? (
+          <p className="p-3 text-muted">
+            It is disabled: nothing is listened for. Enabled again, it is asked what it offers.
+          </p>
+        ) : events.error?.needsReauth === true || connector.status === 'needs_reauth' ? (
           <p className="p-3 text-muted">
             They are listed here once {connector.auth.type === 'api_key' ? 'it takes the key' : 'you have signed in'}.
           </p>
@@ -34,8 +41,6 @@ export function OfferedEvents({ connector, events, go }: { connector: Connector;
               {events.error.message} <span className="text-muted">It is asked again by itself.</span>
             </span>
           </p>
-        ) : !connector.enabled ? (
-          <p className="p-3 text-muted">It is disabled: nothing is listened for.</p>
         ) : !events.supported ? (
           <p className="p-3 text-muted">
             It offers no events; only its tools can be used. They are on the page of the tools.

@@ -137,7 +137,12 @@ function PlanShown({ plan, changes }: { plan: Plan; changes: boolean }) {
         )}
       </p>
       {matches.length > 0 && (
-        <ul className="mt-1 max-h-40 overflow-y-auto text-meta text-muted">
+        <ul
+          aria-label="Events that would have fit"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+          tabIndex={0}
+          className="mt-1 max-h-40 overflow-y-auto text-meta text-muted"
+        >
           {matches.map((one) => (
             <li key={one.eventId} className="flex gap-3">
               <span className="min-w-0 flex-1 truncate font-mono text-code" title={one.eventId}>

@@ -4,6 +4,7 @@
  * event said is never part of a question, for questions leave this computer.
  */
 
+import type { RuleMode } from '../../../contracts/connectors/rule.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import { actionHash } from '../../../kit/signing/action-hash.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';
@@ -59,7 +60,7 @@ export function createQuestions({ store, desk, jobs, nameOf, log }: QuestionsDep
         summary: [
           config.instructions,
           config.expectedOutput === '' ? '' : `What is wanted:\n${config.expectedOutput}`,
-          `Mode: ${config.executionMode}. Tickets: ${tickets.join(', ')}. Run: ${job.id}.`,
+          `${modeWords[config.executionMode]} ${tickets.length === 1 ? 'Ticket' : 'Tickets'}: ${tickets.join(', ')}.`,
         ]
           .filter((part) => part !== '')
           .join('\n\n'),
@@ -127,6 +128,12 @@ export function createQuestions({ store, desk, jobs, nameOf, log }: QuestionsDep
     close: () => leave.abort(),
   };
 }
+
+const modeWords: Readonly<Record<RuleMode, string>> = {
+  REQUIRE_APPROVAL: 'It acts only where no permission is needed.',
+  PLAN_ONLY: 'It reads, and writes down what it would do; it changes nothing.',
+  ACCEPT_EDITS: 'It may also change files; what else needs a permission is refused.',
+};
 
 /** Each time that it comes to wait is another question. */
 const roundOf = (job: Pick<JobRecord, 'id' | 'asked'>): string => `${job.id}:${job.asked}`;
