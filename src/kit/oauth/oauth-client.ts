@@ -65,8 +65,10 @@ export interface OAuthClient {
   revoke(target: OAuthTarget): Promise<string | null>;
   /** Tokens, registrations and sign-ins of a target that is gone, or another one now. */
   forget(id: string): Promise<void>;
-  /** Told when a sign-in gave a token. Answers the way to listen no more. */
-  onSignedIn(listener: (id: string) => void): () => void;
+  /**
+   * Told when a sign-in was answered, with a token or without: its address is of no use any more. Answers the way to listen no more.
+   */
+  onAnswered(listener: (id: string, signedIn: boolean) => void): () => void;
 }
 
 export interface SignInState {
@@ -105,7 +107,7 @@ const earlyMs = 60_000;
 
 export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
   const { grants, clock, computerId } = deps;
-  const listeners = new Set<(id: string) => void>();
+  const listeners = new Set<(id: string, signedIn: boolean) => void>();
   /** One thing at a time for each target: a refresh token that is used twice ends the whole grant. */
   const turns = new Map<string, Promise<unknown>>();
 
@@ -215,6 +217,10 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
     }
   }
 
+  function tell(id: string, signedIn: boolean): void {
+    for (const listener of listeners) listener(id, signedIn);
+  }
+
   const fresh = (pending: PendingSignIn | null) => pending !== null && clock.now() - pending.startedAt < signInMs;
 
   async function challenged(
@@ -252,19 +258,25 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
   async function finished(target: OAuthTarget, secret: string, answer: SignInAnswer): Promise<void> {
     const grant = await grants.read(target.id);
     const { pending } = grant;
-    if (pending === null || !fresh(pending) || !isSame(pending.secret, secret)) throw nobodyBegan();
+    if (pending === null || !fresh(pending)) {
+      tell(target.id, false);
+      throw nobodyBegan();
+    }
+    if (!isSame(pending.secret, secret)) throw nobodyBegan();
+    // An answer is good once, whatever becomes of it.
+    await grants.write(target.id, { ...grant, pending: null });
     if (answer.code === undefined) {
-      await grants.write(target.id, { ...grant, pending: null });
+      tell(target.id, false);
       const words = [answer.error, answer.error_description].filter((part) => part !== undefined).join(': ');
       const said = words === '' ? 'nothing' : JSON.stringify(plain(words));
       throw refused(`${target.name} did not sign you in: its provider said ${said}.`, 'Begin the sign-in again.');
     }
-    // A code is good once, whatever becomes of it.
-    await grants.write(target.id, { ...grant, pending: null });
     const options = { authorizationCode: answer.code, ...(answer.iss === undefined ? {} : { iss: answer.iss }) };
     await run(target, grant, options).catch((cause) => {
+      tell(target.id, false);
       throw refused(`${target.name} did not sign you in: ${plain(wordsOf(cause))}`, 'Begin the sign-in again.', cause);
     });
+    tell(target.id, true);
   }
 
   return {
@@ -297,7 +309,6 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
       const target = computer === computerId && id !== undefined ? await find(id) : null;
       if (target === null || secret === undefined) throw nobodyBegan();
       await inTurn(target.id, () => finished(target, secret, answer));
-      for (const listener of listeners) listener(target.id);
       return { id: target.id, name: target.name };
     },
     async about(id) {
@@ -338,7 +349,7 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
       return revokeTokens({ issuer, set: tokens?.set, client }, fetch).catch((error) => plain(wordsOf(error)));
     },
     forget: (id) => inTurn(id, () => grants.remove(id)),
-    onSignedIn(listener) {
+    onAnswered(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
@@ -384,5 +395,8 @@ function noSignIn(fact: string, cause?: unknown): AppError {
 }
 
 function nobodyBegan(): AppError {
-  return refused('Nobody here began this sign-in, or it took too long.', 'Begin it again from the Tools page.');
+  return refused(
+    'Nobody here began this sign-in, or it took too long.',
+    'Begin it again in Gantry, under Connectors or Tools.',
+  );
 }

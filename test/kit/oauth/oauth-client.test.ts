@@ -86,8 +86,8 @@ const requestsOf = async (path: string, work: () => Promise<unknown>): Promise<n
 describe('a sign-in', () => {
   test('finds the provider by the resource, registers once, proves itself with PKCE, and gives a token for that resource alone', async () => {
     const one = await open();
-    const told: string[] = [];
-    one.client.onSignedIn((id) => told.push(id));
+    const told: [string, boolean][] = [];
+    one.client.onAnswered((...answer) => told.push(answer));
     expect(await one.client.tokenFor(one.target)).toBeNull();
     const back = await cameBack(one);
     const asked = new URL(((await one.refused()) as { authorizeUrl: string }).authorizeUrl).searchParams;
@@ -97,7 +97,7 @@ describe('a sign-in', () => {
     const token = await one.client.tokenFor(one.target);
     const claims = JSON.parse(Buffer.from(token!.split('.')[1]!, 'base64url').toString());
     expect(claims).toMatchObject({ aud: `${origin}/mcp`, iss: provider.issuer, sub: 'ann' });
-    expect(told).toEqual(['srv_1']);
+    expect(told).toEqual([['srv_1', true]]);
     // The token is kept sealed: nothing of it is in the file.
     const again = await open({ file: one.file });
     expect(await again.client.tokenFor(one.target)).toBe(token);
@@ -147,12 +147,18 @@ describe('a sign-in', () => {
     await one.store.close();
   });
 
-  test('that the person declines says so in the words of the provider, as one line', async () => {
+  test('that the person declines says so in the words of the provider, as one line, and can be begun anew', async () => {
     const one = await open();
+    const told: [string, boolean][] = [];
+    one.client.onAnswered((...said) => told.push(said));
     const answer = await one.refused();
     const state = new URL((answer as { authorizeUrl: string }).authorizeUrl).searchParams.get('state')!;
     const no = { state, error: 'access_denied', error_description: 'not\ntoday' };
     await expect(one.client.finish(no, one.find)).rejects.toThrow('"access_denied: not today"');
+    expect(told).toEqual([['srv_1', false]]);
+    const anew = await one.refused();
+    expect(anew).toMatchObject({ is: 'sign_in' });
+    expect(anew).not.toEqual(answer);
     await one.store.close();
   });
 

@@ -21,6 +21,6 @@ export interface ServerAuth {
   ): Promise<ChallengeAnswer>;
   /** Tokens, registrations and sign-ins of a server that is detached, or that is another one now. */
   forget(serverId: string): Promise<void>;
-  /** Told when a sign-in gave a token. Answers the way to listen no more. */
-  onSignedIn(listener: (serverId: string) => void): () => void;
+  /** Told when a sign-in was answered, with a token or without. Answers the way to listen no more. */
+  onAnswered(listener: (serverId: string, signedIn: boolean) => void): () => void;
 }

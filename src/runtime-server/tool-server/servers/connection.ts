@@ -53,6 +53,8 @@ export interface Connection {
 
 /** Connected for so long, a server has earned a quick try again. Milliseconds. */
 const steadyMs = 60_000;
+/** The address of a sign-in ends after ten minutes: a person who comes later finds another. Milliseconds. */
+const signInAgainMs = 10 * 60_000 + 1000;
 
 type Standing = {
   readonly status: ConnectionState['status'];
@@ -116,6 +118,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
       const how = await signIn(fault, signal);
       if (how === 'token' && mayChallenge) return tryOnce(signal, false);
       if (typeof how === 'object') again(failed(how.later));
+      if (how === 'asked' && standing.authorizeUrl !== null)
+        cancelNext = timers.after(signInAgainMs, () => void connect());
     }
   }
 

@@ -369,12 +369,13 @@ export function createServers(deps: ServersDeps): Servers {
       listAnew();
       for (const entry of entries.values()) begin(entry);
       stopListening =
-        deps.auth?.onSignedIn((id) => {
+        deps.auth?.onAnswered((id, signedIn) => {
           void inTurn(async () => {
             const entry = entries.get(id);
             if (entry === undefined) return;
-            entry.credential = 'new';
-            await entry.connection?.reconnect();
+            if (signedIn) entry.credential = 'new';
+            // Without a token it is asked where to sign in now: the former address is used up.
+            if (signedIn || entry.connection?.state().status === 'needs_reauth') await entry.connection?.reconnect();
           });
         }) ?? stopListening;
     },

@@ -198,7 +198,8 @@ test('without a sign-in, 401 says that a header is missing; with one it is tried
 test('whoever signs in is asked for tokens, told of refusals, and gives the address to sign in at', async () => {
   let token: string | null = null;
   let valid = 'first';
-  let signedIn = (_id: string) => {};
+  let authorizeUrl = 'https://login.example/authorize?x=1';
+  let answered = (_id: string, _signedIn: boolean) => {};
   const refusals: unknown[] = [];
   const forgotten: string[] = [];
   const auth: ServerAuth = {
@@ -206,12 +207,12 @@ test('whoever signs in is asked for tokens, told of refusals, and gives the addr
     async challenge(target, said) {
       refusals.push([target, said]);
       return token === null || token === 'first'
-        ? { is: 'sign_in', authorizeUrl: 'https://login.example/authorize?x=1' }
+        ? { is: 'sign_in', authorizeUrl }
         : { is: 'none', why: 'The sign-in was refused.' };
     },
     forget: async (id) => void forgotten.push(id),
-    onSignedIn(listener) {
-      signedIn = listener;
+    onAnswered(listener) {
+      answered = listener;
       return () => {};
     },
   };
@@ -230,8 +231,12 @@ test('whoever signs in is asked for tokens, told of refusals, and gives the addr
     { id, name: 'web', url: server.url, oauth: { scopes: ['read'] } },
     { status: 401, wwwAuthenticate: 'Bearer resource_metadata="https://x.example/"', token: null },
   ]);
+  // Declined, or after its time: the address is used up, and another is shown.
+  authorizeUrl = 'https://login.example/authorize?x=2';
+  answered(id, false);
+  await expect.poll(async () => (await servers.read(id)).authorizeUrl, { timeout: 30_000 }).toBe(authorizeUrl);
   token = 'first';
-  signedIn(id);
+  answered(id, true);
   await servers.until(id, 'connected');
   expect(textOf(await servers.call('web.echo', { text: 'x' }))).toBe('echo: {"text":"x"}');
   // The token is taken back while it is connected.
