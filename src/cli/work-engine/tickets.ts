@@ -9,6 +9,14 @@ import { ago, harmless, oneLine } from '../words.ts';
 const dry = (input: Input) => flag(input, 'dryRun') || undefined;
 const moreOf = (cursor: string | null) => (cursor === null ? '' : `\nThere are more: --cursor ${cursor}`);
 
+/** People read addresses; JSON keeps ids. */
+async function addressesOf(context: Context, rows: readonly unknown[]): Promise<ReadonlyMap<string, string>> {
+  if (context.output.json || rows.length === 0) return new Map();
+  const { factory } = await context.connect();
+  const { agents } = await factory.listAgents({ query: {} });
+  return new Map(agents.map((agent) => [agent.id, agent.address]));
+}
+
 export const tickets: Action = async (context, input) => {
   const id = optionalText(input, 'ticket');
   const { factory } = await context.connect();
@@ -33,12 +41,13 @@ export const tickets: Action = async (context, input) => {
       cursor: optionalText(input, 'cursor'),
     },
   });
+  const addresses = await addressesOf(context, answer.tickets);
   context.output.result(answer, () => {
     if (answer.tickets.length === 0) return 'No tickets.';
     const rows = answer.tickets.map((one) => [
       one.id,
       ago(one.createdAt, context.now()),
-      one.botId,
+      addresses.get(one.botId) ?? one.botId,
       one.source.kind,
       one.status,
       oneLine(one.title, 200),
@@ -67,11 +76,12 @@ export const triggers: Action = async (context, input) => {
   if (id !== undefined) return remove(context, input, id);
   const { factory } = await context.connect();
   const answer = await factory.listTriggers();
+  const addresses = await addressesOf(context, answer.triggers);
   context.output.result(answer, () => {
     if (answer.triggers.length === 0) return 'No triggers. Make one: --create <title> --bot <bot>';
     const rows = answer.triggers.map((one) => [
       one.id,
-      one.botId,
+      addresses.get(one.botId) ?? one.botId,
       String(one.tickets),
       one.lastUsedAt === null ? 'never' : ago(one.lastUsedAt, context.now()),
       oneLine(one.title, 200),
@@ -125,12 +135,13 @@ export const runs: Action = async (context, input) => {
       cursor: optionalText(input, 'cursor'),
     },
   });
+  const addresses = await addressesOf(context, answer.runs);
   context.output.result(answer, () => {
     if (answer.runs.length === 0) return 'No records.';
     const rows = answer.runs.map((one) => [
       one.id,
       ago(one.startedAt, context.now()),
-      one.botId,
+      addresses.get(one.botId) ?? one.botId,
       one.status,
       `${one.source.kind} ${one.source.ref}`,
     ]);
