@@ -1,5 +1,5 @@
-/** The way to older pages of a list, and back to the newest. A page that was asked for here begins at its top, and has the focus there. */
-import { useEffect, useRef } from 'react';
+/** The way to older pages of a list, and back to the newest. A page that was asked for here is shown from its top. */
+import { useRef } from 'react';
 import { Button } from '../../ui/button.tsx';
 
 export function Pages({
@@ -16,15 +16,12 @@ export function Pages({
   onCursor: (cursor: string | undefined) => void;
 }) {
   const nav = useRef<HTMLElement>(null);
-  const shown = useRef(cursor);
-  const turned = shown.current !== cursor;
-  useEffect(() => {
-    if (!turned) return;
-    shown.current = cursor;
+  function turn(to: string | undefined): void {
+    onCursor(to);
+    // The button may go with its page: here the next one is a Tab away.
+    nav.current?.focus({ preventScroll: true });
     nav.current?.parentElement?.scrollIntoView({ block: 'start' });
-    // The button that was pressed may be gone with the page that it was on.
-    if (document.activeElement === document.body) nav.current?.focus();
-  }, [turned, cursor]);
+  }
   return (
     <nav
       ref={nav}
@@ -32,11 +29,11 @@ export function Pages({
       aria-label={`Pages of ${noun}`}
       className="flex items-center gap-2 p-3 text-meta text-muted"
     >
-      {cursor !== undefined && <Button onClick={() => onCursor(undefined)}>Newest</Button>}
+      {cursor !== undefined && <Button onClick={() => turn(undefined)}>Newest</Button>}
       {next === null ? (
         <span>{cursor === undefined ? `${count} in all.` : 'These are the oldest.'}</span>
       ) : (
-        <Button onClick={() => onCursor(next)}>Older</Button>
+        <Button onClick={() => turn(next)}>Older</Button>
       )}
     </nav>
   );
