@@ -80,6 +80,16 @@ const part = (page: Page, name: string) =>
   page.getByRole('group', { name: 'Which part' }).getByRole('button', { name });
 const searchOf = (page: Page) => new URL(page.url()).searchParams;
 
+/** An issue is opened, and its run waits for the person: the page, which looks every four seconds, is opened after that. */
+async function openAndAsked(page: Page, title: string): Promise<void> {
+  tracker.issues.open({ project: 'shed', title });
+  const { connector, sub } = Object.fromEntries(searchOf(page));
+  const path = `/mcp/connectors/${connector}/events/subscriptions/${sub}/runs?status=awaiting_approval`;
+  await expect
+    .poll(async () => (await ownerCall<{ runs: unknown[] }>(gantry, 'GET', path)).runs.length, patience)
+    .toBe(1);
+}
+
 async function signIn(page: Page, link: Locator): Promise<void> {
   const [tab] = await Promise.all([page.context().waitForEvent('page'), link.click()]);
   await tab.getByRole('textbox', { name: 'Your name' }).fill('ada');
@@ -232,9 +242,12 @@ test('a rule is tried on the events that were before it is there, and its runs w
     .waitFor();
 
   model.script(() => text(finding));
-  tracker.issues.open({ project: 'shed', title: 'The door sticks' });
+  await openAndAsked(page, 'The door sticks');
   await part(page, 'Runs').click();
-  await page.locator('[data-run]', { hasText: 'Waits for you' }).click(patience);
+  await page.locator('[data-run]', { hasText: 'Waits for you' }).waitFor();
+  // The question in the inbox leads there.
+  await go(page, '/inbox');
+  await page.getByRole('main').getByRole('link', { name: 'its run' }).click();
   await status(page, 'Waits for you');
   await page.getByText('The door sticks').waitFor();
   await looked(page, 'connectors-asks');
@@ -251,7 +264,7 @@ test('a run is denied, stopped, and tried again; the address keeps which runs ar
   const answered = new Promise<void>((resolve) => {
     answer = resolve;
   });
-  tracker.issues.open({ project: 'shed', title: 'Never mind' });
+  await openAndAsked(page, 'Never mind');
   await page.keyboard.press('Escape');
   await page.locator('[data-run]', { hasText: 'Waits for you' }).click(patience);
   await button(page, 'Deny').click();
@@ -261,7 +274,7 @@ test('a run is denied, stopped, and tried again; the address keeps which runs ar
     await answered;
     return text(finding);
   });
-  tracker.issues.open({ project: 'shed', title: 'Think long' });
+  await openAndAsked(page, 'Think long');
   await button(page, 'Back to the runs').click();
   await page.locator('[data-run]', { hasText: 'Waits for you' }).click(patience);
   await button(page, 'Approve').click();
