@@ -65,9 +65,7 @@ export interface OAuthClient {
   revoke(target: OAuthTarget): Promise<string | null>;
   /** Tokens, registrations and sign-ins of a target that is gone, or another one now. */
   forget(id: string): Promise<void>;
-  /**
-   * Told when a sign-in was answered, with a token or without: its address is of no use any more. Answers the way to listen no more.
-   */
+  /** Told when a sign-in was answered, with a token or without. Answers the way to listen no more. */
   onAnswered(listener: (id: string, signedIn: boolean) => void): () => void;
 }
 
@@ -395,8 +393,5 @@ function noSignIn(fact: string, cause?: unknown): AppError {
 }
 
 function nobodyBegan(): AppError {
-  return refused(
-    'Nobody here began this sign-in, or it took too long.',
-    'Begin it again in Gantry, under Connectors or Tools.',
-  );
+  return refused('Nobody here began this sign-in, or it took too long.', 'Begin it again in Gantry.');
 }
