@@ -125,7 +125,11 @@ function About({
       {trouble !== null && <Problem error={trouble} />}
       {error !== null && (
         <Trouble of="connector" needsPerson={status === 'needs_reauth'}>
-          {signInAddress(connector) === null ? error : 'Sign in on its own page; Gantry connects by itself then.'}
+          {signInAddress(connector) !== null
+            ? 'Sign in on its own page; Gantry connects by itself then.'
+            : status === 'needs_reauth' && auth.type === 'api_key'
+              ? 'It does not take this key. Give it another one: Change.'
+              : error}
         </Trouble>
       )}
       <dl className="flex max-w-[760px] flex-col gap-1">
@@ -133,9 +137,13 @@ function About({
           <span className="font-mono text-code wrap-anywhere">{connector.url}</span>
         </Fact>
         <Fact name="Signed in">
-          {auth.type === 'oauth' ? <SignIn id={id} status={status} /> : <Known auth={auth} />}
+          {auth.type === 'oauth' || (auth.type === 'none' && status === 'needs_reauth') ? (
+            <SignIn id={id} status={status} />
+          ) : (
+            <Known auth={auth} />
+          )}
         </Fact>
-        <Fact name="Connected">
+        <Fact name="Added">
           <Ago at={connector.createdAt} />
         </Fact>
       </dl>
