@@ -35,7 +35,7 @@ async function list(context: Context, input: Input, admin: AdminClient): Promise
       `${key.prefix}…`,
       state(key, now),
       key.lastUsedAt ?? 'never used',
-      key.scopes.join(' '),
+      key.scopes.join(' ') + (key.resource === null ? '' : ` at ${key.resource} alone`),
       oneLine(key.name, 40),
     ]);
     const head = ['id', 'user', 'begins', 'state', 'last used', 'scopes', 'name'];

@@ -1,10 +1,10 @@
 /**
- * `gantry tools approve`: lets an app in at the edge. Makes a key with the scope of one of its two servers, and prints what
- * the app wants to be told. A key is not held to one bot, as a token is: it says so.
+ * `gantry tools approve`: lets an app in at the edge. Makes a key for one of its two servers, and prints what
+ * the app wants to be told. The key opens that server and nothing else, as a token for it does.
  */
 import { createClient } from '../../client/client.ts';
 import { AppError } from '../../contracts/common/errors.ts';
-import { botIdMark, edgePage } from '../../contracts/edge/routes.ts';
+import { botIdMark, edgeAgents, edgePage } from '../../contracts/edge/routes.ts';
 import { type Action, optionalText, text as textOf } from '../command.ts';
 import { findHome, makeKey } from './new-key.ts';
 
@@ -24,7 +24,8 @@ export const approve: Action = async (context, input) => {
   if (server === undefined) throw new AppError('internal', 'The edge names no such server.', 'Update Gantry there.');
   const address = server.url.replace(botIdMark, bot?.id ?? '');
   const url = home.computerId === null ? address : `${address}?computer=${encodeURIComponent(home.computerId)}`;
-  const { secret, ...key } = await makeKey(context, input, home, name, server.scope);
+  const resource = bot === null ? edgeAgents.path : `${edgeAgents.path}/bots/${bot.id}`;
+  const { secret, ...key } = await makeKey(context, input, home, { name, scope: server.scope, resource });
   const headers = { Authorization: `Bearer ${secret}` };
   const config = { mcpServers: { gantry: { type: 'http', url, headers } } };
   context.output.result({ url, scope: server.scope, headers, config, key, bot: bot?.id ?? null }, () =>
@@ -40,8 +41,8 @@ export const approve: Action = async (context, input) => {
       '',
       bot === null
         ? 'It reads all your bots, their words, runs and boards, changes nothing, and may subscribe to their events.'
-        : `There it talks to ${bot.address}, reads its runs, and may subscribe to its events.\nThe key itself is not held to that bot: its scope bots:act lets whoever has it act on all your bots through the API.`,
-      'The key is shown this once. Whoever reads it may do the same; end it on the page under Settings → API keys.',
+        : `It talks to ${bot.address}, reads its runs, and may subscribe to its events.`,
+      'The key opens this address and nothing else. It is shown this once. Whoever reads it may do the same; end it on the page under Settings → API keys.',
     ].join('\n'),
   );
   return undefined;

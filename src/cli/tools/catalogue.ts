@@ -69,7 +69,7 @@ export const tools: Part = {
       name: 'approve',
       args: '<name>',
       about: 'Let an app in at the edge: make its key, print what to paste',
-      more: 'gantry tools approve Dashboard                  reads bots, runs and boards, and may subscribe to events of all bots\ngantry tools approve Helpdesk --bot web@site     talks to that bot, and may subscribe to its events; the key may act on all\nApps that sign people in themselves need no key: they take the address, and you say yes in the browser.',
+      more: 'gantry tools approve Dashboard                  reads bots, runs and boards, and may subscribe to events of all bots\ngantry tools approve Helpdesk --bot web@site     talks to that bot, and may subscribe to its events\nA key opens the one address that is printed with it, and nothing else.\nApps that sign people in themselves need no key: they take the address, and you say yes in the browser.',
       options: [
         { flags: '--bot <bot>', about: 'the connector of this bot, in place of the server of all bots' },
         { flags: '--days <n>', about: 'how long the key lives (default: until revoked)' },

@@ -89,12 +89,7 @@ async function address(context: Context, input: Input, client: McpClient): Promi
   const search = new URLSearchParams({ names: 'safe' });
   if (home.computerId !== null) search.set('computer', home.computerId);
   const url = `${home.origin}${mcpServer.path}?${search}`;
-  const { secret, ...key } = await makeKey(
-    context,
-    input,
-    home,
-    optionalText(input, 'keyName') ?? client.title,
-    'bots:act',
-  );
+  const name = optionalText(input, 'keyName') ?? client.title;
+  const { secret, ...key } = await makeKey(context, input, home, { name, scope: 'bots:act' });
   return { reach: { kind: 'http', url, key: secret }, key };
 }

@@ -16,6 +16,13 @@ export interface Home {
   readonly computerId: string | null;
 }
 
+export interface WantedKey {
+  readonly name: string;
+  readonly scope: Scope;
+  /** The one address that it is to open. */
+  readonly resource?: string;
+}
+
 export interface NewKey {
   /** Null: it was a dry run. */
   readonly id: string | null;
@@ -40,13 +47,17 @@ export async function findHome(context: Context): Promise<Home> {
 }
 
 /** `--days` and `--dry-run` are read here. */
-export async function makeKey(context: Context, input: Input, home: Home, name: string, scope: Scope): Promise<NewKey> {
+export async function makeKey(context: Context, input: Input, home: Home, wanted: WantedKey): Promise<NewKey> {
+  const { name, scope, resource } = wanted;
   const days = integer(input, 'days', 1, longestLifeDays);
   if (flag(input, 'dryRun')) return { id: null, name, secret: placeholder };
   const { token } = await context.connect();
   const ifGone = `Start it with: ${context.names.start}`;
   const keys = createClient([createKey], { baseUrl: home.web, token, ifGone });
-  const ends = days === undefined ? {} : { expiresInDays: days };
-  const { key, secret } = await keys.createKey({ body: { name, scopes: [scope], ...ends } });
+  const more = {
+    ...(days === undefined ? {} : { expiresInDays: days }),
+    ...(resource === undefined ? {} : { resource }),
+  };
+  const { key, secret } = await keys.createKey({ body: { name, scopes: [scope], ...more } });
   return { id: key.id, name: key.name, secret };
 }

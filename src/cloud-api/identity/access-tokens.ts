@@ -8,7 +8,7 @@ import { type Scope, scopes } from '../../contracts/common/route.ts';
 import { bearerOf } from '../../kit/http/principals.ts';
 import type { Authenticator, Principal } from '../../kit/http/types.ts';
 import { digestOf } from './model.ts';
-import type { Resources } from './resource.ts';
+import { type Resources, writtenPath } from './resource.ts';
 import type { Users } from './users.ts';
 
 export interface AccessTokensDeps {
@@ -91,7 +91,7 @@ export function createAccessTokens(deps: AccessTokensDeps): Authenticator {
     authenticate(request) {
       const token = bearerOf(request);
       if (token === null || token.split('.').length !== 3) return null;
-      const audience = deps.resources.audienceOf((request.url ?? '/').split(/[?#]/, 1)[0]!);
+      const audience = deps.resources.audienceOf(writtenPath(request.url));
       const place = digestOf(`${audience} ${token}`);
       const found = trusted.get(place);
       const now = clock.now();

@@ -100,6 +100,7 @@ export function toApiKey(row: KeyRow): ApiKey {
     name,
     prefix,
     scopes: row.scopes.split(' ') as Scope[],
+    resource: row.resource,
     createdAt: iso(row.created_at),
     expiresAt: timeOf(row.expires_at),
     lastUsedAt: timeOf(row.last_used_at),

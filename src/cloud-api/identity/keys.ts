@@ -14,6 +14,7 @@ import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { Changes } from './changes.ts';
 import { isKeyText, keyPrefix, newKeyText, readKeyText } from './key-text.ts';
 import { digestOf } from './model.ts';
+import { decoded, writtenPath } from './resource.ts';
 
 export interface KeysDeps {
   readonly store: SharedStore;
@@ -33,6 +34,8 @@ export interface KeyRow {
   readonly prefix: string;
   /** Separated by spaces. */
   readonly scopes: string;
+  /** The one path that it opens, decoded; null: whatever its scopes open. */
+  readonly resource: string | null;
   readonly created_at: number;
   readonly expires_at: number | null;
   readonly last_used_at: number | null;
@@ -43,6 +46,7 @@ export interface NewKey {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresInDays?: number | undefined;
+  readonly resource?: string | undefined;
 }
 
 export interface Keys {
@@ -62,7 +66,8 @@ const dayMs = 24 * 60 * 60_000;
 /** Use is written down this often at most. */
 const touchMs = 60_000;
 const mostOfOneName = 2;
-const columns = 'id, digest, user_id, name, prefix, scopes, created_at, expires_at, last_used_at, revoked_at' as const;
+const columns =
+  'id, digest, user_id, name, prefix, scopes, resource, created_at, expires_at, last_used_at, revoked_at' as const;
 
 interface Live {
   readonly row: KeyRow;
@@ -84,13 +89,17 @@ export function createKeys(deps: KeysDeps): Keys {
   // A worker sends the same key again and again on its connection: what it holds is looked up each time, its digest is made once.
   const sent = new WeakMap<Socket, { readonly text: string; readonly digest: string }>();
 
-  function admit(key: Live | null): Principal {
+  function admit(key: Live | null, url: string | undefined): Principal {
     if (key === null) throw refused('This API key is not known here.', 'Make another one in the settings.');
     const now = clock.now();
-    const { expires_at: expiresAt, revoked_at: revokedAt, digest } = key.row;
+    const { expires_at: expiresAt, revoked_at: revokedAt, digest, resource } = key.row;
     if (revokedAt !== null) throw refused(`This API key was revoked on ${iso(revokedAt)}.`, 'Use another one.');
     if (expiresAt !== null && expiresAt <= now) {
       throw refused(`This API key ended on ${iso(expiresAt)}.`, 'Make another one in the settings.');
+    }
+    // Elsewhere it is nobody's, as a token for another audience is.
+    if (resource !== null && decoded(writtenPath(url)) !== resource) {
+      throw refused(`This API key is for ${resource} alone.`, 'Use another one here.');
     }
     if (key.usedAt < now - touchMs) {
       key.usedAt = now;
@@ -114,12 +123,12 @@ export function createKeys(deps: KeysDeps): Keys {
         const digest = before?.text === text ? before.digest : digestOf(text);
         if (digest !== before?.digest) sent.set(request.socket, { text, digest });
         const known = live.peek(digest);
-        if (known !== undefined) return admit(known);
+        if (known !== undefined) return admit(known, request.url);
         if (readKeyText(text) === 'damaged') throw refused('The API key is mistyped.', 'Copy it whole.');
-        return live.load(digest).then(admit);
+        return live.load(digest).then((key) => admit(key, request.url));
       },
     },
-    async create(userId, { name, scopes, expiresInDays }, dryRun = false) {
+    async create(userId, { name, scopes, expiresInDays, resource = null }, dryRun = false) {
       const secret = newKeyText(random);
       const now = clock.now();
       const row: KeyRow = {
@@ -129,6 +138,7 @@ export function createKeys(deps: KeysDeps): Keys {
         name,
         prefix: keyPrefix(secret),
         scopes: [...new Set(scopes)].join(' '),
+        resource,
         created_at: now,
         expires_at: expiresInDays === undefined ? null : now + expiresInDays * dayMs,
         last_used_at: null,
@@ -142,9 +152,9 @@ export function createKeys(deps: KeysDeps): Keys {
         if (dryRun) return;
         const { id, digest, prefix, scopes: list, created_at, expires_at } = row;
         yield* tx.run(
-          `INSERT INTO api_key (id, digest, user_id, name, prefix, scopes, created_at, expires_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-          ...[id, digest, userId, name, prefix, list, created_at, expires_at],
+          `INSERT INTO api_key (id, digest, user_id, name, prefix, scopes, resource, created_at, expires_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          ...[id, digest, userId, name, prefix, list, resource, created_at, expires_at],
         );
       });
       return { row, secret };

@@ -97,4 +97,10 @@ CREATE INDEX identity_change_at ON identity_change (at);
     name: 'projects by person',
     sql: 'CREATE INDEX project_user ON project (user_id, created_at, id)',
   },
+  {
+    area: 'identity',
+    number: 5,
+    name: 'keys for one address',
+    sql: 'ALTER TABLE api_key ADD COLUMN resource TEXT',
+  },
 ];

@@ -70,8 +70,11 @@ export function createResources({ origin, issuer, edgeUrl = `${origin}${edgeBase
   };
 }
 
+/** The path of a request as it was written. */
+export const writtenPath = (url: string | undefined): string => (url ?? '/').split(/[?#]/, 1)[0]!;
+
 /** As the router reads it, which decodes before it looks. */
-function decoded(path: string): string {
+export function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {

@@ -12,6 +12,10 @@ export const ApiKey = z
     name: z.string(),
     prefix: z.string().meta({ description: 'The first characters of the key, to tell it from others.' }),
     scopes: z.array(z.enum(scopes)),
+    resource: z
+      .string()
+      .nullable()
+      .meta({ description: 'The one address that it opens; null: all that its scopes open.' }),
     createdAt: Time,
     expiresAt: Time.nullable(),
     lastUsedAt: Time.nullable().meta({ description: 'Written at most once a minute.' }),
@@ -29,6 +33,11 @@ export const keyFields = {
     .meta({ description: 'Two live keys may share a name, so that one can take over from the other.' }),
   scopes: z.array(z.enum(scopes)).min(1).max(scopes.length),
   expiresInDays: z.number().int().min(1).max(3650).optional(),
+  resource: z
+    .string()
+    .regex(/^\/edge\/mcp(\/bots\/[A-Za-z0-9][A-Za-z0-9._:~@-]{0,199})?$/, '/edge/mcp or /edge/mcp/bots/<bot id>')
+    .optional()
+    .meta({ description: 'A server of the edge, which is all that the key then opens, by its scopes.' }),
 };
 
 export const listKeys = defineRoute({

@@ -46,6 +46,21 @@ async function connect({ url, headers }: Printed): Promise<Client> {
   onEnd(() => client.close());
   return client;
 }
+const factory = ['/api/factory/agents', '/api/factory/send', '/api/factory/work-engine/tickets', '/api/%66actory/send'];
+/** Those of these paths where the key is not answered 401, neither reading nor writing. */
+async function refusedAt({ url, headers }: Printed, ...paths: string[]): Promise<unknown[]> {
+  const asked = paths.flatMap((path) => ['GET', 'POST'].map((method) => ({ path, method })));
+  const answers = await Promise.all(
+    asked.map(async ({ path, method }) => {
+      const body = method === 'POST' ? '{}' : null;
+      const type = { 'content-type': 'application/json' };
+      const { status } = await fetch(new URL(path, url), { method, headers: { ...headers, ...type }, body });
+      return { path, method, status };
+    }),
+  );
+  // Where there is no such route nobody is asked who they are.
+  return answers.filter(({ status }) => ![401, 404, 405].includes(status));
+}
 const keyNames = async () => {
   const { keys } = (await desk.web('GET', '/api/v1/keys')).json as never as { keys: { name: string }[] };
   return keys.map(({ name }) => name);
@@ -59,24 +74,29 @@ test('an app is let in to the server of all bots, and to nothing that changes an
   expect(await client.callTool({ name: 'get_agent', arguments: { agent: bot.id } })).toMatchObject({
     structuredContent: { id: bot.id },
   });
-  const elsewhere = await fetch(`${made.url}/bots/${bot.id}`, { method: 'POST', headers: made.headers, body: '{}' });
-  expect(elsewhere.status).toBe(403);
+  expect(await refusedAt(made, `/edge/mcp/bots/${bot.id}`, '/edge/mcp%2Fbots', '/mcp/server', ...factory)).toEqual([]);
   const { apps } = (await desk.web('GET', '/api/v1/mcp/approvals')).json as never as { apps: object[] };
   expect(apps).toMatchObject([{ clientId: `key:${made.key.id}`, clientName: 'Dashboard', scopes: ['agents:read'] }]);
 });
 
-test('with a bot, to the connector of that bot, and it is said that the key may do more', async () => {
+test('with a bot, to the connector of that bot, and to nothing else', async () => {
   const made = await approve('Helpdesk', '--bot', 'helper@ops', '--days', '30');
   expect(made).toMatchObject({ scope: 'bots:act', bot: bot.id, url: `${desk.gantry.origin}/edge/mcp/bots/${bot.id}` });
   const client = await connect(made);
   expect(await client.callTool({ name: 'list_runs', arguments: {} })).toMatchObject({
     structuredContent: { runs: [] },
   });
-  const agents = await fetch(`${desk.gantry.origin}/edge/mcp`, { method: 'POST', headers: made.headers, body: '{}' });
-  expect(agents.status).toBe(403);
-  const other = await connect({ ...made, url: made.url.replace(bot.id, 'another_bot') });
-  expect((await other.listTools()).tools).not.toEqual([]);
-  expect((await gantry('Helpdesk 2', '--bot', bot.id)).out).toContain('act on all your bots');
+  const others = ['/edge/mcp', '/edge/mcp/bots/another_bot', '/edge/mcp/bots/%61nother_bot'];
+  expect(await refusedAt(made, ...others, `/edge/mcp/bots/${bot.id}/../another_bot`, ...factory)).toEqual([]);
+  // Only the address decides, however it is written.
+  const same = await connect({
+    ...made,
+    url: made.url.replace(bot.id, `%${bot.id.charCodeAt(0).toString(16)}${bot.id.slice(1)}`),
+  });
+  expect((await same.listTools()).tools).not.toEqual([]);
+  expect((await gantry('Helpdesk 2', '--bot', bot.id)).out).toContain('opens this address and nothing else');
+  const listed = (await desk.web('GET', '/api/v1/keys')).json as never as { keys: { id: string; resource: string }[] };
+  expect(listed.keys.find(({ id }) => id === made.key.id)?.resource).toBe(`/edge/mcp/bots/${bot.id}`);
 });
 
 test('a person reads where to put it, and that it is shown once; a dry run makes nothing', async () => {
@@ -103,6 +123,7 @@ test('while the computer is paired the key and the address are those of its home
   expect(await client.callTool({ name: 'list_runs', arguments: {} })).toMatchObject({
     structuredContent: { runs: [] },
   });
+  expect(await refusedAt(made, '/edge/mcp', '/edge/mcp/bots/another_bot?computer=x', ...factory)).toEqual([]);
   const { apps } = (await ada.call('GET', '/api/v1/mcp/approvals')).json as never as { apps: object[] };
   expect(apps).toMatchObject([{ clientId: `key:${made.key.id}`, clientName: 'From afar' }]);
 });

@@ -109,6 +109,27 @@ describe.each(['embedded', 'headless'] as const)('%s', (mode) => {
     }
   });
 
+  test('a key may be for one server of the edge, of which the list speaks, and for no other address', async () => {
+    const { key, secret } = await make({ name: 'edge', resource: '/edge/mcp' });
+    expect((await listed()).find(({ id }) => id === key.id)).toMatchObject({ resource: '/edge/mcp' });
+    const reply = await use(secret);
+    expect([reply.status, reply.json.error]).toMatchObject([401, { fact: expect.stringContaining('/edge/mcp alone') }]);
+    const wrong = [
+      '',
+      '/',
+      '/edge',
+      '/edge/mcp/',
+      '/edge/mcp/bots/',
+      '/edge/mcp/bots/..',
+      '/edge/mcp/bots/a%62',
+      '/api',
+    ];
+    for (const resource of [...wrong, '/edge/mcp?x', 'https://x/edge/mcp', '/edge/mcp\n']) {
+      const body = { name: 'edge', scopes: ['agents:read'], resource };
+      expect([resource, (await at().call('POST', '/api/v1/keys', { body })).status]).toEqual([resource, 400]);
+    }
+  });
+
   test('two keys of one name may live at once; a third waits until one is revoked or over', async () => {
     const first = await make({ name: 'rotated' });
     await make({ name: 'rotated', expiresInDays: 1 });

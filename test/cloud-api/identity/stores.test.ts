@@ -64,6 +64,38 @@ describe.each(engines)('on $name', ({ place }) => {
     expect((await keys.create('user_1', key)).row.expires_at).toBe(clock.now() + 24 * 3_600_000);
   });
 
+  test('a key for one address opens that alone, also for a process that had not made it, and however paths are written', async () => {
+    const { store, clock, ids } = await open();
+    const process = () => createKeys({ store, clock, ids, log, changes, onEnded: () => {} });
+    const keys = process();
+    const path = '/edge/mcp/bots/bot_1';
+    const wanted = { name: 'app', scopes: ['bots:act' as const], resource: path };
+    const { row, secret } = await keys.create('user_1', wanted);
+    const free = await keys.create('user_1', { name: 'all', scopes: ['bots:act'] });
+    expect((await keys.list('user_1')).map(({ resource }) => resource).sort()).toEqual([path, null].sort());
+    const ask = async (by: typeof keys, url: string, text = secret) => {
+      const headers = { authorization: `Bearer ${text}` };
+      return by.authenticator.authenticate({ url, headers, socket: {} } as unknown as IncomingMessage);
+    };
+    for (const by of [keys, process()]) {
+      // First elsewhere: what is kept of a key from one request must not open another.
+      await expect(ask(by, '/edge/mcp/bots/bot_2')).rejects.toMatchObject({ status: 401 });
+      for (const url of [path, `${path}?computer=c`, '/edge/mcp/bots/bot%5F1', '/edge/mcp/bots/%62ot_1?x#/api']) {
+        expect([url, await ask(by, url)]).toMatchObject([url, { kind: 'key', keyId: row.id }]);
+      }
+      for (const url of [
+        ...['/', '/edge', '/edge/mcp', '/mcp/server', '/edge/mcp/bots/bot_2', '/edge/mcp/bots/bot_%32', `${path}/`],
+        ...['/api/factory/agents', '/api/factory/send', '/api/%66actory/agents', `/api/factory/agents?${path}`],
+        ...[`${path}/../bot_2`, `${path}/%2e%2e/bot_2`, `${path}%2F..%2Fbot_2`, '/edge/mcp/bots/bot%255F1'],
+        ...[`//x${path}`, `http://x${path}`, `${path}%00`, `${path}%3Fx`, `/x?${path}`, '/edge/mcp/bots/bot%'],
+      ]) {
+        const refused = expect(ask(by, url), url).rejects;
+        await refused.toMatchObject({ status: 401, message: expect.stringContaining(path) });
+      }
+      expect(await ask(by, '/api/factory/agents', free.secret)).toMatchObject({ keyId: free.row.id });
+    }
+  });
+
   test('other processes are told by which sign-in a browser goes on', async () => {
     const { store, clock, ids } = await open();
     const noted: Change[] = [];

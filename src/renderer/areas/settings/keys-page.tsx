@@ -103,6 +103,7 @@ function KeyRow({ apiKey, onRevoke }: { apiKey: ApiKey; onRevoke: () => void }) 
             created <Ago at={apiKey.createdAt} />
           </span>
           <span>{expiryWords(apiKey.expiresAt, now)}</span>
+          {apiKey.resource !== null && <span className="break-all">opens {apiKey.resource} alone</span>}
           <span>
             {apiKey.lastUsedAt === null ? (
               'never used'
