@@ -141,6 +141,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     const row = yield* subscriptions.find(tx, item.lane);
     if (row === null || row.epoch !== letter.epoch) return;
     yield* settle(tx, row, letter, 'lost');
+    if (row.failures > 0) yield* subscriptions.nextIsFirst(tx, row);
     if (!('event' in letter)) return;
     yield* subscriptions.givenUp(tx, row);
     yield* tellOfLoss(tx, row, letter.event.eventId);
