@@ -53,7 +53,7 @@ export function adviceOf({ status, error }: Pick<Subscription, 'status' | 'error
     case 'event_not_found':
       return 'The server offers this event no more. End the subscription, or try again once it does.';
     case 'too_many_subscriptions':
-      return 'The server takes no more of them. End one that you do not need there, then try again.';
+      return 'No more of them are taken. End one that you do not need, then try again.';
     case 'unsupported':
       return 'The server cannot post this event. End the subscription.';
     case 'invalid_arguments':

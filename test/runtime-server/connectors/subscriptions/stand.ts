@@ -57,13 +57,14 @@ function createCloud() {
     at: 'home_1',
     url: 'http://127.0.0.1:3010' as string | null,
     status: 200,
+    refusal: null as { readonly error: string } | null,
     away: false,
     name: () => cloud.at,
     async call({ method, path, body }: { method: string; path: string; body: unknown }) {
       if (cloud.away) throw new Error('nobody listens');
       const id = path.split('/').at(-1) ?? '';
       calls.push({ method, id, body: body as CloudCall['body'] });
-      if (cloud.status !== 200) return { status: cloud.status, body: null };
+      if (cloud.status !== 200) return { status: cloud.status, body: cloud.refusal };
       if (method === 'DELETE') {
         secrets.delete(id);
         return { status: 204, body: null };
@@ -255,7 +256,7 @@ export async function openStand(folder: string) {
     reset() {
       server.reset();
       cloud.calls.length = 0;
-      Object.assign(cloud, { at: 'home_1', url: 'http://127.0.0.1:3010', status: 200, away: false });
+      Object.assign(cloud, { at: 'home_1', url: 'http://127.0.0.1:3010', status: 200, refusal: null, away: false });
       Object.assign(rules, {
         refuses: null,
         wanted: [],
