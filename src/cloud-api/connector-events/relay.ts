@@ -150,7 +150,7 @@ function deliveryOf(parcel: Parcel, subscriptionKey: string, notice: Notice | nu
 
 /** In the computer's own words, where it has some. */
 function reasonOf(status: number, answer: unknown): string {
-  if (status === 410) return 'The computer has no such subscription any more.';
+  if (status === 410) return 'The subscription has ended on the computer.';
   const said = answer as { error?: unknown; message?: unknown } | null;
   const words = [said?.error, said?.message].filter((word) => typeof word === 'string').join(': ');
   return words === '' ? `The computer answered ${status}.` : words.slice(0, longestReason);

@@ -221,7 +221,7 @@ describe.each(engines)('events of connectors on $name', ({ place }) => {
       cloud.store.all('SELECT event_id, reason FROM connector_receipt WHERE status = ? ORDER BY received_at', 'dead');
     expect(await dead()).toEqual([
       { event_id: 'invalid', reason: 'invalid_event: data.n must be a text.' },
-      { event_id: 'gone', reason: 'The computer has no such subscription any more.' },
+      { event_id: 'gone', reason: 'The subscription has ended on the computer.' },
     ]);
     // Why it does not fit may quote what was in it: that is for its person alone.
     expect(cloud.logged).toEqual([{ computerId, subscriptionId: sub, status: 400 }]);

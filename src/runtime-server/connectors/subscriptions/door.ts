@@ -33,12 +33,14 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
 
   async function take(id: string, event: RelayedEvent, receivedAt: number | null): Promise<DeliveryOutcome> {
     const row = await live(id);
+    refuseEnded(row);
     const problem = await problemOf(row, event);
     if (problem !== null) throw await invalid(row, event, receivedAt, problem);
     const rules = await automation.matching(id, event.data);
     const ticket = await store.write((tx) => {
       const now = findRow(tx, id);
       if (now === undefined) throw gone(id);
+      refuseEnded(now);
       const at = clock.now();
       const title = `${deps.servers.find(now.connector_id)?.name ?? 'Connector'}: ${event.name}`;
       const ref = `${id}/${event.eventId}`;
@@ -81,6 +83,11 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
     const row = await store.read((tx) => findRow(tx, id));
     if (row === undefined) throw gone(id);
     return row;
+  }
+
+  /** After its end by the server nothing of it is taken, until it is begun again: then even before the server has answered. */
+  function refuseEnded(row: SubscriptionRow): void {
+    if (row.status === 'error' && row.error_reason === 'terminated') throw gone(row.id);
   }
 
   /** Why it may never be taken; null where it may. */

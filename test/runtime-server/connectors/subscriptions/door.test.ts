@@ -144,6 +144,22 @@ test('terminated by the server it is an error that waits for the person, who may
   expect((await stand.subscribe(at)).body.subscription.status).toBe('active');
 });
 
+test('an event that comes after the end is 410 and no ticket, until the subscription is made again', async () => {
+  const stand = shared.current;
+  await stand.deliver(id, { type: 'terminated', error: { code: -32012, message: 'Forbidden' } });
+  expect(await stand.deliver(id, issue('late'))).toMatchObject({ status: 410, body: { error: 'subscription_gone' } });
+  expect(await tickets()).toEqual([]);
+  let early: unknown;
+  stand.server.answers(({ method }) => {
+    // Some post before they have answered.
+    if (method === 'events/subscribe') early = stand.deliver(id, issue('early'));
+    return undefined;
+  });
+  await stand.subscribe(at);
+  expect(await early).toMatchObject({ status: 200, body: { status: 'triggered' } });
+  expect((await stand.deliver(id, issue('late'))).body.status).toBe('triggered');
+});
+
 test('the cursor of the last event that was taken is asked from at the next refresh, and a gap replaces it', async () => {
   const stand = shared.current;
   const asked = async () => {
