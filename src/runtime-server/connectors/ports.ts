@@ -151,6 +151,8 @@ export interface SubscriptionLookup {
   live(tx: Read, connectorId: string, subscriptionId: string): SubscriptionRef | null;
   /** Live, or stopped and with history. */
   known(tx: Read, connectorId: string, subscriptionId: string): boolean;
+  /** Throws what a rule is refused with whose event the server does not offer (any more). */
+  advertised(connectorId: string, subscriptionId: string): Promise<void>;
   /** The connector of one that is known; null: none is. */
   connectorOf(tx: Read, subscriptionId: string): string | null;
 }

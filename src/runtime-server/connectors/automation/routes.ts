@@ -74,6 +74,7 @@ export function automationRoutes(deps: AutomationRoutesDeps): BoundRoute[] {
     })),
     ...both(table.createRule, async ({ params, body, principal }) => {
       const subscription = await store.read((tx) => live(tx, params));
+      await deps.subscriptions().advertised(params.id, params.sid);
       const made = await rules.create(subscription, body, moverOf(principal));
       return { status: 'dryRun' in made ? (200 as const) : (201 as const), body: made };
     }),

@@ -93,13 +93,20 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
     try {
       return await within(listMs, (signal) => deps.definitions.find(connector.id, asked.name, signal));
     } catch (error) {
-      if (asked.automation === undefined && error instanceof EventFault) return null;
       if (!(error instanceof EventFault)) throw error;
-      const fact = `Rules need an event that the server offers: ${error.message}`;
-      if (error.reason === 'event_not_found' || error.reason === 'unsupported') {
-        throw new AppError('not_found', fact, 'Choose one of its list.', { wireCode: error.reason });
-      }
-      throw new AppError('transport', fact, 'Try again, or leave the rule out.', { wireCode: error.reason });
+      if (asked.automation === undefined) return null;
+      throw noRuleFor(error);
+    }
+  }
+
+  /** What it offered when it was subscribed to counts while it cannot be asked. */
+  async function advertised(connectorId: string, id: string): Promise<void> {
+    const row = await store.read((tx) => liveRow(tx, connectorId, id));
+    try {
+      await within(listMs, (signal) => deps.definitions.find(connectorId, row.name, signal));
+    } catch (error) {
+      if (!(error instanceof EventFault)) throw error;
+      if (isNotOffered(error) || row.payload_schema === null) throw noRuleFor(error);
     }
   }
 
@@ -161,6 +168,7 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
       return row === undefined || row.connector_id !== connectorId ? null : refOf(row);
     },
     known: (tx, connectorId, id) => lookup.live(tx, connectorId, id) !== null || isArchived(tx, connectorId, id),
+    advertised,
     connectorOf: (tx, id) => findRow(tx, id)?.connector_id ?? connectorOfArchived(tx, id),
   };
 
@@ -197,6 +205,16 @@ function liveRow(tx: Read, connectorId: string, id: string): SubscriptionRow {
   const row = findRow(tx, id);
   if (row === undefined || row.connector_id !== connectorId) throw notFound('subscription', id);
   return row;
+}
+
+const isNotOffered = ({ reason }: EventFault) => reason === 'event_not_found' || reason === 'unsupported';
+
+function noRuleFor(fault: EventFault): AppError {
+  const fact = `Rules need an event that the server offers: ${fault.message}`;
+  const wire = { wireCode: fault.reason };
+  return isNotOffered(fault)
+    ? new AppError('not_found', fact, 'Choose one of its list.', wire)
+    : new AppError('transport', fact, 'Try again, or leave the rule out.', wire);
 }
 
 const cursorOf = (seq: number) => Buffer.from(String(seq)).toString('base64url');

@@ -1,5 +1,6 @@
 /** Rules of subscriptions over HTTP, at both mounts: what they take, what they refuse, versions, dry runs. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { AppError } from '../../../../src/contracts/common/errors.ts';
 import type { AutomationBot, Rule, RulePlan } from '../../../../src/contracts/connectors/rule.ts';
 import type { SubscriptionRef } from '../../../../src/runtime-server/connectors/ports.ts';
 import { type Floor, openFloor } from '../../hosted/support.ts';
@@ -44,6 +45,24 @@ test('a rule has a default for all but its instructions, its own id and version 
   });
   const read = await automated.call<{ rules: Rule[] }>('GET', subscription, '/rules', undefined, '/mcp/connectors');
   expect(read.body.rules).toEqual([rule]);
+});
+
+test('a rule for an event that is offered no more is refused, tried or saved, and one that is there can still be changed', async () => {
+  fresh();
+  const rule = await automated.rule(subscription, {});
+  automated.unadvertise(
+    subscription,
+    new AppError('not_found', 'The server does not offer it.', 'Choose another.', { wireCode: 'event_not_found' }),
+  );
+  for (const dryRun of [false, true]) {
+    expect(await create({ instructions: 'x', dryRun })).toMatchObject({
+      status: 404,
+      body: { error: 'event_not_found' },
+    });
+  }
+  const read = await automated.call<{ rules: Rule[] }>('GET', subscription, '/rules');
+  expect(read.body.rules).toEqual([rule]);
+  expect((await automated.call('PATCH', subscription, `/rules/${rule.id}`, { paused: true })).status).toBe(200);
 });
 
 test('version counts edits, a change that changes nothing is none, and what is not named stays', async () => {

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, vi } from 'vitest';
+import type { AppError } from '../../../../src/contracts/common/errors.ts';
 import { connectorMounts } from '../../../../src/contracts/connectors/mount.ts';
 import type { Job, JobEvent, JobStatus, Rule } from '../../../../src/contracts/connectors/rule.ts';
 import { systemTimers } from '../../../../src/kit/clock/timers.ts';
@@ -31,6 +32,8 @@ export interface Automated {
   /** What the door of events does with one. Answers its ticket. */
   event(subscription: SubscriptionRef, data: unknown, eventId?: string): Promise<string>;
   end(subscription: SubscriptionRef): Promise<void>;
+  /** Its server offers the event no more. */
+  unadvertise(subscription: SubscriptionRef, why: AppError): void;
   /** Below the subscription, at the first mount. */
   call<T = { error: string; message: string }>(
     method: string,
@@ -61,6 +64,7 @@ export async function automate(
   const schemas = createSchemaChecker({ timers: systemTimers });
   const live = new Map<string, SubscriptionRef>();
   const ended = new Map<string, SubscriptionRef>();
+  const unadvertised = new Map<string, AppError>();
   const log = { info() {}, warn() {}, error: console.error };
   const make = () =>
     createAutomation({
@@ -77,6 +81,10 @@ export async function automate(
       subscriptions: () => ({
         live: (_, connector, id) => (connector === connectorId ? (live.get(id) ?? null) : null),
         known: (_, connector, id) => connector === connectorId && (live.has(id) || ended.has(id)),
+        async advertised(_, id) {
+          const why = unadvertised.get(id);
+          if (why !== undefined) throw why;
+        },
         connectorOf: (_, id) => (live.has(id) || ended.has(id) ? connectorId : null),
       }),
       connector: (id) => id === connectorId,
@@ -138,6 +146,7 @@ export async function automate(
       live.delete(subscription.id);
       ended.set(subscription.id, subscription);
     },
+    unadvertise: ({ id }, why) => void unadvertised.set(id, why),
     async find(jobId) {
       const headers = { authorization: `Bearer ${ownerToken}` };
       const response = await fetch(`${server.url}${connectorMounts[1]}/runs/${jobId}`, { headers });

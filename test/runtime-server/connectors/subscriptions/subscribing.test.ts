@@ -6,7 +6,7 @@ import {
   type SubscriptionReason,
   transientReasons,
 } from '../../../../src/contracts/connectors/subscription.ts';
-import { opened } from './events-server.ts';
+import { type Answers, opened } from './events-server.ts';
 import { bot, sharedStand } from './stand.ts';
 
 const shared = sharedStand();
@@ -135,6 +135,13 @@ test.each([
   ['that is away', () => ({ away: true }), 'cloud_unreachable', null, true],
   ['that fails', () => ({ status: 503 }), 'cloud_unreachable', 503, true],
   ['that refuses', () => ({ status: 400 }), 'internal', 400, false],
+  [
+    'that is full',
+    () => ({ status: 409, refusal: { error: 'too_many_subscriptions' } }),
+    'too_many_subscriptions',
+    409,
+    false,
+  ],
   ['that there is not', () => ({ url: null }), 'not_paired', null, true],
 ] as const)('a cloud %s is a reason of its own', async (name, broken, reason, code, again) => {
   const stand = shared.current;
@@ -144,6 +151,28 @@ test.each([
   const { error, healed } = await failing(name, reason, () => void heal());
   expect(error?.code).toBe(code);
   expect(healed).toBe(again);
+});
+
+test('what a rule is for must be offered now; where the server cannot be asked, what it offered when it was subscribed to counts', async () => {
+  const stand = shared.current;
+  stand.connect('offers');
+  const { id } = (await stand.subscribe('offers')).body.subscription;
+  const offered = () => stand.subscriptions.lookup.advertised('offers', id);
+  await offered();
+  const lists = (answer: ReturnType<Answers>) => {
+    stand.back('offers');
+    stand.server.answers(({ method }) => (method === 'events/list' ? answer : undefined));
+  };
+  lists({ result: { events: [] } });
+  await expect(offered()).rejects.toMatchObject({ status: 404, options: { wireCode: 'event_not_found' } });
+  lists({ fault: ['connector_unreachable', null] });
+  await offered();
+  stand.connect('never');
+  const never = (await stand.subscribe('never')).body.subscription;
+  expect(never.status).toBe('error');
+  await expect(stand.subscriptions.lookup.advertised('never', never.id)).rejects.toMatchObject({
+    options: { wireCode: 'connector_unreachable' },
+  });
 });
 
 test('a server elsewhere is not given an address that only this computer reaches', async () => {
