@@ -6,6 +6,7 @@ import { createPainter } from '../../src/cli/attach/draw.ts';
 import { joinInputs, readTyped } from '../../src/cli/attach/typed.ts';
 import type { PaneInput, Screen } from '../../src/contracts/factory/agent.ts';
 import type { SseSink } from '../../src/kit/http/types.ts';
+import { compileCache } from '../support/compile-cache.ts';
 import { agent, at, onEnd, run, startEngine } from './support.ts';
 
 const cli = new URL('../../src/cli/main.ts', import.meta.url).pathname;
@@ -43,7 +44,7 @@ async function attach(options: readonly string[] = []) {
   });
   const terminal = new headless.Terminal({ cols: 40, rows: 8, allowProposedApi: true });
   const pty = spawnPty(process.execPath, [cli, 'agents', 'attach', 'web', ...options], {
-    env: { ...engine.env, HOME: process.env.HOME ?? '', TERM: 'xterm-256color' },
+    env: { ...engine.env, ...compileCache, HOME: process.env.HOME ?? '', TERM: 'xterm-256color' },
     cols: 40,
     rows: 8,
   });
