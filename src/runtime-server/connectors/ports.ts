@@ -92,6 +92,8 @@ export interface ConnectorTickets {
       readonly at: number;
     },
   ): { readonly id: string; readonly opened: boolean };
+  /** By a run that did what it asks for; one that is closed stays as it was. */
+  close(tx: Tx, ticketId: string, jobId: string): void;
   /** For the dry run of a rule: what past events of this subscription said, newest first. */
   past(
     tx: Read,
@@ -169,6 +171,8 @@ export interface Execution {
   readonly timeoutMs: number;
   /** Aborted: stop. Resolves when nothing of it runs any more. */
   readonly signal: AbortSignal;
+  /** Told when it begins to wait for a person's yes, and when it goes on. */
+  readonly waits?: (forPerson: boolean) => void;
 }
 
 export interface ExecutionEnd {

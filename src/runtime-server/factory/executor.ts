@@ -67,10 +67,10 @@ export function createExecutor(deps: ExecutorDeps): BotExecutor {
   }
 
   async function execute(member: Member, execution: Execution): Promise<ExecutionEnd> {
-    const { mode, text, timeoutMs, signal } = execution;
+    const { mode, text, timeoutMs, signal, waits } = execution;
     const bot = kindOf(member) === 'hosted' ? registry.hosted(member.id) : null;
     if (bot !== null) {
-      const end = await bot.runAlone({ runId: execution.runId, mode, text, timeoutMs, signal });
+      const end = await bot.runAlone({ runId: execution.runId, mode, text, timeoutMs, signal, waits });
       return { ...end, sessionId: null };
     }
     const { spec } = member;

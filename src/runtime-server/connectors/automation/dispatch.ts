@@ -26,6 +26,7 @@ import {
   openAttempt,
   type Read,
   readJob,
+  ticketsDoneBy,
 } from './store.ts';
 
 export interface DispatchDeps {
@@ -36,7 +37,7 @@ export interface DispatchDeps {
   readonly jobs: Jobs;
   readonly executor: Executor;
   readonly runs: RunRecords;
-  readonly tickets: Pick<ConnectorTickets, 'read'>;
+  readonly tickets: Pick<ConnectorTickets, 'read' | 'close'>;
   readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
 }
 
@@ -67,6 +68,8 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     string,
     { readonly jobId: string; readonly abort: AbortController; readonly over: Promise<void> }
   >();
+  /** Runs that wait for a person's yes, who may take days: they take no place meanwhile. */
+  const waiting = new Set<string>();
   let passing: Promise<void> | null = null;
   let again = false;
   /** Aborted at the close: what runs is left as it is, to be found as interrupted. */
@@ -143,7 +146,9 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
   async function hold(job: JobRecord): Promise<{ why: string; until: number | null } | null> {
     const limit = await store.read((tx) => limited(tx, job, clock.now()));
     if (limit !== null) return limit;
-    const running = await store.read((tx) => jobsIn(tx, ['running']).length);
+    const running = await store.read(
+      (tx) => jobsIn(tx, ['running']).filter(({ id }) => !waiting.has(openAttempt(tx, id)?.runId ?? '')).length,
+    );
     if (running >= mostRunning) return { why: `${running} runs are under way; it follows.`, until: null };
     const why = await executor.hindrance(job.config.botId);
     return why === null ? null : { why, until: null };
@@ -178,11 +183,17 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
         text: begun.text,
         timeoutMs: config.timeoutSeconds * 1000,
         signal: abort.signal,
+        waits(forPerson) {
+          if (forPerson) waiting.add(runId);
+          else waiting.delete(runId);
+          wake();
+        },
       })
       .catch((error: unknown) => broken(String(error)))
       .then((end) => untilWritten(() => finish(job.id, runId, end)))
       .finally(() => {
         live.delete(runId);
+        waiting.delete(runId);
         wake();
       });
     live.set(runId, { jobId: job.id, abort, over });
@@ -220,6 +231,8 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
         error,
         sessionId,
       });
+      // Nobody else was told of them: left open, a thousand would shut the door of events.
+      if (status === 'completed') for (const id of ticketsDoneBy(tx, jobId)) deps.tickets.close(tx, id, jobId);
     });
   }
 

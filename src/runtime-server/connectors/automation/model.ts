@@ -45,7 +45,7 @@ export function stricter(a: RuleMode, b: RuleMode): RuleMode {
 /** interface.md "Limits": a cancellation that is not acknowledged by then is held for inspection. */
 export const stopDeadlineMs = 15_000;
 export const dayMs = 24 * 60 * 60_000;
-/** Jobs that run at once, over all bots; one bot runs one. */
+/** Jobs that run at once, over all bots, without those that wait for a person's yes; one bot runs one. */
 export const mostRunning = 4;
 /** Events that one job gathers; the next begins another. */
 export const mostGathered = 100;

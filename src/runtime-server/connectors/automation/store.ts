@@ -186,6 +186,14 @@ export function inputsOf(tx: Read, jobId: string): Input[] {
   );
 }
 
+/** Tickets of the job that no other job is still to do, or did not: every one made of their events is completed. */
+export function ticketsDoneBy(tx: Read, jobId: string): string[] {
+  const sql = `SELECT mine.ticket_id AS id FROM automation_input mine WHERE mine.job_id = ? AND NOT EXISTS (
+      SELECT 1 FROM automation_input i JOIN automation_job j ON j.id = i.job_id
+      WHERE i.event_id = mine.event_id AND i.ticket_id = mine.ticket_id AND j.status <> 'completed') ORDER BY mine.seq`;
+  return tx.all<{ id: string }>(sql, jobId).map(({ id }) => id);
+}
+
 // ---- What became of them
 
 export function addMove(

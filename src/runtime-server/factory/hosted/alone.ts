@@ -20,6 +20,7 @@ export interface AloneOrder {
   /** Without the time in which a person is waited for. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  readonly waits?: ((forPerson: boolean) => void) | undefined;
 }
 
 export interface AloneEnd {
@@ -56,7 +57,10 @@ export async function runAlone(
     place: () => place,
     // What came from outside must not be able to have it write to others.
     withheld: reportTools,
-    asking: events.asking,
+    asking(title) {
+      order.waits?.(title !== null);
+      events.asking(title);
+    },
   });
   const end = await deps.models.run(
     target,

@@ -44,6 +44,8 @@ export function createConnectorTickets({
       ledger.append(tx, { type: 'ticket.created', ...engineActor, subject: `ticket:${opened.id}`, body });
       return opened;
     },
+    close: (tx, ticketId, jobId) =>
+      tickets.close(tx, ticketId, { actor: engineActor, note: `Done by the run ${jobId}.`, jobId }),
     past(tx, refPrefix, limit) {
       const rows = tx.all<{ id: string; source_ref: string; data: string; created_at: number }>(
         `SELECT id, source_ref, data, created_at FROM engine_ticket

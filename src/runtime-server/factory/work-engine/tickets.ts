@@ -9,7 +9,7 @@ import { iso } from '../../../kit/clock/clock.ts';
 import { bind } from '../../../kit/http/types.ts';
 import type { Tx, Value } from '../../../kit/store/store.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../paging.ts';
-import { sha256 } from '../records.ts';
+import { type Actor, sha256 } from '../records.ts';
 import type { EnginePart, EnginePartDeps } from './deps.ts';
 import { ownOrAsked } from './parties.ts';
 
@@ -34,6 +34,12 @@ export interface TicketWriter {
   openOf(tx: Pick<Tx, 'get'>, botId: string): number;
   /** Answers the id of the source's ticket, and whether it was opened just now. The caller tells the ledger why. */
   open(tx: Tx, ticket: NewTicket): { readonly id: string; readonly opened: boolean };
+  /** One that is closed stays as it was. `jobId`: the run of a rule that did what it asked for; the ledger names it. */
+  close(
+    tx: Tx,
+    id: string,
+    by: { readonly actor: Actor; readonly note?: string | undefined; readonly jobId?: string },
+  ): void;
 }
 
 interface TicketRow {
@@ -83,6 +89,23 @@ export function createTickets(deps: EnginePartDeps): EnginePart & { readonly wri
       );
       return { id: ticket.id, opened: true };
     },
+    close(tx, id, { actor, note, jobId }) {
+      const closed = tx.get<{ bot_id: string }>(
+        `UPDATE engine_ticket SET status = 'closed', closed_at = ?
+         WHERE workspace = ? AND id = ? AND status = 'open' RETURNING bot_id`,
+        clock.now(),
+        workspace,
+        id,
+      );
+      if (closed === undefined) return;
+      const noteSha256 = note === undefined ? null : sha256(note);
+      ledger.append(tx, {
+        type: 'ticket.closed',
+        ...actor,
+        subject: `ticket:${id}`,
+        body: { v: 1, id, botId: closed.bot_id, noteSha256, ...(jobId !== undefined && { jobId }) },
+      });
+    },
   };
 
   return {
@@ -127,21 +150,7 @@ export function createTickets(deps: EnginePartDeps): EnginePart & { readonly wri
         }
         return {
           body: await store.write((tx) => {
-            const at = clock.now();
-            const { changes } = tx.run(
-              "UPDATE engine_ticket SET status = 'closed', closed_at = ? WHERE id = ? AND status = 'open'",
-              at,
-              row.id,
-            );
-            if (changes > 0) {
-              const noteSha256 = body.note === undefined ? null : sha256(body.note);
-              ledger.append(tx, {
-                type: 'ticket.closed',
-                ...actor,
-                subject: `ticket:${row.id}`,
-                body: { v: 1, id: row.id, botId: row.bot_id, noteSha256 },
-              });
-            }
+            writer.close(tx, row.id, { actor, note: body.note });
             return wire(find(tx, row.id) as TicketRow);
           }),
         };

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { AppError } from '../../../../src/contracts/common/errors.ts';
 import type { Job } from '../../../../src/contracts/connectors/rule.ts';
 import type { AgentRun } from '../../../../src/contracts/factory/work-engine/agent-runs.ts';
+import type { Ticket } from '../../../../src/contracts/factory/work-engine/tickets.ts';
 import type {
   Execution,
   ExecutionEnd,
@@ -170,6 +171,22 @@ test('four runs at a time, the rest follows as they end, oldest first', async ()
   expect(order).toEqual([...order].sort());
 });
 
+test('a run that waits for a person takes none of the four places, and has one again when it goes on', async () => {
+  for (let n = 0; n < 6; n += 1) await automated.rule(subscription, {});
+  await automated.event(subscription, {});
+  await running(4);
+  begun[0]?.execution.waits?.(true);
+  await running(5);
+  begun[0]?.execution.waits?.(false);
+  begun[1]?.end();
+  await vi.waitFor(async () => expect(await automated.jobs(subscription, '?status=completed')).toHaveLength(1), waits);
+  // Those that go on are four: nothing follows yet.
+  await automated.clock.advance(61_000);
+  expect(await automated.jobs(subscription, '?status=queued')).toHaveLength(1);
+  begun[2]?.end();
+  await running(6);
+});
+
 test('one rule runs its jobs one after the other in the order of their events, when its bot takes one at a time', async () => {
   await automated.rule(subscription, {});
   hindrance = 'busy';
@@ -271,4 +288,59 @@ test('the end of a run that the disk does not take is written as soon as it does
   refuse = false;
   await automated.clock.advance(2000);
   await automated.until(subscription, 'completed');
+});
+
+const ticket = async (id: string) => (await floor.engine.call<Ticket>('GET', `/tickets/${id}`)).body;
+
+test('tickets of a run’s whole batch are closed with its end, by the engine and with the run named', async () => {
+  await automated.rule(subscription, { batchSeconds: 10 });
+  const tickets = [await automated.event(subscription, {}, 'one'), await automated.event(subscription, {}, 'two')];
+  await automated.clock.advance(10_001);
+  const run = await running(1);
+  for (const id of tickets) expect((await ticket(id)).status).toBe('open');
+  run.end();
+  const job = await automated.until(subscription, 'completed');
+  for (const id of tickets) {
+    expect(await ticket(id)).toMatchObject({ status: 'closed', closedAt: expect.any(String) });
+    const closing = (await floor.engine.ledger.query({ subject: `ticket:${id}`, order: 'descending', limit: 1 }))[0];
+    expect(closing).toMatchObject({
+      type: 'ticket.closed',
+      actor: 'engine',
+      surface: 'engine',
+      body: { id, botId, jobId: job.id },
+    });
+  }
+});
+
+test('a ticket that two rules work on is closed by the last of them, and one that a run failed or nobody allowed stays open', async () => {
+  const first = await automated.rule(subscription, {});
+  await automated.rule(subscription, {});
+  const both = await automated.event(subscription, {}, 'both');
+  await running(2);
+  begun[0]?.end();
+  await vi.waitFor(async () => expect(await automated.jobs(subscription, '?status=completed')).toHaveLength(1), waits);
+  expect((await ticket(both)).status).toBe('open');
+  begun[1]?.end();
+  await vi.waitFor(async () => expect((await ticket(both)).status).toBe('closed'), waits);
+
+  const half = await automated.event(subscription, {}, 'half');
+  await running(4);
+  begun[2]?.end({ status: 'failed', error: 'No.' });
+  begun[3]?.end();
+  await vi.waitFor(async () => expect(await automated.jobs(subscription, '?status=running')).toEqual([]), waits);
+  expect((await ticket(half)).status).toBe('open');
+  // Tried again with success it is done, too.
+  const [failed] = await automated.jobs(subscription, '?status=failed');
+  await verb(failed as Job, 'retry');
+  await verb(failed as Job, 'approve');
+  (await running(5)).end();
+  await vi.waitFor(async () => expect((await ticket(half)).status).toBe('closed'), waits);
+
+  await automated.call('PATCH', subscription, `/rules/${first.id}`, { executionMode: 'REQUIRE_APPROVAL' });
+  const denied = await automated.event(subscription, {}, 'denied');
+  (await running(6)).end();
+  const [waiting] = await automated.jobs(subscription, '?status=awaiting_approval');
+  await verb(waiting as Job, 'deny');
+  await vi.waitFor(async () => expect(await automated.jobs(subscription, '?status=running')).toEqual([]), waits);
+  expect((await ticket(denied)).status).toBe('open');
 });

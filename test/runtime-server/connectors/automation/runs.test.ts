@@ -277,6 +277,21 @@ test('the stricter of rule and bot holds: a bot that asks is not let off by a ru
   expect(existsSync(join(engine.workspace, 'y.txt'))).toBe(true);
 });
 
+test('a hosted bot says while its run waits for a person', async () => {
+  const { engine, server } = floor;
+  const { id: asker } = await engine.agent(await floor.team('asker', 'model: claude-haiku-4-5'));
+  server.script(inOrder(tools({ name: 'file_write', input: { path: 'z.txt', content: 'yes' } }), text('Written.')));
+  const said: boolean[] = [];
+  const { signal } = new AbortController();
+  const order = { runId: 'run_asks', botId: asker, mode: 'REQUIRE_APPROVAL', text: 'x', timeoutMs: 30_000 } as const;
+  const run = engine.factory.connectors.executor.run({ ...order, signal, waits: (waits) => void said.push(waits) });
+  await vi.waitFor(() => expect(said).toEqual([true]), waits);
+  const asks = (await engine.desk.live()).find((one) => one.agentId === asker) as Approval;
+  await floor.answer(asks.id, 'approve');
+  expect(await run).toMatchObject({ status: 'completed' });
+  expect(said).toEqual([true, false]);
+});
+
 test('a run that is stopped is cancelled once nothing of it runs, blocks others until then, and can be asked for again', async () => {
   const gate = held();
   floor.server.script(async () => {
