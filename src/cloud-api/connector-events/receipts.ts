@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { portion, removePortions } from '../../kit/store/remove-portions.ts';
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+import type { Value } from '../../kit/store/store.ts';
 import type { SubscriptionName } from './registrations.ts';
 
 export type ReceiptKind = 'event' | 'gap' | 'terminated';
@@ -17,6 +18,12 @@ export interface NewReceipt extends SubscriptionName {
   readonly name: string | null;
   /** Hash of what it says: an id stands for one event. */
   readonly said: string;
+}
+
+/** A statement and what its signs stand for. */
+export interface Asking {
+  readonly sql: string;
+  readonly values: readonly Value[];
 }
 
 /** An event that the computer does not have. */
@@ -40,8 +47,8 @@ const most = 200;
 export const receiptId = ({ computerId, subscriptionId }: SubscriptionName, eventId: string) =>
   hash('sha256', `${computerId}/${subscriptionId}/${eventId}`, 'base64url');
 
-const insert = `INSERT INTO connector_receipt (id, computer_id, subscription_id, event_id, kind, name, said, status, received_at, seen_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?) ON CONFLICT (id) DO NOTHING`;
+const into = `INSERT INTO connector_receipt (id, computer_id, subscription_id, event_id, kind, name, said, status, received_at, seen_at)`;
+const insert = `${into} VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?) ON CONFLICT (id) DO NOTHING`;
 const left = `SELECT id, event_id AS "eventId", name, status, reason, received_at AS "receivedAt" FROM connector_receipt
   WHERE computer_id = ? AND subscription_id = ? AND status <> 'taken' AND kind = 'event'`;
 
@@ -65,6 +72,15 @@ export function* note(tx: SharedTx, receipt: NewReceipt, now: number): Op<Seen> 
       )
     : tx.run('UPDATE connector_receipt SET seen_at = ? WHERE id = ?', now, id);
   return revived ? 'first' : 'again';
+}
+
+/** {@link note} of a first one alone, as a statement of PostgreSQL that returns a row where it was one. `there`: what must be found. */
+export function noteFirst(receipt: NewReceipt, now: number, there: Asking): Asking {
+  const { id, computerId, subscriptionId, eventId, kind, name, said } = receipt;
+  return {
+    sql: `${into} SELECT ?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ? FROM (${there.sql}) there ON CONFLICT (id) DO NOTHING RETURNING id`,
+    values: [id, computerId, subscriptionId, eventId, kind, name, said, now, now, ...there.values],
+  };
 }
 
 export function* taken(tx: SharedTx, id: string, now: number): Op<void> {

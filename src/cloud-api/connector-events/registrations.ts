@@ -8,6 +8,7 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import { webhookKey } from '../../kit/signing/webhook.ts';
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+import type { Asking } from './receipts.ts';
 
 export interface RegistrationsDeps {
   readonly store: SharedStore;
@@ -44,6 +45,8 @@ export interface Registrations {
   find(key: string, fresh?: boolean): Promise<Registration | null>;
   /** For the transaction that relies on it: it stays until that has ended. */
   exists(tx: SharedTx, registration: Registration): Op<boolean>;
+  /** {@link exists} as PostgreSQL is asked within another statement. */
+  existing(registration: Registration): Asking;
   /** Subscriptions of a computer that are not this person's; null: all. */
   ofOthers(tx: SharedReader, computerId: string, userId: string | null): Op<readonly SubscriptionName[]>;
   /** Computers that something is registered for. */
@@ -179,6 +182,7 @@ export function createRegistrations({ store, sealer, clock }: RegistrationsDeps)
     *exists(tx, { keyHash }) {
       return (yield* tx.get(stillThere, keyHash)) !== undefined;
     },
+    existing: ({ keyHash }) => ({ sql: stillThere.postgres, values: [keyHash] }),
     *ofOthers(tx, computerId, userId) {
       const sql = 'SELECT subscription_id AS id FROM connector_registration WHERE computer_id = ? AND user_id <> ?';
       const rows = yield* tx.all<{ id: string }>(sql, computerId, userId ?? '');

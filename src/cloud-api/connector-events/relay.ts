@@ -4,7 +4,7 @@
  */
 import { deliverEvent, type EventDelivery, type RelayedEvent } from '../../contracts/connectors/relay.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
-import type { LaneAppend, LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
+import type { LaneAppend, LaneCause, LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
 import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import { dropWaiting, lost, taken } from './receipts.ts';
 import type { Notice, Registration, Registrations, SubscriptionName } from './registrations.ts';
@@ -49,7 +49,13 @@ export type Parcel =
 
 export interface Relay {
   /** In the transaction that notes its receipt. */
-  append(tx: SharedTx, to: Registration, id: string, parcel: Exclude<Parcel, { kind: 'notice' }>): Op<boolean>;
+  append(
+    tx: SharedTx,
+    to: Registration,
+    id: string,
+    parcel: Exclude<Parcel, { kind: 'notice' }>,
+    cause?: LaneCause,
+  ): Op<boolean>;
   /** Whether so many wait for this subscription that no more are taken. */
   isFull(name: SubscriptionName): boolean;
   /** The subscription is gone: what waits for it is dropped. */
@@ -119,14 +125,12 @@ export function createRelay(deps: RelayDeps): Relay {
   }
 
   return {
-    append: (tx, to, id, parcel) =>
-      lanes.append(tx, {
-        lane: laneOf(to),
-        id,
-        body: parcel,
-        deadline: clock.now() + keptMs,
-        person: to.userId,
-      }),
+    append: (tx, to, id, parcel, cause) =>
+      lanes.append(
+        tx,
+        { lane: laneOf(to), id, body: parcel, deadline: clock.now() + keptMs, person: to.userId },
+        cause,
+      ),
     isFull: (name) => lanes.depth(laneOf(name)) >= mostWaiting,
     *drop(tx, name) {
       yield* lanes.clear(tx, laneOf(name));

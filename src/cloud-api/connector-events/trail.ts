@@ -58,7 +58,8 @@ export function mergeTrail(
 const timeOf = ({ receivedAt, relayedAt }: TrailEvent) => Date.parse(receivedAt ?? relayedAt ?? '') || 0;
 
 function entryOf({ eventId, name, status, reason, receivedAt }: LeftReceipt): TrailEvent {
-  return { eventId, name, status, reason, receivedAt: iso(receivedAt), relayedAt: null, ticketId: null, runs: [] };
+  const never = { about: null, relayedAt: null, ticketId: null, runs: [] };
+  return { eventId, name, status, reason, receivedAt: iso(receivedAt), ...never };
 }
 
 export function writePlace(place: TrailPlace): string {

@@ -9,7 +9,7 @@
  * where the other end cannot, settles it as not known.
  */
 import type { Asked, Op, SharedTx } from '../store/shared-store.ts';
-import type { Tx } from '../store/store.ts';
+import type { Tx, Value } from '../store/store.ts';
 
 export interface LaneItem {
   /** Chosen by the cause; unique in these lanes while the row exists. */
@@ -78,9 +78,16 @@ export interface Lanes extends LaneWork {
   clear(tx: Tx, lane: string): number;
 }
 
+/** An INSERT that causes an item and returns a row where it inserted. */
+export interface LaneCause {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
 /** {@link Lanes} over a shared store: whichever of the processes that share it sends a head, no other does meanwhile. */
 export interface SharedLanes extends LaneWork {
-  append(tx: SharedTx, item: LaneAppend): Op<boolean>;
+  /** `cause`, on PostgreSQL alone: both in one statement, which may be the whole operation. False: one of them was there already. */
+  append(tx: SharedTx, item: LaneAppend, cause?: LaneCause): Op<boolean>;
   remove(tx: SharedTx, id: string): Op<boolean>;
   clear(tx: SharedTx, lane: string): Op<number>;
 }

@@ -1,6 +1,6 @@
 /** The SQL of lanes: what is done to rows inside a transaction. Owns no state. */
 import type { Asked, Op, SharedReader, SharedTx } from '../store/shared-store.ts';
-import type { LaneAppend, LaneItem, QueuedItem } from './lane.ts';
+import type { LaneAppend, LaneCause, LaneItem, QueuedItem } from './lane.ts';
 
 interface ItemRow {
   seq: number;
@@ -29,12 +29,19 @@ export interface LoadedLane {
 export type Taken = Pick<LaneItem, 'id' | 'attempt'>;
 
 export function createLaneRows(lanes: string) {
-  function* append(tx: SharedTx, item: LaneAppend, at: number): Op<boolean> {
-    const sql =
-      'INSERT INTO lane_item (lanes, lane, id, body, at, deadline, person) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lanes, id) DO NOTHING';
+  function* append(tx: SharedTx, item: LaneAppend, at: number, cause?: LaneCause): Op<boolean> {
+    const insert = 'INSERT INTO lane_item (lanes, lane, id, body, at, deadline, person)';
+    const once = 'ON CONFLICT (lanes, id) DO NOTHING';
     const body = JSON.stringify(item.body ?? null);
     const values = [lanes, item.lane, item.id, body, at, item.deadline ?? null, item.person ?? null];
-    return (yield* tx.run(sql, ...values)).changes === 1;
+    const added = yield* cause === undefined
+      ? tx.run(`${insert} VALUES (?, ?, ?, ?, ?, ?, ?) ${once}`, ...values)
+      : tx.run(
+          `WITH cause AS (${cause.sql}) ${insert} SELECT ?, ?, ?, ?, ?, ?, ? FROM cause ${once}`,
+          ...cause.values,
+          ...values,
+        );
+    return added.changes === 1;
   }
 
   /** Takes out a row that is not being sent; answers its lane. */

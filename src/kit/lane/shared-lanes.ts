@@ -356,8 +356,8 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
   }
 
   return {
-    *append(tx, item) {
-      const added = yield* rows.append(tx, item, clock.now());
+    *append(tx, item, cause) {
+      const added = yield* rows.append(tx, item, clock.now(), cause);
       if (added) {
         tx.afterCommit(() => {
           changeDepth(item.lane, 1, item.person);
