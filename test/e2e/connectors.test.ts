@@ -200,7 +200,9 @@ test('each event opens the way it took, with what it said; one that cannot be ta
   tracker.faults.deliverWith('bad_data');
   tracker.issues.open({ project: 'shed', title: 'Wrong' });
   await page.locator('[data-trail="dead"]').waitFor(patience);
-  await taken.getByRole('button').click();
+  // A row says what its event is about; nothing is known of what could not be taken, but its id.
+  await taken.getByRole('button', { name: '#1 The roof leaks', exact: true }).click();
+  await page.locator('[data-trail="dead"]').getByRole('button', { name: /^evt_/ }).waitFor();
   const way = page.getByRole('list', { name: 'The way it took' });
   await expect
     .poll(() => way.getByRole('listitem').allTextContents())
@@ -210,7 +212,7 @@ test('each event opens the way it took, with what it said; one that cannot be ta
       expect.stringMatching(/^Ticket opened/),
       'No rule wanted it',
     ]);
-  await page.getByText('The roof leaks').waitFor();
+  await page.getByRole('row').filter({ has: way }).getByText('The roof leaks').waitFor();
   await looked(page, 'connectors-trail');
   await page.keyboard.press('Enter');
   await way.waitFor({ state: 'detached' });
@@ -232,6 +234,7 @@ test('a rule is tried on the events that were before it is there, and its runs w
   const plan = dialog.getByRole('region', { name: 'Dry run' });
   await plan.getByText(/Of the last 1 event/).waitFor();
   await plan.getByText('1 would have fit').waitFor();
+  await plan.getByText('The roof leaks').waitFor();
   await expect.poll(() => focusedName(page)).toBe('Add the rule');
   await looked(page, 'connectors-rule');
   await page.keyboard.press('Enter');
@@ -244,12 +247,12 @@ test('a rule is tried on the events that were before it is there, and its runs w
   model.script(() => text(finding));
   await openAndAsked(page, 'The door sticks');
   await part(page, 'Runs').click();
-  await page.locator('[data-run]', { hasText: 'Waits for you' }).waitFor();
+  await page.locator('[data-run]', { hasText: 'Waits for you' }).getByText('#3 The door sticks').waitFor();
   // The question in the inbox leads there.
   await go(page, '/inbox');
   await page.getByRole('main').getByRole('link', { name: 'its run' }).click();
   await status(page, 'Waits for you');
-  await page.getByText('The door sticks').waitFor();
+  await page.getByRole('region', { name: 'What came in' }).getByText('The door sticks').waitFor();
   await looked(page, 'connectors-asks');
   await page.getByRole('heading', { level: 2 }).first().click();
   await page.keyboard.press('a');

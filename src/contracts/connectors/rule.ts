@@ -87,13 +87,20 @@ export const ChangeRule = z.strictObject({
 });
 export type ChangeRule = z.infer<typeof ChangeRule>;
 
+/** Of the event that it stands beside; the computer makes it when it is asked, out of the ticket's data. */
+export const About = z.string().nullable().meta({
+  description: 'What the event says of itself, in a line of at most 120 characters; null where nothing does.',
+});
+
 /** What the rule would have made of the last events of the subscription. */
 export const RulePlan = z.strictObject({
   dryRun: z.literal(true),
   plan: z.strictObject({
     rule: RuleConfig,
     looked: z.number().int().meta({ description: 'So many past events were looked at, the newest 50 at most.' }),
-    matches: z.array(z.strictObject({ eventId: z.string(), ticketId: z.string().nullable(), receivedAt: Time })),
+    matches: z.array(
+      z.strictObject({ eventId: z.string(), about: About, ticketId: z.string().nullable(), receivedAt: Time }),
+    ),
     runs: z.number().int().meta({ description: 'Runs that these would have been, batched.' }),
     pending: z.array(z.string()).meta({ description: 'Jobs that wait now and would be held to a stricter mode.' }),
   }),
@@ -135,6 +142,7 @@ export const Job = z
     status: JobStatus,
     reason: z.string().nullable().meta({ description: 'Why it waits or ended so, in a sentence.' }),
     eventIds: z.array(z.string()),
+    about: About.meta({ description: 'Of its first event, as in the trail.' }),
     ticketId: z.string().nullable().meta({ description: 'Of its first event.' }),
     threadId: z.string().nullable(),
     sessionId: z.string().nullable(),

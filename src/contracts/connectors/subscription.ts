@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging, Time } from '../common/values.ts';
 import { connectorMounts, connectorOwner, connectorRoute } from './mount.ts';
-import { Automation, JobStatus } from './rule.ts';
+import { About, Automation, JobStatus } from './rule.ts';
 
 const base = `${connectorMounts[0]}/:id/events`;
 
@@ -109,10 +109,11 @@ export const Subscribe = z.strictObject({
 });
 export type Subscribe = z.infer<typeof Subscribe>;
 
-/** What became of one event, step by step. Never its data: that is in the ticket. */
+/** What became of one event, step by step. Of its data only the line that tells it from others: the rest is in the ticket. */
 export const TrailEvent = z
   .strictObject({
     eventId: z.string(),
+    about: About,
     name: z.string().nullable(),
     status: z.enum(['waiting', 'ticket', 'dead', 'expired', 'gap']).meta({
       description: 'waiting: for the computer; gap: the server said that history is missing here.',

@@ -11,7 +11,7 @@ import { waitFor } from '../../runtime-server/factory/engine.ts';
 import { newSecret, startConnectorPair, sub } from './support.ts';
 
 const taken = (eventId: string, at: number | null): TrailEvent => ({
-  ...{ eventId, name: 'issue.opened', status: 'ticket', reason: null, ticketId: 'ticket_1', runs: [] },
+  ...{ eventId, about: 'Boom', name: 'issue.opened', status: 'ticket', reason: null, ticketId: 'ticket_1', runs: [] },
   receivedAt: at === null ? null : iso(at),
   relayedAt: iso(at ?? 0),
 });
@@ -92,9 +92,12 @@ test('the trail at both mounts has what waits, was given up or refused, and when
   for (const mount of connectorMounts) {
     const events = await eventsOf(mount);
     expect(events).toMatchObject([
-      { eventId: 'waits', name: 'issue.opened', status: 'waiting', reason: null, ticketId: null, relayedAt: null },
+      {
+        ...{ eventId: 'waits', about: null, name: 'issue.opened', status: 'waiting', reason: null },
+        ...{ ticketId: null, relayedAt: null },
+      },
       { eventId: 'wrong', status: 'dead', reason: 'invalid_event: data.n must be a text.' },
-      { eventId: 'taken', status: 'ticket', ticketId: 'ticket_1' },
+      { eventId: 'taken', about: 'Boom', status: 'ticket', ticketId: 'ticket_1' },
     ]);
     expect(events.every(({ receivedAt }) => receivedAt !== null)).toBe(true);
     expect(JSON.stringify(events)).not.toContain('"data"');

@@ -29,6 +29,7 @@ test('whatever is wrong with a subscription, it is said what to do; what passes 
 
 const event: TrailEvent = {
   eventId: 'e1',
+  about: null,
   name: 'issue.opened',
   status: 'ticket',
   reason: null,

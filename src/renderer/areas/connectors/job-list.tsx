@@ -91,11 +91,12 @@ function JobRow({ job, bot, onOpen }: { job: Job; bot: string; onOpen: () => voi
       style={{ minHeight: rowHeight }}
     >
       <span className="min-w-0">
-        <span className="block truncate font-medium" title={jobName(job)}>
-          {jobName(job)}
+        <span className="block truncate font-medium" title={job.about ?? jobName(job)}>
+          {job.about ?? jobName(job)}
         </span>
         <span className="block truncate text-meta text-muted">
           {bot}
+          {job.about !== null && ` · ${jobName(job)}`}
           {job.reason !== null && ` · ${job.reason}`}
         </span>
       </span>

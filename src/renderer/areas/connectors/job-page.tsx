@@ -18,6 +18,7 @@ import { TextView } from '../../ui/text-view.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import type { WithinConnector } from './connector-page.tsx';
 import { jobName, limitWords, modeWords, usageWords, verbsOf } from './connector-words.ts';
+import { EventName } from './event-name.tsx';
 import { TicketData } from './ticket-data.tsx';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
 import { useNameOfBot } from './use-name-of-bot.ts';
@@ -108,9 +109,9 @@ function Body({ id, sub, job }: { id: string; sub: string; job: Job }) {
             <Fact name="Bounds">{limitWords(config)}</Fact>
             <Fact name="Events">
               <ul>
-                {job.eventIds.map((event) => (
-                  <li key={event} className="truncate font-mono text-code" title={event}>
-                    {event}
+                {job.eventIds.map((eventId, index) => (
+                  <li key={eventId} className="flex min-w-0">
+                    <EventName event={{ eventId, about: index === 0 ? job.about : null }} />
                   </li>
                 ))}
               </ul>

@@ -11,6 +11,7 @@ import { Ago } from '../../ui/now.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { cannotRun } from './bot-fields.tsx';
 import { countWords } from './connector-words.ts';
+import { EventName } from './event-name.tsx';
 import { RuleFields } from './rule-fields.tsx';
 import { automationOf, changeOfRule, draftOfRule, problemsOfRule, type RuleDraft } from './rule-form.ts';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
@@ -145,8 +146,8 @@ function PlanShown({ plan, changes }: { plan: Plan; changes: boolean }) {
         >
           {matches.map((one) => (
             <li key={one.eventId} className="flex gap-3">
-              <span className="min-w-0 flex-1 truncate font-mono text-code" title={one.eventId}>
-                {one.eventId}
+              <span className="flex min-w-0 flex-1">
+                <EventName event={one} />
               </span>
               <Ago at={one.receivedAt} />
             </li>

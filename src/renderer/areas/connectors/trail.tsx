@@ -10,6 +10,7 @@ import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { jobStatus, Status, trailStatus } from '../../ui/status.tsx';
 import { runsWords, stepsOf } from './connector-words.ts';
+import { EventName } from './event-name.tsx';
 import { Pages } from './pages.tsx';
 import { TicketData } from './ticket-data.tsx';
 import { useConnectorServices } from './use-connector-services.ts';
@@ -110,12 +111,10 @@ function EventRows({
             aria-expanded={open}
             aria-controls={open ? steps : undefined}
             onClick={onToggle}
-            className="flex w-full min-w-0 items-center gap-1.5 text-left font-mono text-code after:absolute after:inset-0 after:rounded-control focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
+            className="flex w-full min-w-0 items-center gap-1.5 text-left after:absolute after:inset-0 after:rounded-control focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
           >
             <ChevronRight className={`size-3.5 shrink-0 text-faint ${open ? 'rotate-90' : ''}`} aria-hidden="true" />
-            <span className="min-w-0 truncate" title={event.eventId}>
-              {event.eventId}
-            </span>
+            <EventName event={event} />
           </button>
         </td>
         <td className="truncate px-2 text-muted max-sm:hidden" title={event.reason ?? undefined}>
@@ -175,6 +174,7 @@ function Way({ event, onRun }: { event: TrailEvent; onRun: (run: string) => void
         })}
       </ol>
       {event.reason !== null && <p className="break-words text-muted">{event.reason}</p>}
+      {event.about !== null && <p className="break-all font-mono text-meta text-muted">{event.eventId}</p>}
       {event.ticketId !== null && <TicketData id={event.ticketId} />}
     </div>
   );

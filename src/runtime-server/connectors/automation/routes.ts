@@ -6,7 +6,7 @@ import * as table from '../../../contracts/connectors/rule.ts';
 import { surfaceOf } from '../../../kit/http/principals.ts';
 import { type BoundRoute, bind, type Context, type JsonHandler, type Principal } from '../../../kit/http/types.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';
-import type { ConnectorBots, SubscriptionLookup, SubscriptionRef } from '../ports.ts';
+import type { ConnectorBots, ConnectorTickets, SubscriptionLookup, SubscriptionRef } from '../ports.ts';
 import type { Jobs, Mover } from './jobs.ts';
 import { pendingStates } from './model.ts';
 import type { Rules } from './rules.ts';
@@ -17,6 +17,7 @@ export interface AutomationRoutesDeps {
   readonly rules: Rules;
   readonly jobs: Jobs;
   readonly bots: Pick<ConnectorBots, 'list' | 'unenforceable'>;
+  readonly tickets: Pick<ConnectorTickets, 'read'>;
   readonly subscriptions: () => SubscriptionLookup;
   /** Whether there is such a connector. */
   readonly connector: (id: string) => boolean;
@@ -28,7 +29,7 @@ const defaultLimit = 50;
 type Verb = (tx: Tx, job: JobRecord, by: Mover) => JobRecord;
 
 export function automationRoutes(deps: AutomationRoutesDeps): BoundRoute[] {
-  const { store, rules, jobs } = deps;
+  const { store, rules, jobs, tickets } = deps;
 
   /** A live subscription of this connector. */
   const live = (tx: Read, { id, sid }: { id: string; sid: string }): SubscriptionRef =>
@@ -57,7 +58,7 @@ export function automationRoutes(deps: AutomationRoutesDeps): BoundRoute[] {
     both(route as typeof table.approveJob, async ({ params, principal }) => {
       const { job, wire } = await store.write((tx) => {
         const moved = act(tx, jobOf(tx, params), moverOf(principal));
-        return { job: moved, wire: wireJob(tx, moved, { output: true }) };
+        return { job: moved, wire: wireJob(tx, moved, { output: true, tickets }) };
       });
       if (job.status === 'stopping') deps.abort(job.id);
       return { body: wire };
@@ -99,7 +100,7 @@ export function automationRoutes(deps: AutomationRoutesDeps): BoundRoute[] {
       const runs = await store.read((tx) => {
         known(tx, params);
         const found = listJobs(tx, params.sid, { status: query.status, rule: query.rule, before, limit: limit + 1 });
-        return found.map((job) => wireJob(tx, job, { output: false }));
+        return found.map((job) => wireJob(tx, job, { output: false, tickets }));
       });
       const shown = runs.slice(0, limit);
       return { body: { runs: shown, nextCursor: runs.length > limit ? (shown.at(-1)?.id ?? null) : null } };
@@ -113,7 +114,7 @@ export function automationRoutes(deps: AutomationRoutesDeps): BoundRoute[] {
       }),
     })),
     ...both(table.readJob, async ({ params }) => ({
-      body: await store.read((tx) => wireJob(tx, jobOf(tx, params), { output: true })),
+      body: await store.read((tx) => wireJob(tx, jobOf(tx, params), { output: true, tickets })),
     })),
     ...both(table.listJobEvents, async ({ params }) => ({
       body: await store.read((tx) => ({ events: movesOf(tx, jobOf(tx, params).id) })),

@@ -16,6 +16,7 @@ import { type Clock, iso } from '../../../kit/clock/clock.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';
+import { aboutOf } from '../about.ts';
 import type { AutomationPort, ConnectorBots, ConnectorTickets, Schemas, SubscriptionRef } from '../ports.ts';
 import { engine, type Jobs, type Mover } from './jobs.ts';
 import { configOf, mostGathered, mostLooked, sameConfig } from './model.ts';
@@ -151,7 +152,8 @@ export function createRules(deps: RulesDeps): Rules {
     const matches = [];
     for (const { id, ref, data, at } of past) {
       if (!(await fits(config.match, data))) continue;
-      matches.push({ eventId: ref.slice(subscriptionId.length + 1), ticketId: id, receivedAt: iso(at), at });
+      const eventId = ref.slice(subscriptionId.length + 1);
+      matches.push({ eventId, about: aboutOf(data), ticketId: id, receivedAt: iso(at), at });
     }
     return {
       dryRun: true,

@@ -2,6 +2,8 @@
 import type { Job, JobAttempt, JobEvent, JobStatus, RuleConfig } from '../../../contracts/connectors/rule.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import type { Tx, Value } from '../../../kit/store/store.ts';
+import { aboutOf } from '../about.ts';
+import type { ConnectorTickets } from '../ports.ts';
 
 export type Read = Pick<Tx, 'get' | 'all'>;
 
@@ -301,8 +303,13 @@ export function countSince(tx: Read, ruleId: string, since: number): DayCount {
 // ---- As others read them
 
 /** `output`: whole jobs alone carry it. */
-export function wireJob(tx: Read, job: JobRecord, { output }: { readonly output: boolean }): Job {
+export function wireJob(
+  tx: Read,
+  job: JobRecord,
+  { output, tickets }: { readonly output: boolean; readonly tickets: Pick<ConnectorTickets, 'read'> },
+): Job {
   const inputs = inputsOf(tx, job.id);
+  const ticketId = inputs[0]?.ticketId ?? null;
   const attempts = tx.all<AttemptRow>('SELECT * FROM automation_attempt WHERE job_id = ? ORDER BY number', job.id);
   return {
     id: job.id,
@@ -310,7 +317,8 @@ export function wireJob(tx: Read, job: JobRecord, { output }: { readonly output:
     status: job.status,
     reason: job.reason,
     eventIds: inputs.map(({ eventId }) => eventId),
-    ticketId: inputs[0]?.ticketId ?? null,
+    about: ticketId === null ? null : aboutOf(tickets.read(tx, ticketId)?.data),
+    ticketId,
     threadId: null,
     sessionId: job.sessionId,
     output: output ? job.output : null,

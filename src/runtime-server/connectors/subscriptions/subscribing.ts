@@ -44,7 +44,10 @@ export interface Subscribing {
 }
 
 export interface SubscribingDeps
-  extends Pick<SubscriptionDeps, 'store' | 'clock' | 'ownerId' | 'servers' | 'schemas' | 'bots' | 'automation'> {
+  extends Pick<
+    SubscriptionDeps,
+    'store' | 'clock' | 'ownerId' | 'servers' | 'schemas' | 'bots' | 'tickets' | 'automation'
+  > {
   readonly definitions: Definitions;
   readonly enrolment: Enrolment;
   readonly ending: Ending;
@@ -196,7 +199,7 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
         const page = rows.slice(0, limit);
         const last = page.at(-1);
         const nextCursor = rows.length > limit && last !== undefined ? cursorOf(last.seq) : null;
-        return { events: trailEvents(tx, automation, id, page), nextCursor };
+        return { events: trailEvents(tx, deps, id, page), nextCursor };
       }),
   };
 }

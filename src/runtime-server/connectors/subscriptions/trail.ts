@@ -1,10 +1,11 @@
-/** What became of each event, step by step; never its data (interface.md E; gaps.md E). Owns `connector_trail`. */
+/** What became of each event, step by step; its data stays in its ticket (interface.md E; gaps.md E). Owns `connector_trail`. */
 
 import { createHash } from 'node:crypto';
 import type { TrailEvent } from '../../../contracts/connectors/subscription.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import type { Tx } from '../../../kit/store/store.ts';
-import type { AutomationPort } from '../ports.ts';
+import { aboutOf } from '../about.ts';
+import type { AutomationPort, ConnectorTickets } from '../ports.ts';
 import { changeRow, type Read } from './rows.ts';
 
 interface TrailRow {
@@ -84,9 +85,14 @@ export function trailRows(tx: Read, subscriptionId: string, before: number | nul
   );
 }
 
+export interface TrailSources {
+  readonly automation: Pick<AutomationPort, 'runsOf'>;
+  readonly tickets: Pick<ConnectorTickets, 'read'>;
+}
+
 export function trailEvents(
   tx: Read,
-  automation: Pick<AutomationPort, 'runsOf'>,
+  { automation, tickets }: TrailSources,
   subscriptionId: string,
   rows: readonly TrailRow[],
 ): TrailEvent[] {
@@ -94,6 +100,7 @@ export function trailEvents(
   const runs = automation.runsOf(tx, subscriptionId, taken);
   return rows.map((row) => ({
     eventId: row.event_id,
+    about: row.ticket_id === null ? null : aboutOf(tickets.read(tx, row.ticket_id)?.data),
     name: row.name,
     status: row.status,
     reason: row.reason,

@@ -168,7 +168,7 @@ test('a subscription has at most 50 rules', async () => {
 test('a dry run says which past events a rule would have taken and how many runs they would have been, and keeps nothing', async () => {
   fresh();
   for (const [index, kind] of ['bug', 'idea', 'bug', 'bug'].entries()) {
-    await automated.event(subscription, { kind }, `e${index}`);
+    await automated.event(subscription, { kind, ...(index > 0 && { title: `Case ${index}` }) }, `e${index}`);
     await automated.clock.advance(60_000);
   }
   const match = { type: 'object', properties: { kind: { const: 'bug' } }, required: ['kind'] };
@@ -176,7 +176,11 @@ test('a dry run says which past events a rule would have taken and how many runs
   const planned = await automated.call<RulePlan>('POST', subscription, '/rules', body);
   expect(planned.status).toBe(200);
   expect(planned.body.plan).toMatchObject({ looked: 4, runs: 2, pending: [] });
-  expect(planned.body.plan.matches.map(({ eventId }) => eventId)).toEqual(['e3', 'e2', 'e0']);
+  expect(planned.body.plan.matches.map(({ eventId, about }) => [eventId, about])).toEqual([
+    ['e3', 'Case 3'],
+    ['e2', 'Case 2'],
+    ['e0', null],
+  ]);
   expect((await automated.call<{ rules: Rule[] }>('GET', subscription, '/rules')).body.rules).toEqual([]);
   expect(await automated.jobs(subscription)).toEqual([]);
 });

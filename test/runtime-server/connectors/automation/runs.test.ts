@@ -69,6 +69,7 @@ test('a plan-only rule runs a hosted bot in a conversation of its own and shows 
     ruleId: rule.id,
     ticketId,
     eventIds: ['evt-1'],
+    about: secret,
     output: 'The plan: wait.',
     error: null,
     reason: null,
@@ -76,6 +77,7 @@ test('a plan-only rule runs a hosted bot in a conversation of its own and shows 
       { number: 1, status: 'completed', usage: { inputTokens: 20, outputTokens: 40, cents: expect.any(Number) } },
     ],
   });
+  expect((await automated.jobs(subscription)).map(({ about }) => about)).toEqual([secret]);
   // What came from outside is quoted below the person's own words, and plan-only was enforced by the tools.
   expect(seen[0]?.lastUser).toContain('Plan INSTRUCT-77.');
   expect(seen[0]?.lastUser.indexOf(secret)).toBeGreaterThan(seen[0]?.lastUser.indexOf('data of somebody else') ?? 0);

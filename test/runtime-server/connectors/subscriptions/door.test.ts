@@ -53,6 +53,7 @@ test('an event is a ticket, a ledger entry, a count and a line of the trail, and
     events: [
       {
         eventId: 'e1',
+        about: '#7 Boom',
         name: 'issue.opened',
         status: 'ticket',
         reason: null,
@@ -98,7 +99,7 @@ test.each([
     body: { error: 'invalid_event', message: expect.stringContaining(reason) },
   });
   expect((await stand.trail(at, id)).events).toMatchObject([
-    { eventId: 'bad', status: 'dead', ticketId: null, runs: [], reason: expect.stringContaining(reason) },
+    { eventId: 'bad', about: null, status: 'dead', ticketId: null, runs: [], reason: expect.stringContaining(reason) },
   ]);
   expect(await tickets()).toEqual([]);
   expect(await subscription()).toMatchObject({ eventCount: 0, status: 'active' });
