@@ -135,9 +135,9 @@ test('approvals are the cloud’s own: the engine is not asked, also while it is
 
 test('routes of later parts say that they are not built, after authentication', async () => {
   const pair = await startPair(probe());
-  expect((await pair.callWeb('GET', '/api/v1/events/catalog', { token: null })).status).toBe(401);
-  const catalog = await pair.callWeb('GET', '/api/v1/events/catalog');
-  expect([catalog.status, catalog.json.error]).toEqual([501, 'not_built']);
+  expect((await pair.callWeb('GET', '/api/v1/phone/numbers', { token: null })).status).toBe(401);
+  const numbers = await pair.callWeb('GET', '/api/v1/phone/numbers');
+  expect([numbers.status, numbers.json.error]).toEqual([501, 'not_built']);
   const page = await pair.callWeb('GET', '/sms/number_1', { token: null });
   expect([page.status, page.json.error]).toEqual([501, 'not_built']);
 });
