@@ -1,0 +1,278 @@
+/** A person's numbers: searched, bought, ported, moved, released, and the invites on them (interface.md F; gaps.md F). */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { Id, Time } from '../common/values.ts';
+import {
+  E164,
+  NumberType,
+  numberOwner,
+  PortMessagingState,
+  PortState,
+  phoneRoute,
+  SmsState,
+  VoiceState,
+} from './values.ts';
+
+const base = '/api/v1/phone/numbers';
+const ofNumber = { ...phoneRoute, owner: numberOwner, params: z.strictObject({ id: Id }) } as const;
+
+/** What stands in the way of a port, and the field of {@link PortDetails} that mends it; null: none of ours. */
+export const PortProblem = z.strictObject({ code: z.string(), text: z.string(), field: z.string().nullable() });
+export type PortProblem = z.infer<typeof PortProblem>;
+
+/** `orderId` and `state` as the interface says; the rest is told besides. */
+export const Port = z
+  .strictObject({
+    orderId: z.string(),
+    state: PortState,
+    messaging: PortMessagingState.meta({ description: 'Texts are ported apart from calls.' }),
+    problems: z.array(PortProblem),
+    missing: z.array(z.string()).meta({ description: 'Fields that the carrier it comes from still needs.' }),
+    readyOn: Time.nullable().meta({ description: 'When the carriers have agreed to hand it over.' }),
+  })
+  .meta({ id: 'PhonePort' });
+export type Port = z.infer<typeof Port>;
+
+export const PhoneNumber = z
+  .strictObject({
+    id: Id,
+    e164: E164,
+    type: NumberType,
+    country: z.string(),
+    locality: z.string().nullable(),
+    monthlyCost: z.string().nullable().meta({ description: 'As the carrier says it, `1.00 USD`.' }),
+    carrier: z.string(),
+    smsState: SmsState,
+    voiceState: VoiceState,
+    runtimeId: Id,
+    botId: z.string(),
+    port: Port.nullable(),
+    createdAt: Time,
+  })
+  .meta({ id: 'PhoneNumber' });
+export type PhoneNumber = z.infer<typeof PhoneNumber>;
+
+export const OfferedNumber = z
+  .strictObject({
+    e164: E164,
+    type: NumberType,
+    locality: z.string().nullable(),
+    monthlyCost: z.string().nullable(),
+  })
+  .meta({ id: 'OfferedPhoneNumber' });
+export type OfferedNumber = z.infer<typeof OfferedNumber>;
+
+const AssignTo = { e164: E164, runtimeId: Id, botId: z.string().min(1).max(200) };
+
+export const searchNumbers = defineRoute({
+  ...phoneRoute,
+  op: 'searchPhoneNumbers',
+  summary: 'Numbers that can be bought now',
+  method: 'GET',
+  path: `${base}/search`,
+  owner: { none: 'what is for sale belongs to nobody yet' },
+  query: z.strictObject({
+    country: z
+      .string()
+      .regex(/^[A-Z]{2}$/, 'a country as US')
+      .optional()
+      .meta({ description: 'US or CA; default US.' }),
+    areaCode: z
+      .string()
+      .regex(/^\d{3}$/, 'three digits')
+      .optional(),
+    locality: z.string().min(1).max(100).optional(),
+    type: NumberType.optional().meta({ description: 'Default local.' }),
+    limit: z.coerce.number().int().min(1).max(50).optional().meta({ description: 'Default 20.' }),
+  }),
+  answers: { 200: z.strictObject({ carrier: z.string(), numbers: z.array(OfferedNumber) }) },
+});
+
+export const listNumbers = defineRoute({
+  ...phoneRoute,
+  op: 'listPhoneNumbers',
+  summary: 'The caller’s numbers; a computer’s own, where it asks as device',
+  method: 'GET',
+  path: base,
+  auth: ['owner', 'user', 'key', 'device'],
+  owner: 'collection',
+  answers: { 200: z.strictObject({ numbers: z.array(PhoneNumber) }) },
+});
+
+export const buyNumber = defineRoute({
+  ...phoneRoute,
+  op: 'buyPhoneNumber',
+  summary: 'Buys a number for a bot, with its relay address; a plan is needed, and room in it',
+  method: 'POST',
+  path: base,
+  owner: 'collection',
+  idempotent: true,
+  body: z.strictObject({ ...AssignTo, dryRun: z.boolean().optional() }),
+  answers: {
+    201: z.strictObject({ number: PhoneNumber }),
+    200: z.strictObject({
+      dryRun: z.literal(true),
+      plan: z.strictObject({
+        e164: E164,
+        monthlyCost: z.string().nullable(),
+        numbers: z.number().int().meta({ description: 'That the person would have then.' }),
+        limit: z.number().int(),
+      }),
+    }),
+  },
+});
+
+/** What the carrier that the number comes from asks for. Secrets among it are never answered. */
+export const PortDetails = z.strictObject({
+  entityName: z.string().min(1).max(200).optional(),
+  authorizedPerson: z.string().min(1).max(200).optional(),
+  accountNumber: z.string().min(1).max(100).optional(),
+  pin: z.string().min(1).max(30).optional(),
+  billingNumber: E164.optional(),
+  street: z.string().min(1).max(200).optional(),
+  locality: z.string().min(1).max(100).optional(),
+  region: z.string().min(2).max(50).optional(),
+  postalCode: z.string().min(3).max(12).optional(),
+  country: z
+    .string()
+    .regex(/^[A-Z]{2}$/)
+    .optional(),
+  /** Base64 of a PDF. */
+  letterOfAuthorization: z.string().max(7_000_000).optional(),
+  invoice: z.string().max(7_000_000).optional(),
+});
+export type PortDetails = z.infer<typeof PortDetails>;
+
+export const portNumber = defineRoute({
+  ...phoneRoute,
+  op: 'portPhoneNumber',
+  summary: 'Begins to bring a number from another carrier; what is missing is told, and given later',
+  method: 'POST',
+  path: `${base}/port`,
+  owner: 'collection',
+  idempotent: true,
+  bodyLimit: 16 * 1024 * 1024,
+  body: z.strictObject({ ...AssignTo, details: PortDetails.optional() }),
+  answers: { 201: z.strictObject({ number: PhoneNumber, port: Port }) },
+});
+
+export const getPort = defineRoute({
+  ...ofNumber,
+  op: 'getPhonePort',
+  summary: 'How far a port is, read again from the carrier while it goes on',
+  method: 'GET',
+  path: `${base}/:id/port`,
+  answers: { 200: z.strictObject({ number: PhoneNumber, port: Port }) },
+});
+
+export const correctPort = defineRoute({
+  ...ofNumber,
+  op: 'correctPhonePort',
+  summary: 'Gives or corrects what the other carrier asks for, and hands the order in again',
+  method: 'PATCH',
+  path: `${base}/:id/port`,
+  bodyLimit: 16 * 1024 * 1024,
+  body: z.strictObject({ details: PortDetails }),
+  answers: { 200: z.strictObject({ number: PhoneNumber, port: Port }) },
+});
+
+export const moveNumber = defineRoute({
+  ...ofNumber,
+  op: 'movePhoneNumber',
+  summary: 'Gives the number to another bot, and to another computer; consent, opt-outs and registration stay with it',
+  method: 'PATCH',
+  path: `${base}/:id`,
+  body: z.strictObject({
+    botId: z.string().max(200),
+    runtimeId: Id.optional(),
+    botName: z.string().max(200).optional(),
+  }),
+  answers: { 200: z.strictObject({ number: PhoneNumber, previousBotId: z.string() }) },
+});
+
+export const releaseNumber = defineRoute({
+  ...ofNumber,
+  op: 'releasePhoneNumber',
+  summary: 'Gives the number up for good: its relay address and its fees end',
+  method: 'DELETE',
+  path: `${base}/:id`,
+  answers: { 204: z.undefined() },
+});
+
+export const Invite = z
+  .strictObject({ id: Id, url: z.string(), expiresAt: Time, usedAt: Time.nullable() })
+  .meta({ id: 'PhoneInvite' });
+export type Invite = z.infer<typeof Invite>;
+
+export const listInvites = defineRoute({
+  ...ofNumber,
+  op: 'listPhoneInvites',
+  summary: 'Invites that are open or were used',
+  method: 'GET',
+  path: `${base}/:id/invites`,
+  answers: { 200: z.strictObject({ invites: z.array(Invite) }) },
+});
+
+export const createInvite = defineRoute({
+  ...ofNumber,
+  op: 'createPhoneInvite',
+  summary: 'A page for one person, good for one yes to being called: shown once, it lasts 7 days',
+  method: 'POST',
+  path: `${base}/:id/invites`,
+  idempotent: true,
+  body: z.strictObject({}).optional(),
+  answers: { 201: z.strictObject({ invite: Invite }) },
+});
+
+export const deleteInvite = defineRoute({
+  ...ofNumber,
+  op: 'deletePhoneInvite',
+  summary: 'Withdraws an invite that nobody has used',
+  method: 'DELETE',
+  path: `${base}/:id/invites/:invite`,
+  params: z.strictObject({ id: Id, invite: Id }),
+  answers: { 204: z.undefined() },
+});
+
+const invitePage = {
+  area: 'phone',
+  errors: 'plain',
+  auth: ['public'],
+  scope: null,
+  owner: { none: 'the address of an invite cannot be guessed, and it is good once' },
+  kind: 'raw',
+  path: '/sms/invite/:token',
+  params: z.strictObject({ token: z.string().regex(/^[0-9a-f]{64}$/) }),
+} as const;
+
+export const showInvite = defineRoute({
+  ...invitePage,
+  op: 'showPhoneInvite',
+  summary: 'The page of an invite: who would call, and a field for one’s number',
+  method: 'GET',
+  answers: { 200: z.string() },
+});
+
+export const acceptInvite = defineRoute({
+  ...invitePage,
+  op: 'acceptPhoneInvite',
+  summary: 'The form of that page: a yes to calls, with the number and the words that were shown',
+  method: 'POST',
+  answers: { 200: z.string() },
+});
+
+export const numberRoutes = [
+  searchNumbers,
+  listNumbers,
+  buyNumber,
+  portNumber,
+  getPort,
+  correctPort,
+  moveNumber,
+  releaseNumber,
+  listInvites,
+  createInvite,
+  deleteInvite,
+  showInvite,
+  acceptInvite,
+] as const;

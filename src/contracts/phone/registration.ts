@@ -1,0 +1,190 @@
+/** What carriers ask of who texts: the business form, its review, and the page that shows how one opts in (interface.md F; gaps.md F). */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { Id, Time } from '../common/values.ts';
+import { numberOwner, phoneRoute, RegistrationKind, RegistrationState, SmsState } from './values.ts';
+
+const base = '/api/v1/phone/numbers/:id/registration';
+const ofNumber = { ...phoneRoute, owner: numberOwner, params: z.strictObject({ id: Id }) } as const;
+
+export const entityTypes = ['PRIVATE_PROFIT', 'PUBLIC_PROFIT', 'NON_PROFIT', 'GOVERNMENT', 'SOLE_PROPRIETOR'] as const;
+
+/** Of the carriers' registry (phone.md 2.4). */
+export const verticals = [
+  'AGRICULTURE',
+  'COMMUNICATION',
+  'CONSTRUCTION',
+  'EDUCATION',
+  'ENERGY',
+  'ENTERTAINMENT',
+  'FINANCIAL',
+  'GAMBLING',
+  'GOVERNMENT',
+  'HEALTHCARE',
+  'HOSPITALITY',
+  'HUMAN_RESOURCES',
+  'INSURANCE',
+  'LEGAL',
+  'MANUFACTURING',
+  'NGO',
+  'POLITICAL',
+  'POSTAL',
+  'PROFESSIONAL',
+  'REAL_ESTATE',
+  'RETAIL',
+  'TECHNOLOGY',
+  'TRANSPORTATION',
+] as const;
+
+export const useCases = [
+  'LOW_VOLUME',
+  'CUSTOMER_CARE',
+  'ACCOUNT_NOTIFICATION',
+  'DELIVERY_NOTIFICATION',
+  'FRAUD_ALERT',
+  'HIGHER_EDUCATION',
+  'MARKETING',
+  'MIXED',
+  'POLLING_VOTING',
+  'PUBLIC_SERVICE_ANNOUNCEMENT',
+  'SECURITY_ALERT',
+  '2FA',
+  'SOLE_PROPRIETOR',
+] as const;
+
+const text = (most: number) => z.string().max(most);
+
+/**
+ * Every field may be absent here: what is missing or wrong is told at once for the whole form, by field, before any fee (400
+ * `bad_request`, `problems`). A masked EIN sent back means the one that is stored.
+ */
+export const RegistrationForm = z
+  .strictObject({
+    kind: z
+      .string()
+      .max(20)
+      .optional()
+      .meta({ description: '`10dlc` or `toll_free`; default by the type of the number.' }),
+    entityType: z.enum(entityTypes).optional().meta({ description: 'Default PRIVATE_PROFIT.' }),
+    legalName: text(100).optional(),
+    brandName: text(100).optional().meta({ description: 'As people know it; default the legal name.' }),
+    ein: text(20).optional().meta({ description: 'Masked in every answer.' }),
+    website: text(200).optional(),
+    street: text(100).optional(),
+    city: text(100).optional(),
+    region: text(50).optional().meta({ description: 'Two letters of the state.' }),
+    postalCode: text(12).optional(),
+    country: text(2).optional().meta({ description: 'Default US.' }),
+    contactFirstName: text(100).optional(),
+    contactLastName: text(100).optional(),
+    contactEmail: text(100).optional(),
+    contactPhone: text(20).optional(),
+    mobilePhone: text(20).optional().meta({ description: 'Sole proprietors: where the code is sent.' }),
+    stockSymbol: text(10).optional(),
+    stockExchange: text(40).optional(),
+    vertical: text(40).optional(),
+    useCase: text(40).optional(),
+    subUseCases: z.array(text(40)).max(5).optional(),
+    description: text(4096).optional().meta({ description: 'What the texts are for.' }),
+    sampleMessages: z.array(text(1024)).max(5).optional(),
+    monthlyMessages: z.number().int().min(1).max(10_000_000).optional(),
+    optInPageUrl: text(500).optional(),
+    optInWorkflow: text(4096).optional().meta({ description: 'Kept, never sent: the flow is generated.' }),
+    termsUrl: text(500).optional(),
+    privacyUrl: text(500).optional(),
+  })
+  .meta({ id: 'PhoneRegistrationForm' });
+export type RegistrationForm = z.infer<typeof RegistrationForm>;
+
+/** One thing that happened, oldest first. `field`: of the form, where one is at fault. */
+export const RegistrationStep = z.strictObject({
+  step: z.enum(['filed', 'brand', 'code', 'campaign', 'number', 'verification']),
+  state: z.enum(['waiting', 'working', 'done', 'failed']),
+  text: z.string(),
+  field: z.string().nullable(),
+  at: Time,
+});
+export type RegistrationStep = z.infer<typeof RegistrationStep>;
+
+export const Registration = z
+  .strictObject({
+    id: Id,
+    kind: RegistrationKind,
+    state: RegistrationState,
+    rejectionReason: z.string().optional(),
+    smsState: SmsState,
+    campaignId: z.string().nullable(),
+    form: RegistrationForm,
+    nextRetryAt: Time.nullable(),
+    steps: z.array(RegistrationStep),
+    problems: z
+      .array(z.strictObject({ field: z.string().nullable(), text: z.string() }))
+      .meta({ description: 'What to correct, where the registration was rejected.' }),
+    needsPin: z.boolean().meta({ description: 'A code was sent to mobilePhone and waits to be entered.' }),
+    optInUrl: z.string().meta({ description: 'The page that the carriers are shown.' }),
+  })
+  .meta({ id: 'PhoneRegistration' });
+export type Registration = z.infer<typeof Registration>;
+
+export const submitRegistration = defineRoute({
+  ...ofNumber,
+  op: 'submitPhoneRegistration',
+  summary: 'Files the business form, or corrects a rejected one; with ?dryRun=1 only checks it and says the fees',
+  method: 'POST',
+  path: base,
+  query: z.strictObject({ dryRun: z.enum(['1', 'true', '0', 'false']).optional() }),
+  body: RegistrationForm,
+  answers: {
+    201: Registration,
+    200: z.union([
+      Registration,
+      z.strictObject({
+        dryRun: z.literal(true),
+        plan: z.strictObject({
+          kind: RegistrationKind,
+          fees: z.array(z.strictObject({ what: z.string(), amount: z.string() })),
+          messageFlow: z.string(),
+          optInUrl: z.string(),
+          corrects: z.boolean().meta({ description: 'True: what was filed is corrected in place.' }),
+        }),
+      }),
+    ]),
+  },
+});
+
+export const getRegistration = defineRoute({
+  ...ofNumber,
+  op: 'getPhoneRegistration',
+  summary:
+    'The registration of a number; while it is pending it is read again from the carrier. 404 where none was filed',
+  method: 'GET',
+  path: base,
+  answers: { 200: Registration },
+});
+
+export const confirmRegistration = defineRoute({
+  ...ofNumber,
+  op: 'confirmPhoneRegistration',
+  summary: 'Checks the code that a sole proprietor got; without a pin a new one is sent',
+  method: 'POST',
+  path: `${base}/otp`,
+  body: z.strictObject({ pin: z.string().min(1).max(10).optional() }).optional(),
+  answers: { 200: Registration },
+});
+
+export const optInPage = defineRoute({
+  area: 'phone',
+  errors: 'plain',
+  op: 'phoneOptInPage',
+  summary: 'What a number is for and how one opts in, for people and for the carriers’ reviewers',
+  method: 'GET',
+  path: '/sms/:numberId',
+  auth: ['public'],
+  scope: null,
+  owner: { none: 'a public page; it shows what the registration says in public' },
+  params: z.strictObject({ numberId: z.string().min(1).max(200) }),
+  kind: 'raw',
+  answers: { 200: z.string() },
+});
+
+export const registrationRoutes = [submitRegistration, getRegistration, confirmRegistration, optInPage] as const;

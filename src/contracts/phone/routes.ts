@@ -1,0 +1,18 @@
+/** The routes of area F by the server that has them. Must not know what they do. */
+import type { Route } from '../common/route.ts';
+import { callRoutes } from './calls.ts';
+import { demoRoutes } from './demo.ts';
+import { numberRoutes } from './number.ts';
+import { registrationRoutes } from './registration.ts';
+import { textRoutes } from './texts.ts';
+
+export { phoneEngineRoutes } from './texts.ts';
+
+/** Of the cloud; without a carrier each answers 503 `phone_not_configured`. */
+export const phoneRoutes: readonly Route[] = [
+  ...numberRoutes,
+  ...registrationRoutes,
+  ...textRoutes,
+  ...callRoutes,
+  ...demoRoutes,
+];
