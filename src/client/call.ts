@@ -34,7 +34,7 @@ export interface Wire {
 
 /** `/api/factory/agents/:id` with its values. Throws `usage` for a missing one: a mistake of the caller. */
 export function fillPath(path: string, params: Readonly<Record<string, unknown>> = {}): string {
-  return path.replace(/:([A-Za-z]+)/g, (_, name: string) => {
+  return path.replace(/:([A-Za-z][A-Za-z0-9]*)/g, (_, name: string) => {
     const value = params[name];
     if (value === undefined || value === '') {
       throw new AppError('usage', `The ${name} of ${path} is missing.`, `Give the ${name}.`);

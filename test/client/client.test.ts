@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { createClient, type Fetch } from '../../src/client/client.ts';
 import { AppError } from '../../src/contracts/common/errors.ts';
 import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
+import { demoRoutes } from '../../src/contracts/phone/demo.ts';
 
 interface Seen {
   url: string;
@@ -31,6 +32,13 @@ test('a call fills path, query and body as the route declares and sends the toke
   expect(seen[0]?.url).toBe('http://127.0.0.1:1/api/factory/agents/web%40dev/capture?lines=5');
   expect(seen[0]?.init.headers).toMatchObject({ authorization: 'Bearer secret', accept: 'application/json' });
   expect(seen[0]?.init.body).toBeUndefined();
+});
+
+test('a parameter may have digits in its name, and each character of its value is kept', async () => {
+  const { fetch, seen } = answering(json(200, {}));
+  const client = createClient(demoRoutes, { baseUrl: 'http://127.0.0.1:1', fetch });
+  await client.callFromDemoHandset({ params: { e164: '+12025550123' }, body: { to: '+12025550100' } });
+  expect(seen[0]?.url).toBe('http://127.0.0.1:1/api/v1/phone/demo/handsets/%2B12025550123/call');
 });
 
 test('a write of a cookie session carries the csrf header, a read does not', async () => {
