@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { EdgeApp, EdgeSubscription } from '../../../contracts/edge/routes.ts';
 import { OpenBar } from '../../app/place-frame.tsx';
+import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
@@ -14,7 +15,6 @@ import { edgeStatus, Status } from '../../ui/status.tsx';
 import { scopeWords } from '../settings/key-words.ts';
 import { argumentWords } from './connector-words.ts';
 import { useConnectorServices } from './use-connector-services.ts';
-import { useNameOfBot } from './use-name-of-bot.ts';
 
 export function AppPage({
   id,

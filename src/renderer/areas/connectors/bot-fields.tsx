@@ -1,10 +1,10 @@
 /** Whose work something becomes, and how it may act: bots that cannot be held to a mode are there, with the reason. */
 import type { AutomationBot, RuleMode } from '../../../contracts/connectors/rule.ts';
 import type { ExecutionMode } from '../../../contracts/connectors/subscription.ts';
+import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { Choice } from '../../ui/choice.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { modeWords } from './connector-words.ts';
-import { useNameOfBot } from './use-name-of-bot.ts';
 
 /** Why a rule cannot run this bot; null: it can, or it is not known. */
 export const cannotRun = (bots: readonly AutomationBot[] | undefined, id: string): string | null =>

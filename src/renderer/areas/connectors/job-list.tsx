@@ -1,15 +1,15 @@
 /** What the rules of a subscription ran, newest first, narrowed to a status by the address. */
 import { useQuery } from '@tanstack/react-query';
 import { type Job, JobStatus, jobStatuses } from '../../../contracts/connectors/rule.ts';
+import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
+import { Pages } from '../../ui/pages.tsx';
 import { jobStatus, Status } from '../../ui/status.tsx';
 import { countWords, jobName } from './connector-words.ts';
-import { Pages } from './pages.tsx';
 import { useConnectorServices } from './use-connector-services.ts';
-import { useNameOfBot } from './use-name-of-bot.ts';
 
 const rowHeight = 48;
 

@@ -6,6 +6,7 @@ import { toast } from 'sonner';
 import type { Job, JobAttempt } from '../../../contracts/connectors/rule.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { OpenBar } from '../../app/place-frame.tsx';
+import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { Button } from '../../ui/button.tsx';
 import { ShortId } from '../../ui/copy.tsx';
 import { Fact } from '../../ui/fact.tsx';
@@ -21,7 +22,6 @@ import { jobName, limitWords, modeWords, usageWords, verbsOf } from './connector
 import { EventName } from './event-name.tsx';
 import { TicketData } from './ticket-data.tsx';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
-import { useNameOfBot } from './use-name-of-bot.ts';
 
 interface JobPageOf {
   readonly runs: readonly Job[];

@@ -4,6 +4,7 @@ import { Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { mostRules, type Rule } from '../../../contracts/connectors/rule.ts';
 import type { Subscription } from '../../../contracts/connectors/subscription.ts';
+import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -15,7 +16,6 @@ import { useAct } from '../../ui/use-act.ts';
 import { countWords, limitWords, modeWords } from './connector-words.ts';
 import { RuleDialog } from './rule-dialog.tsx';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
-import { useNameOfBot } from './use-name-of-bot.ts';
 
 export function RuleList({ subscription, onRuns }: { subscription: Subscription; onRuns: () => void }) {
   const { queries } = useConnectorServices();

@@ -7,6 +7,7 @@ import { JobStatus } from '../../../contracts/connectors/rule.ts';
 import { executionModes, type Subscription } from '../../../contracts/connectors/subscription.ts';
 import { OpenBar } from '../../app/place-frame.tsx';
 import type { ConnectorsSearch } from '../../app/router.tsx';
+import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
@@ -27,7 +28,6 @@ import { JobList } from './job-list.tsx';
 import { RuleList } from './rule-list.tsx';
 import { Trail } from './trail.tsx';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
-import { useNameOfBot } from './use-name-of-bot.ts';
 
 export function SubscriptionPage({
   id,

@@ -8,10 +8,10 @@ import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { ShortId } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
+import { Pages } from '../../ui/pages.tsx';
 import { jobStatus, Status, trailStatus } from '../../ui/status.tsx';
 import { runsWords, stepsOf } from './connector-words.ts';
 import { EventName } from './event-name.tsx';
-import { Pages } from './pages.tsx';
 import { TicketData } from './ticket-data.tsx';
 import { useConnectorServices } from './use-connector-services.ts';
 

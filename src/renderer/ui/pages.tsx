@@ -1,6 +1,6 @@
 /** The way to older pages of a list, and back to the newest. A page that was asked for here is shown from its top. */
 import { useRef } from 'react';
-import { Button } from '../../ui/button.tsx';
+import { Button } from './button.tsx';
 
 export function Pages({
   noun,

@@ -1,6 +1,7 @@
 /** What a bot is called now among all that are there; one that is gone, by what is known of it. */
-import { useBots } from '../../app/floors.tsx';
-import { botName } from '../../data/places.ts';
+
+import { botName } from '../data/places.ts';
+import { useBots } from './floors.tsx';
 
 export function useNameOfBot(): (id: string, known?: string) => string {
   const bots = useBots();
