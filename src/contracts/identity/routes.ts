@@ -65,6 +65,10 @@ export const getSession = defineRoute({
         description: 'The computer of the same program; null at a cloud of many people.',
       }),
       version: z.string(),
+      demoPhone: z
+        .literal(true)
+        .optional()
+        .meta({ description: 'The carrier of the phone is simulated: no text and no call is real.' }),
       csrf: z.string().meta({ description: 'To be sent as x-platform-csrf with every write of a cookie session.' }),
     }),
   },
