@@ -1,0 +1,133 @@
+/**
+ * What a text asks of the service itself: STOP, START, HELP (interface.md F, rule 6; phone.md 6.1). A word counts only as the whole
+ * message; whole clauses that any reader would take for "stop" count too (47 CFR 64.1200(a)(10)); what may mean it is marked for the
+ * owner and delivered. Pure. Must not know who wrote.
+ */
+
+export type Keyword = 'stop' | 'start' | 'help';
+
+export interface ReadKeyword {
+  /** `unclear`: it may mean STOP. */
+  readonly kind: Keyword | 'unclear';
+  /** What was found in it, as it is compared: lower case without signs. */
+  readonly matched: string;
+}
+
+/** The interface's own, then what carriers and regulators name beside them. */
+export const stopWords: readonly string[] = [
+  ...['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit'],
+  ...['stop all', 'revoke', 'opt out', 'optout', 'remove', 'arret'],
+];
+export const startWords: readonly string[] = ['start', 'unstop'];
+export const helpWords: readonly string[] = ['help'];
+
+const politeHead = /^(?:please|pls|plz|kindly|hi|hey|hello|ok|okay|just) /;
+const politeTail =
+  / (?:please|pls|plz|thanks|thank you|thankyou|many thanks|thx|ty|now|right now|at once|immediately|asap|sent from my (?:iphone|ipad|phone|android|galaxy|samsung))$/;
+
+const who = '(?:me|us|this number|my number|my phone|here)';
+const ever =
+  '(?: (?:again|anymore|any more|ever|ever again|at all|any longer|to me|to us|to my phone|to this number))*';
+const not = '(?:do not|dont|never|stop|quit|cease)';
+const texts =
+  '(?:texts?|text messages?|messages?|msgs?|sms|spam|notifications?|alerts?|promotions?|marketing|communications?)';
+const some = '(?:(?:any|more|these|this|those|your|the|all|such|of) )*';
+
+/** Clauses that say so. Each is matched as a whole, without what is polite around it. */
+const stopClauses: readonly RegExp[] = [
+  `${not} (?:text|texting|messag(?:e|ing)|msg|contact|contacting|call|calling|sms|writ(?:e|ing)|bother|bothering|harass|harassing|spam|spamming) (?:to )?${who}${ever}`,
+  `(?:do not|dont|stop|quit) (?:text|texting|message|messaging|spamming)${ever}`,
+  `(?:do not|dont|never|stop|quit|cease|no more) (?:send(?:ing)? )?(?:(?:me|us) )?${some}${texts}${ever}`,
+  `(?:do not|dont|stop|quit) send(?:ing)? (?:me|us) (?:anything|things|this|these|that|stuff)${ever}`,
+  '(?:take|get|remove|delete) (?:me|us|my number|my phone number|this number) (?:off|from|out of)(?: of)?(?: (?:your|the|this|that|all|any|these|those))*(?: (?:text|texting|sms|mailing|contact|call|messaging|marketing|phone))?(?: (?:lists?|database|contacts|system|records|texts|messages))?',
+  '(?:remove|delete|lose|forget|erase) (?:me|us|my number|my phone number|this number)',
+  '(?:take|get) (?:me|us) off',
+  '(?:i )?unsubscribe(?: (?:me|us|this number|my number))?(?: from .{1,60})?',
+  '(?:i (?:want|would like|wish|need)|id like|i have decided) to (?:unsubscribe|opt out|be removed|be taken off|be unsubscribed|stop (?:receiving|getting)|revoke)(?: .{1,60})?',
+  '(?:i (?:am|would like to|want to) |im )?opt(?:ing)?(?: (?:me|us))? out(?: of .{1,60})?',
+  '(?:i )?(?:hereby )?(?:revoke|withdraw)(?: (?:all|my|any|prior))* (?:consent|permission)(?: .{1,60})?',
+  'leave (?:me|us) alone',
+  `i (?:do not|dont|no longer) (?:want|wish|care) (?:to )?(?:receive |get |hear )?${some}(?:${texts}|from you)(?: from .{1,40})?${ever}`,
+  'no (?:more|further) (?:contact|communications?)',
+  'cease and desist',
+].map((clause) => new RegExp(`^(?:${clause})$`));
+
+/** Before such a clause: whom it is told how often. */
+const clauseHead =
+  /^(?:and|so|but|no|again|seriously|listen|can you|could you|would you|will you|you need to|you must|i said|i told you(?: to)?|i asked you(?: to)?|i am asking you to|im asking you to|for the last time) /;
+
+/** Words of ordinary sentences in which the same letters mean something else. */
+const harmless =
+  /\b(?:bus|train|tram|metro|subway|truck|pit|rest|full|next|last|first|non|one|door|short|tour) stops?\b|\bstop(?:ped|s|ping|over)?(?: \w+)? (?:by|in|at|over|off|light|sign|watch)\b/g;
+const mayMeanStop =
+  /\b(?:stop|stopall|unsubscribe|unsubscribed|optout|opt out|opt me out|opted out|revoke|spam|(?:do not|dont|never|quit) (?:text|texting|message|messaging|contact|call|calling|send|sending)|remove (?:me|my number)|take me off|leave me alone|harassment|lawyer|do not call list|fcc|tcpa)\b/;
+
+/** What phones send when a message was marked with a heart or a thumb: it quotes us. */
+const reaction =
+  /^\s*(?:liked|loved|disliked|laughed at|emphasi[sz]ed|questioned|reacted .{1,16} to|removed an? .{1,20} from)\s+["“«'‘]/iu;
+
+/** Nobody says STOP at greater length; what is longer is read this far, so that it costs no more. */
+const mostRead = 2000;
+
+/** As words are compared: one form of each letter, lower case, no accents, signs or pictures between words. */
+export function plain(text: string): string {
+  const spelled = text
+    .slice(0, mostRead)
+    .normalize('NFKD')
+    // Accents, joiners and what cannot be seen stand inside of words.
+    .replace(/[\p{M}\p{Cf}'’‘`´]/gu, '')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
+  // S.T.O.P
+  return /^(?:\p{L} )+\p{L}$/u.test(spelled) ? spelled.replaceAll(' ', '') : spelled;
+}
+
+/** What the message asks of the service; null: it is for whoever has the number. */
+export function readKeyword(text: string): ReadKeyword | null {
+  const whole = plain(text);
+  if (whole === '' || reaction.test(text)) return null;
+  if (startWords.includes(whole)) return { kind: 'start', matched: whole };
+  if (helpWords.includes(whole)) return { kind: 'help', matched: whole };
+  const bare = withoutPolite(whole);
+  const word = stopWord(bare);
+  if (word !== null) return { kind: 'stop', matched: word };
+  for (const clause of clausesOf(text)) {
+    if (stopClauses.some((pattern) => pattern.test(clause))) return { kind: 'stop', matched: clause };
+  }
+  const found = mayMeanStop.exec(whole.replace(harmless, ' '));
+  return found === null ? null : { kind: 'unclear', matched: found[0] };
+}
+
+/** The word that the whole of it is, said once or again and again. */
+function stopWord(bare: string): string | null {
+  if (stopWords.includes(bare)) return bare;
+  const words = bare.split(' ');
+  return words.length > 1 && words.every((word) => word === words[0]) && stopWords.includes(words[0] as string)
+    ? (words[0] as string)
+    : null;
+}
+
+function withoutPolite(bare: string): string {
+  let left = bare;
+  for (let before = ''; left !== before; ) {
+    before = left;
+    left = left.replace(politeTail, '').replace(politeHead, '');
+  }
+  return left;
+}
+
+/** Each with and without what leads to it: "no more texts" begins like "no, stop texting me". */
+function clausesOf(text: string): string[] {
+  const clauses = [text, ...text.slice(0, mostRead).split(/[.!?;\n\r]+/)].map(plain);
+  return clauses.flatMap((clause) => [withoutPolite(clause), withoutHeads(clause)]).filter((clause) => clause !== '');
+}
+
+function withoutHeads(clause: string): string {
+  let left = clause;
+  for (let before = ''; left !== before; ) {
+    before = left;
+    left = withoutPolite(left).replace(clauseHead, '');
+  }
+  return left;
+}
