@@ -38,42 +38,7 @@ function table(
   }));
 }
 
-const numbers = '/api/v1/phone/numbers';
-const phone = [
-  ...table('phone', 'plain', 'cloud', [
-    ['GET', `${numbers}/search`, 'search numbers'],
-    ['GET', numbers, 'list numbers'],
-    ['POST', numbers, 'buy a number'],
-    ['POST', `${numbers}/port`, 'port a number'],
-    ['GET', `${numbers}/:id/port`, 'the state of a port'],
-    ['PATCH', `${numbers}/:id`, 'move a number'],
-    ['DELETE', `${numbers}/:id`, 'release a number'],
-    ['GET', `${numbers}/:id/registration`, 'the registration of a number'],
-    ['POST', `${numbers}/:id/registration`, 'register a number'],
-    ['POST', `${numbers}/:id/registration/otp`, 'confirm a registration'],
-    ['POST', `${numbers}/:id/consent`, 'record consent'],
-    ['GET', `${numbers}/:id/invites`, 'list invites'],
-    ['POST', `${numbers}/:id/invites`, 'make an invite'],
-    ['DELETE', `${numbers}/:id/invites/:invite`, 'withdraw an invite'],
-    ['POST', '/api/v1/channels/sms/send', 'send a text'],
-    ['POST', '/api/v1/phone/calls/outbound', 'ask for a call'],
-    ['POST', '/api/v1/voice/calls/:callId/control', 'control a call'],
-    ['PUT', '/api/v1/voice/bot-config/:botId', 'transfer targets'],
-    ['POST', '/internal/voice/calls', 'dial'],
-  ]),
-  ...table('phone', 'plain', 'engine', [['POST', '/webhooks/channels/sms', 'receive a text']]),
-  ...table(
-    'phone',
-    'plain',
-    'cloud',
-    [
-      ['GET', '/sms/:numberId', 'the opt-in page'],
-      ['POST', '/channels/in/:address', 'the relay address'],
-      ['POST', '/api/v1/phone/webhooks/:carrier', 'carrier events'],
-    ],
-    'public',
-  ),
-];
+const phone = table('phone', 'plain', 'engine', [['POST', '/webhooks/channels/sms', 'receive a text']]);
 
 const backbone = table('link', 'plain', 'engine', [['POST', '/api/v1/runtime/resync', 'resynchronise']]);
 

@@ -15,6 +15,7 @@ import type { Authenticator, BoundRoute } from '../kit/http/types.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
 import type { OpenDoor, UpgradeListener } from './doors.ts';
+import type { PhoneSettings } from './phone-settings.ts';
 import type { PushSettings } from './push-settings.ts';
 
 /** One person, whose runtime lives in the same process and needs no pairing. */
@@ -91,6 +92,8 @@ export interface CloudOptions {
   readonly computersFolder?: string | undefined;
   /** Default: keys of its own, public addresses alone. */
   readonly push?: PushSettings;
+  /** Default null: no carrier is configured. */
+  readonly phone?: PhoneSettings | null;
 }
 
 export interface Cloud {

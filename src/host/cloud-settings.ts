@@ -8,6 +8,7 @@ import type { OidcSettings } from '../cloud-api/identity/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
 import type { Address } from '../kit/http/server.ts';
+import { type PhoneSettings, readPhoneSettings } from './phone-settings.ts';
 import { dataFolder } from './places.ts';
 import { type PushSettings, readPushSettings } from './push-settings.ts';
 
@@ -21,6 +22,7 @@ export interface CloudSettings {
   readonly oidc: OidcSettings;
   readonly trustedProxies: readonly string[];
   readonly push: PushSettings;
+  readonly phone?: PhoneSettings | null;
   /** Where `gantry computer-host` has its socket; absent: where it has it unless it is told otherwise. */
   readonly computersFolder?: string | undefined;
   /** Where the other replicas on the same database reach this one; null: as it listens. */
@@ -76,6 +78,7 @@ export function readCloudSettings(
     oidc: { issuer, clientId, clientSecret: secretFile === null ? null : secretIn(secretFile) },
     trustedProxies: proxiesIn(pick('trustedProxy') ?? ''),
     push: readPushSettings(env),
+    phone: readPhoneSettings(env),
     computersFolder: env.GANTRY_COMPUTERS || undefined,
     replicaUrl: replicaUrlOf(pick('replicaUrl')),
     databaseUrl: env.DATABASE_URL || null,

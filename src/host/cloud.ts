@@ -21,6 +21,7 @@ import { createEngines } from '../cloud-api/link/engines.ts';
 import { linkMigrations } from '../cloud-api/link/migrations.ts';
 import { pipeMount } from '../cloud-api/link/replica-proof.ts';
 import { notificationMigrations } from '../cloud-api/notifications/index.ts';
+import { phoneMigrations } from '../cloud-api/phone/index.ts';
 import { createToolServer } from '../cloud-api/tool-server/index.ts';
 import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
 import { createUsage, usageMigrations } from '../cloud-api/usage/index.ts';
@@ -50,6 +51,7 @@ import { composeEdge } from './edge.ts';
 import { stopReason } from './engine-server.ts';
 import { createHomeDispatcher } from './home-dispatcher.ts';
 import { composeNotifications } from './notifications.ts';
+import { composePhone } from './phone.ts';
 import { packageVersion } from './places.ts';
 import { usualPushSettings } from './push-settings.ts';
 import { checkSharedSecrets, sharedSecretsMigrations } from './shared-secrets.ts';
@@ -94,6 +96,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...edgeEventMigrations,
         ...workQueueMigrations,
         ...connectorEventMigrations,
+        ...phoneMigrations,
         ...sharedCountMigrations,
         ...dailyMigrations,
       ],
@@ -206,9 +209,20 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         }),
     });
     closing.add('events of connectors', () => connectorEvents.close());
+    const phone = composePhone({
+      ...{ store, clock, ids, log, origin, hosted, ownerOf },
+      masterKey: options.masterKey,
+      settings: options.phone ?? null,
+      users: identity.users,
+      resolve: (userId, named) => composed.area.computers.resolve(userId, named),
+      call: (computerId, request) => runtimes.call(computerId, request),
+      events: events.backbone,
+      pushDirect: notifications.pushDirect,
+    });
+    closing.add('phone', () => phone.close());
     const daily = createDaily({
       ...{ store, clock: storeClock, timers: systemTimers },
-      areas: [notifications, approvals, events, hosted, work, edge, connectorEvents],
+      areas: [notifications, approvals, events, hosted, work, edge, connectorEvents, phone],
       onFault: (fault) => log.warn('What is older than it is kept could not be removed.', { fault: String(fault) }),
     });
     closing.add('removal of what is old', () => daily.close());
@@ -247,6 +261,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       triggers,
       edge,
       connectorEvents,
+      phone,
     ];
     const door: Door =
       mode.kind === 'embedded'
@@ -310,6 +325,9 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       connectorEvents
         .pairingEnded(id)
         .catch((fault) => log.error('What a computer listened for could not be ended.', { fault: String(fault) }));
+      phone
+        .pairingEnded(id)
+        .catch((fault) => log.error('What a computer had of the phone could not be ended.', { fault: String(fault) }));
     });
     closing.add('pairings that end', stopCutting);
     // Before any computer can dial in: what is held until then would not be woken.
@@ -318,6 +336,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       approvals.wake(computerId);
       triggers.wake(computerId);
       connectorEvents.wake(computerId);
+      phone.wake(computerId);
     });
     closing.add('waking', stopWaking);
     options.door.serve(
@@ -334,6 +353,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     await approvals.start();
     await triggers.start();
     await connectorEvents.start();
+    await phone.start();
     await edge.start();
     await work.start();
     await hosted.start();

@@ -6,11 +6,14 @@ import type { LocalPairing } from '../contracts/link/local-pairing.ts';
 import { createCloud } from './cloud.ts';
 import { openPort } from './doors.ts';
 import { type Computer, type ComputerOptions, openComputer } from './open-computer.ts';
+import { type PhoneSettings, readPhoneSettings } from './phone-settings.ts';
 import { readPushSettings } from './push-settings.ts';
 import { userName } from './user-name.ts';
 
 export interface CombinedOptions extends ComputerOptions {
   readonly rendererFolder?: string;
+  /** In place of what the environment says. */
+  readonly phone?: PhoneSettings;
 }
 
 export interface Combined extends Computer {
@@ -65,6 +68,7 @@ export function startCombined(options: CombinedOptions): Promise<Combined> {
       answers: options.answers,
       computersFolder: options.env.GANTRY_COMPUTERS || undefined,
       push: readPushSettings(options.env),
+      phone: options.phone ?? readPhoneSettings(options.env),
     });
     closing.add('cloud', () => cloud.close());
     closing.add('streams', () => runtime.endStreams());

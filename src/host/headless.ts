@@ -41,6 +41,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
     internalToken,
     settings.oidc.clientSecret ?? '',
     settings.databaseUrl ?? '',
+    settings.phone?.apiKey ?? '',
   ];
   return openProgram(program, openCloudFolder, { name: 'cloud', secrets }, async (opened) => {
     const { places, folder, clock, ids, log, closing } = opened;
@@ -77,6 +78,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
       rendererFolder: options.rendererFolder,
       computersFolder: settings.computersFolder,
       push: settings.push,
+      phone: settings.phone,
       limits: options.limits,
       answers: options.answers,
     });

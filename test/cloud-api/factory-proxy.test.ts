@@ -133,13 +133,13 @@ test('approvals are the cloud’s own: the engine is not asked, also while it is
   expect(seen).toEqual([]);
 });
 
-test('routes of later parts say that they are not built, after authentication', async () => {
+test('routes of the phone say that no carrier is configured, after authentication', async () => {
   const pair = await startPair(probe());
   expect((await pair.callWeb('GET', '/api/v1/phone/numbers', { token: null })).status).toBe(401);
   const numbers = await pair.callWeb('GET', '/api/v1/phone/numbers');
-  expect([numbers.status, numbers.json.error]).toEqual([501, 'not_built']);
+  expect([numbers.status, numbers.text]).toEqual([503, '{"error":"phone_not_configured"}']);
   const page = await pair.callWeb('GET', '/sms/number_1', { token: null });
-  expect([page.status, page.json.error]).toEqual([501, 'not_built']);
+  expect([page.status, page.text]).toEqual([503, '{"error":"phone_not_configured"}']);
 });
 
 test('requests one after the other share one connection to the engine', async () => {

@@ -7,6 +7,7 @@ import { runRoutes } from '../../src/contracts/computer-use/run-routes.ts';
 import { connectorAreaRoutes, connectorEngineRoutes } from '../../src/contracts/connectors/routes.ts';
 import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
 import { deliverTrigger } from '../../src/contracts/factory/work-engine/trigger-events.ts';
+import { phoneRoutes } from '../../src/contracts/phone/routes.ts';
 import { type ServerTable, serverTables } from '../../src/contracts/servers.ts';
 import { toolServerRoutes } from '../../src/contracts/tool-server/routes.ts';
 import { unbuiltRoutes } from '../../src/contracts/unbuilt.ts';
@@ -87,6 +88,7 @@ const pathOf = (route: Case['route']) =>
     .replace(/:event\b/, 'Stop')
     .replace(/:\w+/g, 'nothing_1')
     .replace('*', 'x');
+const phone = new Set(phoneRoutes.map(({ op }) => op));
 const isPublic = (route: Case['route']) => route.auth.includes('public');
 
 function expectRefused(status: number, json: unknown, route: Case['route'], wanted: number): void {
@@ -144,6 +146,8 @@ test.each(walk)('$name: a wrong Host, a foreign page and another site are refuse
 test.each(walk)('$name: what the caller does not own is not found', async ({ server, route }) => {
   if (typeof route.owner === 'string' || 'none' in route.owner || !route.auth.includes('owner')) return;
   const before = doors.reached.length;
+  // Without a carrier nothing is looked up: below.
+  if (phone.has(route.op)) return;
   const body = route.method === 'POST' ? validBody(route.op) : undefined;
   const query = route.op === 'readHostedToolsetSchema' ? '?toolset=computer' : '';
   const reply = await doors.call(server)(route.method, `${pathOf(route)}${query}`, { body });
@@ -281,6 +285,15 @@ test('routes of later parts say so to everybody who is known', async () => {
     const reply = await doors.call(server)(route.method, pathOf(route));
     expect([route.op, reply.status]).toEqual([route.op, route.errors === 'factory' ? 404 : 501]);
     expect(reply.text).toContain('is not built yet.');
+  }
+});
+
+test('without a carrier each route of the phone says that, and nothing else, to whoever it lets in', async () => {
+  for (const { route } of walk.filter(({ route: { op } }) => phone.has(op))) {
+    const token = isPublic(route) ? null : undefined;
+    if (token === undefined && !route.auth.includes('owner')) continue;
+    const reply = await doors.pair.callWeb(route.method, pathOf(route), token === null ? { token } : {});
+    expect([route.op, reply.status, reply.text]).toEqual([route.op, 503, '{"error":"phone_not_configured"}']);
   }
 });
 

@@ -87,6 +87,12 @@ export const plainStatus: Readonly<Record<string, number>> = {
   computer_starting: 503,
   take_control_first: 423,
   spend_cap_reached: 402,
+  phone_not_configured: 503,
+  phone_requires_plan: 402,
+  too_long: 413,
+  daily_limit: 429,
+  carrier_refused: 502,
+  carrier_unavailable: 503,
 };
 
 /** The shape of hosted computers and `/api/v1/computers/*` (gaps.md, "Errors"). */
@@ -104,6 +110,8 @@ export interface AppErrorOptions {
   wireCode?: string;
   /** Extra top-level members of the answer, such as `approval` beside `error`. */
   extra?: Record<string, unknown>;
+  /** In the plain shape the wire code is the whole answer: `{"error": "phone_not_configured"}` (interface.md F, rule 11). */
+  codeAlone?: true;
   /** Seconds, becomes `Retry-After`. */
   retryAfter?: number;
   /** A change may have been kept all the same: whoever takes this for "nothing happened" does it twice. */

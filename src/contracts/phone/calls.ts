@@ -172,7 +172,7 @@ export type BotConfig = z.infer<typeof BotConfig>;
 const botConfig = {
   ...phoneRoute,
   path: '/api/v1/voice/bot-config/:botId',
-  owner: 'collection',
+  owner: { none: 'each person keeps a list of their own for a name; bots are their computers’ to know' },
   params: z.strictObject({ botId: z.string().min(1).max(200) }),
   answers: { 200: BotConfig },
 } as const;

@@ -41,7 +41,10 @@ export function render(error: AppError, shape: ErrorShape): Rendered {
   if (shape === 'factory') return { status: error.status, headers, body: { ...error.toFactory(), ...extra } };
   const wireCode = error.options.wireCode ?? error.code;
   const status = plainStatus[wireCode] ?? error.status;
-  if (shape === 'plain') return { status, headers, body: { ...error.toPlain(), ...extra } };
+  if (shape === 'plain') {
+    const body = error.options.codeAlone ? { error: wireCode } : error.toPlain();
+    return { status, headers, body: { ...body, ...extra } };
+  }
   const message = `${error.fact} ${error.action}`.trim();
   if (shape === 'computers') {
     return {

@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
+import type { Scope } from '../../contracts/common/route.ts';
 import type { Clock } from '../clock/clock.ts';
 import { readRaw } from '../http/body.ts';
 import type { Authenticator } from '../http/types.ts';
@@ -51,7 +52,8 @@ const largestSigned = 4 * 1024 * 1024;
 const keptS = 2 * signatureWindowS;
 /** Signs for nobody, so that an unknown id takes as long as a known one. */
 const nobody: KnownDevice = { userId: '', keys: [signingKey('nobody')] };
-const noScopes: ReadonlySet<never> = new Set<never>();
+/** A computer acts for its bots where a table names devices and also asks keys for this; nothing else asks a device for a scope. */
+const itsScopes: ReadonlySet<Scope> = new Set<Scope>(['compute']);
 
 export function createDeviceAuthenticator({ store, clock, find, used }: DeviceAuthenticatorDeps): Authenticator {
   return {
@@ -82,7 +84,7 @@ export function createDeviceAuthenticator({ store, clock, find, used }: DeviceAu
         throw unsigned('The signature has been used already.', 'Sign each request anew.');
       }
       await used?.(id, key);
-      return { kind: 'device', userId: known.userId, scopes: noScopes, via: 'device', computerId: id };
+      return { kind: 'device', userId: known.userId, scopes: itsScopes, via: 'device', computerId: id };
     },
   };
 }

@@ -1,0 +1,83 @@
+/**
+ * The phone (interface.md F; gaps.md F): numbers that people text and call a person's bots by, at a carrier. Puts its parts together;
+ * without a carrier every route says so. Must not know a carrier's wire.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import { phoneRoutes } from '../../contracts/phone/routes.ts';
+import { type BoundRoute, bindPassThrough, type OwnerLookups } from '../../kit/http/types.ts';
+import type { Migration } from '../../kit/store/store.ts';
+import type { Carrier } from './carrier/port.ts';
+import type { PartDeps, PhoneDeps, PhonePart } from './part.ts';
+
+export type { PhoneDeps } from './part.ts';
+
+/** Each part's own. */
+export const phoneMigrations: readonly Migration[] = [];
+
+export interface Phone {
+  readonly routes: readonly BoundRoute[];
+  readonly owners: OwnerLookups;
+  wake(computerId: string): void;
+  pairingEnded(computerId: string): Promise<void>;
+  forgetOld(now: number): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createPhone({
+  carrier,
+  ...deps
+}: PhoneDeps & {
+  /** Null: no carrier is configured. */
+  readonly carrier: Carrier | null;
+}): Phone {
+  if (carrier === null) return together([], phoneRoutes.map(notConfigured));
+  const parts = createParts({ ...deps, carrier });
+  const bound = new Set(parts.flatMap(({ routes }) => routes.map(({ route }) => route.op)));
+  return together(parts, phoneRoutes.filter(({ op }) => !bound.has(op)).map(notBuilt));
+}
+
+/** In the order in which they start; they close in the other. */
+function createParts(_deps: PartDeps): readonly PhonePart[] {
+  return [];
+}
+
+function together(parts: readonly PhonePart[], others: readonly BoundRoute[]): Phone {
+  return {
+    routes: [...parts.flatMap(({ routes }) => routes), ...others],
+    owners: Object.assign({}, ...parts.map(({ owners }) => owners)),
+    wake(computerId) {
+      for (const part of parts) part.wake?.(computerId);
+    },
+    async pairingEnded(computerId) {
+      for (const part of parts) await part.pairingEnded?.(computerId);
+    },
+    async forgetOld(now) {
+      for (const part of parts) await part.forgetOld?.(now);
+    },
+    async start() {
+      for (const part of parts) await part.start?.();
+    },
+    async close() {
+      for (const part of parts.toReversed()) await part.close?.();
+    },
+  };
+}
+
+/** Rule 11 of interface.md F: exactly this, and nothing else, once it is known who asks. */
+function notConfigured(route: BoundRoute['route']): BoundRoute {
+  return bindPassThrough(route, () => {
+    throw new AppError('refused', 'No carrier is configured here.', 'Set GANTRY_TELNYX_API_KEY and its companions.', {
+      wireCode: 'phone_not_configured',
+      codeAlone: true,
+    });
+  });
+}
+
+function notBuilt(route: BoundRoute['route']): BoundRoute {
+  return bindPassThrough(route, () => {
+    throw new AppError('not_found', `${route.op} is not built yet.`, 'It comes with a later version of Gantry.', {
+      wireCode: 'not_built',
+    });
+  });
+}

@@ -1,0 +1,85 @@
+/** What each part of the phone gives, and what every part is given. Must not know which parts there are. */
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
+import type { Sealer } from '../../kit/secrets/sealer.ts';
+import type { Asked, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+import type { EventBackbone } from '../events/backbone.ts';
+import type { Notifications } from '../notifications/index.ts';
+import type { Carrier } from './carrier/port.ts';
+import type { CarrierEventReader, NumberHooks } from './ports.ts';
+
+export interface PhonePart {
+  readonly routes: readonly BoundRoute[];
+  readonly owners?: OwnerLookups;
+  readonly hooks?: NumberHooks;
+  readonly readers?: readonly CarrierEventReader[];
+  /** The computer answers again: what waits for it is sent at once. */
+  wake?(computerId: string): void;
+  pairingEnded?(computerId: string): Promise<void>;
+  /** Once a day over all replicas. */
+  forgetOld?(now: number): Promise<void>;
+  start?(): Promise<void> | void;
+  close?(): Promise<void> | void;
+}
+
+/** A call to a computer's engine as the cloud, signed with its device's key. Throws when it cannot be reached. */
+export type CallComputer = (
+  computerId: string,
+  request: { readonly method: string; readonly path: string; readonly body: unknown; readonly signal: AbortSignal },
+) => Promise<{ readonly status: number; readonly body: unknown }>;
+
+/** Lanes of their own name over the phone's store. */
+export type OpenPhoneLanes = (how: {
+  readonly name: string;
+  readonly send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>;
+  readonly onExpired?: (tx: SharedTx, item: LaneItem) => Asked<unknown>;
+  readonly gate?: (lane: string) => string | null;
+  readonly backoffMs?: readonly number[];
+  readonly parallel?: number;
+}) => SharedLanes;
+
+/** What {@link Computers.find} answers. `hosted`: a hosted computer, which holds no bots of the person. */
+export interface FoundComputer {
+  readonly id: string;
+  readonly kind: 'runtime' | 'hosted';
+}
+
+export interface PhoneComputers {
+  /** By any of its ids; null: unknown, or another person's. */
+  find(userId: string, id: string): Promise<FoundComputer | null>;
+  /** Whose a computer is now; null: nobody's. */
+  ownerOf(computerId: string): Promise<string | null>;
+}
+
+export interface PhoneDeps {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly log: {
+    warn(message: string, facts?: Record<string, unknown>): void;
+    error(message: string, facts?: Record<string, unknown>): void;
+  };
+  /** Of relay addresses, EINs and what ports need. */
+  readonly sealer: Sealer;
+  /** Of the pages that people open, without a slash at the end. */
+  readonly origin: string;
+  /** At which the carrier reaches this cloud, without a slash at the end. */
+  readonly webhookOrigin: string;
+  /** The carrier's Ed25519 key, base64 of 32 bytes. */
+  readonly publicKey: string;
+  readonly users: { find(userId: string): Promise<{ readonly plan: string; readonly name: string } | null> };
+  readonly computers: PhoneComputers;
+  readonly call: CallComputer;
+  readonly openLanes: OpenPhoneLanes;
+  readonly events: Pick<EventBackbone, 'emit'>;
+  readonly pushDirect: Notifications['pushDirect'];
+}
+
+/** Of a part, which is only made where there is a carrier. */
+export interface PartDeps extends PhoneDeps {
+  readonly carrier: Carrier;
+}

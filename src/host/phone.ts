@@ -1,0 +1,50 @@
+/** Joins the phone to the rest of a cloud: the carrier, the people and their plans, their computers, lanes and seals. */
+import type { HostedComputers } from '../cloud-api/hosted-computers/index.ts';
+import type { Carrier } from '../cloud-api/phone/carrier/port.ts';
+import { createPhone, type Phone, type PhoneDeps } from '../cloud-api/phone/index.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
+import type { Principal } from '../kit/http/types.ts';
+import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
+import { createSealer } from '../kit/secrets/sealer.ts';
+import type { PhoneSettings } from './phone-settings.ts';
+
+export interface ComposePhoneOptions
+  extends Pick<PhoneDeps, 'store' | 'clock' | 'ids' | 'log' | 'origin' | 'users' | 'call' | 'events' | 'pushDirect'> {
+  readonly masterKey: string;
+  /** Null: no carrier is configured. */
+  readonly settings: PhoneSettings | null;
+  readonly ownerOf: (computerId: string) => Promise<string | null>;
+  readonly resolve: (userId: string, named: string) => Promise<string | null> | string | null;
+  readonly hosted: Pick<HostedComputers, 'owners'>;
+}
+
+export function composePhone(options: ComposePhoneOptions): Phone {
+  const { store, clock, log, settings, origin, masterKey } = options;
+  return createPhone({
+    ...options,
+    timers: systemTimers,
+    carrier: carrierOf(settings),
+    publicKey: settings?.publicKey ?? '',
+    webhookOrigin: settings?.webhookUrl ?? origin,
+    sealer: createSealer({ masterKey, purpose: 'phone' }),
+    computers: {
+      ownerOf: options.ownerOf,
+      async find(userId, id) {
+        const hosted = options.hosted.owners['hosted-computer'];
+        const asPerson: Principal = { kind: 'user', userId, scopes: new Set(), via: 'phone' };
+        if (hosted !== undefined && (await hosted(asPerson, id))) return { id, kind: 'hosted' };
+        const found = await options.resolve(userId, id);
+        return found === null ? null : { id: found, kind: 'runtime' };
+      },
+    },
+    openLanes: ({ name, ...how }) =>
+      createSharedLanes({
+        ...{ store, clock, name: `phone ${name}`, ...how },
+        onFault: (fault) => log.error('What the phone had to bring could not be brought.', { fault: String(fault) }),
+      }),
+  });
+}
+
+function carrierOf(_settings: PhoneSettings | null): Carrier | null {
+  return null;
+}
