@@ -96,6 +96,9 @@ export const RegistrationForm = z
   .meta({ id: 'PhoneRegistrationForm' });
 export type RegistrationForm = z.infer<typeof RegistrationForm>;
 
+/** What is wrong, and with which field of the form; null: with none in particular. */
+export const FormProblem = z.strictObject({ field: z.string().nullable(), text: z.string() });
+
 /** One thing that happened, oldest first. `field`: of the form, where one is at fault. */
 export const RegistrationStep = z.strictObject({
   step: z.enum(['filed', 'brand', 'code', 'campaign', 'number', 'verification']),
@@ -117,9 +120,7 @@ export const Registration = z
     form: RegistrationForm,
     nextRetryAt: Time.nullable(),
     steps: z.array(RegistrationStep),
-    problems: z
-      .array(z.strictObject({ field: z.string().nullable(), text: z.string() }))
-      .meta({ description: 'What to correct, where the registration was rejected.' }),
+    problems: z.array(FormProblem).meta({ description: 'What to correct, where the registration was rejected.' }),
     needsPin: z.boolean().meta({ description: 'A code was sent to mobilePhone and waits to be entered.' }),
     optInUrl: z.string().meta({ description: 'The page that the carriers are shown.' }),
   })
@@ -146,6 +147,7 @@ export const submitRegistration = defineRoute({
           messageFlow: z.string(),
           optInUrl: z.string(),
           corrects: z.boolean().meta({ description: 'True: what was filed is corrected in place.' }),
+          warnings: z.array(FormProblem).meta({ description: 'What carriers often refuse, and may not.' }),
         }),
       }),
     ]),
@@ -156,7 +158,7 @@ export const getRegistration = defineRoute({
   ...ofNumber,
   op: 'getPhoneRegistration',
   summary:
-    'The registration of a number; while it is pending it is read again from the carrier. 404 where none was filed',
+    'The registration of a number; while it is pending it is read again from the carrier. 404 registration_not_found: none was filed',
   method: 'GET',
   path: base,
   answers: { 200: Registration },

@@ -1,0 +1,38 @@
+/**
+ * How people opt in, in the words that carriers are told: generated, never taken from the form (interface.md F, rule 3). One way in alone:
+ * whoever saw the page texts first. Pure.
+ */
+import type { CheckedForm } from './form.ts';
+
+export interface Links {
+  /** The page that shows how one opts in: the business's own, or the hosted one. */
+  readonly optInUrl: string;
+  readonly termsUrl: string;
+  readonly privacyUrl: string;
+}
+
+/** Of a toll-free verification; a campaign's may have 2048 (phone.md 2.6, 2.7). */
+export const longestTollFreeFlow = 500;
+
+/** `origin` of this cloud, without a slash at the end. */
+export function linksOf(
+  form: Pick<CheckedForm, 'optInPageUrl' | 'termsUrl' | 'privacyUrl'>,
+  numberId: string,
+  origin: string,
+): Links {
+  const hosted = `${origin}/sms/${numberId}`;
+  return {
+    optInUrl: form.optInPageUrl || hosted,
+    termsUrl: form.termsUrl || `${hosted}#terms`,
+    privacyUrl: form.privacyUrl || `${hosted}#privacy`,
+  };
+}
+
+export function messageFlowOf(e164: string, { optInUrl, termsUrl, privacyUrl }: Links): string {
+  return [
+    `There is one way to opt in: people see ${e164} on ${optInUrl}, which tells the program, and text the number first.`,
+    'Nobody else is texted.',
+    'The page says: message frequency varies, msg & data rates may apply, STOP ends the texts, START resumes them, HELP gets help.',
+    `Terms: ${termsUrl} Privacy: ${privacyUrl}`,
+  ].join(' ');
+}

@@ -1,0 +1,325 @@
+/**
+ * The whole form, checked before any fee: each thing that a carrier would refuse, by field, all at once (phone.md 2.4 to 2.7, 6.2). Pure:
+ * knows neither carrier nor database.
+ */
+import { entityTypes, type RegistrationForm, useCases, verticals } from '../../../contracts/phone/registration.ts';
+import type { NumberType, RegistrationKind } from '../../../contracts/phone/values.ts';
+import { readE164 } from '../e164.ts';
+import { isMasked, readEin } from './ein.ts';
+import { type CheckedForm, isSoleProprietor, type Problem, readKind, readWord } from './form.ts';
+import { linksOf, longestTollFreeFlow, messageFlowOf } from './message-flow.ts';
+import { regionCode } from './regions.ts';
+import { companyFormIn, hasSsn, riskyIn, shortenerIn } from './wording.ts';
+
+export interface PreflightFacts {
+  readonly number: { readonly id: string; readonly e164: string; readonly type: NumberType };
+  readonly origin: string;
+  /**
+   * Of the registration that this one follows: its EIN as it was masked, whether its full copy is still there, and whether anybody will
+   * be asked with it: a campaign is corrected without one.
+   */
+  readonly before?: { readonly ein: string | undefined; readonly full: boolean; readonly einNeeded: boolean } | null;
+}
+
+export interface Preflight {
+  /** Null: it has problems. */
+  readonly form: CheckedForm | null;
+  /** The full EIN, where a new one was given. Never kept in the form. */
+  readonly ein: string | null;
+  readonly problems: readonly Problem[];
+  /** What carriers often refuse, and may not. */
+  readonly warnings: readonly Problem[];
+}
+
+const fewestSamples = 2;
+const sampleLength = [20, 255] as const;
+const descriptionLength = [40, 4096] as const;
+/** Of the summary of a toll-free verification (phone.md 2.7). */
+const longestSummary = 500;
+const longestWebsite = 100;
+const mixedNeeds = 2;
+const email = /^[^\s@<>"]+@[^\s@<>".]+(?:\.[^\s@<>".]+)+$/;
+const zip: Readonly<Record<string, RegExp>> = { US: /^\d{5}(?:-\d{4})?$/, CA: /^[A-Z]\d[A-Z] ?\d[A-Z]\d$/i };
+/** With its whole name. */
+const usualUseCase = 'LOW_VOLUME';
+
+type Note = (field: keyof RegistrationForm, text: string) => void;
+
+export function preflight(given: RegistrationForm, facts: PreflightFacts): Preflight {
+  const problems: Problem[] = [];
+  const warnings: Problem[] = [];
+  const note: Note = (field, text) => problems.push({ field, text });
+  const trimmed = trim(given);
+  const kind = kindOf(trimmed, facts.number.type, note);
+  const form = withDefaults(trimmed, kind);
+  checkBusiness(form, note);
+  checkContact(form, facts.number.e164, note);
+  const { masked, ein } = checkEin(form, facts.before ?? null, note);
+  checkUse(form, note);
+  checkTexts(form, note, warnings);
+  checkLinks(form, facts, note);
+  if (problems.length > 0) return { form: null, ein: null, problems, warnings };
+  return { form: { ...form, ein: masked }, ein, problems, warnings };
+}
+
+function trim(given: RegistrationForm): RegistrationForm {
+  const tidy = (value: unknown) => (typeof value === 'string' ? value.trim() || undefined : value);
+  const entries = Object.entries(given).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.map((one: string) => one.trim()).filter((one) => one !== '') : tidy(value),
+  ]);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as RegistrationForm;
+}
+
+function kindOf({ kind, entityType }: RegistrationForm, type: NumberType, note: Note): RegistrationKind {
+  const usual = type === 'toll_free' ? 'toll_free' : '10dlc';
+  const asked = kind === undefined ? usual : readKind(kind);
+  if (asked === null) {
+    note('kind', `${JSON.stringify(kind)} is no kind of registration. Send 10dlc or toll_free, or leave it out.`);
+  } else if (asked !== usual) {
+    const word = type === 'toll_free' ? 'toll-free number, which takes toll_free' : 'local number, which takes 10dlc';
+    note('kind', `This is a ${word}; carriers refuse ${asked} for it. Leave the kind out.`);
+  }
+  if (usual === 'toll_free' && entityType === 'SOLE_PROPRIETOR') {
+    note(
+      'entityType',
+      'Carriers verify toll-free numbers of registered businesses alone. As a sole proprietor, use a local number.',
+    );
+  }
+  return asked ?? usual;
+}
+
+/** What nobody gave and everybody needs. The region is as it was written. */
+function withDefaults(given: RegistrationForm, kind: RegistrationKind): CheckedForm {
+  const entityType = given.entityType ?? entityTypes[0];
+  const sole = entityType === 'SOLE_PROPRIETOR';
+  const person = [given.contactFirstName, given.contactLastName].filter((part) => part !== undefined).join(' ');
+  const legalName = (sole ? (given.legalName ?? person) : given.legalName) ?? '';
+  const brandName = given.brandName ?? legalName;
+  const country = (given.country ?? 'US').toUpperCase();
+  const useCase = given.useCase ?? (sole ? 'SOLE_PROPRIETOR' : usualUseCase);
+  const readUse = readWord(useCase, useCases) ?? useCase;
+  return {
+    ...given,
+    kind,
+    entityType,
+    legalName,
+    brandName,
+    street: given.street ?? '',
+    city: given.city ?? '',
+    region: regionCode(country, given.region ?? '') ?? given.region ?? '',
+    postalCode: given.postalCode ?? '',
+    country,
+    contactEmail: given.contactEmail ?? '',
+    contactPhone: given.contactPhone ?? (sole ? given.mobilePhone : undefined) ?? '',
+    vertical: readWord(given.vertical ?? 'PROFESSIONAL', verticals) ?? given.vertical ?? '',
+    useCase: readUse,
+    subUseCases: (given.subUseCases ?? (readUse === usualUseCase ? ['CUSTOMER_CARE'] : [])).map(
+      (one) => readWord(one, useCases) ?? one,
+    ),
+    description:
+      given.description ??
+      `${brandName} answers people who text this number first: their questions, and what they arranged with ${brandName}. No marketing.`,
+    sampleMessages: given.sampleMessages ?? [],
+  };
+}
+
+function checkBusiness(form: CheckedForm, note: Note): void {
+  const sole = isSoleProprietor(form);
+  if (form.legalName === '' && !sole) note('legalName', 'Give the name that the business is registered under.');
+  for (const field of ['legalName', 'brandName'] as const) {
+    const found = sole ? companyFormIn(form[field]) : null;
+    if (found !== null) {
+      note(
+        field,
+        `A sole proprietor has no ${found} in the name. Leave it out, or register as a company with its EIN.`,
+      );
+    }
+  }
+  if (form.street === '') note('street', 'Give street and house number of the business.');
+  if (form.city === '') note('city', 'Give the city of the business.');
+  if (!/^[A-Z]{2}$/.test(form.country)) note('country', `Give the country in two letters, as US.`);
+  if (form.region === '') note('region', 'Give the state of the business, in two letters.');
+  else if (regionCode(form.country, form.region) === null) {
+    note('region', `${JSON.stringify(form.region)} is no state of ${form.country}. Give its two letters.`);
+  }
+  const code = zip[form.country];
+  if (form.postalCode === '') note('postalCode', 'Give the postal code of the business.');
+  else if (code !== undefined && !code.test(form.postalCode)) {
+    note('postalCode', `${JSON.stringify(form.postalCode)} is no postal code of ${form.country}.`);
+  }
+  if (readWord(form.vertical, verticals) === null) {
+    note(
+      'vertical',
+      `${JSON.stringify(form.vertical)} is no branch that carriers know. Known: ${verticals.join(', ')}.`,
+    );
+  }
+  if (form.entityType !== 'PUBLIC_PROFIT') return;
+  if (form.stockSymbol === undefined) note('stockSymbol', 'A company on the stock market gives its symbol.');
+  if (form.stockExchange === undefined) note('stockExchange', 'A company on the stock market gives its exchange.');
+}
+
+function checkContact(form: CheckedForm, e164: string, note: Note): void {
+  const sole = isSoleProprietor(form);
+  if (!email.test(form.contactEmail)) note('contactEmail', 'Give an e-mail address that carriers can write to.');
+  if (readE164(form.contactPhone) === null) {
+    note('contactPhone', 'Give a number that exists, with + and country code, as +12025550123.');
+  }
+  if (sole || form.kind === 'toll_free') {
+    if (form.contactFirstName === undefined) note('contactFirstName', 'Give the first name of the person.');
+    if (form.contactLastName === undefined) note('contactLastName', 'Give the last name of the person.');
+  }
+  if (!sole) return;
+  const mobile = form.mobilePhone === undefined ? null : readE164(form.mobilePhone);
+  const isMobile = mobile !== null && (mobile.type === 'MOBILE' || mobile.type === 'FIXED_LINE_OR_MOBILE');
+  if (mobile === null) {
+    note('mobilePhone', 'Give the mobile number that the code is sent to, with + and country code, as +12025550123.');
+  } else if (!isMobile || (mobile.country !== 'US' && mobile.country !== 'CA')) {
+    note('mobilePhone', `The code is sent to mobile numbers of the US and Canada alone, and ${mobile.e164} is none.`);
+  } else if (mobile.e164 === e164) {
+    note('mobilePhone', 'The code cannot be sent to the number that is registered. Give your own mobile.');
+  }
+}
+
+function checkEin(
+  form: CheckedForm,
+  before: NonNullable<PreflightFacts['before']> | null,
+  note: Note,
+): { readonly masked: string | undefined; readonly ein: string | null } {
+  const none = { masked: undefined, ein: null };
+  // Not of the form's country: a business elsewhere has a number of its own country there.
+  if (isSoleProprietor(form)) {
+    if (form.ein !== undefined) note('ein', 'A sole proprietor registers without an EIN. Leave it out.');
+    return none;
+  }
+  const kept = before !== null && before.ein !== undefined;
+  if (kept && !before.einNeeded) return { masked: before.ein, ein: null };
+  if (form.ein === undefined || isMasked(form.ein)) {
+    if (kept && before.full && (form.ein === undefined || form.ein.trim() === before.ein)) {
+      return { masked: before.ein, ein: null };
+    }
+    note(
+      'ein',
+      kept && !before.full
+        ? 'Give the EIN once more: its full copy was wiped when the registration was decided.'
+        : 'Give the EIN of the business, nine digits as 12-3456789.',
+    );
+    return none;
+  }
+  if (hasSsn(form.ein)) return none; // Told with the texts.
+  const ein = readEin(form.ein);
+  if (ein === null) {
+    note('ein', 'That is no EIN: it has nine digits, as 12-3456789.');
+    return none;
+  }
+  return { masked: `**-***${ein.slice(-4)}`, ein };
+}
+
+function checkUse(form: CheckedForm, note: Note): void {
+  const sole = isSoleProprietor(form);
+  const known = readWord(form.useCase, useCases);
+  if (known === null) {
+    note(
+      'useCase',
+      `${JSON.stringify(form.useCase)} is no use case that carriers know. Known: ${useCases.join(', ')}.`,
+    );
+  } else if (sole !== (known === 'SOLE_PROPRIETOR')) {
+    const text = sole
+      ? 'A sole proprietor has the use case SOLE_PROPRIETOR.'
+      : 'SOLE_PROPRIETOR is for sole proprietors.';
+    note('useCase', `${text} Leave it out, or choose another.`);
+  }
+  const plain = useCases.filter((one) => !['LOW_VOLUME', 'MIXED', 'SOLE_PROPRIETOR'].includes(one));
+  const wrong = form.subUseCases.find((one) => readWord(one, plain) === null);
+  if (wrong !== undefined) {
+    note('subUseCases', `${JSON.stringify(wrong)} is no use case within another. Known: ${plain.join(', ')}.`);
+  }
+  if (known === 'MIXED' && new Set(form.subUseCases).size < mixedNeeds) {
+    note('subUseCases', `MIXED needs ${mixedNeeds} to 5 use cases within it; there are ${form.subUseCases.length}.`);
+  }
+}
+
+function checkTexts(form: CheckedForm, note: Note, warnings: Problem[]): void {
+  const [least, most] = descriptionLength;
+  const longest = form.kind === 'toll_free' ? longestSummary : most;
+  if (form.description.length < least || form.description.length > longest) {
+    note(
+      'description',
+      `Say in ${least} to ${longest} characters what the texts are for; there are ${form.description.length}.`,
+    );
+  }
+  const samples = form.sampleMessages;
+  if (samples.length < fewestSamples) {
+    note('sampleMessages', `Give ${fewestSamples} to 5 texts as people will get them; there are ${samples.length}.`);
+  }
+  samples.forEach((sample, at) => {
+    const [shortest, most] = sampleLength;
+    if (sample.length >= shortest && sample.length <= most) return;
+    note('sampleMessages', `Sample ${at + 1} has ${sample.length} characters; carriers take ${shortest} to ${most}.`);
+  });
+  for (const [name, value] of Object.entries(form)) {
+    const field = name as keyof RegistrationForm;
+    // Kept and never sent.
+    if (field === 'optInWorkflow') continue;
+    for (const text of [value].flat()) if (typeof text === 'string') checkText(field, text, note, warnings);
+  }
+  const says = (words: RegExp) => samples.some((sample) => words.test(sample));
+  if (samples.length > 0 && !says(/\bSTOP\b/i)) {
+    warnings.push({ field: 'sampleMessages', text: 'No sample says how to opt out. Add "Reply STOP to opt out."' });
+  }
+}
+
+function checkText(field: keyof RegistrationForm, text: string, note: Note, warnings: Problem[]): void {
+  if (hasSsn(text)) {
+    note(field, 'This looks like a Social Security number. It is never needed here: take it out.');
+    return;
+  }
+  const short = shortenerIn(text);
+  if (short !== null) note(field, `${short} shortens links, and carriers refuse those. Write the whole address.`);
+  for (const { subject, word } of riskyIn(text)) {
+    warnings.push({
+      field,
+      text: `${JSON.stringify(word)}: many carriers refuse texts about ${subject}. Leave it out unless it is what they are about.`,
+    });
+  }
+}
+
+function checkLinks(form: CheckedForm, { number, origin }: PreflightFacts, note: Note): void {
+  const sole = isSoleProprietor(form);
+  if (form.website === undefined) {
+    if (!sole) note('website', 'Give the website of the business, as https://example.com.');
+  } else if (!isAddress(form.website, ['https:', 'http:'])) {
+    note('website', `${JSON.stringify(form.website)} is no address of a website. Write it as https://example.com.`);
+  } else if (form.website.length > longestWebsite) {
+    note('website', `Carriers take ${longestWebsite} characters; there are ${form.website.length}.`);
+  }
+  for (const field of ['optInPageUrl', 'termsUrl', 'privacyUrl'] as const) {
+    const address = form[field];
+    if (address !== undefined && !isAddress(address, ['https:'])) {
+      note(
+        field,
+        `${JSON.stringify(address)} is no page that carriers can open. Write it as https://example.com/texts.`,
+      );
+    }
+  }
+  const flow = messageFlowOf(number.e164, linksOf(form, number.id, origin));
+  if (form.kind === 'toll_free' && flow.length > longestTollFreeFlow) {
+    const over = flow.length - longestTollFreeFlow;
+    note(
+      'optInPageUrl',
+      `The addresses of pages are ${over} characters too long in all. Use shorter ones, or leave them out.`,
+    );
+  }
+}
+
+function isAddress(text: string, protocols: readonly string[]): boolean {
+  const url = URL.parse(text);
+  return (
+    url !== null &&
+    protocols.includes(url.protocol) &&
+    url.username === '' &&
+    url.password === '' &&
+    /^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/i.test(url.hostname) &&
+    !/\s/.test(text)
+  );
+}
