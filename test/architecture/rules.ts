@@ -25,6 +25,8 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   converter: { folders: [], files: ['kit/process/frames.ts'] },
   executor: { folders: ['contracts', 'kit'] },
   'computer-host': { folders: ['contracts', 'kit'] },
+  // The other side of the carrier's wire: it may not know the side that it stands in for.
+  'carrier-simulator': { folders: ['contracts', 'kit'] },
   worker: { folders: ['contracts', 'kit', 'client'] },
   'runtime-server': {
     folders: ['contracts', 'kit'],

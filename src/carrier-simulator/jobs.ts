@@ -1,0 +1,136 @@
+/**
+ * What the carrier does later, in the order in which it falls due: at once, in its own time, or step by step (the speed). Owns the
+ * waiting; what a job does is its part's. Must not know what a job is about.
+ */
+import type { Job, Speed, State } from './state.ts';
+import type { World } from './world.ts';
+
+export type JobHandlers = Readonly<Record<string, (args: Job['args']) => void>>;
+
+export interface Jobs {
+  /** Looks at what is due; called after every change. */
+  kick(): void;
+  setSpeed(speed: Speed): void;
+  /** Does the next thing now, whenever it was due. Whether there was one. */
+  step(): boolean;
+  /** Moves the carrier's own time, and does what falls due on the way. */
+  advance(ms: number): void;
+  readonly busy: boolean;
+  stop(): void;
+}
+
+export interface JobsDeps {
+  readonly world: World;
+  readonly handlers: JobHandlers;
+  /** Keeps the state and sends what was posted. */
+  changed(): void;
+  settled(): void;
+}
+
+/** More in one turn would keep requests waiting. */
+const aTurn = 50;
+
+export function createJobs({ world, handlers, changed, settled }: JobsDeps): Jobs {
+  const { state } = world;
+  let cancel: (() => void) | null = null;
+  let queued = false;
+  let stopped = false;
+
+  function soonest(from: State): Job | null {
+    let first: Job | null = null;
+    for (const job of from.jobs) if (first === null || job.dueAt < first.dueAt) first = job;
+    return first;
+  }
+
+  /** At once where all is instant, except for what waits for a person. */
+  function ripe(): Job | null {
+    if (state.speed === 'instant') {
+      const quick = soonest({ ...state, jobs: state.jobs.filter((job) => !job.patient) });
+      if (quick !== null) return quick;
+    }
+    const first = soonest(state);
+    return first !== null && first.dueAt <= world.time() ? first : null;
+  }
+
+  function run(job: Job): void {
+    state.jobs = state.jobs.filter((other) => other !== job);
+    world.log('does', { what: job.what });
+    const handle = handlers[job.kind];
+    if (handle === undefined) throw new Error(`nobody does ${job.kind}`);
+    handle(job.args);
+  }
+
+  function turn(): void {
+    queued = false;
+    if (stopped) return;
+    let done = 0;
+    for (let job = ripe(); job !== null && done < aTurn; job = ripe()) {
+      run(job);
+      done += 1;
+    }
+    if (done > 0) changed();
+    arm();
+    settled();
+  }
+
+  function arm(): void {
+    cancel?.();
+    cancel = null;
+    if (ripe() !== null) queue();
+    else if (state.frozenAt === null) {
+      const first = soonest(state);
+      if (first !== null) cancel = world.timers.after(first.dueAt - world.time(), turn);
+    }
+  }
+
+  function queue(): void {
+    if (queued || stopped) return;
+    queued = true;
+    setImmediate(turn);
+  }
+
+  return {
+    kick: arm,
+    setSpeed(speed) {
+      if (speed === 'paused') state.frozenAt ??= world.time();
+      else if (state.frozenAt !== null) {
+        state.ahead = state.frozenAt - world.clock.now();
+        state.frozenAt = null;
+      }
+      state.speed = speed;
+      changed();
+      arm();
+    },
+    step() {
+      const job = soonest(state);
+      if (job === null) return false;
+      if (job.dueAt > world.time()) moveTo(job.dueAt);
+      run(job);
+      changed();
+      arm();
+      return true;
+    },
+    advance(ms) {
+      const end = world.time() + ms;
+      for (let job = soonest(state); job !== null && job.dueAt <= end; job = soonest(state)) {
+        if (job.dueAt > world.time()) moveTo(job.dueAt);
+        run(job);
+      }
+      if (end > world.time()) moveTo(end);
+      changed();
+      arm();
+    },
+    get busy() {
+      return queued || ripe() !== null;
+    },
+    stop() {
+      stopped = true;
+      cancel?.();
+    },
+  };
+
+  function moveTo(time: number): void {
+    if (state.frozenAt !== null) state.frozenAt = time;
+    else state.ahead = time - world.clock.now();
+  }
+}

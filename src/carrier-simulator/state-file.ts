@@ -1,0 +1,55 @@
+/** Where the simulated carrier keeps what it knows: one file, replaced whole, so that a kill at any moment leaves one that can be read. */
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { emptyState, type State } from './state.ts';
+
+export interface StateFile {
+  /** What was kept; an empty one at first. Throws on a file that is no state, and leaves it as it is. */
+  read(): State;
+  write(state: State): void;
+}
+
+export function createStateFile(file: string): StateFile {
+  return {
+    read() {
+      let text: string;
+      try {
+        text = readFileSync(file, 'utf8');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return emptyState();
+        throw error;
+      }
+      return stateOf(text, file);
+    },
+    write(state) {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      const beside = `${file}.new`;
+      const open = openSync(beside, 'w', 0o600);
+      try {
+        const bytes = Buffer.from(JSON.stringify(state));
+        for (let done = 0; done < bytes.length; ) done += writeSync(open, bytes, done);
+        fsyncSync(open);
+      } finally {
+        closeSync(open);
+      }
+      renameSync(beside, file);
+    },
+  };
+}
+
+/** For a test that has no need of a file. */
+export function stateInMemory(): StateFile {
+  return { read: emptyState, write: () => {} };
+}
+
+export function stateOf(text: string, where: string): State {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${where} is not the state of a simulated carrier: ${(error as Error).message}`);
+  }
+  if (typeof value !== 'object' || value === null || (value as State).v !== 1)
+    throw new Error(`${where} is not the state of a simulated carrier of version 1.`);
+  return { ...emptyState(), ...(value as State) };
+}

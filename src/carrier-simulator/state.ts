@@ -1,0 +1,303 @@
+/** All that the simulated carrier knows, as plain data: written to its file as it is, exported and imported as it is. */
+import { newPrivateKey } from './signature.ts';
+
+export const speeds = ['instant', 'realistic', 'paused'] as const;
+export type Speed = (typeof speeds)[number];
+
+export interface SimNumber {
+  readonly id: string;
+  readonly e164: string;
+  readonly type: 'local' | 'toll_free';
+  status: 'purchase-pending' | 'port-pending' | 'active' | 'deleted' | 'ported-out';
+  profileId: string | null;
+  connectionId: string | null;
+  readonly source: 'number_order' | 'port_request';
+  readonly reference: string | null;
+  readonly boughtAt: string;
+  tags: string[];
+}
+
+export interface SimOrder {
+  readonly id: string;
+  readonly e164s: readonly string[];
+  readonly reference: string | null;
+  readonly profileId: string | null;
+  readonly connectionId: string | null;
+  status: 'pending' | 'success' | 'failure';
+  readonly createdAt: string;
+}
+
+export interface SimProfile {
+  readonly id: string;
+  name: string;
+  webhookUrl: string | null;
+  failoverUrl: string | null;
+  destinations: string[];
+  enabled: boolean;
+  readonly createdAt: string;
+}
+
+export interface SimAutoResponse {
+  readonly id: string;
+  readonly profileId: string;
+  op: 'start' | 'stop' | 'info';
+  keywords: string[];
+  text: string;
+  country: string;
+  readonly createdAt: string;
+}
+
+export interface SimOptOut {
+  readonly profileId: string;
+  /** Who said it. */
+  readonly from: string;
+  /** The number it was said to. */
+  readonly to: string;
+  readonly keyword: string;
+  readonly at: string;
+}
+
+export interface SimText {
+  readonly id: string;
+  readonly direction: 'inbound' | 'outbound';
+  readonly from: string;
+  readonly to: string;
+  readonly text: string;
+  readonly parts: number;
+  readonly encoding: string;
+  readonly media: readonly { readonly url: string; readonly content_type: string; readonly size: number }[];
+  status: string;
+  errors: { code: string; title: string; detail: string }[];
+  readonly profileId: string | null;
+  readonly webhookUrl: string | null;
+  readonly tags: readonly string[];
+  /** What the carrier answered by itself, or sent for itself. */
+  readonly own: boolean;
+  readonly at: string;
+}
+
+export interface SimBrand {
+  readonly id: string;
+  readonly tcrId: string;
+  /** As it was given, and corrected. */
+  asked: Record<string, unknown>;
+  status: 'OK' | 'REGISTRATION_PENDING' | 'REGISTRATION_FAILED';
+  identity: 'VERIFIED' | 'UNVERIFIED' | 'SELF_DECLARED' | 'VETTED_VERIFIED';
+  reasons: { fields: string[]; description: string; category: string }[];
+  /** Of a sole proprietor. */
+  code: { pin: string; reference: string; sentAt: number; tries: number; verifiedAt: number | null } | null;
+  readonly createdAt: string;
+}
+
+export interface SimCampaign {
+  readonly id: string;
+  readonly tcrId: string;
+  readonly brandId: string;
+  asked: Record<string, unknown>;
+  state: string;
+  status: 'ACTIVE' | 'EXPIRED' | 'DORMANT';
+  reason: string | null;
+  readonly createdAt: string;
+}
+
+export interface SimAssignment {
+  readonly e164: string;
+  campaignId: string;
+  status: 'PENDING_ASSIGNMENT' | 'ASSIGNED' | 'FAILED_ASSIGNMENT' | 'PENDING_UNASSIGNMENT' | 'FAILED_UNASSIGNMENT';
+  reason: string | null;
+  readonly createdAt: string;
+}
+
+export interface SimTollFree {
+  readonly id: string;
+  asked: Record<string, unknown>;
+  status:
+    | 'In Progress'
+    | 'Waiting For Telnyx'
+    | 'Waiting For Vendor'
+    | 'Waiting For Customer'
+    | 'Verified'
+    | 'Rejected';
+  reason: string | null;
+  readonly createdAt: string;
+}
+
+export interface SimPort {
+  readonly id: string;
+  e164s: string[];
+  readonly reference: string | null;
+  state:
+    | 'draft'
+    | 'in-process'
+    | 'submitted'
+    | 'exception'
+    | 'foc-date-confirmed'
+    | 'ported'
+    | 'cancelled'
+    | 'cancel-pending';
+  messaging:
+    | 'not_applicable'
+    | 'pending'
+    | 'activating'
+    | 'exception'
+    | 'canceled'
+    | 'partial_port_complete'
+    | 'ported';
+  problems: { code: string; description: string }[];
+  asked: Record<string, unknown>;
+  readyOn: string | null;
+  readonly createdAt: string;
+}
+
+export interface SimLeg {
+  /** call_control_id */
+  readonly id: string;
+  readonly legId: string;
+  readonly sessionId: string;
+  /** As the carrier sees it: `incoming` comes from a handset, `outgoing` goes to one. */
+  readonly direction: 'incoming' | 'outgoing';
+  readonly from: string;
+  readonly to: string;
+  readonly connectionId: string;
+  readonly webhookUrl: string | null;
+  clientState: string | null;
+  state: 'ringing' | 'talking' | 'held' | 'ended';
+  muted: boolean;
+  bridgedWith: string | null;
+  /** The leg that it was dialled for by `transfer`: bridged once it answers. */
+  transferOf: string | null;
+  gathering: { id: string; digits: number } | null;
+  readonly detect: boolean;
+  readonly heard: string[];
+  cause: string | null;
+  readonly commands: string[];
+  readonly startedAt: string;
+  answeredAt: string | null;
+  endedAt: string | null;
+}
+
+export interface SimHandset {
+  readonly e164: string;
+  name: string;
+}
+
+export interface Charge {
+  readonly at: string;
+  /** `brand`, `campaign`, `number`, … */
+  readonly what: string;
+  readonly amount: number;
+  readonly ref: string;
+}
+
+/** Something the carrier does later. `dueAt` counts in its own time, milliseconds. */
+export interface Job {
+  readonly id: string;
+  readonly kind: string;
+  /** For people. */
+  readonly what: string;
+  readonly args: Readonly<Record<string, string>>;
+  readonly dueAt: number;
+  /** Waits its time also where all else is instant: somebody's patience, not the carrier's. */
+  readonly patient: boolean;
+}
+
+export interface Posting {
+  readonly id: string;
+  readonly eventId: string;
+  readonly type: string;
+  readonly url: string;
+  readonly body: string;
+  attempt: number;
+  /** Null: nobody comes back to it. */
+  state: 'waiting' | 'held' | 'delivered' | 'given-up';
+  readonly as: 'good' | 'forged' | 'old' | 'changed';
+  answer: string | null;
+  readonly at: string;
+}
+
+export interface SimFault {
+  readonly id: string;
+  readonly name: string;
+  /** What it strikes: an operation, an event's type, or what it is about. */
+  readonly on: string | null;
+  times: number;
+  readonly given: Readonly<Record<string, unknown>>;
+}
+
+export interface LogLine {
+  readonly at: string;
+  readonly what: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+export interface State {
+  readonly v: 1;
+  privateKey: string;
+  seed: string;
+  sequence: number;
+  speed: Speed;
+  /** Of the carrier's own time: how far it is ahead, and where it stands still. */
+  ahead: number;
+  frozenAt: number | null;
+  webhookUrl: string | null;
+  account: { balance: number; level: number };
+  charges: Charge[];
+  numbers: Record<string, SimNumber>;
+  orders: Record<string, SimOrder>;
+  profiles: Record<string, SimProfile>;
+  autoResponses: SimAutoResponse[];
+  optOuts: SimOptOut[];
+  texts: SimText[];
+  brands: Record<string, SimBrand>;
+  campaigns: Record<string, SimCampaign>;
+  assignments: Record<string, SimAssignment>;
+  tollFree: Record<string, SimTollFree>;
+  ports: Record<string, SimPort>;
+  documents: Record<string, { name: string; size: number }>;
+  legs: Record<string, SimLeg>;
+  handsets: SimHandset[];
+  jobs: Job[];
+  postings: Posting[];
+  faults: SimFault[];
+  log: LogLine[];
+}
+
+/** Who is there at first: people of reserved numbers (555-01xx are nobody's). */
+const people: readonly SimHandset[] = [
+  { e164: '+12025550101', name: 'Ada' },
+  { e164: '+12025550102', name: 'Ben' },
+  { e164: '+12025550104', name: 'Chloe' },
+];
+
+export function emptyState(): State {
+  return {
+    v: 1,
+    privateKey: newPrivateKey(),
+    seed: '',
+    sequence: 0,
+    speed: 'realistic',
+    ahead: 0,
+    frozenAt: null,
+    webhookUrl: null,
+    account: { balance: 10_000, level: 2 },
+    charges: [],
+    numbers: {},
+    orders: {},
+    profiles: {},
+    autoResponses: [],
+    optOuts: [],
+    texts: [],
+    brands: {},
+    campaigns: {},
+    assignments: {},
+    tollFree: {},
+    ports: {},
+    documents: {},
+    legs: {},
+    handsets: people.map((person) => ({ ...person })),
+    jobs: [],
+    postings: [],
+    faults: [],
+    log: [],
+  };
+}
