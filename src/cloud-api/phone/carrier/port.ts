@@ -144,6 +144,8 @@ export interface BrandAsked {
   readonly stockExchange?: string;
   readonly businessContactEmail?: string;
   readonly webhookUrl: string;
+  /** Of this filing: what a time-out left behind is found by it, and no earlier brand of the same business is. */
+  readonly key?: string;
 }
 
 export interface Brand {
@@ -221,9 +223,10 @@ export interface TollFreeRequest {
 
 export interface CarrierRegistry {
   createBrand(asked: BrandAsked): Promise<Brand>;
-  /** Of ours, by name and mobile or EIN: what a time-out after filing left behind. */
+  /** By `key`; without one, of those that have not failed, by name and mobile or EIN. */
   findBrand(asked: BrandAsked): Promise<Brand | null>;
   readBrand(brandId: string): Promise<Brand>;
+  /** `{pin}` in `code` is where the code stands. */
   sendCode(brandId: string, words: { readonly code: string; readonly success: string }): Promise<void>;
   /** Throws `wrong_pin`, also for one that has expired. */
   checkCode(brandId: string, pin: string): Promise<void>;
@@ -268,7 +271,7 @@ export interface CarrierTexts {
 }
 
 export interface CarrierCalls {
-  /** `key` makes a repeated one the same call. `linkTo`: the leg that it is asked for. */
+  /** `key` makes a repeated one the same call. `linkTo`: the leg that it is asked for. Events bring `clientState` in base64. */
   dial(asked: {
     readonly from: string;
     readonly to: string;
@@ -284,6 +287,7 @@ export interface CarrierCalls {
   /** Music for who waits. */
   hold(legId: string, key: string): Promise<void>;
   resume(legId: string, key: string): Promise<void>;
+  /** What the bot is saying ends; that it says no more until `unmute`, its speaker sees to: the carrier mutes no single leg. */
   mute(legId: string, key: string): Promise<void>;
   unmute(legId: string, key: string): Promise<void>;
   speak(legId: string, text: string, key: string): Promise<void>;

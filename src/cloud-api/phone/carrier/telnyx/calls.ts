@@ -1,0 +1,78 @@
+/** Call control on the carrier's wire (phone.md 2.10). A leg is its `call_control_id`; commands repeated with one `command_id` are one. */
+import type Telnyx from 'telnyx';
+import { type CarrierCalls, CarrierFault } from '../port.ts';
+import { inner, needed, type TelnyxClient } from './client.ts';
+import { holdTone } from './hold-tone.ts';
+
+const voice = { voice: 'female', language: 'en-US' } as const;
+/** For one key to be pressed. */
+const patienceMs = 15_000;
+
+export function createTelnyxCalls({ ask }: TelnyxClient, connectionId: string): CarrierCalls {
+  const command = async (request: (actions: Telnyx['calls']['actions']) => Promise<unknown>) => {
+    await ask({ asked: 'call' }, (telnyx) => request(telnyx.calls.actions));
+  };
+
+  return {
+    async dial({ from, to, key, linkTo, clientState, timeoutSeconds, detectVoicemail, webhookUrl }) {
+      const answer = await ask({ asked: 'call' }, (telnyx) =>
+        telnyx.calls.dial({
+          connection_id: connectionId,
+          ...{ from, to, command_id: key, webhook_url: webhookUrl },
+          ...(linkTo === undefined ? {} : { link_to: linkTo }),
+          client_state: Buffer.from(clientState).toString('base64'),
+          timeout_secs: timeoutSeconds,
+          ...(detectVoicemail ? { answering_machine_detection: 'detect' as const } : {}),
+        }),
+      );
+      const { call_control_id, call_session_id } = inner(answer);
+      return {
+        legId: needed(call_control_id, 'the id of a call'),
+        sessionId: needed(call_session_id, 'the session of a call'),
+      };
+    },
+    answer: (legId, key) => command((actions) => actions.answer(legId, { command_id: key })),
+    async hangup(legId, key) {
+      try {
+        await command((actions) => actions.hangup(legId, { command_id: key }));
+      } catch (error) {
+        // It has hung up by itself.
+        if (!(error instanceof CarrierFault && error.kind === 'gone')) throw error;
+      }
+    },
+    hold: (legId, key) =>
+      command((actions) =>
+        actions.startPlayback(legId, {
+          ...{ playback_content: holdTone(), audio_type: 'wav', loop: 'infinity', target_legs: 'self' },
+          command_id: key,
+        }),
+      ),
+    resume: (legId, key) => command((actions) => actions.stopPlayback(legId, { stop: 'all', command_id: key })),
+    // The wire mutes in conferences alone: what the bot is saying ends, and who speaks for it looks whether it may go on.
+    mute: (legId, key) => command((actions) => actions.stopPlayback(legId, { stop: 'all', command_id: key })),
+    unmute: async () => {},
+    speak: (legId, text, key) =>
+      command((actions) => actions.speak(legId, { payload: text, ...voice, command_id: key })),
+    ask: (legId, text, key) =>
+      command((actions) =>
+        actions.gatherUsingSpeak(legId, {
+          ...{ payload: text, ...voice, command_id: key },
+          ...{ minimum_digits: 1, maximum_digits: 1, maximum_tries: 1, timeout_millis: patienceMs },
+        }),
+      ),
+    dtmf: (legId, digits, key) => command((actions) => actions.sendDtmf(legId, { digits, command_id: key })),
+    bridge: (legId, withLegId, key) =>
+      command((actions) => actions.bridge(legId, { call_control_id_to_bridge_with: withLegId, command_id: key })),
+    transfer: (legId, { to, from, key }) =>
+      command((actions) => actions.transfer(legId, { to, from, command_id: key })),
+    async isAlive(legId) {
+      try {
+        const answer = await ask({ asked: 'call', reads: true }, (telnyx) => telnyx.calls.retrieveStatus(legId));
+        return inner(answer).is_alive === true;
+      } catch (error) {
+        if (error instanceof CarrierFault && error.kind === 'gone') return false;
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,137 @@
+/**
+ * The carrier's own client, loaded with the first request and held to one attempt: it would repeat a text or a purchase three times
+ * (phone.md 4). Turns what it throws into {@link CarrierFault}s. Must not know any resource.
+ */
+import type Telnyx from 'telnyx';
+import { CarrierFault } from '../port.ts';
+import { type Asked, faultOf } from './faults.ts';
+
+export interface TelnyxOptions {
+  /** With its version, `https://api.telnyx.com/v2`. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** Of the voice application that numbers belong to. */
+  readonly connectionId: string;
+  /** As search answers it. */
+  readonly name: 'telnyx' | 'simulator';
+  /** Where receipts of texts go before the profile's own address, with the text's tag; absent: to the profile's alone. */
+  readonly receiptsUrl?: string;
+  readonly fetch?: typeof fetch;
+}
+
+export interface How {
+  readonly asked: Asked;
+  /** Nothing is changed by it: an answer that is missing leaves nothing open. */
+  readonly reads?: true;
+  /** Values of the request that must not come back in words. */
+  readonly secrets?: readonly (string | undefined)[];
+}
+
+export interface TelnyxClient {
+  /** One request. Throws {@link CarrierFault} alone. */
+  ask<T>(how: How, request: (telnyx: Telnyx) => Promise<T>): Promise<T>;
+}
+
+export const timeoutMs = 10_000;
+
+/** Before anything was sent: none of these can have been done. */
+const neverSent = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
+  ...['CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_TLS_CERT_ALTNAME_INVALID', 'ERR_INVALID_URL'],
+]);
+
+export function createTelnyxClient(options: TelnyxOptions): TelnyxClient {
+  let loaded: Promise<Telnyx> | null = null;
+  // A build that is damaged is tried again with the next request.
+  const load = () => {
+    loaded ??= open(options).catch((error: unknown) => {
+      loaded = null;
+      throw error;
+    });
+    return loaded;
+  };
+  return {
+    async ask(how, request) {
+      const telnyx = await load();
+      try {
+        return await request(telnyx);
+      } catch (error) {
+        throw error instanceof CarrierFault ? error : asFault(error, how);
+      }
+    },
+  };
+}
+
+async function open({ baseUrl, apiKey, fetch: own }: TelnyxOptions): Promise<Telnyx> {
+  const { default: Client } = await import('telnyx');
+  return new Client({
+    baseURL: baseUrl.replace(/\/$/, ''),
+    apiKey,
+    // Not from the environment of this program.
+    ...{ publicKey: null, clientID: null, clientSecret: null, logLevel: 'off' },
+    maxRetries: 0,
+    timeout: timeoutMs,
+    ...(own === undefined ? {} : { fetch: own }),
+  });
+}
+
+function asFault(error: unknown, { asked, reads, secrets = [] }: How): CarrierFault {
+  const { status, error: body, headers } = error as { status?: unknown; error?: unknown; headers?: Headers };
+  if (typeof status === 'number') {
+    const retryAfter = Number(headers?.get('retry-after') ?? Number.NaN);
+    const fault = faultOf(
+      { status, body, retryAfter: Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : null },
+      asked,
+      secrets.filter((secret) => secret !== undefined),
+    );
+    return reads === true && fault.kind === 'unknown' ? again(fault) : fault;
+  }
+  // The client's own words for a refusal quote the whole body: none of them are passed on, here neither.
+  if (reads === true || neverSent.has(codeIn(error))) {
+    return new CarrierFault('service', 'The carrier could not be reached.', { code: codeIn(error) });
+  }
+  return new CarrierFault('unknown', 'The carrier did not answer as it should.', { code: codeIn(error) });
+}
+
+const again = ({ message, code, fields, retryAfter }: CarrierFault) =>
+  new CarrierFault('service', message, { code, fields, retryAfter });
+
+/** Of the system, somewhere within what was thrown. */
+function codeIn(error: unknown): string {
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
+    const { code } = at as { code?: unknown };
+    if (typeof code === 'string') return code;
+  }
+  return '';
+}
+
+/** The registry answers flat, all else in `data`; its own papers say both of the registry (phone.md 2.0 trap 1). */
+export function inner<T extends object>(body: T | { data?: T } | null | undefined): T {
+  const given = (body ?? {}) as { data?: unknown };
+  return (typeof given.data === 'object' && given.data !== null ? given.data : given) as T;
+}
+
+/** What an answer must hold. It was done, and nobody can tell what: it is looked for. */
+export function needed<T>(value: T | null | undefined, what: string): T {
+  if (value !== undefined && value !== null && value !== '') return value;
+  throw new CarrierFault('unknown', `The carrier answered without ${what}.`);
+}
+
+/** As many of a list as are looked through. */
+export async function first<T>(list: AsyncIterable<T>, most = 250): Promise<T[]> {
+  const found: T[] = [];
+  for await (const one of list) {
+    found.push(one);
+    if (found.length >= most) break;
+  }
+  return found;
+}
+
+/** What is gone already needs no ending. */
+export async function unlessGone(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof CarrierFault && (error.kind === 'not_found' || error.kind === 'gone'))) throw error;
+  }
+}

@@ -1,0 +1,26 @@
+/** The carrier over Telnyx's wire (phone.md 2): the real one, and the simulator, which speaks the same. Nothing here retries. */
+import type { Carrier } from '../port.ts';
+import { createTelnyxCalls } from './calls.ts';
+import { createTelnyxClient, type TelnyxOptions } from './client.ts';
+import { createTelnyxNumbers } from './numbers.ts';
+import { createTelnyxPorts } from './ports.ts';
+import { createTelnyxRegistry } from './registry.ts';
+import { createTelnyxTexts } from './texts.ts';
+
+export type { TelnyxOptions } from './client.ts';
+export { kindOfTextError } from './faults.ts';
+
+export const telnyxUrl = 'https://api.telnyx.com/v2';
+
+export function createTelnyxCarrier(options: TelnyxOptions): Carrier {
+  const client = createTelnyxClient(options);
+  const { name, connectionId, receiptsUrl } = options;
+  return {
+    name,
+    numbers: createTelnyxNumbers(client, connectionId),
+    ports: createTelnyxPorts(client, connectionId),
+    registry: createTelnyxRegistry(client),
+    texts: createTelnyxTexts(client, receiptsUrl),
+    calls: createTelnyxCalls(client, connectionId),
+  };
+}

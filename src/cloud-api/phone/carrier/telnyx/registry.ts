@@ -1,0 +1,266 @@
+/** Brands, their codes, campaigns and what numbers belong to, on the registry's wire: flat answers (phone.md 2.4 to 2.6). */
+import type { TelnyxBrand } from 'telnyx/resources/messaging-10dlc/brand';
+import type { TelnyxCampaignCsp } from 'telnyx/resources/messaging-10dlc/campaign';
+import type { Assignment, Brand, BrandAsked, Campaign, CampaignAsked, CarrierRegistry } from '../port.ts';
+import { CarrierFault } from '../port.ts';
+import { first, inner, needed, type TelnyxClient, unlessGone } from './client.ts';
+import { withoutSecrets } from './faults.ts';
+import { createTelnyxTollFree } from './toll-free.ts';
+
+/** What a campaign's word stands for; all others are on their way (phone.md 2.6). */
+export const campaignStates: Readonly<Record<string, Campaign['state']>> = {
+  MNO_PROVISIONED: 'approved',
+  TCR_FAILED: 'failed',
+  TELNYX_FAILED: 'failed',
+  MNO_REJECTED: 'failed',
+  TCR_SUSPENDED: 'blocked',
+  TCR_EXPIRED: 'blocked',
+};
+
+/** What a number's word stands for; one that could not be taken off is still on. */
+export const assignmentStates: Readonly<Record<string, Assignment['state']>> = {
+  ASSIGNED: 'assigned',
+  FAILED_UNASSIGNMENT: 'assigned',
+  PENDING_ASSIGNMENT: 'pending',
+  FAILED_ASSIGNMENT: 'failed',
+  PENDING_UNASSIGNMENT: 'none',
+};
+
+/** Words that nobody knows are on their way: nobody is refused by what we cannot read (phone.md 2.4). */
+export function brandState({ status, identityStatus }: Pick<TelnyxBrand, 'status' | 'identityStatus'>): Brand['state'] {
+  if (status === 'REGISTRATION_FAILED') return 'failed';
+  if (status !== 'OK') return 'pending';
+  if (identityStatus === 'VERIFIED' || identityStatus === 'VETTED_VERIFIED') return 'cleared';
+  return identityStatus === 'UNVERIFIED' ? 'failed' : 'pending';
+}
+
+type Problems = Brand['problems'];
+
+/** Its papers say a text; its events bring lists. */
+function problemsOf(reasons: unknown): Problems {
+  if (typeof reasons === 'string') return reasons.trim() === '' ? [] : [{ fields: [], text: reasons }];
+  if (!Array.isArray(reasons)) return [];
+  return reasons.flatMap((reason) => {
+    if (typeof reason === 'string') return problemsOf(reason);
+    const { fields, description } = (reason ?? {}) as { fields?: unknown; description?: unknown };
+    if (typeof description !== 'string') return [];
+    return [{ fields: Array.isArray(fields) ? fields.map(String) : [], text: description }];
+  });
+}
+
+const reasonOf = (reasons: unknown) =>
+  problemsOf(reasons)
+    .map(({ text }) => withoutSecrets(text, []))
+    .join(' ') || null;
+
+/** The registry has no reference of ours in a brand: the address of its events carries it. */
+const webhookOf = ({ webhookUrl, key }: BrandAsked) =>
+  key === undefined ? webhookUrl : `${webhookUrl}?ref=${encodeURIComponent(key)}`;
+
+/** What a sole proprietor does not have is not sent (phone.md 2.5). */
+function brandBody(asked: BrandAsked) {
+  const { key: _key, webhookUrl: _url, ein, companyName, ...rest } = asked;
+  const business = asked.entityType === 'SOLE_PROPRIETOR' ? {} : { ein, companyName };
+  const given = { ...rest, ...business, webhookURL: webhookOf(asked) };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== ''));
+}
+
+const digits = (text: string | undefined) => text?.replace(/\D/g, '') ?? '';
+
+/** Whether it is what was asked for, told by our key, or else by who it is. */
+function isAsked(brand: TelnyxBrand, asked: BrandAsked): boolean {
+  if (asked.key !== undefined) return brand.webhookURL === webhookOf(asked);
+  if (brand.status === 'REGISTRATION_FAILED' || brand.displayName !== asked.displayName) return false;
+  return asked.ein === undefined
+    ? digits(brand.mobilePhone) !== '' && digits(brand.mobilePhone) === digits(asked.mobilePhone)
+    : digits(brand.ein) === digits(asked.ein);
+}
+
+const keywordsOf = (words: readonly string[]) => words.map((word) => word.replaceAll(' ', '')).join(',');
+
+function samplesOf(samples: readonly string[]) {
+  return Object.fromEntries(samples.slice(0, 5).map((sample, index) => [`sample${index + 1}`, sample]));
+}
+
+function campaignBody(asked: CampaignAsked) {
+  return {
+    brandId: asked.brandId,
+    usecase: asked.useCase,
+    ...(asked.subUseCases.length === 0 ? {} : { subUsecases: [...asked.subUseCases] }),
+    description: asked.description,
+    messageFlow: asked.messageFlow,
+    ...samplesOf(asked.samples),
+    helpMessage: asked.helpMessage,
+    optinMessage: asked.optInMessage,
+    optoutMessage: asked.optOutMessage,
+    helpKeywords: keywordsOf(asked.helpKeywords),
+    optinKeywords: keywordsOf(asked.optInKeywords),
+    optoutKeywords: keywordsOf(asked.optOutKeywords),
+    ...{ subscriberOptin: true, subscriberOptout: true, subscriberHelp: true },
+    ...{ embeddedLink: true, embeddedPhone: true, embeddedLinkSample: asked.termsUrl },
+    ...{ privacyPolicyLink: asked.privacyUrl, termsAndConditionsLink: asked.termsUrl, termsAndConditions: true },
+    ...{ numberPool: false, ageGated: false, directLending: false, autoRenewal: true },
+    referenceId: asked.key,
+    webhookURL: asked.webhookUrl,
+  };
+}
+
+function campaignOf(wire: Partial<TelnyxCampaignCsp>): Campaign {
+  const state =
+    wire.status === 'DORMANT'
+      ? 'blocked'
+      : (campaignStates[wire.campaignStatus ?? ''] ?? (wire.submissionStatus === 'FAILED' ? 'failed' : 'pending'));
+  return { campaignId: needed(wire.campaignId, 'a campaign id'), state, reason: reasonOf(wire.failureReasons) };
+}
+
+/** `@OTP_PIN@` is the carrier's word for where the code stands. */
+const withPin = (words: string) =>
+  words.includes('{pin}') ? words.replaceAll('{pin}', '@OTP_PIN@') : `${words} @OTP_PIN@`;
+
+export function createTelnyxRegistry(client: TelnyxClient): CarrierRegistry {
+  const { ask } = client;
+
+  /** Why, field by field; what failed has failed also where nobody says why. */
+  async function feedbackOf(brandId: string): Promise<Problems> {
+    try {
+      const { category } = await ask({ asked: 'other', reads: true }, (telnyx) =>
+        telnyx.messaging10dlc.brand.getFeedback(brandId),
+      ).then(inner);
+      return (category ?? []).map(({ fields, description, displayName }) => ({
+        fields,
+        text: withoutSecrets(description || displayName, []),
+      }));
+    } catch (error) {
+      if (error instanceof CarrierFault && error.kind === 'not_found') return [];
+      throw error;
+    }
+  }
+
+  async function brandOf(wire: TelnyxBrand): Promise<Brand> {
+    const brandId = needed(wire.brandId, 'a brand id');
+    const state = brandState(wire);
+    if (state !== 'failed') return { brandId, state, problems: [] };
+    const said = await feedbackOf(brandId);
+    const own = problemsOf(wire.failureReasons).map(({ fields, text }) => ({ fields, text: withoutSecrets(text, []) }));
+    return { brandId, state, problems: said.length > 0 ? said : own };
+  }
+
+  const readBrand = (brandId: string) =>
+    ask({ asked: 'other', reads: true }, (telnyx) => telnyx.messaging10dlc.brand.retrieve(brandId)).then(inner);
+
+  const readCampaign = (campaignId: string) =>
+    ask({ asked: 'other', reads: true }, (telnyx) => telnyx.messaging10dlc.campaign.retrieve(campaignId)).then(inner);
+
+  return {
+    ...createTelnyxTollFree(client),
+
+    async createBrand(asked) {
+      const answer = await ask({ asked: 'form', secrets: [asked.ein] }, (telnyx) =>
+        telnyx.messaging10dlc.brand.create(brandBody(asked) as never),
+      );
+      return brandOf(inner(answer));
+    },
+
+    async findBrand(asked) {
+      const listed = await ask({ asked: 'other', reads: true }, (telnyx) =>
+        first(telnyx.messaging10dlc.brand.list({ displayName: asked.displayName, sort: '-createdAt' }), 50),
+      );
+      for (const { brandId } of listed) {
+        if (brandId === undefined) continue;
+        const brand = await readBrand(brandId);
+        if (isAsked(brand, asked)) return brandOf(brand);
+      }
+      return null;
+    },
+
+    readBrand: async (brandId) => brandOf(await readBrand(brandId)),
+
+    async sendCode(brandId, { code, success }) {
+      await ask({ asked: 'form' }, (telnyx) =>
+        telnyx.messaging10dlc.brand.triggerSMSOtp(brandId, { pinSms: withPin(code), successSms: success }),
+      );
+    },
+
+    async checkCode(brandId, pin) {
+      await ask({ asked: 'code', secrets: [pin] }, (telnyx) =>
+        telnyx.messaging10dlc.brand.verifySMSOtp(brandId, { otpPin: pin }),
+      );
+    },
+
+    async createCampaign(asked) {
+      const answer = await ask({ asked: 'campaign' }, (telnyx) =>
+        telnyx.messaging10dlc.campaignBuilder.submit(campaignBody(asked)),
+      );
+      return campaignOf(inner(answer));
+    },
+
+    async findCampaign({ brandId, key }) {
+      const listed = await ask({ asked: 'other', reads: true }, (telnyx) =>
+        first(telnyx.messaging10dlc.campaign.list({ brandId })),
+      );
+      const found = listed.find(({ referenceId }) => referenceId === key);
+      return found === undefined ? null : campaignOf(found as Partial<TelnyxCampaignCsp>);
+    },
+
+    readCampaign: async (campaignId) => campaignOf(await readCampaign(campaignId)),
+
+    async correctCampaign(campaignId, { samples, messageFlow, helpMessage, webhookUrl }) {
+      const answer = await ask({ asked: 'campaign' }, (telnyx) =>
+        telnyx.messaging10dlc.campaign.update(campaignId, {
+          ...samplesOf(samples),
+          ...{ messageFlow, helpMessage, webhookURL: webhookUrl, autoRenewal: true },
+        }),
+      );
+      return campaignOf({ ...inner(answer), campaignId });
+    },
+
+    async appealCampaign(campaignId, reason) {
+      await ask({ asked: 'campaign' }, (telnyx) =>
+        telnyx.messaging10dlc.campaign.submitAppeal(campaignId, { appeal_reason: reason }),
+      );
+    },
+
+    async endCampaign(campaignId) {
+      await unlessGone(ask({ asked: 'other' }, (telnyx) => telnyx.messaging10dlc.campaign.deactivate(campaignId)));
+    },
+
+    async assign(e164, campaignId) {
+      const answer = await ask({ asked: 'other' }, (telnyx) =>
+        telnyx.messaging10dlc.phoneNumberCampaigns.create({ phoneNumber: e164, campaignId }),
+      );
+      return assignmentOf(inner(answer));
+    },
+
+    async readAssignment(e164) {
+      try {
+        const answer = await ask({ asked: 'other', reads: true }, (telnyx) =>
+          telnyx.messaging10dlc.phoneNumberCampaigns.retrieve(e164),
+        );
+        return assignmentOf(inner(answer));
+      } catch (error) {
+        if (error instanceof CarrierFault && error.kind === 'not_found') return unassigned;
+        throw error;
+      }
+    },
+
+    async unassign(e164) {
+      await unlessGone(ask({ asked: 'other' }, (telnyx) => telnyx.messaging10dlc.phoneNumberCampaigns.delete(e164)));
+    },
+  };
+}
+
+const unassigned: Assignment = { state: 'none', campaignId: null, reason: null };
+
+interface WireAssignment {
+  readonly campaignId?: string;
+  readonly telnyxCampaignId?: string;
+  readonly assignmentStatus?: string;
+  readonly failureReasons?: string;
+}
+
+function assignmentOf(wire: WireAssignment): Assignment {
+  const state = assignmentStates[wire.assignmentStatus ?? ''] ?? 'pending';
+  if (state === 'none') return unassigned;
+  // `campaignId` may be the registry's own.
+  return { state, campaignId: wire.telnyxCampaignId ?? wire.campaignId ?? null, reason: reasonOf(wire.failureReasons) };
+}
