@@ -140,7 +140,7 @@ export function createPostings(deps: PostingsDeps): Postings {
       const strikes = (name: string) => takeFault(state, name, type);
       if (strikes('missing') !== null) return;
       const body = JSON.stringify(
-        bare
+        bare || strikes('bare') !== null
           ? payload
           : { data: { record_type: 'event', event_type: type, id: eventId, occurred_at: at, payload }, meta: {} },
       );

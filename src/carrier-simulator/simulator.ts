@@ -5,6 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import { type Clock, systemClock } from '../kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../kit/clock/timers.ts';
+import { createAssignments } from './assignments.ts';
+import { createBrands } from './brands.ts';
+import { createCampaigns } from './campaigns.ts';
 import { createControl, type FaultAsked, plantFault } from './control.ts';
 import type { Route } from './exchange.ts';
 import { takeFault } from './faults.ts';
@@ -19,6 +22,7 @@ import { createSigner } from './signature.ts';
 import type { Speed, State } from './state.ts';
 import { createStateFile, stateInMemory } from './state-file.ts';
 import { createTexts } from './texts.ts';
+import { createTollFree } from './toll-free.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface SimulatorOptions {
@@ -102,10 +106,15 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   const texts = createTexts(world);
   const inbound = createInbound(world, texts);
   const handsets = createHandsets(world);
+  const assignments = createAssignments(world);
   const parts: readonly { routes: readonly Route[]; jobs?: JobHandlers }[] = [
     createNumbers(world),
     createProfiles(world),
     texts,
+    createBrands(world, texts),
+    createCampaigns(world, assignments.provisioned),
+    assignments,
+    createTollFree(world),
   ];
   const jobs = createJobs({
     world,

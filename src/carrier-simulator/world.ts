@@ -90,7 +90,7 @@ export function createWorld(deps: WorldDeps): World {
     emit: deps.post,
     charge(what, amount, ref) {
       const left = state.account.balance - amount;
-      if (left < 0)
+      if (left < 0 || deps.strikes('no_funds', what) !== null)
         throw refused(403, '20100', 'Insufficient Funds', 'You have insufficient funds to perform this action.');
       state.account.balance = left;
       state.charges.push({ at: world.now(), what, amount, ref });
