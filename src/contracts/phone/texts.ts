@@ -213,6 +213,10 @@ export const RelayedText = z.strictObject({
   to: E164,
   text: z.string(),
   media: z.array(Media),
+  flag: z
+    .literal('may_mean_stop')
+    .optional()
+    .meta({ description: 'It may ask for no more texts in words that nobody can be sure of; the person is shown it.' }),
   receivedAt: Time,
   attempt: z.number().int().min(1),
 });

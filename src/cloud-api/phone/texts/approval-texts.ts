@@ -1,0 +1,54 @@
+/** Asks the person on their own phone what a bot asks them: one text an approval, with the code that answers it. Must not know SQL. */
+import type { Approval } from '../../../contracts/approvals/approval.ts';
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { SharedReader, SharedStore } from '../../../kit/store/shared-store.ts';
+import type { EventBackbone } from '../../events/backbone.ts';
+import { refusedDestination } from '../e164.ts';
+import type { Numbers, OptOuts } from '../ports.ts';
+import type { Outbound } from './outbound.ts';
+import type { OwnPhones } from './own-phone.ts';
+
+export interface ApprovalTextsDeps {
+  readonly store: SharedStore;
+  readonly events: Pick<EventBackbone, 'follow'>;
+  /** Throws where it cannot be answered any more. */
+  readonly approvals: { check(id: string, userId: string): Promise<Pick<Approval, 'title' | 'expiresAt'>> };
+  readonly own: Pick<OwnPhones, 'confirmed' | 'codeFor'>;
+  readonly numbers: Pick<Numbers, 'read'>;
+  readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
+  readonly outbound: Pick<Outbound, 'queue'>;
+  readonly countries: readonly string[];
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+const longestTitle = 90;
+
+/** Returns the way to stop. */
+export function followApprovals(deps: ApprovalTextsDeps): () => void {
+  const { store, own } = deps;
+
+  async function ask(approvalId: string, userId: string): Promise<void> {
+    const phone = await store.read((tx: SharedReader) => own.confirmed(tx, userId));
+    if (phone === null || refusedDestination(phone.e164, deps.countries) !== null) return;
+    const { title, expiresAt } = await deps.approvals.check(approvalId, userId);
+    await store.write(function* (tx) {
+      const held = yield* own.confirmed(tx, userId);
+      const number = held === null ? null : yield* deps.numbers.read(tx, held.numberId);
+      if (held === null || number === null || number.userId !== userId || number.smsState !== 'active') return;
+      if (yield* deps.optOuts.isOptedOut(tx, number.id, held.e164)) return;
+      const code = yield* own.codeFor(tx, approvalId, userId, Date.parse(expiresAt));
+      if (code === null) return;
+      const short = title.length > longestTitle ? `${title.slice(0, longestTitle - 1)}…` : title;
+      const text = `Gantry: ${short} - reply YES ${code} to approve or NO ${code} to reject.`;
+      yield* deps.outbound.queue(tx, number, { to: held.e164, text, by: 'service', kind: 'approval' });
+    });
+  }
+
+  return deps.events.follow(['approval.requested'], ({ sourceId, userId }) =>
+    ask(sourceId, userId).catch((fault: unknown) => {
+      // Answered or expired meanwhile.
+      if (fault instanceof AppError && (fault.code === 'refused' || fault.code === 'not_found')) return;
+      deps.log.warn('An approval could not be texted to its person.', { approval: sourceId, fault: String(fault) });
+    }),
+  );
+}

@@ -1,0 +1,115 @@
+/** What the carrier tells of texts, read out of its payloads (phone.md 2.8, 2.9; a foreign party's, so loosely). Pure. */
+import { z } from 'zod';
+import type { Media } from '../../../contracts/phone/texts.ts';
+import type { CarrierEvent } from '../ports.ts';
+
+const text = z.string().nullish();
+
+const Inbound = z.looseObject({
+  id: z.string().min(1).max(200),
+  direction: text,
+  from: z.looseObject({ phone_number: z.string().min(1).max(40) }),
+  to: z.array(z.looseObject({ phone_number: z.string() })).min(1),
+  text,
+  media: z
+    .array(z.looseObject({ url: z.string().max(2000), content_type: text, size: z.number().nullish() }))
+    .max(50)
+    .nullish(),
+  parts: z.number().nullish(),
+  received_at: text,
+  autoresponse_type: text,
+});
+
+export interface InboundText {
+  readonly carrierId: string;
+  /** A number, a short code or a name of letters. */
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly text: string;
+  readonly media: readonly Media[];
+  readonly parts: number;
+  /** When it was said, milliseconds since the epoch; never later than it came. */
+  readonly saidAt: number;
+  /** The carrier has answered this keyword by itself. */
+  readonly isAnswered: boolean;
+}
+
+/** Null: it is none that anybody can read. */
+export function readInbound(event: CarrierEvent): InboundText | null {
+  const parsed = Inbound.safeParse(event.payload);
+  if (!parsed.success) return null;
+  const { id, from, to, parts, received_at: receivedAt, autoresponse_type: answered } = parsed.data;
+  const said = Date.parse(receivedAt ?? '');
+  const saidAt = Math.min(Number.isNaN(said) ? event.occurredAt : said, event.receivedAt);
+  const media = (parsed.data.media ?? []).map((one) => ({
+    url: one.url,
+    contentType: one.content_type ?? null,
+    size: Number.isSafeInteger(one.size) ? (one.size as number) : null,
+  }));
+  return {
+    carrierId: id,
+    from: from.phone_number,
+    to: to.map((one) => one.phone_number),
+    // What a database cannot keep is no letter.
+    text: (parsed.data.text ?? '').replaceAll('\u0000', ''),
+    media,
+    parts: Number.isSafeInteger(parts) ? (parts as number) : 1,
+    saidAt,
+    isAnswered: (answered ?? '') !== '',
+  };
+}
+
+const Receipt = z.looseObject({
+  id: z.string().min(1).max(200),
+  direction: text,
+  to: z.array(z.looseObject({ status: text })).nullish(),
+  tags: z.array(z.string()).nullish(),
+  webhook_url: text,
+  parts: z.number().nullish(),
+  errors: z
+    .array(z.looseObject({ code: z.union([z.string(), z.number()]).nullish(), title: text, detail: text }))
+    .nullish(),
+});
+
+export interface TextReceipt {
+  readonly carrierId: string;
+  readonly tags: readonly string[];
+  readonly status: 'sent' | 'delivered' | 'unconfirmed' | 'failed';
+  readonly parts: number | null;
+  readonly code: string;
+  readonly said: string;
+}
+
+const statusOf: Readonly<Record<string, TextReceipt['status']>> = {
+  queued: 'sent',
+  sending: 'sent',
+  sent: 'sent',
+  delivered: 'delivered',
+  delivery_unconfirmed: 'unconfirmed',
+  sending_failed: 'failed',
+  delivery_failed: 'failed',
+  expired: 'failed',
+};
+
+/** Null: it says nothing of a text that went out. */
+export function readReceipt(event: CarrierEvent): TextReceipt | null {
+  const parsed = Receipt.safeParse(event.payload);
+  if (!parsed.success || parsed.data.direction === 'inbound') return null;
+  const { id, to, tags, webhook_url: url, parts, errors } = parsed.data;
+  const status = statusOf[to?.[0]?.status ?? ''];
+  if (status === undefined) return null;
+  const error = errors?.[0];
+  return {
+    carrierId: id,
+    tags: [...(tags ?? []), ...tagsIn(url ?? '')],
+    status,
+    parts: Number.isSafeInteger(parts) && (parts as number) > 0 ? (parts as number) : null,
+    code: String(error?.code ?? ''),
+    said: error?.detail ?? error?.title ?? 'It was not delivered.',
+  };
+}
+
+/** The wire has no field of ours: the address of a text's receipts carries its tag. */
+function tagsIn(url: string): string[] {
+  return URL.canParse(url) ? new URL(url).searchParams.getAll('tag') : [];
+}

@@ -1,0 +1,125 @@
+/**
+ * A text that came: kept once, its keyword answered by the service, all else brought to the bot that has the number now (interface.md F,
+ * rule 6; gaps.md F). One transaction a text. Must not know the carrier's wire, nor how a computer is reached.
+ */
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Ids } from '../../../kit/ids/ids.ts';
+import type { Op, SharedReader, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
+import { refusedDestination } from '../e164.ts';
+import type { HeldNumber, Numbers } from '../ports.ts';
+import type { Replies } from '../registration/replies.ts';
+import type { InboundText } from './carrier-events.ts';
+import { type Keyword, readKeyword } from './keywords.ts';
+import type { ServiceKind } from './model.ts';
+import type { OptOutLog } from './opt-outs.ts';
+import type { Outbound } from './outbound.ts';
+import type { OwnPhones } from './own-phone.ts';
+import type { Relay } from './relay.ts';
+import type { Stops } from './stop.ts';
+import { addText, findByCarrier, saidSince } from './store.ts';
+
+export interface InboundDeps {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly numbers: Pick<Numbers, 'read'>;
+  readonly optOuts: Pick<OptOutLog, 'texted'>;
+  readonly stops: Stops;
+  readonly own: Pick<OwnPhones, 'hear'>;
+  readonly outbound: Pick<Outbound, 'queue'>;
+  readonly relay: Pick<Relay, 'append'>;
+  /** What the number answers its keywords with. */
+  readonly replies: (number: HeldNumber) => Promise<Replies>;
+  readonly countries: readonly string[];
+}
+
+/** `kept_back`: the service answered it, no bot sees it. */
+export type Taken = 'relayed' | 'kept_back' | 'duplicate' | 'released';
+
+/** Two machines that answer each other with HELP or START stop here. */
+const quietMs: Readonly<Record<Exclude<Keyword, 'stop'>, number>> = { help: 60_000, start: 10 * 60_000 };
+
+export function createInbound(deps: InboundDeps): (text: InboundText, number: HeldNumber) => Promise<Taken> {
+  const { store, clock } = deps;
+
+  /** What is said back, where that can be done. */
+  function* answer(tx: SharedTx, number: HeldNumber, to: string, kind: ServiceKind, words: string): Op<void> {
+    if (number.smsState !== 'active' || refusedDestination(to, deps.countries) !== null) return;
+    yield* deps.outbound.queue(tx, number, { to, text: words, by: 'service', kind });
+  }
+
+  function* stopOrStart(tx: SharedTx, text: InboundText, number: HeldNumber, action: 'stop' | 'start'): Op<boolean> {
+    const said = {
+      numberId: number.id,
+      peer: text.from,
+      action,
+      source: 'text',
+      evidence: text.text,
+      at: text.saidAt,
+    } as const;
+    const { changed } = yield* deps.stops.apply(tx, said);
+    if (changed === 'stale' || text.isAnswered) return false;
+    if (changed === 'changed') return true;
+    // Of a STOP that was said before, nothing more is said; a first START is confirmed, also where there was no STOP.
+    if (action === 'stop') return false;
+    return !(yield* saidSince(tx, number.id, text.from, 'start', clock.now() - quietMs.start));
+  }
+
+  function* shouldAnswer(tx: SharedTx, text: InboundText, number: HeldNumber, keyword: Keyword): Op<boolean> {
+    if (keyword !== 'help') return yield* stopOrStart(tx, text, number, keyword);
+    return !text.isAnswered && !(yield* saidSince(tx, number.id, text.from, 'help', clock.now() - quietMs.help));
+  }
+
+  const isKnown = (tx: SharedReader, text: InboundText) => findByCarrier(tx, `in:${text.carrierId}`);
+
+  return async (text, number) => {
+    if ((await store.read((tx) => isKnown(tx, text))) !== null) return 'duplicate';
+    const read = readKeyword(text.text);
+    const keyword = read === null || read.kind === 'unclear' ? null : read.kind;
+    // A question of the person's own, which more than the database answers.
+    const heard = keyword === null ? await deps.own.hear(number, text.from, text.text) : null;
+    const words = keyword === null ? null : (await deps.replies(number))[keyword];
+    const keptBack = keyword?.toUpperCase() ?? heard?.reason ?? null;
+    const unclear = read?.kind === 'unclear' ? 'It may mean STOP. If it does, mark them as opted out.' : null;
+    return store.write(function* (tx): Op<Taken> {
+      const now = yield* deps.numbers.read(tx, number.id);
+      // Nobody's any more: what they wrote is not for the next one.
+      if (now === null) return 'released';
+      const id = deps.ids.next('text');
+      const about = {
+        id,
+        numberId: now.id,
+        userId: now.userId,
+        ours: now.e164,
+        peer: text.from,
+        direction: 'in',
+      } as const;
+      const said = {
+        text: text.text,
+        media: JSON.stringify(text.media),
+        parts: text.parts,
+        at: clock.now(),
+        saidAt: text.saidAt,
+      };
+      const bot = { botId: now.botId, botName: now.botName, computerId: now.runtimeId };
+      const added = yield* addText(tx, {
+        ...{ ...about, ...said, ...bot, by: null, kind: null, code: null },
+        status: keptBack === null ? 'received' : 'kept_back',
+        reason: keptBack ?? unclear,
+        carrierKey: `in:${text.carrierId}`,
+        unclear: unclear === null ? 0 : 1,
+      });
+      if (!added) return 'duplicate';
+      yield* deps.optOuts.texted(tx, now.id, text.from, text.saidAt);
+      if (heard !== null) {
+        yield* heard.settle(tx);
+        yield* answer(tx, now, text.from, 'own', heard.answer);
+      } else if (keyword !== null && words !== null) {
+        if (yield* shouldAnswer(tx, text, now, keyword)) yield* answer(tx, now, text.from, keyword, words);
+      } else {
+        yield* deps.relay.append(tx, { ...about, computerId: now.runtimeId });
+      }
+      return keptBack === null ? 'relayed' : 'kept_back';
+    });
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * Texts of numbers (interface.md F, rules 6 and 7; gaps.md F): in, out, who said STOP, and the person's own phone. Puts the pieces
+ * together. Must not know how numbers are bought nor registered.
+ */
+
+import type { Op, SharedReader } from '../../../kit/store/shared-store.ts';
+import type { ApprovalService } from '../../approvals/index.ts';
+import type { EventBackbone } from '../../events/backbone.ts';
+import type { PaidSteps } from '../carrier/paid-steps.ts';
+import { usualCountries } from '../e164.ts';
+import type { PartDeps, PhonePart } from '../part.ts';
+import type {
+  CarrierEvent,
+  CarrierEventReader,
+  Consents,
+  HeldNumber,
+  NumberHooks,
+  Numbers,
+  OnStop,
+  OptOuts,
+} from '../ports.ts';
+import type { Replies } from '../registration/replies.ts';
+import { followApprovals } from './approval-texts.ts';
+import { readInbound, readReceipt } from './carrier-events.ts';
+import { createInbound } from './inbound.ts';
+import { createOptOuts } from './opt-outs.ts';
+import { createOutbound, type TextLimits } from './outbound.ts';
+import { createOwnPhones } from './own-phone.ts';
+import { takeReceipt } from './receipts.ts';
+import { reconcileOptOuts } from './reconcile.ts';
+import { createRelay, type RelayDeps } from './relay.ts';
+import { listRoutes, ownRoutes } from './routes.ts';
+import { sendRoute } from './send.ts';
+import { createStops } from './stop.ts';
+import { cancelWaiting } from './store.ts';
+
+export { phoneTextMigrations } from './migrations.ts';
+export type { TextLimits } from './outbound.ts';
+
+/** Gaps.md F: a number and rolling day; a sole proprietor's are lower. */
+export const usualLimits: TextLimits = { perDay: 1000, perMinute: null };
+export const soleProprietorLimits: TextLimits = { perDay: 200, perMinute: 15 };
+
+export interface TextsDeps
+  extends Pick<PartDeps, 'store' | 'clock' | 'ids' | 'log' | 'call' | 'openLanes'>,
+    Pick<RelayDeps, 'isLinked' | 'pushDirectly'> {
+  readonly carrier: Pick<PartDeps['carrier'], 'texts'>;
+  readonly steps: Pick<PaidSteps, 'run'>;
+  readonly numbers: Numbers;
+  readonly consents: Pick<Consents, 'basisFor'>;
+  /** In the transaction of each STOP. */
+  readonly onStop: readonly OnStop[];
+  /** What the number answers STOP, START and HELP with. */
+  readonly replies: (number: HeldNumber) => Promise<Replies>;
+  readonly limits: (tx: SharedReader, number: HeldNumber) => Op<TextLimits>;
+  readonly events: Pick<EventBackbone, 'emit' | 'follow'>;
+  readonly approvals: Pick<ApprovalService, 'check' | 'resolve'>;
+  readonly admits?: (userId: string) => boolean | Promise<boolean>;
+  /** Whom texts may go to; default US and Canada. */
+  readonly countries?: readonly string[];
+  /** See {@link import('./send.ts').SendDeps}. */
+  readonly patienceMs?: number;
+}
+
+export interface Texts extends PhonePart {
+  readonly optOuts: OptOuts;
+  readonly hooks: NumberHooks;
+  readonly readers: readonly CarrierEventReader[];
+  wake(computerId: string): void;
+  forgetOld(now: number): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createTexts(given: TextsDeps): Texts {
+  const { store, log, numbers } = given;
+  const deps = { ...given, texts: given.carrier.texts, countries: given.countries ?? usualCountries };
+  const optOuts = createOptOuts(deps);
+  const stops = createStops({ optOuts, onStop: deps.onStop });
+  const own = createOwnPhones({ ...deps, admits: deps.admits ?? (() => true) });
+  const outbound = createOutbound({
+    ...{ ...deps, optOuts },
+    *blocked(tx, { numberId, peer }, said) {
+      const at = deps.clock.now();
+      yield* stops.apply(tx, { numberId, peer, action: 'stop', source: 'carrier', evidence: said, at });
+    },
+  });
+  const relay = createRelay(deps);
+  const takeText = createInbound({ ...deps, optOuts, stops, own, outbound, relay });
+  let stopFollowing = () => {};
+
+  async function received(event: CarrierEvent): Promise<void> {
+    const text = readInbound(event);
+    if (text === null) {
+      log.warn('A text of the carrier cannot be read.', { event: event.id });
+      return;
+    }
+    const number = await numberOf(event, text.to);
+    // A good signature over another number's text: all numbers of an account share the key.
+    if (number === null || !text.to.includes(number.e164)) {
+      log.warn('A text came for a number that nobody has here.', { event: event.id });
+      return;
+    }
+    await takeText(text, number);
+  }
+
+  async function numberOf({ numberId }: CarrierEvent, to: readonly string[]): Promise<HeldNumber | null> {
+    if (numberId !== null) return numbers.find(numberId);
+    for (const e164 of to) {
+      const number = await numbers.byE164(e164);
+      if (number !== null) return number;
+    }
+    return null;
+  }
+
+  const reader: CarrierEventReader = {
+    prefix: 'message.',
+    subject(event) {
+      const text = event.type === 'message.received' ? readInbound(event) : null;
+      if (text !== null) return `${event.numberId ?? text.to[0]}/${text.from}`;
+      return String(event.payload.id ?? event.id);
+    },
+    async take(event) {
+      if (event.type === 'message.received') return received(event);
+      const receipt = readReceipt(event);
+      if (receipt !== null) await takeReceipt(store, receipt, event.numberId);
+    },
+  };
+
+  return {
+    optOuts,
+    routes: [
+      sendRoute({ ...deps, optOuts, outbound }),
+      ...listRoutes({ ...deps, optOuts, stops, own }),
+      ...ownRoutes({ ...deps, optOuts, stops, own }),
+    ],
+    readers: [reader],
+    hooks: {
+      *released(tx, { id }) {
+        yield* cancelWaiting(tx, id, null, 'The number was released before it left.');
+        yield* own.released(tx, id);
+      },
+    },
+    wake: (computerId) => relay.wake(computerId),
+    async forgetOld(now) {
+      await own.forgetOld(now);
+      await reconcileOptOuts({ ...deps, optOuts, stops });
+    },
+    async start() {
+      await outbound.start();
+      await relay.start();
+      stopFollowing = followApprovals({ ...deps, own, optOuts, outbound });
+    },
+    async close() {
+      stopFollowing();
+      await Promise.all([outbound.close(), relay.close()]);
+    },
+  };
+}

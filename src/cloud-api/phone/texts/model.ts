@@ -1,0 +1,85 @@
+/** A text as it is kept, its moves, and how it looks on the wire (gaps.md F). Pure. Must not know SQL or the carrier. */
+import type { Media, TextMessage, textStatuses } from '../../../contracts/phone/texts.ts';
+import { iso } from '../../../kit/clock/clock.ts';
+
+export type TextStatus = (typeof textStatuses)[number];
+
+/** What the service itself says, and why. */
+export type ServiceKind = 'stop' | 'start' | 'help' | 'own' | 'approval';
+
+/** Times in milliseconds since the epoch. */
+export interface TextRow {
+  readonly id: string;
+  readonly numberId: string;
+  readonly userId: string;
+  /** The number's own E.164. */
+  readonly ours: string;
+  /** The other side. */
+  readonly peer: string;
+  readonly direction: 'in' | 'out';
+  readonly text: string;
+  /** JSON of {@link Media}. */
+  readonly media: string;
+  readonly parts: number;
+  readonly status: TextStatus;
+  readonly reason: string | null;
+  /** The carrier's, of a failure. */
+  readonly code: string | null;
+  readonly by: 'person' | 'bot' | 'service' | null;
+  readonly kind: ServiceKind | null;
+  readonly botId: string | null;
+  readonly botName: string | null;
+  /** The computer it is brought to, or that asked for it. */
+  readonly computerId: string | null;
+  readonly carrierKey: string | null;
+  /** 1: it may mean STOP. */
+  readonly unclear: number;
+  readonly at: number;
+  readonly saidAt: number;
+  readonly leftAt: number | null;
+  readonly relayedAt: number | null;
+}
+
+/**
+ * Where a text that goes out may go from each status. Carriers' receipts come late, twice and out of order: what has ended stays so,
+ * but for `unconfirmed`, which says that nobody knew.
+ */
+export const textMoves: Readonly<Record<TextStatus, readonly TextStatus[]>> = {
+  received: [],
+  kept_back: [],
+  queued: ['sending', 'failed', 'cancelled'],
+  sending: ['queued', 'sent', 'delivered', 'unconfirmed', 'failed', 'cancelled'],
+  sent: ['delivered', 'unconfirmed', 'failed'],
+  unconfirmed: ['delivered', 'failed'],
+  delivered: [],
+  failed: [],
+  cancelled: [],
+};
+
+export const statusesBefore = (to: TextStatus): TextStatus[] =>
+  (Object.keys(textMoves) as TextStatus[]).filter((from) => textMoves[from].includes(to));
+
+/** What is said although its reader said STOP: that it was heard, and what was asked. */
+export const exemptKinds: readonly ServiceKind[] = ['stop', 'help'];
+
+export const isExempt = ({ by, kind }: Pick<TextRow, 'by' | 'kind'>): boolean =>
+  by === 'service' && kind !== null && exemptKinds.includes(kind);
+
+export function toMessage(row: TextRow): TextMessage {
+  const inward = row.direction === 'in';
+  return {
+    id: row.id,
+    numberId: row.numberId,
+    direction: row.direction,
+    from: inward ? row.peer : row.ours,
+    to: inward ? row.ours : row.peer,
+    text: row.text,
+    media: JSON.parse(row.media) as Media[],
+    parts: row.parts,
+    status: row.status,
+    reason: row.reason,
+    by: row.by,
+    botId: row.botId,
+    at: iso(row.at),
+  };
+}

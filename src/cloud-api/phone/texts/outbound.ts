@@ -1,0 +1,233 @@
+/**
+ * Texts on their way out: one lane a pair of numbers, each text sent once (gaps.md F; phone.md 2.8). Whether it may leave is decided in
+ * the transaction before it does: STOP wins over whatever was queued. What got no answer is looked for before it is tried again
+ * (paid-steps.ts). Must not know who asked, nor routes.
+ */
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Ids } from '../../../kit/ids/ids.ts';
+import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../../kit/lane/lane.ts';
+import type { Op, SharedReader, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
+import type { PaidSteps } from '../carrier/paid-steps.ts';
+import { CarrierFault, type CarrierTexts } from '../carrier/port.ts';
+import type { OpenPhoneLanes } from '../part.ts';
+import type { HeldNumber, Numbers } from '../ports.ts';
+import { deliveryReason, isRate } from './delivery-errors.ts';
+import { isExempt, type ServiceKind, type TextRow, type TextStatus } from './model.ts';
+import type { OptOutLog } from './opt-outs.ts';
+import { partsOf } from './parts.ts';
+import { addText, findText, moveText, noteOnText, nthLeftSince } from './store.ts';
+
+/** Of a number; a sole proprietor's are lower (gaps.md F). */
+export interface TextLimits {
+  readonly perDay: number;
+  /** Null: as fast as the carrier takes them. */
+  readonly perMinute: number | null;
+}
+
+export interface OutboundDeps {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly texts: Pick<CarrierTexts, 'send' | 'findSent'>;
+  readonly steps: Pick<PaidSteps, 'run'>;
+  readonly numbers: Pick<Numbers, 'read'>;
+  readonly optOuts: Pick<OptOutLog, 'isOptedOut'>;
+  readonly limits: (tx: SharedReader, number: HeldNumber) => Op<TextLimits>;
+  /** The carrier has them on its own list of who said STOP. */
+  readonly blocked: (tx: SharedTx, row: TextRow, said: string) => Op<unknown>;
+  readonly openLanes: OpenPhoneLanes;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+export interface NewText {
+  readonly to: string;
+  readonly text: string;
+  readonly by: 'person' | 'bot' | 'service';
+  readonly kind?: ServiceKind;
+  readonly computerId?: string | null;
+}
+
+export interface Outbound {
+  /** In the transaction of its cause; it leaves once that is durable. Answers its id. */
+  queue(tx: SharedTx, number: HeldNumber, text: NewText): Op<string>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Told whenever a text has left or will not. */
+export const textsTopic = 'phone-texts';
+
+/** Carriers give up what waited longer (phone.md 6.2), and nobody expects an answer any more. */
+const keptMs = 4 * 60 * 60_000;
+/** A confirmation that comes later is one text too many (phone.md 6.1). */
+const answerKeptMs = 5 * 60_000;
+const minuteMs = 60_000;
+const backoffMs = [5_000, 20_000, 60_000, 300_000];
+const rateMs = 10_000;
+/** The carrier's records lag behind, and so long its receipts, which name the text, are waited for. */
+const silenceMs = 2 * 60_000;
+const parallel = 32;
+
+/** It is not sent, and `status` says what became of it; null: that was settled before. */
+class Withheld extends CarrierFault {
+  readonly status: TextStatus | null;
+  constructor(status: TextStatus | null, reason: string) {
+    super('gone', reason);
+    this.status = status;
+  }
+}
+
+/** It goes later. */
+class Slowed extends CarrierFault {
+  readonly forMs: number;
+  constructor(forMs: number, reason: string) {
+    super('service', reason);
+    this.forMs = forMs;
+  }
+}
+
+export function createOutbound(deps: OutboundDeps): Outbound {
+  const { store, clock, steps, texts } = deps;
+  const lanes: SharedLanes = deps.openLanes({ name: 'texts', send, onExpired, backoffMs, parallel });
+
+  async function send(item: LaneItem): Promise<SharedLaneOutcome> {
+    const { id } = item;
+    const row = await store.read((tx) => findText(tx, id));
+    if (row === null || (row.status !== 'queued' && row.status !== 'sending')) return { to: 'done' };
+    try {
+      const sent = await steps.run(`text:${id}`, { find: () => findSent(id), act: () => leave(id) });
+      const changes = { carrierKey: `out:${sent.carrierId}`, parts: sent.parts, reason: null };
+      return { to: 'done', commit: (tx) => settled(tx, id, 'sent', changes) };
+    } catch (fault) {
+      if (!(fault instanceof CarrierFault)) throw fault;
+      return outcomeOf(row, fault);
+    }
+  }
+
+  /** What became of one that was begun. A receipt may have told already. */
+  async function findSent(id: string): Promise<{ readonly carrierId: string; readonly parts: number } | null> {
+    const row = await store.read((tx) => findText(tx, id));
+    if (row === null) throw new Withheld(null, 'The text is gone.');
+    if (row.carrierKey !== null) return { carrierId: row.carrierKey.slice('out:'.length), parts: row.parts };
+    // It never came as far as that.
+    if (row.leftAt === null) return null;
+    const found = await texts.findSent({ from: row.ours, to: row.peer, tag: id, since: row.leftAt });
+    const left = row.leftAt + silenceMs - clock.now();
+    if (found !== null || left <= 0 || left > silenceMs) return found;
+    throw new CarrierFault('unknown', 'The carrier gave no answer, and may still tell that it was sent.', {
+      retryAfter: Math.ceil(left / 1000),
+    });
+  }
+
+  async function leave(id: string): Promise<{ readonly carrierId: string; readonly parts: number }> {
+    const may = await store.write((tx) => mayLeave(tx, id));
+    if (may instanceof CarrierFault) throw may;
+    const { row, profileId } = may;
+    const { carrierId, parts } = await texts.send({ from: row.ours, to: row.peer, text: row.text, profileId, tag: id });
+    return { carrierId, parts };
+  }
+
+  function* mayLeave(
+    tx: SharedTx,
+    id: string,
+  ): Op<{ readonly row: TextRow; readonly profileId: string } | Withheld | Slowed> {
+    const row = yield* findText(tx, id);
+    if (row === null || (row.status !== 'queued' && row.status !== 'sending'))
+      return new Withheld(null, 'It has ended.');
+    const number = yield* deps.numbers.read(tx, row.numberId);
+    if (number === null) return new Withheld('cancelled', 'The number was released before it left.');
+    if (number.smsState !== 'active')
+      return new Withheld('failed', `The number does not text now: it is ${number.smsState}.`);
+    if (number.profileId === null) return new Withheld('failed', 'The number is not set up for texts at the carrier.');
+    if (!isExempt(row) && (yield* deps.optOuts.isOptedOut(tx, row.numberId, row.peer))) {
+      return new Withheld('cancelled', 'They said STOP before it left.');
+    }
+    const now = clock.now();
+    const { perMinute } = yield* deps.limits(tx, number);
+    const full = perMinute === null ? null : yield* nthLeftSince(tx, row.numberId, now - minuteMs, perMinute);
+    if (full !== null && row.leftAt === null) {
+      const reason = `It goes out slowly: this number may send ${perMinute} texts a minute.`;
+      yield* noteOnText(tx, id, { reason });
+      tx.afterCommit(tell);
+      return new Slowed(Math.max(1, full + minuteMs - now), reason);
+    }
+    if (row.status === 'sending') yield* noteOnText(tx, id, { leftAt: now });
+    else yield* moveText(tx, id, 'sending', { leftAt: now, reason: null });
+    return { row: { ...row, leftAt: now }, profileId: number.profileId };
+  }
+
+  async function outcomeOf(row: TextRow, fault: CarrierFault): Promise<SharedLaneOutcome> {
+    const { id } = row;
+    if (fault instanceof Withheld) {
+      const { status, message: reason } = fault;
+      return status === null ? { to: 'done' } : { to: 'done', commit: (tx) => settled(tx, id, status, { reason }) };
+    }
+    if (fault instanceof Slowed) return { to: 'hold', reason: fault.message, forMs: fault.forMs };
+    const reason = deliveryReason(fault.code, fault.message);
+    if (fault.kind === 'unknown') {
+      const at = fault.retryAfter === null ? undefined : clock.now() + fault.retryAfter * 1000;
+      return { to: 'retry', reason, ...(at === undefined ? {} : { at }) };
+    }
+    if (fault.kind === 'service' && (fault.retryAfter !== null || isRate(fault.code) || fault.code === '')) {
+      // Nothing was sent: it waits like any other, and STOP ends it.
+      await store.write((tx) => putBack(tx, id, `It goes out slowly: ${reason}`));
+      const forMs = fault.retryAfter === null ? rateMs : fault.retryAfter * 1000;
+      return fault.code === '' ? { to: 'retry', reason } : { to: 'hold', reason, forMs };
+    }
+    deps.log.warn('The carrier refused a text.', { id, kind: fault.kind, code: fault.code });
+    return {
+      to: 'done',
+      *commit(tx) {
+        yield* settled(tx, id, 'failed', { reason, code: fault.code });
+        if (fault.kind === 'opted_out') yield* deps.blocked(tx, row, fault.message);
+      },
+    };
+  }
+
+  function* putBack(tx: SharedTx, id: string, reason: string): Op<void> {
+    // Somebody may have said STOP while the carrier refused it.
+    const row = yield* findText(tx, id);
+    if (row === null || row.status !== 'sending') return;
+    const out = !isExempt(row) && (yield* deps.optOuts.isOptedOut(tx, row.numberId, row.peer));
+    yield* out
+      ? moveText(tx, id, 'cancelled', { reason: 'They said STOP before it left.' })
+      : moveText(tx, id, 'queued', { reason });
+    tx.afterCommit(tell);
+  }
+
+  function* settled(tx: SharedTx, id: string, to: TextStatus, changes: Parameters<typeof moveText>[3]): Op<void> {
+    // A receipt was faster, and says more: its status stays, what it did not know is noted.
+    const moved = yield* moveText(tx, id, to, changes);
+    if (!moved && to === 'sent') yield* noteOnText(tx, id, { carrierKey: changes?.carrierKey, parts: changes?.parts });
+    tx.afterCommit(tell);
+  }
+
+  function* onExpired(tx: SharedTx, { id }: LaneItem): Op<void> {
+    const row = yield* findText(tx, id);
+    if (row === null) return;
+    const isOpen = row.status === 'sending';
+    const reason = isOpen
+      ? 'The carrier gave no answer; nobody knows whether it was sent. It is not sent again.'
+      : `It could not be sent in time: ${row.reason ?? 'the carrier was away.'}`;
+    if (isOpen || row.status === 'queued') yield* settled(tx, id, isOpen ? 'unconfirmed' : 'failed', { reason });
+  }
+
+  const tell = () => store.wake.signal(textsTopic);
+
+  return {
+    *queue(tx, number, { to, text, by, kind = null, computerId = null }) {
+      const id = deps.ids.next('text');
+      const now = clock.now();
+      const about = { id, numberId: number.id, userId: number.userId, ours: number.e164, peer: to };
+      const state = { status: 'queued', reason: null, code: null, by, kind, unclear: 0, carrierKey: null } as const;
+      const bot = { botId: number.botId, botName: number.botName, computerId };
+      const sizes = { text, media: '[]', parts: partsOf(text), at: now, saidAt: now };
+      yield* addText(tx, { ...about, ...state, ...bot, ...sizes, direction: 'out' });
+      const deadline = now + (by === 'service' && kind !== 'approval' ? answerKeptMs : keptMs);
+      yield* lanes.append(tx, { lane: `${number.id}/${to}`, id, body: null, deadline, person: number.userId });
+      return id;
+    },
+    start: () => lanes.start(),
+    close: () => lanes.close(),
+  };
+}

@@ -1,0 +1,45 @@
+/** Once a day: who said STOP at the carrier and not here, because a webhook was lost (phone.md 2.9). */
+import type { Op, SharedStore } from '../../../kit/store/shared-store.ts';
+import type { CarrierTexts } from '../carrier/port.ts';
+import type { Numbers } from '../ports.ts';
+import type { OptOutLog } from './opt-outs.ts';
+import type { Stops } from './stop.ts';
+
+export interface ReconcileDeps {
+  readonly store: SharedStore;
+  readonly texts: Pick<CarrierTexts, 'optOuts'>;
+  readonly numbers: Pick<Numbers, 'all' | 'read'>;
+  readonly optOuts: Pick<OptOutLog, 'changedAt'>;
+  readonly stops: Stops;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+/** Only adds: who is on our list alone has told us in another way. Answers how many were missing. */
+export async function reconcileOptOuts(deps: ReconcileDeps): Promise<number> {
+  let missing = 0;
+  for (const number of await deps.numbers.all()) {
+    if (number.profileId === null) continue;
+    try {
+      for (const said of await deps.texts.optOuts(number.profileId)) {
+        missing += await deps.store.write((tx) => apply(tx, number.id, said));
+      }
+    } catch (fault) {
+      deps.log.warn('The carrier did not say who opted out.', { number: number.id, fault: String(fault) });
+    }
+  }
+  return missing;
+
+  function* apply(
+    tx: Parameters<Stops['apply']>[0],
+    numberId: string,
+    { e164: peer, keyword, at }: { readonly e164: string; readonly keyword: string; readonly at: number },
+  ): Op<number> {
+    if (yield* deps.stops.isOptedOut(tx, numberId, peer)) return 0;
+    const changedAt = yield* deps.optOuts.changedAt(tx, numberId, peer);
+    // Their START came after it.
+    if (changedAt !== null && at <= changedAt) return 0;
+    const evidence = `the carrier's list: ${keyword}`;
+    yield* deps.stops.apply(tx, { numberId, peer, action: 'stop', source: 'carrier', evidence, at });
+    return 1;
+  }
+}

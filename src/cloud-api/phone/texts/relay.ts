@@ -1,0 +1,137 @@
+/**
+ * Texts on their way to the computer of their bot: one lane a computer and conversation, signed for its device, for 24 hours (gaps.md F
+ * "Runtime webhook"). A text belongs to the bot that had the number when it came, also when the number moves meanwhile. Owns what each
+ * answer of a computer means; must not know keywords.
+ */
+import { deliverText, type Media, type RelayedText } from '../../../contracts/phone/texts.ts';
+import { type Clock, iso } from '../../../kit/clock/clock.ts';
+import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../../kit/lane/lane.ts';
+import type { Op, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
+import type { EventBackbone } from '../../events/backbone.ts';
+import type { DirectMessage } from '../../notifications/direct.ts';
+import type { CallComputer, OpenPhoneLanes } from '../part.ts';
+import type { TextRow } from './model.ts';
+import { findText, noteOnText, relayed } from './store.ts';
+
+export interface RelayDeps {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly call: CallComputer;
+  readonly isLinked: (computerId: string) => boolean | Promise<boolean>;
+  readonly openLanes: OpenPhoneLanes;
+  readonly events: Pick<EventBackbone, 'emit'>;
+  /** In the transaction that notes that it was brought, so that it is told once. */
+  readonly pushDirectly: (tx: SharedTx, message: DirectMessage) => Op<unknown>;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+export interface Relay {
+  /** In the transaction that keeps it. */
+  append(
+    tx: SharedTx,
+    row: Pick<TextRow, 'id' | 'numberId' | 'userId' | 'peer'> & { readonly computerId: string },
+  ): Op<void>;
+  /** The computer answers again. */
+  wake(computerId: string): void;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const backoffMs = [5_000, 15_000, 30_000, 60_000, 120_000, 300_000];
+const keptMs = 24 * 60 * 60_000;
+const dayMs = 24 * 60 * 60_000;
+/** A lane of a computer that is away sleeps until the link wakes it; so often it looks whether it missed that. */
+const asleep: SharedLaneOutcome = { to: 'hold', reason: 'the computer is not linked', forMs: 5 * 60_000 };
+const parallel = 64;
+/** As much as an event carries (contracts/events/registry.ts). */
+const longestTold = 20_000;
+
+const computerIn = (lane: string) => lane.slice(0, lane.indexOf('/'));
+
+export function createRelay(deps: RelayDeps): Relay {
+  const { store, clock } = deps;
+  const lanes: SharedLanes = deps.openLanes({ name: 'relay', send, onExpired, backoffMs, parallel });
+
+  async function send(item: LaneItem, signal: AbortSignal): Promise<SharedLaneOutcome> {
+    const computerId = computerIn(item.lane);
+    if (!(await deps.isLinked(computerId))) return asleep;
+    const row = await store.read((tx) => findText(tx, item.id));
+    if (row === null) return { to: 'done' };
+    const { method, path } = deliverText;
+    const body = deliveryOf(row, item.attempt);
+    const answered = await deps.call(computerId, { method, path, body, signal }).catch(async (thrown: unknown) => {
+      // Cut off with its link: that is no attempt that failed, and the link says when to try again.
+      if (await deps.isLinked(computerId)) throw thrown;
+      return null;
+    });
+    if (answered === null) return asleep;
+    const { status } = answered;
+    if (status === 200) return { to: 'done', commit: (tx) => brought(tx, row, computerId) };
+    // 401: a clock that is off; it is signed anew the next time.
+    if (status >= 500 || [401, 408, 425, 429].includes(status)) {
+      return { to: 'retry', reason: `the computer answered ${status}` };
+    }
+    // Not why: its words may quote the text.
+    if (status !== 410) deps.log.warn('A computer refused a text.', { id: row.id, computer: computerId, status });
+    const reason = status === 410 ? 'The bot is gone from its computer.' : `The computer refused it (${status}).`;
+    return { to: 'dead', reason, commit: (tx) => lost(tx, row, reason) };
+  }
+
+  function* brought(tx: SharedTx, row: TextRow, computerId: string): Op<void> {
+    yield* relayed(tx, row.id, clock.now());
+    const { userId, botId, botName } = row;
+    const bot = { ...(botId === null ? {} : { botId }), ...(botName === null ? {} : { botName }) };
+    const said = { messageId: row.id, provider: 'sms', from: row.peer, text: row.text.slice(0, longestTold) };
+    yield* deps.pushDirectly(tx, { userId, computerId, message: { ...bot, ...said } });
+  }
+
+  function* onExpired(tx: SharedTx, { id }: LaneItem): Op<void> {
+    const row = yield* findText(tx, id);
+    if (row !== null) yield* lost(tx, row, 'It waited 24 hours for the computer of its bot.');
+  }
+
+  /** Its person is told, once a day and conversation; the text itself is in the list. */
+  function* lost(tx: SharedTx, row: TextRow, reason: string): Op<void> {
+    yield* noteOnText(tx, row.id, { reason });
+    const now = clock.now();
+    const bot = {
+      ...(row.botId === null ? {} : { botId: row.botId }),
+      ...(row.botName === null ? {} : { botName: row.botName }),
+    };
+    yield* deps.events.emit(tx, {
+      userId: row.userId,
+      type: 'thread.needs_user',
+      sourceId: `text-lost:${row.numberId}:${row.peer}:${Math.floor(now / dayMs)}`,
+      occurredAt: now,
+      data: { ...bot, reason: `A text from ${row.peer} did not reach its bot. ${reason}` },
+    });
+  }
+
+  return {
+    *append(tx, { id, numberId, userId, peer, computerId }) {
+      const deadline = clock.now() + keptMs;
+      yield* lanes.append(tx, { lane: `${computerId}/${numberId}/${peer}`, id, body: null, deadline, person: userId });
+    },
+    wake(computerId) {
+      lanes.wake([...lanes.depths().keys()].filter((lane) => computerIn(lane) === computerId));
+    },
+    start: () => lanes.start(),
+    close: () => lanes.close(),
+  };
+}
+
+function deliveryOf(row: TextRow, attempt: number): RelayedText {
+  return {
+    provider: 'sms',
+    messageId: row.id,
+    numberId: row.numberId,
+    botId: row.botId ?? '',
+    from: row.peer,
+    to: row.ours,
+    text: row.text,
+    media: JSON.parse(row.media) as Media[],
+    ...(row.unclear === 1 ? { flag: 'may_mean_stop' as const } : {}),
+    receivedAt: iso(row.at),
+    attempt,
+  };
+}
