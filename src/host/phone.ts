@@ -1,6 +1,7 @@
 /** Joins the phone to the rest of a cloud: the carrier, the people and their plans, their computers, lanes and seals. */
 import type { HostedComputers } from '../cloud-api/hosted-computers/index.ts';
 import type { Carrier } from '../cloud-api/phone/carrier/port.ts';
+import { createTelnyxCarrier } from '../cloud-api/phone/carrier/telnyx/index.ts';
 import { createPhone, type Phone, type PhoneDeps } from '../cloud-api/phone/index.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import type { Principal } from '../kit/http/types.ts';
@@ -45,6 +46,8 @@ export function composePhone(options: ComposePhoneOptions): Phone {
   });
 }
 
-function carrierOf(_settings: PhoneSettings | null): Carrier | null {
-  return null;
+function carrierOf(settings: PhoneSettings | null): Carrier | null {
+  if (settings === null) return null;
+  const { carrier: name, url: baseUrl, apiKey, connectionId } = settings;
+  return createTelnyxCarrier({ name, baseUrl, apiKey, connectionId });
 }

@@ -70,6 +70,7 @@ export function isPage(path: string): boolean {
     path === edgePage.path ||
     path === login.path ||
     path === loginCallback.path ||
+    path.startsWith('/sms/') ||
     isWayBack(path)
   );
 }

@@ -6,13 +6,16 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { phoneRoutes } from '../../contracts/phone/routes.ts';
 import { type BoundRoute, bindPassThrough, type OwnerLookups } from '../../kit/http/types.ts';
 import type { Migration } from '../../kit/store/store.ts';
+import { phoneCarrierMigrations } from './carrier/migrations.ts';
+import { createPaidSteps } from './carrier/paid-steps.ts';
 import type { Carrier } from './carrier/port.ts';
+import { createNumbers, phoneNumberMigrations } from './numbers/index.ts';
 import type { PartDeps, PhoneDeps, PhonePart } from './part.ts';
 
 export type { PhoneDeps } from './part.ts';
 
 /** Each part's own. */
-export const phoneMigrations: readonly Migration[] = [];
+export const phoneMigrations: readonly Migration[] = [...phoneCarrierMigrations, ...phoneNumberMigrations];
 
 export interface Phone {
   readonly routes: readonly BoundRoute[];
@@ -38,8 +41,19 @@ export function createPhone({
 }
 
 /** In the order in which they start; they close in the other. */
-function createParts(_deps: PartDeps): readonly PhonePart[] {
-  return [];
+function createParts(deps: PartDeps): readonly PhonePart[] {
+  const steps = createPaidSteps(deps);
+  const numbers = createNumbers({
+    ...{ ...deps, steps },
+    hooks: () => parts.flatMap((part) => (part.hooks === undefined ? [] : [part.hooks])),
+    consents: () => {
+      throw new Error('No part keeps consents yet.');
+    },
+  });
+  // What was begun long ago is nobody's.
+  const paid: PhonePart = { routes: [], forgetOld: (now) => steps.forgetOld(now) };
+  const parts: readonly PhonePart[] = [paid, numbers];
+  return parts;
 }
 
 function together(parts: readonly PhonePart[], others: readonly BoundRoute[]): Phone {

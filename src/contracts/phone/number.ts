@@ -47,6 +47,10 @@ export const PhoneNumber = z
     runtimeId: Id,
     botId: z.string(),
     port: Port.nullable(),
+    problem: z
+      .string()
+      .nullable()
+      .meta({ description: 'What it waits for, or why it did not become yours; such a number is not counted.' }),
     createdAt: Time,
   })
   .meta({ id: 'PhoneNumber' });
@@ -242,7 +246,7 @@ const invitePage = {
   owner: { none: 'the address of an invite cannot be guessed, and it is good once' },
   kind: 'raw',
   path: '/sms/invite/:token',
-  params: z.strictObject({ token: z.string().regex(/^[0-9a-f]{64}$/) }),
+  params: z.strictObject({ token: z.string().max(200) }),
 } as const;
 
 export const showInvite = defineRoute({

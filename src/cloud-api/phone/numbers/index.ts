@@ -1,0 +1,95 @@
+/**
+ * Numbers (interface.md F; gaps.md F): who has them, how they come and go, the bots they are for, and the invites on them. Gives the other
+ * parts {@link Numbers}. Must not know registrations, texts or calls.
+ */
+import { randomBytes } from 'node:crypto';
+import type { PaidSteps } from '../carrier/paid-steps.ts';
+import type { PartDeps, PhonePart } from '../part.ts';
+import type { Consents, NumberHooks, Numbers } from '../ports.ts';
+import { createAddresses } from './address.ts';
+import { createOrderReaders } from './carrier-events.ts';
+import { createCome } from './come.ts';
+import { createInvitePage } from './invite-page.ts';
+import { createInvites } from './invites.ts';
+import { shown } from './model.ts';
+import { createPortWork } from './port-work.ts';
+import { createPurchase } from './purchase.ts';
+import { createRelease } from './release.ts';
+import { createResync } from './resync.ts';
+import { createNumberRoutes } from './routes.ts';
+import { createStay } from './stay.ts';
+import { createNumberStore } from './store.ts';
+import { createWork, type Work, type WorkDeps } from './work.ts';
+
+export { phoneNumberMigrations } from './migrations.ts';
+
+export interface NumbersDeps extends PartDeps {
+  readonly steps: PaidSteps;
+  /** Of all other parts; asked when something happens, not before. */
+  readonly hooks: () => readonly NumberHooks[];
+  readonly consents: () => Pick<Consents, 'record'>;
+  readonly random?: (bytes: number) => Buffer;
+}
+
+export interface NumbersPart extends PhonePart {
+  readonly numbers: Numbers;
+}
+
+/** What failed is shown for so long, unless its person puts it away. */
+const failedKeptMs = 7 * 24 * 60 * 60_000;
+
+export function createNumbers(deps: NumbersDeps): NumbersPart {
+  const { store, clock, random = randomBytes } = deps;
+  const rows = createNumberStore(store, () => clock.now());
+  const { numbers } = rows;
+  const resync = createResync(deps);
+  const invites = createInvites({ ...deps, numbers, random });
+  const ownHooks: NumberHooks = {
+    *released(tx, { id }) {
+      yield* invites.end(tx, id);
+    },
+  };
+  const given: WorkDeps = {
+    ...deps,
+    rows,
+    resync,
+    addresses: createAddresses({ ...deps, random }),
+    hooks: () => [ownHooks, ...deps.hooks()],
+  };
+  // Begun only once everything is put together.
+  const begin: Work['begin'] = (tx, row, job) => work.begin(tx, row, job);
+  const work: Work = createWork(given, {
+    buy: createPurchase({ ...given, begin }),
+    port: createPortWork({ ...given, begin }),
+    release: createRelease(given),
+  });
+  const come = createCome({ ...given, work });
+  const stay = createStay({ ...given, work, come });
+  return {
+    numbers,
+    owners: {
+      phoneNumber: async ({ userId }, id) => {
+        const row = await rows.get(id);
+        return row !== null && row.userId === userId && (shown as readonly string[]).includes(row.phase);
+      },
+    },
+    routes: createNumberRoutes({
+      ...{ carrier: deps.carrier, rows, come, stay, invites },
+      page: createInvitePage({ invites, users: deps.users }),
+    }),
+    readers: createOrderReaders({ rows, work }),
+    wake: (computerId) => resync.wake(computerId),
+    async forgetOld(now) {
+      await rows.forget(now - failedKeptMs);
+      await invites.forgetOld(now);
+    },
+    async start() {
+      await resync.start();
+      await work.start();
+    },
+    async close() {
+      await work.close();
+      await resync.close();
+    },
+  };
+}

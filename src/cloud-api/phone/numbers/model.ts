@@ -1,0 +1,237 @@
+/**
+ * What a number is while it comes, stays and goes (interface.md F; gaps.md F): its phases and the moves between them, how many a plan
+ * holds, and what it looks like to others. Pure. Must not know the carrier or SQL.
+ */
+import { AppError } from '../../../contracts/common/errors.ts';
+import { type Plan, plans } from '../../../contracts/identity/plan.ts';
+import type { PhoneNumber, Port, PortDetails } from '../../../contracts/phone/number.ts';
+import type {
+  NumberType,
+  PortMessagingState,
+  PortState,
+  SmsState,
+  VoiceState,
+} from '../../../contracts/phone/values.ts';
+import { iso } from '../../../kit/clock/clock.ts';
+import type { HeldNumber } from '../ports.ts';
+
+export const phases = ['buying', 'porting', 'held', 'releasing', 'failed', 'gone'] as const;
+export type Phase = (typeof phases)[number];
+
+/** Every change of a phase there is. `failed`: it never became ours, and its person has not put it away. */
+export const moves = {
+  bought: { from: ['buying'], to: 'held' },
+  ported: { from: ['porting'], to: 'held' },
+  fail: { from: ['buying', 'porting'], to: 'failed' },
+  release: { from: ['buying', 'porting', 'held'], to: 'releasing' },
+  putAway: { from: ['failed'], to: 'gone' },
+  gone: { from: ['releasing'], to: 'gone' },
+} as const satisfies Record<string, { readonly from: readonly Phase[]; readonly to: Phase }>;
+export type Move = keyof typeof moves;
+
+/** Somebody has it, or soon will. */
+export const live = ['buying', 'porting', 'held'] as const satisfies readonly Phase[];
+/** Its person sees it. */
+export const shown = [...live, 'failed'] as const satisfies readonly Phase[];
+
+/** For SQL; the words are ours. */
+export const phaseIn = (list: readonly Phase[]) => `phase IN (${list.map((phase) => `'${phase}'`).join(', ')})`;
+
+/** Numbers that a plan holds (interface.md F, rule 1); those that are still on their way count. */
+const limits: Readonly<Record<Plan, number>> = { free: 0, plus: 3, super: 5, ultra: 10 };
+
+export function limitOf(plan: string): number {
+  const known = plans.find((name) => name === plan);
+  return known === undefined ? 0 : limits[known];
+}
+
+export interface NumberRow {
+  readonly id: string;
+  readonly userId: string;
+  readonly e164: string;
+  readonly type: NumberType;
+  readonly country: string;
+  readonly locality: string | null;
+  readonly monthlyCost: string | null;
+  readonly carrier: string;
+  readonly origin: 'bought' | 'ported';
+  readonly phase: Phase;
+  /** A sentence for its person: what is waited for, or why it failed. */
+  readonly problem: string | null;
+  /** Of what kind a failure was. */
+  readonly fault: 'taken' | 'refused' | 'service' | 'cancelled' | null;
+  /** Of the purchase, or of the port. */
+  readonly orderId: string | null;
+  readonly carrierNumberId: string | null;
+  readonly profileId: string | null;
+  readonly smsState: SmsState;
+  readonly voiceState: VoiceState;
+  readonly runtimeId: string;
+  readonly botId: string;
+  readonly botName: string | null;
+  /** Sealed; null: revoked. */
+  readonly address: string | null;
+  readonly portState: PortState | null;
+  readonly portMessaging: PortMessagingState | null;
+  /** JSON. */
+  readonly portProblems: string | null;
+  readonly portReadyOn: number | null;
+  /** JSON: names of the fields that the carrier has. */
+  readonly portGiven: string | null;
+  /** Sealed: what it was not given yet. */
+  readonly portDetails: string | null;
+  /** When its port was last read from the carrier. */
+  readonly lookedAt: number | null;
+  readonly createdAt: number;
+}
+
+/** Without these no carrier lets a number go. */
+const neededForPort = [
+  'entityName',
+  'authorizedPerson',
+  'accountNumber',
+  'street',
+  'locality',
+  'region',
+  'postalCode',
+  'letterOfAuthorization',
+  'invoice',
+] as const satisfies readonly (keyof PortDetails)[];
+
+/** What the carrier says is wrong with a port, and what mends it (phone.md 2.3). */
+const fieldOf: Readonly<Record<string, keyof PortDetails>> = {
+  ACCOUNT_NUMBER_MISMATCH: 'accountNumber',
+  AUTH_PERSON_MISMATCH: 'authorizedPerson',
+  BTN_ATN_MISMATCH: 'billingNumber',
+  ENTITY_NAME_MISMATCH: 'entityName',
+  LOCATION_MISMATCH: 'street',
+  PASSCODE_PIN_INVALID: 'pin',
+  LOA_ILLEGIBLE: 'letterOfAuthorization',
+};
+const wordsOf: Readonly<Record<string, string>> = {
+  ACCOUNT_NUMBER_MISMATCH: 'The account number is not the one that the other carrier has.',
+  AUTH_PERSON_MISMATCH: 'The person who may decide is not the one that the other carrier has.',
+  BTN_ATN_MISMATCH: 'The billing number is not the one that the other carrier has.',
+  ENTITY_NAME_MISMATCH: 'The name on the account is not the one that the other carrier has.',
+  LOCATION_MISMATCH: 'The address is not the one that the other carrier has.',
+  PASSCODE_PIN_INVALID: 'The PIN is wrong.',
+  LOA_ILLEGIBLE: 'The letter of authorization cannot be read.',
+  FOC_EXPIRED: 'The day that was agreed on has passed.',
+  FOC_REJECTED: 'The other carrier does not agree to the day.',
+  OSP_IRRESPONSIVE: 'The other carrier does not answer.',
+  PHONE_NUMBER_NOT_PORTABLE: 'The other carrier does not let this number go.',
+};
+
+export function portProblem(found: { readonly code: string; readonly text: string }): Port['problems'][number] {
+  const { code, text } = found;
+  return { code, text: wordsOf[code] ?? (text || code), field: fieldOf[code] ?? null };
+}
+
+/** Of a draft: what the carrier was not given yet. */
+export function missingOf({ portState, portGiven }: Pick<NumberRow, 'portState' | 'portGiven'>): string[] {
+  const given = new Set<string>(portGiven === null ? [] : (JSON.parse(portGiven) as string[]));
+  return portState === 'draft' ? neededForPort.filter((field) => !given.has(field)) : [];
+}
+
+/** Nothing of the port is left to come, neither calls nor texts. */
+export function isPorted({ phase, portMessaging }: Pick<NumberRow, 'phase' | 'portMessaging'>): boolean {
+  return phase === 'held' && (portMessaging === 'ported' || portMessaging === 'canceled');
+}
+
+export function portOf(row: NumberRow): Port | null {
+  if (row.portState === null) return null;
+  return {
+    // Until the carrier has one, what it knows the order by.
+    orderId: row.orderId ?? row.id,
+    state: row.portState,
+    messaging: row.portMessaging ?? 'pending',
+    problems: row.portProblems === null ? [] : (JSON.parse(row.portProblems) as Port['problems']),
+    missing: missingOf(row),
+    readyOn: row.portReadyOn === null ? null : iso(row.portReadyOn),
+  };
+}
+
+/** What is ported texts only once its texting part is, whatever was approved before (gaps.md F; phone.md 2.3). */
+function smsStateOf(row: NumberRow): SmsState {
+  const waits = row.portState !== null && row.portMessaging !== 'ported';
+  return waits && row.smsState === 'active' ? 'pending_registration' : row.smsState;
+}
+
+export function toHeld(row: NumberRow): HeldNumber {
+  const { id, userId, e164, type, country, locality, monthlyCost, carrier, carrierNumberId, profileId } = row;
+  const { voiceState, runtimeId, botId, botName, createdAt } = row;
+  return {
+    ...{ id, userId, e164, type, country, locality, monthlyCost, carrier, carrierNumberId, profileId },
+    ...{ voiceState, runtimeId, botId, botName, createdAt },
+    smsState: smsStateOf(row),
+    port: portOf(row),
+  };
+}
+
+export function toPhoneNumber(row: NumberRow): PhoneNumber {
+  const { id, e164, type, country, locality, monthlyCost, carrier, voiceState, runtimeId, botId, problem } = row;
+  return {
+    ...{ id, e164, type, country, locality, monthlyCost, carrier },
+    ...{ smsState: smsStateOf(row), voiceState, runtimeId, botId },
+    port: portOf(row),
+    problem,
+    createdAt: iso(row.createdAt),
+  };
+}
+
+const refused = (wireCode: string, fact: string, action: string, status?: 409) =>
+  new AppError('refused', fact, action, { wireCode, ...(status === undefined ? {} : { status }) });
+
+export const requiresPlan = (plan: string) =>
+  refused('phone_requires_plan', `The plan ${plan} holds no numbers.`, 'Ask whoever runs this Gantry for a paid plan.');
+
+export function limitReached(has: number, onTheirWay: number, limit: number): AppError {
+  const way = onTheirWay === 0 ? '' : `, ${onTheirWay} of them still on ${onTheirWay === 1 ? 'its' : 'their'} way`;
+  const fact = `You have ${has} of the ${limit} numbers that your plan holds${way}.`;
+  return refused('number_limit', fact, 'Release one, or ask for a larger plan.');
+}
+
+export const numberTaken = (e164: string) =>
+  refused('number_taken', `${e164} is not for sale any more.`, 'Search again and choose another one.', 409);
+
+export const numberTakenHere = (e164: string) =>
+  refused('number_taken', `${e164} is in use here already.`, 'List your numbers; choose another one.', 409);
+
+export const notPortable = (e164: string, reason: string | null) =>
+  refused(
+    'not_portable',
+    `${e164} cannot be brought here${reason === null ? '' : `: ${reason}`}.`,
+    'Keep it where it is, and buy another number.',
+    409,
+  );
+
+export const carrierUnavailable = (what: string) =>
+  refused('carrier_unavailable', `The carrier did not do it: ${what}`, 'Nothing was bought. Try again later.');
+
+export const carrierRefused = (what: string) =>
+  refused('carrier_refused', `The carrier refused it: ${what}`, 'Nothing was bought. Choose another number.');
+
+export const badRequest = (fact: string, action: string) =>
+  new AppError('usage', fact, action, { wireCode: 'bad_request' });
+
+export const unknownNumber = (id: string) =>
+  new AppError('not_found', `There is no number ${JSON.stringify(id.slice(0, 200))}.`, 'List them to find it.', {
+    wireCode: 'number_not_found',
+  });
+
+export const unknownRuntime = (id: string) =>
+  new AppError(
+    'not_found',
+    `There is no computer ${JSON.stringify(id)}.`,
+    'List your computers to see which there are.',
+    {
+      wireCode: 'runtime_not_found',
+    },
+  );
+
+export const cannotMoveThere = (id: string) =>
+  refused(
+    'runtime_cannot_move_number',
+    `${id} is a hosted computer: it holds no bots of yours.`,
+    'Name a computer that you have paired.',
+  );

@@ -1,0 +1,72 @@
+/**
+ * Giving a number up: first the fees of the other parts, then the number or the order for it, then its profile (phone.md 2.1,
+ * "release"). Also clears away what a purchase or a port that failed has left. Must not know HTTP.
+ */
+import type { SharedLaneOutcome } from '../../../kit/lane/lane.ts';
+import type { NumberOrder } from '../carrier/port.ts';
+import { orNull } from './faults.ts';
+import { type NumberRow, toHeld } from './model.ts';
+import { type DoJob, endProfile, settled, type WorkDeps } from './work.ts';
+
+const waiting = (reason: string): SharedLaneOutcome => ({ to: 'retry', reason });
+
+export function createRelease(deps: WorkDeps): DoJob {
+  const { carrier, rows } = deps;
+  const { numbers, ports } = carrier;
+
+  async function giveUp(row: NumberRow): Promise<void> {
+    const found = await numbers.find(row.e164);
+    if (found !== null) await orNull(() => numbers.release(found.id));
+  }
+
+  /** Null: nothing of it is left. */
+  async function endOrder(row: NumberRow): Promise<SharedLaneOutcome | null> {
+    const { orderId } = row;
+    const placed =
+      orderId === null
+        ? await settled<NumberOrder>(deps, `order ${row.id}`, () => numbers.findOrder(row.id))
+        : await orNull(() => numbers.readOrder(orderId));
+    if (placed === null) return null;
+    const order = placed.state === 'pending' ? await numbers.readOrder(placed.orderId) : placed;
+    // An order cannot be taken back; what it brings is given up.
+    if (order.state === 'pending') return waiting('the carrier is still at the order');
+    if (order.state === 'done') await giveUp(row);
+    return null;
+  }
+
+  async function endPort(row: NumberRow): Promise<SharedLaneOutcome | null> {
+    const made = await settled(deps, `port ${row.id}`, async () => {
+      const [first] = await ports.findByKey(row.id);
+      return first === undefined ? null : [first];
+    });
+    const orderId = row.orderId ?? made?.[0]?.orderId;
+    if (orderId === undefined) return null;
+    const order = await orNull(() => ports.read(orderId));
+    if (order === null || order.state === 'cancelled') return null;
+    if (order.state === 'ported') {
+      await giveUp(row);
+      return null;
+    }
+    if (order.state !== 'cancel-pending') await orNull(() => ports.cancel(orderId));
+    const after = await orNull(() => ports.read(orderId));
+    if (after === null || after.state === 'cancelled') return null;
+    return waiting('the carrier is still at ending the port');
+  }
+
+  return async (row) => {
+    for (const { ending } of deps.hooks()) await ending?.(toHeld(row));
+    // What failed left nothing to give up; and the number may be somebody else's by now.
+    if (row.carrierNumberId !== null) await giveUp(row);
+    else if (row.fault === null) {
+      const left = await (row.origin === 'bought' ? endOrder(row) : endPort(row));
+      if (left !== null) return left;
+    }
+    await endProfile(deps, row);
+    return {
+      to: 'done',
+      *commit(tx) {
+        yield* rows.move(tx, row.id, 'gone');
+      },
+    };
+  };
+}

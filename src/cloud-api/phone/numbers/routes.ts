@@ -1,0 +1,79 @@
+/** The routes of numbers, ports and invites, bound to what does it (interface.md F). */
+import { AppError } from '../../../contracts/common/errors.ts';
+import * as contract from '../../../contracts/phone/number.ts';
+import { type BoundRoute, bind } from '../../../kit/http/types.ts';
+import type { Carrier } from '../carrier/port.ts';
+import { usualCountries } from '../e164.ts';
+import type { Come } from './come.ts';
+import type { InvitePage } from './invite-page.ts';
+import type { Invites } from './invites.ts';
+import { badRequest, carrierUnavailable, type NumberRow, portOf, toPhoneNumber } from './model.ts';
+import type { Stay } from './stay.ts';
+import type { NumberStore } from './store.ts';
+
+export interface NumberRoutesDeps {
+  readonly carrier: Pick<Carrier, 'name'>;
+  readonly rows: Pick<NumberStore, 'list' | 'ofComputer'>;
+  readonly come: Come;
+  readonly stay: Stay;
+  readonly invites: Invites;
+  readonly page: InvitePage;
+}
+
+const usualLimit = 20;
+
+function ported(row: NumberRow) {
+  const port = portOf(row);
+  if (port === null) throw carrierUnavailable('the port was not begun.');
+  return { number: toPhoneNumber(row), port };
+}
+
+export function createNumberRoutes({ carrier, rows, come, stay, invites, page }: NumberRoutesDeps): BoundRoute[] {
+  return [
+    bind(contract.searchNumbers, async ({ query }) => {
+      const { country = 'US', type = 'local', limit = usualLimit, areaCode, locality } = query;
+      if (!usualCountries.includes(country)) {
+        throw badRequest(`There are no numbers of ${country} here.`, `Search in ${usualCountries.join(' or ')}.`);
+      }
+      const numbers = await come.search({ country, type, limit, areaCode, locality });
+      return { body: { carrier: carrier.name, numbers: [...numbers] } };
+    }),
+    bind(contract.listNumbers, async ({ principal: { kind, userId, computerId } }) => {
+      const list = await (kind === 'device' ? rows.ofComputer(userId, computerId ?? '') : rows.list(userId));
+      return { body: { numbers: list.map(toPhoneNumber) } };
+    }),
+    bind(contract.buyNumber, async ({ principal: { userId }, body: { dryRun, ...to } }) => {
+      if (dryRun !== true) return { body: { number: toPhoneNumber(await come.buy(userId, to)) } };
+      const plan = await come.plan(userId, to);
+      return { status: 200 as const, body: { dryRun: true as const, plan: { e164: to.e164, ...plan } } };
+    }),
+    bind(contract.portNumber, async ({ principal: { userId }, body: { details = {}, ...to } }) => ({
+      body: ported(await come.port(userId, to, details)),
+    })),
+    bind(contract.getPort, async ({ params }) => ({ body: ported(await stay.port(params.id, 'read again')) })),
+    bind(contract.correctPort, async ({ params, body }) => ({ body: ported(await stay.port(params.id, body)) })),
+    bind(contract.moveNumber, async ({ principal: { userId }, params, body }) => {
+      const { row, previousBotId } = await stay.move(userId, params.id, body);
+      return { body: { number: toPhoneNumber(row), previousBotId } };
+    }),
+    bind(contract.releaseNumber, async ({ params }) => {
+      await stay.release(params.id);
+      return { body: undefined };
+    }),
+    bind(contract.listInvites, async ({ params }) => ({ body: { invites: await invites.list(params.id) } })),
+    bind(contract.createInvite, async ({ params }) => ({ body: { invite: await invites.create(params.id) } })),
+    bind(contract.deleteInvite, async ({ params: { id, invite } }) => {
+      if (await invites.remove(id, invite)) return { body: undefined };
+      throw new AppError(
+        'not_found',
+        `There is no open invite ${JSON.stringify(invite)}.`,
+        'List them to see which there are.',
+        {
+          wireCode: 'invite_not_found',
+        },
+      );
+    }),
+    bind(contract.showInvite, ({ params, response }) => page.show(params.token, response)),
+    bind(contract.acceptInvite, ({ params, request, response }) => page.take(params.token, request, response)),
+  ];
+}
