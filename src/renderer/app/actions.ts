@@ -18,6 +18,7 @@ export interface Action {
     | 'Tools'
     | 'Connectors'
     | 'Computers'
+    | 'Phone'
     | 'View'
     | 'Help';
   /** `g h`, `/`, `Ctrl K`, `Ctrl Shift L`; caps are shown as written. */

@@ -15,6 +15,7 @@ const groups: readonly Action['group'][] = [
   'Tools',
   'Connectors',
   'Computers',
+  'Phone',
   'Go to',
   'View',
   'Help',

@@ -7,6 +7,7 @@ import {
   ListChecks,
   type LucideIcon,
   MonitorPlay,
+  Phone,
   ScrollText,
   Settings,
   Webhook,
@@ -22,6 +23,7 @@ export interface Place {
     | '/tools'
     | '/connectors'
     | '/computers'
+    | '/phone'
     | '/ledger'
     | '/queue'
     | '/settings';
@@ -42,6 +44,7 @@ export const places: readonly Place[] = [
   { path: '/tools', name: 'Tools', icon: Wrench, letter: 't', foot: false, wideOnly: true },
   { path: '/connectors', name: 'Connectors', icon: Webhook, letter: 'e', foot: false, wideOnly: true },
   { path: '/computers', name: 'Computers', icon: MonitorPlay, letter: 'c', foot: false, wideOnly: true },
+  { path: '/phone', name: 'Phone', icon: Phone, letter: 'p', foot: false, wideOnly: true },
   { path: '/ledger', name: 'Ledger', icon: ScrollText, letter: 'l', foot: false, wideOnly: true },
   { path: '/queue', name: 'Queue', icon: Layers, letter: 'q', foot: false, wideOnly: true },
   { path: '/settings', name: 'Settings', icon: Settings, letter: 's', foot: true, wideOnly: true },

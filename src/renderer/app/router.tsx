@@ -73,6 +73,20 @@ export const connectorsSearch = z.object({
   cursor: z.string().max(500).optional().catch(undefined),
 });
 export type ConnectorsSearch = z.infer<typeof connectorsSearch>;
+/**
+ * A number, with the part of it that is shown: whom it texts with, a call of it, or its registration. Or the person's own phone, or the
+ * handsets of the simulated carrier. `cursor`, `older`: which page of consents and of opt-outs.
+ */
+export const phoneSearch = z.object({
+  number: text,
+  show: z.enum(['calls', 'people', 'register']).optional().catch(undefined),
+  with: text,
+  call: text,
+  page: z.enum(['own', 'handsets']).optional().catch(undefined),
+  cursor: z.string().max(500).optional().catch(undefined),
+  older: z.string().max(500).optional().catch(undefined),
+});
+export type PhoneSearch = z.infer<typeof phoneSearch>;
 /** The code that a computer shows. */
 export const pairSearch = z.object({ code: text });
 export const floorSearch = z.object({ filter: text, bot: text, dialog: text });
@@ -117,6 +131,12 @@ const connectorsRoute = createRoute({
   path: '/connectors',
   component: lazyRouteComponent(() => import('../areas/connectors/connectors-page.tsx'), 'ConnectorsPage'),
   validateSearch: connectorsSearch,
+});
+const phoneRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/phone',
+  component: lazyRouteComponent(() => import('../areas/phone/phone-page.tsx'), 'PhonePage'),
+  validateSearch: phoneSearch,
 });
 const ledgerRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -231,6 +251,7 @@ export function createAppRouter() {
       toolsRoute,
       connectorsRoute,
       computersRoute,
+      phoneRoute,
       ledgerRoute,
       ...queueRoutes,
       pairRoute,

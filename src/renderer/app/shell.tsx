@@ -8,6 +8,7 @@ import { sections } from '../areas/settings/sections.ts';
 import { type Action, useAddActions, useAllActions } from './actions.ts';
 import { AnnounceNeeds } from './announce-needs.tsx';
 import { useOnlyComputer } from './computers.tsx';
+import { DemoPhoneBanner } from './demo-phone-banner.tsx';
 import { FloorsProvider, useBots, useComputers, useFloors } from './floors.tsx';
 import { ObeyWindowEvents } from './obey-window-events.tsx';
 import { ObeyWorker } from './obey-worker.tsx';
@@ -105,6 +106,7 @@ function Frame() {
       <ObeyWindowEvents />
       <ObeyWorker />
       <AnnounceNeeds />
+      <DemoPhoneBanner />
       <div className="flex min-h-0 flex-1">
         {!narrow && rail}
         <View />

@@ -9,7 +9,7 @@ export function Trouble({
   remedy,
 }: {
   /** What it is the trouble of. */
-  of: 'server' | 'connector' | 'subscription';
+  of: 'server' | 'connector' | 'subscription' | 'port' | 'registration' | 'call';
   needsPerson: boolean;
   children: ReactNode;
   remedy?: ReactNode;

@@ -1,0 +1,18 @@
+/** What never goes away while the carrier of the phone is simulated: on every page, so that nobody takes a text for a real one. */
+import { useQuery } from '@tanstack/react-query';
+import { PhoneOff } from 'lucide-react';
+import { useServices } from './services.tsx';
+
+export function DemoPhoneBanner() {
+  const { queries } = useServices();
+  if (useQuery(queries.session).data?.demoPhone !== true) return null;
+  return (
+    <p
+      data-demo-phone="true"
+      className="flex min-h-6 shrink-0 items-center justify-center gap-1.5 border-b border-line bg-raised px-3 text-meta"
+    >
+      <PhoneOff className="size-3 shrink-0" aria-hidden="true" />
+      Simulated carrier: no real texts or calls
+    </p>
+  );
+}

@@ -1,0 +1,133 @@
+/** What is known of a number; giving it to another bot, and giving it up. */
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { PhoneNumber } from '../../../contracts/phone/number.ts';
+import { useBots, useFloors } from '../../app/floors.tsx';
+import { useNameOfBot } from '../../app/use-name-of-bot.ts';
+import { ActDialog } from '../../ui/act-dialog.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { Fact } from '../../ui/fact.tsx';
+import { Ago } from '../../ui/now.tsx';
+import { portOf } from '../../ui/phone-status.ts';
+import { useAct } from '../../ui/use-act.ts';
+import { BotField, holderOf } from './bot-field.tsx';
+import { costWords, countWords, kindWords, numberWords } from './phone-words.ts';
+import { usePhoneServices, usePutNumber } from './use-phone-services.ts';
+
+export function AboutNumber({ number, onGone }: { number: PhoneNumber; onGone: () => void }) {
+  const { api } = usePhoneServices();
+  const put = usePutNumber();
+  const nameOf = useNameOfBot();
+  const places = useFloors().map((floor) => floor.place);
+  const [open, setOpen] = useState<'move' | 'release' | null>(null);
+  const computer = places.find(({ id }) => id === number.runtimeId)?.name;
+  return (
+    <Card title="This number">
+      <dl className="flex flex-col gap-1 px-3 py-2">
+        <Fact name="Bot">{nameOf(number.botId)}</Fact>
+        <Fact name="Computer">{computer ?? <span className="text-muted">not among yours now</span>}</Fact>
+        <Fact name="Kind">{kindWords(number)}</Fact>
+        <Fact name="Cost">
+          <span className="tabular-nums">{costWords(number.monthlyCost)}</span>
+        </Fact>
+        <Fact name="Carrier">{number.carrier}</Fact>
+        <Fact name="Yours">
+          <Ago at={number.createdAt} />
+        </Fact>
+      </dl>
+      <div className="flex flex-wrap gap-2 border-t border-line px-3 py-2">
+        <Button onClick={() => setOpen('move')}>Move</Button>
+        <Button kind="danger" onClick={() => setOpen('release')}>
+          Release
+        </Button>
+      </div>
+      {open === 'move' && <MoveDialog number={number} onClose={() => setOpen(null)} />}
+      {open === 'release' && (
+        <ConfirmDialog
+          title={`Release ${numberWords(number.e164)}?`}
+          description="It is given up for good: somebody else may get it."
+          label="Release"
+          onClose={() => setOpen(null)}
+          act={async () => {
+            await api.phone.numbers.releasePhoneNumber({ params: { id: number.id } });
+            put(number, { gone: true });
+            onGone();
+          }}
+        >
+          <Ends number={number} />
+        </ConfirmDialog>
+      )}
+    </Card>
+  );
+}
+
+/** What goes with it, in full. */
+function Ends({ number }: { number: PhoneNumber }) {
+  const { queries } = usePhoneServices();
+  const { id } = number;
+  const registration = useQuery(queries.registration(id)).data;
+  const invites = useQuery(queries.invites(id)).data?.filter(({ usedAt }) => usedAt === null).length ?? 0;
+  const conversations = useQuery(queries.conversations(id)).data;
+  const people = conversations?.conversations.length ?? 0;
+  return (
+    <ul data-plan="release" className="list-disc pl-5">
+      <li>Texts and calls to it arrive nowhere; its address at the carrier is revoked at once.</li>
+      <li>
+        {number.monthlyCost === null ? 'Its fees end.' : `Its fee of ${costWords(number.monthlyCost)} ends.`}
+        {registration?.campaignId != null && ' So do the fees of its registration.'}
+      </li>
+      {portOf(number) !== null && <li>Its port is cancelled.</li>}
+      {invites > 0 && <li>{countWords(invites, 'open invite')} can be used no more.</li>}
+      {people > 0 && (
+        <li>
+          What {countWords(people, 'person', 'people')}
+          {conversations?.nextCursor == null ? '' : ' or more'} wrote stays in the threads of your bots.
+        </li>
+      )}
+      <li>Who said STOP to it stays on record.</li>
+    </ul>
+  );
+}
+
+function MoveDialog({ number, onClose }: { number: PhoneNumber; onClose: () => void }) {
+  const { api } = usePhoneServices();
+  const put = usePutNumber();
+  const bots = useBots();
+  const nameOf = useNameOfBot();
+  const [botId, setBotId] = useState('');
+  const bot = bots.find(({ id }) => id === botId);
+  const same = bot !== undefined && bot.id === number.botId && bot.place.id === number.runtimeId;
+  const move = useAct(async () => {
+    if (bot === undefined) return;
+    const answer = await api.phone.numbers.movePhoneNumber({
+      params: { id: number.id },
+      body: { ...holderOf(bot), botName: bot.name },
+    });
+    put(answer.number);
+    onClose();
+  });
+  return (
+    <ActDialog
+      title={`Move ${numberWords(number.e164)}`}
+      description={`${nameOf(number.botId)} has it now. Another bot may be on another computer.`}
+      label="Move"
+      busyLabel="Moving"
+      act={move}
+      ready={bot !== undefined && !same}
+      onClose={onClose}
+    >
+      <BotField
+        value={botId}
+        problem={same ? 'It has the number already.' : undefined}
+        says="It gets what is written from now on."
+        onChange={setBotId}
+      />
+      <ul className="list-disc pl-5 text-muted">
+        <li>Open invites follow the number; so do consent, opt-outs and registration.</li>
+        <li>Past conversations stay with {nameOf(number.botId)}.</li>
+      </ul>
+    </ActDialog>
+  );
+}

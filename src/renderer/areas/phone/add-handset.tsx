@@ -1,0 +1,74 @@
+/** One more person with a phone, in the demo. */
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { phoneKeys } from '../../data/phone-queries.ts';
+import { ActDialog } from '../../ui/act-dialog.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { noNumber, readNumber } from './phone-words.ts';
+import { usePhoneServices } from './use-phone-services.ts';
+
+const line = 'h-7 pointer-coarse:h-10';
+
+export function AddHandset({ onClose }: { onClose: () => void }) {
+  const { api } = usePhoneServices();
+  const client = useQueryClient();
+  const [name, setName] = useState('');
+  const [typed, setTyped] = useState('');
+  const e164 = typed.trim() === '' ? undefined : readNumber(typed);
+  const act = useAct(async () => {
+    if (name.trim() === '' || e164 === null) return;
+    await api.phone.demo.addDemoHandset({ body: { name: name.trim(), ...(e164 === undefined ? {} : { e164 }) } });
+    await client.invalidateQueries({ queryKey: phoneKeys.demo });
+    onClose();
+  });
+  return (
+    <ActDialog
+      title="Add a handset"
+      description="A phone of one more person, held by you."
+      label="Add"
+      busyLabel="Adding"
+      act={act}
+      ready={name.trim() !== '' && e164 !== null}
+      onClose={onClose}
+    >
+      <form
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          act.run();
+        }}
+      >
+        <Field label="Name" required>
+          {(ids) => (
+            <input
+              {...ids}
+              value={name}
+              maxLength={60}
+              autoComplete="off"
+              onChange={(event) => setName(event.target.value)}
+              className={`${ids.className} ${line}`}
+            />
+          )}
+        </Field>
+        <Field
+          label="Number"
+          problem={e164 === null ? noNumber : undefined}
+          description="Chosen for you, if left empty. Its last digits may make it behave in a certain way."
+        >
+          {(ids) => (
+            <input
+              {...ids}
+              value={typed}
+              inputMode="tel"
+              autoComplete="off"
+              onChange={(event) => setTyped(event.target.value)}
+              className={`${ids.className} ${line} tabular-nums`}
+            />
+          )}
+        </Field>
+        <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
+      </form>
+    </ActDialog>
+  );
+}

@@ -1,0 +1,67 @@
+/** Whose number it is: a bot of any of the person's computers. */
+import { useBots, useFloors } from '../../app/floors.tsx';
+import { botName, type PlacedBot } from '../../data/places.ts';
+import { Field } from '../../ui/schema-form.tsx';
+
+export interface Holder {
+  readonly runtimeId: string;
+  readonly botId: string;
+}
+
+export const holderOf = (bot: PlacedBot): Holder => ({ runtimeId: bot.place.id, botId: bot.id });
+
+/** The only bot that there is, so that nobody has to choose it. */
+export function useOnlyBot(): string {
+  const bots = useBots();
+  return bots.length === 1 ? (bots[0]?.id ?? '') : '';
+}
+
+export function BotField({
+  value,
+  problem,
+  says = 'Texts go to its thread, and its answers go out.',
+  onChange,
+}: {
+  /** Id of the bot; empty: none is chosen. */
+  value: string;
+  problem?: string | undefined;
+  says?: string;
+  onChange: (botId: string) => void;
+}) {
+  const bots = useBots();
+  const places = useFloors()
+    .map(({ place }) => place)
+    .filter((place) => bots.some((bot) => bot.place.id === place.id));
+  const options = (list: readonly PlacedBot[]) =>
+    list.map((bot) => (
+      <option key={bot.id} value={bot.id}>
+        {botName(bot, bots)}
+      </option>
+    ));
+  return (
+    <Field
+      label="Bot"
+      required
+      problem={problem}
+      description={bots.length === 0 ? 'There is no bot yet. Start a team on the Floor first.' : says}
+    >
+      {(ids) => (
+        <select
+          {...ids}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+          className={`${ids.className} h-7 pointer-coarse:h-10`}
+        >
+          <option value="">{bots.length === 0 ? 'There is no bot' : ''}</option>
+          {places.length < 2
+            ? options(bots)
+            : places.map((place) => (
+                <optgroup key={place.id} label={place.away ? `${place.name} (away)` : place.name}>
+                  {options(bots.filter((bot) => bot.place.id === place.id))}
+                </optgroup>
+              ))}
+        </select>
+      )}
+    </Field>
+  );
+}

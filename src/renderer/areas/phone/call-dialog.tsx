@@ -1,0 +1,154 @@
+/** Calling somebody: first whether it may be, with the reason; then, with the reference for this one call, the dial. */
+import { Check } from 'lucide-react';
+import { useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
+import type { PhoneNumber } from '../../../contracts/phone/number.ts';
+import type { ConsentBasis } from '../../../contracts/phone/values.ts';
+import { useNameOfBot } from '../../app/use-name-of-bot.ts';
+import { wireCodeOf } from '../../data/phone-queries.ts';
+import { ActDialog } from '../../ui/act-dialog.tsx';
+import { formatElapsed, useNow } from '../../ui/now.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { Trouble } from '../../ui/trouble.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { basisWords, noNumber, numberWords, readNumber } from './phone-words.ts';
+import { usePhoneServices, useTouchNumber } from './use-phone-services.ts';
+
+interface Allowed {
+  readonly consentRef: string;
+  readonly basis: ConsentBasis;
+  readonly expiresAt: string;
+}
+
+const line = 'h-7 pointer-coarse:h-10';
+
+export function CallDialog({
+  number,
+  to,
+  onClose,
+  onDialled,
+}: {
+  number: PhoneNumber;
+  /** Null: to be typed. */
+  to: string | null;
+  onClose: () => void;
+  onDialled: (callId: string) => void;
+}) {
+  const { api } = usePhoneServices();
+  const touch = useTouchNumber();
+  const nameOf = useNameOfBot();
+  const now = useNow();
+  const [typed, setTyped] = useState(to ?? '');
+  const [purpose, setPurpose] = useState('');
+  const [tried, setTried] = useState(false);
+  const [allowed, setAllowed] = useState<Allowed | null>(null);
+  const [refused, setRefused] = useState<string | null>(null);
+  const form = useRef<HTMLFormElement>(null);
+  const e164 = readNumber(typed);
+  const left = allowed === null ? 0 : Date.parse(allowed.expiresAt) - now;
+  const edit = (change: () => void) => {
+    change();
+    setAllowed(null);
+    setRefused(null);
+  };
+  const act = useAct(async () => {
+    flushSync(() => setTried(true));
+    if (e164 === null || purpose.trim() === '') {
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+      return;
+    }
+    setRefused(null);
+    if (allowed !== null && left > 0) {
+      try {
+        const { callId } = await api.phone.calls.dialPhoneCall({ body: { consentRef: allowed.consentRef } });
+        touch(number.id, 'calls');
+        return onDialled(callId);
+      } catch (error) {
+        // Good once: another try needs another reference.
+        setAllowed(null);
+        throw error;
+      }
+    }
+    try {
+      const body = { numberId: number.id, to: e164, botId: number.botId, purpose: purpose.trim() };
+      setAllowed(await api.phone.calls.askForCall({ body }));
+    } catch (error) {
+      if (wireCodeOf(error) !== 'no_consent' || !(error instanceof Error)) throw error;
+      setRefused(error.message);
+    }
+  });
+  return (
+    <ActDialog
+      title="Call somebody"
+      description={`${nameOf(number.botId)} calls as ${numberWords(number.e164)}. Whether it may is looked at first.`}
+      label={allowed === null ? 'May it call?' : 'Call now'}
+      busyLabel={allowed === null ? 'Looking' : 'Dialling'}
+      act={act}
+      focusAct={allowed !== null}
+      onClose={onClose}
+    >
+      <form
+        ref={form}
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          act.run();
+        }}
+      >
+        <Field label="Number" required problem={tried && e164 === null ? noNumber : undefined}>
+          {(ids) => (
+            <input
+              {...ids}
+              value={typed}
+              inputMode="tel"
+              autoComplete="off"
+              placeholder="+1 202 555 0123"
+              onChange={(event) => edit(() => setTyped(event.target.value))}
+              className={`${ids.className} ${line} tabular-nums`}
+            />
+          )}
+        </Field>
+        <Field
+          label="Purpose"
+          required
+          problem={tried && purpose.trim() === '' ? 'Is needed.' : undefined}
+          description="Why they are called. It is kept with the call."
+        >
+          {(ids) => (
+            <input
+              {...ids}
+              value={purpose}
+              maxLength={500}
+              autoComplete="off"
+              onChange={(event) => edit(() => setPurpose(event.target.value))}
+              className={`${ids.className} ${line}`}
+            />
+          )}
+        </Field>
+        {refused !== null && (
+          <div role="alert" data-call-refused="true">
+            <Trouble of="call" needsPerson={false}>
+              {refused}
+            </Trouble>
+            <p className="pt-2 text-muted">
+              Let them text or call {numberWords(number.e164)} first, send them an invite, or note how they agreed: all
+              under Consent. After STOP only their own START helps.
+            </p>
+          </div>
+        )}
+        {allowed !== null && (
+          <p role="status" data-plan="call" className="flex gap-2 rounded-control border border-line bg-window p-2">
+            <Check className="mt-0.5 size-4 shrink-0 text-muted" aria-hidden="true" />
+            <span>
+              It may: {basisWords[allowed.basis]}.{' '}
+              <span className="text-muted tabular-nums">
+                {left > 0 ? `Good for one call within ${formatElapsed(left)}.` : 'The time for it is over.'}
+              </span>
+            </span>
+          </p>
+        )}
+        <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
+      </form>
+    </ActDialog>
+  );
+}

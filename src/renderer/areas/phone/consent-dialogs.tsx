@@ -1,0 +1,149 @@
+/** Noting what somebody said in another way than by text: that they may be called, or that they want nothing more. */
+import { useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
+import type { PhoneNumber } from '../../../contracts/phone/number.ts';
+import { ActDialog } from '../../ui/act-dialog.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { type Act, useAct } from '../../ui/use-act.ts';
+import { noNumber, readNumber } from './phone-words.ts';
+import { usePhoneServices, useTouchNumber } from './use-phone-services.ts';
+
+const line = 'h-7 pointer-coarse:h-10';
+
+interface Noted {
+  readonly who: string;
+  readonly source: string;
+  readonly evidence: string;
+}
+
+/** The fields of either, what is wrong with them once it was tried, and the act. */
+function useNote(fields: readonly (keyof Noted)[], send: (noted: Noted) => Promise<unknown>) {
+  const [noted, setNoted] = useState<Noted>({ who: '', source: '', evidence: '' });
+  const [tried, setTried] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  const e164 = readNumber(noted.who);
+  const empty = (name: keyof Noted): string | undefined =>
+    tried && noted[name].trim() === '' ? 'Is needed.' : undefined;
+  const problems = {
+    who: tried && e164 === null ? noNumber : undefined,
+    source: empty('source'),
+    evidence: empty('evidence'),
+  };
+  const act = useAct(async () => {
+    flushSync(() => setTried(true));
+    if (e164 === null || fields.some((name) => noted[name].trim() === '')) {
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+      return;
+    }
+    await send({ who: e164, source: noted.source.trim(), evidence: noted.evidence.trim() });
+  });
+  return {
+    act,
+    form,
+    problems,
+    text: (name: keyof Noted) => ({
+      value: noted[name],
+      autoComplete: 'off',
+      onChange: (event: { target: { value: string } }) => setNoted((old) => ({ ...old, [name]: event.target.value })),
+    }),
+  };
+}
+
+function NoteForm({
+  note,
+  evidence,
+  children,
+}: {
+  note: ReturnType<typeof useNote>;
+  evidence: { readonly says: string; readonly most: number };
+  children?: React.ReactNode;
+}) {
+  const act: Act = note.act;
+  return (
+    <form
+      ref={note.form}
+      className="flex flex-col gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        act.run();
+      }}
+    >
+      <Field label="Their number" required problem={note.problems.who}>
+        {(ids) => (
+          <input
+            {...ids}
+            {...note.text('who')}
+            inputMode="tel"
+            placeholder="+1 202 555 0123"
+            className={`${ids.className} ${line} tabular-nums`}
+          />
+        )}
+      </Field>
+      {children}
+      <Field label="Evidence" required problem={note.problems.evidence} description={evidence.says}>
+        {(ids) => (
+          <textarea
+            {...ids}
+            {...note.text('evidence')}
+            rows={3}
+            maxLength={evidence.most}
+            className={`${ids.className} resize-y py-1`}
+          />
+        )}
+      </Field>
+      <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
+    </form>
+  );
+}
+
+export function ConsentDialog({ number, onClose }: { number: PhoneNumber; onClose: () => void }) {
+  const { api } = usePhoneServices();
+  const touch = useTouchNumber();
+  const key = useRef(crypto.randomUUID());
+  const note = useNote(['who', 'source', 'evidence'], async ({ who, source, evidence }) => {
+    await api.phone.calls.recordPhoneConsent(
+      { params: { id: number.id }, body: { e164: who, source, evidence } },
+      { idempotencyKey: key.current },
+    );
+    touch(number.id);
+    onClose();
+  });
+  return (
+    <ActDialog
+      title="Note a consent"
+      description="Somebody agreed to be called. It is kept for good, allows no texts and lifts no STOP."
+      label="Note it"
+      busyLabel="Noting"
+      act={note.act}
+      onClose={onClose}
+    >
+      <NoteForm note={note} evidence={{ says: 'Their words, when and where; who can say so.', most: 4000 }}>
+        <Field label="How" required problem={note.problems.source} description="Such as: form on the website.">
+          {(ids) => <input {...ids} {...note.text('source')} maxLength={100} className={`${ids.className} ${line}`} />}
+        </Field>
+      </NoteForm>
+    </ActDialog>
+  );
+}
+
+export function OptOutDialog({ number, onClose }: { number: PhoneNumber; onClose: () => void }) {
+  const { api } = usePhoneServices();
+  const touch = useTouchNumber();
+  const note = useNote(['who', 'evidence'], async ({ who, evidence }) => {
+    await api.phone.texts.addPhoneOptOut({ params: { id: number.id }, body: { e164: who, evidence } });
+    touch(number.id);
+    onClose();
+  });
+  return (
+    <ActDialog
+      title="Note a STOP"
+      description="Somebody asked in another way not to be texted or called. You cannot lift it; their own START can."
+      label="Note it"
+      busyLabel="Noting"
+      act={note.act}
+      onClose={onClose}
+    >
+      <NoteForm note={note} evidence={{ says: 'What they said, when and where.', most: 2000 }} />
+    </ActDialog>
+  );
+}

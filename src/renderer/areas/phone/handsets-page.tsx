@@ -1,0 +1,117 @@
+/** The simulated carrier: its speed, what it does next, and the handsets of the people, which are held here. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Plus, StepForward } from 'lucide-react';
+import { useState } from 'react';
+import { type DemoPhone, demoSpeeds } from '../../../contracts/phone/demo.ts';
+import type { PhoneNumber } from '../../../contracts/phone/number.ts';
+import { OpenBar } from '../../app/place-frame.tsx';
+import { phoneKeys } from '../../data/phone-queries.ts';
+import { Button } from '../../ui/button.tsx';
+import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { formatElapsed, useNow } from '../../ui/now.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { Ways } from '../../ui/ways.tsx';
+import { AddHandset } from './add-handset.tsx';
+import { HandsetPanel } from './handset.tsx';
+import { plainWord } from './phone-words.ts';
+import { usePhoneServices } from './use-phone-services.ts';
+
+export function HandsetsPage({ numbers, onBack }: { numbers: readonly PhoneNumber[]; onBack: () => void }) {
+  const { queries } = usePhoneServices();
+  const source = useQuery(queries.demoPhone);
+  const [adding, setAdding] = useState(false);
+  return (
+    <>
+      <OpenBar back="Back to the list" onBack={onBack} title="Handsets">
+        <Button onClick={() => setAdding(true)}>
+          <Plus className="size-3.5" aria-hidden="true" />
+          Handset
+        </Button>
+      </OpenBar>
+      <ListStates source={source} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>
+        {(demo) => (
+          <>
+            <Speed demo={demo} />
+            {demo.handsets.length === 0 ? (
+              <Empty action={<Button onClick={() => setAdding(true)}>Add a handset</Button>}>
+                Phones of people who text and call your numbers will be here.
+              </Empty>
+            ) : (
+              <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,300px),1fr))] gap-4 p-4">
+                {demo.handsets.map((handset) => (
+                  <HandsetPanel key={handset.e164} handset={handset} numbers={numbers} />
+                ))}
+              </ul>
+            )}
+            <Endings endings={demo.endings} />
+          </>
+        )}
+      </ListStates>
+      {adding && <AddHandset onClose={() => setAdding(false)} />}
+    </>
+  );
+}
+
+function Speed({ demo }: { demo: DemoPhone }) {
+  const { api } = usePhoneServices();
+  const client = useQueryClient();
+  const now = useNow();
+  const { speed, waiting } = demo;
+  const set = useAct(async (body: { speed?: DemoPhone['speed']; step?: true }) => {
+    client.setQueryData(phoneKeys.demo, await api.phone.demo.setDemoSpeed({ body }));
+    void client.invalidateQueries({ queryKey: phoneKeys.all });
+  });
+  const next = waiting[0];
+  return (
+    <section aria-label="Speed of the carrier" className="border-b border-line bg-panel px-3 py-1.5">
+      <div className="flex min-h-7 flex-wrap items-center gap-x-3 gap-y-1">
+        <span className="text-muted">The carrier works</span>
+        <Ways
+          label="Speed"
+          start
+          value={speed}
+          ways={demoSpeeds.map((key) => ({ key, word: plainWord(key) }))}
+          onChange={(to) => set.run({ speed: to })}
+        />
+        {speed === 'paused' && (
+          <Button disabled={set.busy || waiting.length === 0} onClick={() => set.run({ step: true })}>
+            <StepForward className="size-3.5" aria-hidden="true" />
+            Step
+          </Button>
+        )}
+        <p role="status" className="min-w-0 flex-1 basis-52 text-meta text-muted">
+          {next === undefined ? (
+            'Nothing waits there.'
+          ) : (
+            <>
+              Next: {next.what}
+              {next.dueAt !== null && speed !== 'paused' && (
+                <span className="tabular-nums"> in {formatElapsed(Date.parse(next.dueAt) - now)}</span>
+              )}
+              {waiting.length > 1 && `, and ${waiting.length - 1} more`}
+            </>
+          )}
+        </p>
+      </div>
+      {set.failure !== null && <Problem error={set.failure} />}
+    </section>
+  );
+}
+
+function Endings({ endings }: { endings: DemoPhone['endings'] }) {
+  if (endings.length === 0) return null;
+  return (
+    <details className="border-t border-line p-4">
+      <summary className="w-fit rounded-control text-muted">Numbers that behave in a certain way</summary>
+      <dl className="grid max-w-[640px] grid-cols-[80px_1fr] gap-x-3 gap-y-1 pt-2">
+        {endings.map(({ suffix, what }) => (
+          <div key={suffix} className="contents">
+            <dt className="font-mono text-code">…{suffix}</dt>
+            <dd className="text-muted">{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}

@@ -1,0 +1,170 @@
+/** Who agreed to be called, who said STOP and START, and invites that ask for a yes: a record that nothing changes. */
+import { useQuery } from '@tanstack/react-query';
+import { Plus } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import type { PhoneNumber } from '../../../contracts/phone/number.ts';
+import type { OptOutEntry } from '../../../contracts/phone/texts.ts';
+import type { PhoneSearch } from '../../app/router.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Ago } from '../../ui/now.tsx';
+import { Pages } from '../../ui/pages.tsx';
+import { ConsentDialog, OptOutDialog } from './consent-dialogs.tsx';
+import { Invites } from './invites.tsx';
+import type { Go } from './phone-page.tsx';
+import { numberWords, sourceWords } from './phone-words.ts';
+import { usePhoneServices } from './use-phone-services.ts';
+
+const optOutSources: Readonly<Record<OptOutEntry['source'], string>> = {
+  text: 'by text',
+  carrier: 'as the carrier says',
+  owner: 'noted by you',
+};
+
+export function People({ number, search, go }: { number: PhoneNumber; search: PhoneSearch; go: Go }) {
+  const { queries } = usePhoneServices();
+  const { id } = number;
+  const { cursor, older } = search;
+  const consents = useQuery(queries.consents(id, cursor));
+  const optOuts = useQuery(queries.optOuts(id, older));
+  const [open, setOpen] = useState<'consent' | 'opt-out' | null>(null);
+  const turn = (to: Pick<PhoneSearch, 'cursor' | 'older'>) => go({ number: id, show: 'people', cursor, older, ...to });
+  return (
+    <>
+      <Group
+        title="Agreed to be called"
+        says="It allows calls and no texts. STOP wins over it."
+        action={
+          <Button onClick={() => setOpen('consent')}>
+            <Plus className="size-3.5" aria-hidden="true" />
+            Note a consent
+          </Button>
+        }
+      >
+        <ListStates
+          source={consents}
+          skeleton={<SkeletonRows count={3} height={44} />}
+          isEmpty={(page) => page.consents.length === 0 && cursor === undefined}
+          empty={<Empty>Nobody has agreed yet. Who texts or calls first may be called without.</Empty>}
+        >
+          {(page) => (
+            <>
+              <ul>
+                {page.consents.map((one) => (
+                  <Entry key={one.id} who={one.e164} at={one.at} evidence={one.evidence} data="consent">
+                    {sourceWords(one.source)}
+                  </Entry>
+                ))}
+              </ul>
+              <Pages
+                noun="consents"
+                cursor={cursor}
+                next={page.nextCursor}
+                count={page.consents.length}
+                onCursor={(to) => turn({ cursor: to })}
+              />
+            </>
+          )}
+        </ListStates>
+      </Group>
+      <Group
+        title="STOP and START"
+        says="After STOP no text and no call leaves; only their own START ends it."
+        action={
+          <Button onClick={() => setOpen('opt-out')}>
+            <Plus className="size-3.5" aria-hidden="true" />
+            Note a STOP
+          </Button>
+        }
+      >
+        <ListStates
+          source={optOuts}
+          skeleton={<SkeletonRows count={3} height={44} />}
+          isEmpty={(page) => page.entries.length === 0 && older === undefined}
+          empty={<Empty>Nobody has said STOP to this number.</Empty>}
+        >
+          {(page) => (
+            <>
+              <ul>
+                {page.entries.map((one) => (
+                  <Entry
+                    key={`${one.e164} ${one.at} ${one.action}`}
+                    who={one.e164}
+                    at={one.at}
+                    evidence={one.evidence}
+                    data={one.action}
+                  >
+                    <span className="font-medium text-ink">{one.action === 'stop' ? 'STOP' : 'START'}</span>{' '}
+                    {optOutSources[one.source]}
+                  </Entry>
+                ))}
+              </ul>
+              <Pages
+                noun="STOP and START"
+                cursor={older}
+                next={page.nextCursor}
+                count={page.entries.length}
+                onCursor={(to) => turn({ older: to })}
+              />
+            </>
+          )}
+        </ListStates>
+      </Group>
+      <Group title="Invites" says="A page for one person, good for one yes to being called.">
+        <Invites number={number} />
+      </Group>
+      {open === 'consent' && <ConsentDialog number={number} onClose={() => setOpen(null)} />}
+      {open === 'opt-out' && <OptOutDialog number={number} onClose={() => setOpen(null)} />}
+    </>
+  );
+}
+
+function Group({
+  title,
+  says,
+  action,
+  children,
+}: {
+  title: string;
+  says: string;
+  action?: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <section aria-label={title} className="border-b border-line">
+      <header className="flex min-h-10 flex-wrap items-center gap-x-3 gap-y-1 bg-panel px-3 py-1.5">
+        <h2 className="font-semibold">{title}</h2>
+        <p className="min-w-0 flex-1 basis-40 text-meta text-muted">{says}</p>
+        {action}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+function Entry({
+  who,
+  at,
+  evidence,
+  data,
+  children,
+}: {
+  who: string;
+  at: string;
+  evidence: string | null;
+  data: string;
+  children: ReactNode;
+}) {
+  return (
+    <li data-entry={data} className="border-t border-line px-3 py-1.5">
+      <p className="flex flex-wrap items-baseline gap-x-3">
+        <span className="font-medium tabular-nums">{numberWords(who)}</span>
+        <span className="min-w-0 flex-1 break-words text-muted">{children}</span>
+        <span className="text-meta text-muted">
+          <Ago at={at} />
+        </span>
+      </p>
+      {evidence !== null && <p className="text-meta break-words whitespace-pre-wrap text-muted">{evidence}</p>}
+    </li>
+  );
+}

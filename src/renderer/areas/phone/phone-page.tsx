@@ -1,0 +1,193 @@
+/** The phone: numbers that people text and call bots by, what they wrote and said, and what carriers ask for before. */
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { useCallback, useMemo, useRef, useState } from 'react';
+import type { PhoneNumber } from '../../../contracts/phone/number.ts';
+import { type Action, useAddActions } from '../../app/actions.ts';
+import { PlaceFrame } from '../../app/place-frame.tsx';
+import type { PhoneSearch } from '../../app/router.tsx';
+import { wireCodeOf } from '../../data/phone-queries.ts';
+import { Button } from '../../ui/button.tsx';
+import { BuyDialog } from './buy-dialog.tsx';
+import { CallPage } from './call-page.tsx';
+import { HandsetsPage } from './handsets-page.tsx';
+import { NotConfigured } from './not-configured.tsx';
+import { NumberList } from './number-list.tsx';
+import { NumberPage } from './number-page.tsx';
+import { OwnPhonePage } from './own-phone-page.tsx';
+import { numberWords } from './phone-words.ts';
+import { PortDialog } from './port-dialog.tsx';
+import { RegistrationPage } from './registration-page.tsx';
+import { useIsDemo, usePhoneServices } from './use-phone-services.ts';
+
+/** What is not named is not open. */
+export type Go = (to: Partial<PhoneSearch>, replace?: boolean) => void;
+
+const nowhere: PhoneSearch = {
+  number: undefined,
+  show: undefined,
+  with: undefined,
+  call: undefined,
+  page: undefined,
+  cursor: undefined,
+  older: undefined,
+};
+
+export function PhonePage() {
+  const { queries } = usePhoneServices();
+  const search = useSearch({ from: '/phone' });
+  const navigate = useNavigate();
+  const page = useRef<HTMLDivElement>(null);
+  const [getting, setGetting] = useState<'buy' | 'port' | null>(null);
+  const isDemo = useIsDemo();
+  const numbers = useQuery(queries.numbers);
+  const missing = wireCodeOf(numbers.error) === 'phone_not_configured';
+
+  const go = useCallback<Go>(
+    (to, replace = false) => void navigate({ to: '/phone', search: (old) => ({ ...old, ...nowhere, ...to }), replace }),
+    [navigate],
+  );
+  const { number, show, with: person, call, page: own } = search;
+  /** One step out, with the focus where it was. */
+  const back = useCallback(() => {
+    const found = (name: string, value: string | undefined) => `[data-${name}="${CSS.escape(value ?? '')}"]`;
+    if (call !== undefined) go({ number, show: 'calls' });
+    else if (person !== undefined || show === 'register') go({ number });
+    else go({});
+    const selector =
+      call !== undefined
+        ? found('call', call)
+        : person !== undefined
+          ? found('conversation', person)
+          : show === 'register'
+            ? '[data-register]'
+            : own === undefined
+              ? found('number', number)
+              : found('page', own);
+    requestAnimationFrame(() => page.current?.querySelector<HTMLElement>(selector)?.focus());
+  }, [go, number, show, person, call, own]);
+  const buy = useCallback(() => setGetting('buy'), []);
+  const inside = number !== undefined || own !== undefined;
+
+  const actions = useMemo<readonly Action[]>(() => {
+    const out: Action = {
+      id: 'back',
+      title: 'Back to the list',
+      group: 'View',
+      keys: 'Esc',
+      hidden: true,
+      run: () => (inside ? back() : page.current?.querySelector<HTMLElement>('[data-row]')?.focus()),
+    };
+    if (missing) return [out];
+    return [
+      { id: 'get-number', title: 'Get a phone number', group: 'Phone', keys: 'n', run: buy },
+      {
+        id: 'port-number',
+        title: 'Bring a phone number from another carrier',
+        group: 'Phone',
+        run: () => setGetting('port'),
+      },
+      ...(numbers.data ?? []).map(
+        (one): Action => ({
+          id: `open-number-${one.id}`,
+          title: `Open ${numberWords(one.e164)}`,
+          group: 'Phone',
+          run: () => go({ number: one.id }),
+        }),
+      ),
+      { id: 'own-phone', title: 'My own phone', group: 'Phone', run: () => go({ page: 'own' }) },
+      ...(isDemo
+        ? [
+            {
+              id: 'handsets',
+              title: 'Handsets of the demo',
+              group: 'Phone',
+              run: () => go({ page: 'handsets' }),
+            } as const,
+          ]
+        : []),
+      out,
+    ];
+  }, [back, buy, numbers.data, go, inside, isDemo, missing]);
+  useAddActions(actions);
+
+  const within = {
+    id: number ?? '',
+    number: numbers.data?.find(({ id }) => id === number),
+    source: numbers,
+    go,
+    onBack: back,
+  };
+  const got = (one: PhoneNumber): void => {
+    setGetting(null);
+    go({ number: one.id });
+  };
+  const open = missing ? null : own === 'own' ? (
+    <OwnPhonePage numbers={numbers} onBack={back} />
+  ) : own === 'handsets' ? (
+    <HandsetsPage numbers={numbers.data ?? []} onBack={back} />
+  ) : number === undefined ? null : call !== undefined ? (
+    <CallPage key={call} {...within} call={call} />
+  ) : show === 'register' ? (
+    <RegistrationPage key={number} {...within} />
+  ) : (
+    <NumberPage key={number} {...within} search={search} />
+  );
+  return (
+    <>
+      <PlaceFrame
+        title="Phone"
+        page={page}
+        action={
+          !missing && (
+            <Button kind={inside ? 'plain' : 'primary'} onClick={buy} aria-keyshortcuts="n">
+              <Plus className="size-3.5" aria-hidden="true" />
+              Get a number
+            </Button>
+          )
+        }
+        list={
+          <NumberList
+            numbers={numbers}
+            notConfigured={missing}
+            selected={{ number: number ?? null, page: own ?? null }}
+            go={go}
+            onGet={buy}
+          />
+        }
+        open={open}
+      >
+        {missing ? <NotConfigured /> : <Welcome count={numbers.data?.length ?? null} isDemo={isDemo} />}
+      </PlaceFrame>
+      {getting === 'buy' && (
+        <BuyDialog onClose={() => setGetting(null)} onPort={() => setGetting('port')} onDone={got} />
+      )}
+      {getting === 'port' && <PortDialog onClose={() => setGetting(null)} onDone={got} />}
+    </>
+  );
+}
+
+/** What the place is for; said while nothing is open. */
+function Welcome({ count, isDemo }: { count: number | null; isDemo: boolean }) {
+  if (count === null) return null;
+  return (
+    <section
+      aria-label="How it goes"
+      className="flex max-w-[640px] flex-col gap-3 p-4 max-sm:border-t max-sm:border-line"
+    >
+      <p>{count === 0 ? 'A number lets people text and call one of your bots.' : 'Open a number to see who wrote.'}</p>
+      <ol className="flex list-decimal flex-col gap-1 pl-5 text-muted">
+        <li>Get a number. What it costs a month is shown before it is bought.</li>
+        <li>Register it: carriers want to know who texts and what about. Calls work without.</li>
+        <li>People text it first; the bot answers in its own thread. STOP always wins.</li>
+      </ol>
+      {isDemo && (
+        <p className="text-muted">
+          In this demo the people are <strong className="font-medium text-ink">handsets</strong> that you hold yourself:
+          open them in the list.
+        </p>
+      )}
+    </section>
+  );
+}

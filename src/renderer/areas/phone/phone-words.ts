@@ -1,0 +1,157 @@
+/** The phone in a person's words. Pure. */
+import type { Call } from '../../../contracts/phone/calls.ts';
+import type { PhoneNumber, Port, PortDetails } from '../../../contracts/phone/number.ts';
+import type { Conversation } from '../../../contracts/phone/texts.ts';
+import type { ConsentBasis } from '../../../contracts/phone/values.ts';
+
+export const countWords = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
+
+/** `+1 202 555 0123`; what is no number of North America stays as it is. */
+export function numberWords(e164: string): string {
+  const [, area, office, line] = /^\+1(\d{3})(\d{3})(\d{4})$/.exec(e164) ?? [];
+  return line === undefined ? e164 : `+1 ${area} ${office} ${line}`;
+}
+
+/** What a person types → as it is dialled; null: it cannot be a number. Ten digits are one of North America. */
+export function readNumber(typed: string): string | null {
+  const text = typed.trim();
+  if (!/^\+?[\d\s().-]+$/.test(text)) return null;
+  const digits = text.replace(/\D/g, '');
+  if (text.startsWith('+')) return /^[1-9]\d{6,14}$/.test(digits) ? `+${digits}` : null;
+  if (digits.length === 10) return `+1${digits}`;
+  return digits.length === 11 && digits.startsWith('1') ? `+${digits}` : null;
+}
+
+export const noNumber = 'Write it as +1 202 555 0123.';
+
+/** `Local, Denver`, `Toll-free`. */
+export function kindWords({ type, locality }: Pick<PhoneNumber, 'type' | 'locality'>): string {
+  const word = type === 'toll_free' ? 'Toll-free' : 'Local';
+  return locality === null ? word : `${word}, ${locality}`;
+}
+
+/** `1.00 USD` → `1.00 USD a month`. */
+export const costWords = (cost: string | null): string => (cost === null ? 'cost not told' : `${cost} a month`);
+
+export const basisWords: Readonly<Record<ConsentBasis, string>> = {
+  inbound_text: 'they texted this number first',
+  inbound_call: 'they called this number first',
+  explicit: 'they agreed to be called',
+  owner_directed: 'you directed it yourself',
+  owner_transfer_target: 'you named them for transfers',
+};
+
+const sources: Readonly<Record<string, string>> = {
+  invite: 'Agreed on an invite page',
+  owner_transfer_target: 'Named by you for transfers',
+  owner_directed: 'Directed by you',
+};
+/** Where a consent comes from: a word of ours, else what was written. */
+export const sourceWords = (source: string): string => sources[source] ?? source;
+
+/** Why nothing can be written to them; null: it can. */
+export function refusesText(number: Pick<PhoneNumber, 'smsState'>, to: Conversation): string | null {
+  if (to.optedOut) return 'They said STOP. Only their own START lets texts out to them again.';
+  switch (number.smsState) {
+    case 'pending_registration':
+      return 'This number may not text yet: its registration is not approved.';
+    case 'rejected':
+      return 'This number may not text: its registration was rejected. Correct it first.';
+    case 'blocked':
+      return 'The carriers have blocked texts of this number.';
+    case 'active':
+  }
+  return to.mayText ? null : 'They have not texted this number. Only who texted first is texted.';
+}
+
+interface PortField {
+  readonly name: keyof PortDetails;
+  readonly word: string;
+  readonly says: string;
+  readonly kind: 'text' | 'secret' | 'file';
+}
+
+/** What the other carrier asks for, in the order of a bill. */
+export const portFields: readonly PortField[] = [
+  { name: 'entityName', word: 'Name on the account', says: 'Of the business or person, as on the bill.', kind: 'text' },
+  { name: 'authorizedPerson', word: 'Authorized person', says: 'Who may decide about the number.', kind: 'text' },
+  { name: 'accountNumber', word: 'Account number', says: 'Of the account at the other carrier.', kind: 'secret' },
+  { name: 'pin', word: 'PIN', says: 'The port-out PIN, or the passcode of the account.', kind: 'secret' },
+  {
+    name: 'billingNumber',
+    word: 'Billing number',
+    says: 'The main number of the account, where it is another.',
+    kind: 'text',
+  },
+  { name: 'street', word: 'Street', says: 'Of the service address.', kind: 'text' },
+  { name: 'locality', word: 'City', says: '', kind: 'text' },
+  { name: 'region', word: 'State', says: 'Two letters, such as CO.', kind: 'text' },
+  { name: 'postalCode', word: 'ZIP code', says: '', kind: 'text' },
+  { name: 'country', word: 'Country', says: 'US or CA.', kind: 'text' },
+  { name: 'letterOfAuthorization', word: 'Letter of authorization', says: 'Signed, as a PDF.', kind: 'file' },
+  { name: 'invoice', word: 'Last bill', says: 'Not older than 30 days, as a PDF.', kind: 'file' },
+];
+
+export const portFieldWord = (name: string): string =>
+  portFields.find((field) => field.name === name)?.word.toLowerCase() ?? name;
+
+/** How far a port is, in a sentence. */
+export function portWords({ state, messaging, missing, readyOn }: Port): string {
+  if (missing.length > 0)
+    return `The other carrier still needs: ${missing.map((field) => portFieldWord(field)).join(', ')}.`;
+  switch (state) {
+    case 'draft':
+      return 'It is being put together.';
+    case 'in-process':
+      return 'It is being looked at before the other carrier gets it.';
+    case 'submitted':
+      return 'The other carrier has it. It answers within some days.';
+    case 'exception':
+      return 'The other carrier refused it. Correct what it says and it is handed in again.';
+    case 'foc-date-confirmed':
+      return readyOn === null ? 'Both carriers have agreed on a date.' : 'Both carriers have agreed on this date:';
+    case 'cancel-pending':
+      return 'It is being cancelled.';
+    case 'cancelled':
+      return 'It was cancelled. The number stays where it was.';
+    case 'ported':
+  }
+  switch (messaging) {
+    case 'ported':
+    case 'not_applicable':
+      return 'The number is here.';
+    case 'exception':
+      return 'Calls are here. Texts are held up at the other carrier; that may take 72 hours.';
+    case 'canceled':
+      return 'Calls are here. Texts were not ported.';
+    default:
+      return 'Calls are here. Texts follow by themselves.';
+  }
+}
+
+export const isOver = ({ state }: Pick<Port, 'state'>): boolean => state === 'cancelled' || state === 'ported';
+
+const endings: Readonly<Record<string, string>> = {
+  normal_clearing: 'they hung up',
+  originator_cancel: 'it was ended before anybody answered',
+  call_rejected: 'they rejected it',
+  user_busy: 'they were busy',
+  no_answer: 'nobody answered',
+  timeout: 'nobody answered',
+  time_limit: 'it reached the longest time of a call',
+};
+/** Why a call or a leg ended; what is no word of the carrier's is a sentence already. */
+export const endingWords = (because: string): string => endings[because] ?? because.replaceAll('_', ' ');
+
+export function callWords({ direction, missed }: Pick<Call, 'direction' | 'missed'>): string {
+  if (missed) return 'Missed call';
+  return direction === 'in' ? 'Called you' : 'You called';
+}
+
+/** `LOW_VOLUME` → `Low volume`; what has digits stays. */
+export function plainWord(wire: string): string {
+  if (/\d/.test(wire)) return wire;
+  const words = wire.toLowerCase().replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

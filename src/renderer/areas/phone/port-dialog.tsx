@@ -1,0 +1,100 @@
+/** Begins to bring a number from another carrier; what that carrier asks for may be given now or later. */
+import { useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
+import type { PhoneNumber } from '../../../contracts/phone/number.ts';
+import { useBots } from '../../app/floors.tsx';
+import { ActDialog } from '../../ui/act-dialog.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { BotField, holderOf, useOnlyBot } from './bot-field.tsx';
+import { noNumber, portFields, readNumber } from './phone-words.ts';
+import { PortFields } from './port-fields.tsx';
+import { detailsOf, emptyPort, problemsOfPort } from './port-form.ts';
+import { usePhoneServices, usePutNumber } from './use-phone-services.ts';
+
+const names = portFields.map(({ name }) => name);
+
+export function PortDialog({ onClose, onDone }: { onClose: () => void; onDone: (number: PhoneNumber) => void }) {
+  const { api } = usePhoneServices();
+  const put = usePutNumber();
+  const bots = useBots();
+  const only = useOnlyBot();
+  const [typed, setTyped] = useState('');
+  const [picked, setPicked] = useState<string | null>(null);
+  const [draft, setDraft] = useState(emptyPort);
+  const [tried, setTried] = useState(false);
+  const wish = useRef({ of: '', key: '' });
+  const form = useRef<HTMLFormElement>(null);
+  const bot = bots.find(({ id }) => id === (picked ?? only));
+  const e164 = readNumber(typed);
+  const problems = problemsOfPort(draft);
+  const port = useAct(async () => {
+    flushSync(() => setTried(true));
+    if (e164 === null || bot === undefined || Object.keys(problems).length > 0) {
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+      return;
+    }
+    const details = detailsOf(draft);
+    const body = { e164, ...holderOf(bot), ...(Object.keys(details).length === 0 ? {} : { details }) };
+    const of = JSON.stringify(body);
+    if (wish.current.of !== of) wish.current = { of, key: crypto.randomUUID() };
+    const made = await api.phone.numbers.portPhoneNumber({ body }, { idempotencyKey: wish.current.key });
+    put(made.number, { port: made.port });
+    onDone(made.number);
+  });
+  return (
+    <ActDialog
+      title="Bring a number"
+      description="From another carrier. It stays there until both carriers agree on a date; calls come first, texts after."
+      label="Begin the port"
+      busyLabel="Beginning"
+      act={port}
+      onClose={onClose}
+    >
+      <form
+        ref={form}
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          port.run();
+        }}
+      >
+        <Field label="Number" required problem={tried && e164 === null ? noNumber : undefined}>
+          {(ids) => (
+            <input
+              {...ids}
+              value={typed}
+              inputMode="tel"
+              autoComplete="off"
+              placeholder="+1 202 555 0123"
+              onChange={(event) => setTyped(event.target.value)}
+              className={`${ids.className} h-7 tabular-nums pointer-coarse:h-10`}
+            />
+          )}
+        </Field>
+        <BotField
+          value={bot?.id ?? ''}
+          problem={tried && bot === undefined ? 'Choose one.' : undefined}
+          onChange={setPicked}
+        />
+        <details>
+          <summary className="w-fit rounded-control font-medium pointer-coarse:py-2">
+            Its account there <span className="font-normal text-meta text-muted">now, or once you have the bill</span>
+          </summary>
+          <div className="mt-2 grid gap-3 border-l border-line-strong pl-3 sm:grid-cols-2">
+            <PortFields
+              names={names}
+              draft={draft}
+              problems={problems}
+              onChange={(change) => setDraft((old) => ({ ...old, ...change }))}
+            />
+          </div>
+        </details>
+        <p className="text-meta text-muted">
+          It counts among the numbers of your plan from now on. Do not end the contract there: the port does that.
+        </p>
+        <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
+      </form>
+    </ActDialog>
+  );
+}

@@ -1,0 +1,210 @@
+/** How far the registration of a number is: each step in words, what to correct, and the code of a sole proprietor. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { ExternalLink } from 'lucide-react';
+import { useState } from 'react';
+import type { PhoneNumber } from '../../../contracts/phone/number.ts';
+import type { Registration, RegistrationStep } from '../../../contracts/phone/registration.ts';
+import { phoneKeys } from '../../data/phone-queries.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Ago, formatElapsed, useNow } from '../../ui/now.tsx';
+import { registrationStatus, stepStatus } from '../../ui/phone-status.ts';
+import { Problem } from '../../ui/problem.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { Status, StatusIcon } from '../../ui/status.tsx';
+import { Trouble } from '../../ui/trouble.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { fieldWord } from './registration-form.ts';
+import { usePhoneServices } from './use-phone-services.ts';
+
+export function RegistrationCard({ number, onOpen }: { number: PhoneNumber; onOpen: () => void }) {
+  const { queries } = usePhoneServices();
+  const source = useQuery(queries.registration(number.id));
+  const none = source.data === null;
+  const wanted = number.smsState !== 'active';
+  return (
+    <Card
+      title="Registration"
+      aside={
+        source.data === undefined || (none && !wanted) ? undefined : (
+          <Status look={registrationStatus(source.data)} wire={source.data?.state ?? 'none'} />
+        )
+      }
+    >
+      <ListStates source={source} skeleton={<SkeletonRows count={4} />} isEmpty={() => false} empty={null}>
+        {(registration) =>
+          registration === null ? (
+            <div data-state="empty" className="flex flex-col items-start gap-2 p-3">
+              <p className="text-muted">
+                {wanted
+                  ? 'Carriers let a number text once they know who texts and what about. Calls work without.'
+                  : 'This number needs none.'}
+              </p>
+              {wanted && (
+                <Button kind="primary" data-register="true" onClick={onOpen}>
+                  Register it
+                </Button>
+              )}
+            </div>
+          ) : (
+            <Known number={number} registration={registration} onOpen={onOpen} />
+          )
+        }
+      </ListStates>
+    </Card>
+  );
+}
+
+function Known({
+  number,
+  registration,
+  onOpen,
+}: {
+  number: PhoneNumber;
+  registration: Registration;
+  onOpen: () => void;
+}) {
+  const { state, steps, problems, rejectionReason, needsPin, nextRetryAt, optInUrl } = registration;
+  const rejected = state === 'rejected';
+  const fields = [...new Set(problems.flatMap(({ field }) => (field === null ? [] : [fieldWord(field)])))];
+  return (
+    <div className="flex flex-col gap-3 p-3" data-registration={state}>
+      {rejected &&
+        (problems.length === 0
+          ? [{ field: null, text: rejectionReason ?? 'The carriers did not say why.' }]
+          : problems
+        ).map(({ field, text }) => (
+          <Trouble key={`${field} ${text}`} of="registration" needsPerson>
+            {text}
+          </Trouble>
+        ))}
+      {rejected && (
+        <Button kind="primary" className="w-fit" data-register="true" onClick={onOpen}>
+          {fields.length === 1 ? `Correct the ${fields[0]}` : 'Correct the form'}
+        </Button>
+      )}
+      {!rejected && rejectionReason !== undefined && <Waiting reason={rejectionReason} nextRetryAt={nextRetryAt} />}
+      {needsPin && <PinEntry number={number} phone={registration.form.mobilePhone ?? 'your phone'} />}
+      <ol aria-label="Steps of the registration" className="flex flex-col gap-1.5">
+        {steps.map((step, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: steps are only ever added at the end
+          <Step key={index} step={step} last={index === steps.length - 1} />
+        ))}
+      </ol>
+      <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-meta">
+        <a
+          href={optInUrl}
+          target="_blank"
+          rel="noreferrer"
+          className="inline-flex items-center gap-1 rounded-control text-accent underline"
+        >
+          Opt-in page
+          <ExternalLink className="size-3" aria-hidden="true" />
+        </a>
+        {!rejected && (
+          <button type="button" onClick={onOpen} data-register="true" className="rounded-control text-muted underline">
+            What was filed
+          </button>
+        )}
+      </p>
+    </div>
+  );
+}
+
+/** What was is grey; only what stands now calls for anybody. */
+function Step({ step, last }: { step: RegistrationStep; last: boolean }) {
+  const look = stepStatus[step.state];
+  const tone = step.state === 'failed' && last ? 'text-fail' : last ? '' : 'text-muted';
+  return (
+    <li data-step={step.step} className={`flex gap-2 ${tone}`}>
+      <span className="mt-[3px]" title={step.state}>
+        <StatusIcon look={look} />
+      </span>
+      <span className="min-w-0 flex-1">
+        <span className="sr-only">{look.word}: </span>
+        <span className="break-words">{step.text}</span>{' '}
+        <span className="text-meta whitespace-nowrap text-muted">
+          {step.field !== null && <>at {fieldWord(step.field)} · </>}
+          <Ago at={step.at} />
+        </span>
+      </span>
+    </li>
+  );
+}
+
+function Waiting({ reason, nextRetryAt }: { reason: string; nextRetryAt: string | null }) {
+  const now = useNow();
+  const left = nextRetryAt === null ? null : Date.parse(nextRetryAt) - now;
+  return (
+    <p data-waiting="true" className="text-muted">
+      {/* The word is for programs. */}
+      <span className="inline-block break-words first-letter:uppercase">{reason.replace(/^waiting:\s*/, '')}</span> You
+      need not do anything.
+      {left !== null && (
+        <span className="tabular-nums">
+          {' '}
+          {left > 0 ? `It is tried again in ${formatElapsed(left)}.` : 'It is tried again now.'}
+        </span>
+      )}
+    </p>
+  );
+}
+
+function PinEntry({ number, phone }: { number: PhoneNumber; phone: string }) {
+  const { api } = usePhoneServices();
+  const client = useQueryClient();
+  const [pin, setPin] = useState('');
+  const [said, setSaid] = useState<string | null>(null);
+  const params = { id: number.id };
+  const put = (registration: Registration) =>
+    client.setQueryData(phoneKeys.of(number.id, 'registration'), registration);
+  const confirm = useAct(async () => {
+    setSaid(null);
+    put(await api.phone.numbers.confirmPhoneRegistration({ params, body: { pin: pin.trim() } }));
+  });
+  const again = useAct(async () => {
+    put(await api.phone.numbers.confirmPhoneRegistration({ params, body: {} }));
+    setSaid('A new code is on its way; the one before counts no more.');
+  });
+  const failure = confirm.failure ?? again.failure;
+  const busy = confirm.busy || again.busy;
+  return (
+    <form
+      aria-label="Code"
+      className="flex flex-col gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (pin.trim() !== '') confirm.run();
+      }}
+    >
+      <Field label="Code" description={`It was texted to ${phone}.`}>
+        {(ids) => (
+          <input
+            {...ids}
+            value={pin}
+            inputMode="numeric"
+            autoComplete="one-time-code"
+            maxLength={10}
+            onChange={(event) => setPin(event.target.value)}
+            className={`${ids.className} h-7 font-mono tabular-nums pointer-coarse:h-10`}
+          />
+        )}
+      </Field>
+      <div className="flex flex-wrap gap-2">
+        <Button kind="primary" type="submit" disabled={busy || pin.trim() === ''}>
+          Confirm
+        </Button>
+        <Button kind="quiet" disabled={busy} onClick={() => again.run()}>
+          Send a new code
+        </Button>
+      </div>
+      {said !== null && (
+        <p role="status" className="text-muted">
+          {said}
+        </p>
+      )}
+      {failure !== null && <Problem error={failure} />}
+    </form>
+  );
+}

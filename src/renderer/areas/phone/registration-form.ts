@@ -1,0 +1,182 @@
+/** What is typed of a registration → the business form as the server takes it. What is wrong with it the server says. Pure. */
+import { entityTypes, type RegistrationForm, useCases, verticals } from '../../../contracts/phone/registration.ts';
+import type { NumberType } from '../../../contracts/phone/values.ts';
+import { plainWord, readNumber } from './phone-words.ts';
+
+/** Who texts. Toll-free numbers are verified for businesses only. */
+export type Who = 'business' | 'person';
+
+/** Fields that are one text each. */
+export type FormField = Exclude<
+  {
+    [K in keyof RegistrationForm]-?: NonNullable<RegistrationForm[K]> extends string ? K : never;
+  }[keyof RegistrationForm],
+  'kind' | 'optInWorkflow'
+>;
+
+export interface Draft {
+  readonly who: Who;
+  readonly texts: Readonly<Record<FormField, string>>;
+  readonly samples: readonly string[];
+  readonly monthly: string;
+}
+
+interface Shown {
+  readonly name: FormField;
+  readonly word: string;
+  readonly says?: string;
+  readonly options?: readonly { readonly value: string; readonly word: string }[];
+  readonly multiline?: true;
+  /** `person`: sole proprietors alone, `business`: all others; absent: both. */
+  readonly of?: Who;
+  readonly tollFree?: boolean;
+}
+export interface Section {
+  readonly title: string;
+  readonly says: string;
+  readonly fields: readonly Shown[];
+}
+
+const choices = (wires: readonly string[]) => wires.map((value) => ({ value, word: plainWord(value) }));
+const entityWords: Readonly<Record<string, string>> = {
+  PRIVATE_PROFIT: 'Private company',
+  PUBLIC_PROFIT: 'Listed company',
+  NON_PROFIT: 'Non-profit',
+  GOVERNMENT: 'Government',
+};
+
+export const sections: readonly Section[] = [
+  {
+    title: 'Who texts',
+    says: 'As the tax authority knows you: carriers compare it.',
+    fields: [
+      { name: 'legalName', word: 'Legal name' },
+      { name: 'brandName', word: 'Known as', says: 'If people know you by another name.' },
+      {
+        name: 'entityType',
+        word: 'Form',
+        of: 'business',
+        options: entityTypes
+          .filter((one) => one !== 'SOLE_PROPRIETOR')
+          .map((value) => ({ value, word: entityWords[value] ?? plainWord(value) })),
+      },
+      { name: 'ein', word: 'EIN', of: 'business', says: 'Kept sealed and never shown again, as 12-3456789.' },
+      { name: 'stockSymbol', word: 'Stock symbol', of: 'business', says: 'Listed companies only.' },
+      { name: 'stockExchange', word: 'Stock exchange', of: 'business', says: 'Listed companies only.' },
+      { name: 'vertical', word: 'Field', options: choices(verticals) },
+      { name: 'website', word: 'Website' },
+      { name: 'street', word: 'Street' },
+      { name: 'city', word: 'City' },
+      { name: 'region', word: 'State', says: 'Two letters, such as CO.' },
+      { name: 'postalCode', word: 'ZIP code' },
+      { name: 'country', word: 'Country', says: 'US, if left empty.' },
+    ],
+  },
+  {
+    title: 'Whom they ask',
+    says: 'Carriers may have questions.',
+    fields: [
+      { name: 'contactFirstName', word: 'First name' },
+      { name: 'contactLastName', word: 'Last name' },
+      { name: 'contactEmail', word: 'Email' },
+      { name: 'contactPhone', word: 'Phone' },
+      { name: 'mobilePhone', word: 'Mobile phone', of: 'person', says: 'A code is sent to it, which you enter here.' },
+    ],
+  },
+  {
+    title: 'What the texts are for',
+    says: 'Reviewers read this. The way people opt in is written for you.',
+    fields: [
+      {
+        name: 'useCase',
+        word: 'Use',
+        of: 'business',
+        options: choices(useCases.filter((one) => one !== 'SOLE_PROPRIETOR')),
+      },
+      { name: 'description', word: 'In your words', multiline: true, says: 'Who is texted, when, and why.' },
+      { name: 'optInPageUrl', word: 'Opt-in page', says: 'A page of Gantry’s shows it, if left empty.' },
+      { name: 'termsUrl', word: 'Terms', says: 'An address, if you have a page of your own.' },
+      { name: 'privacyUrl', word: 'Privacy', says: 'An address, if you have a page of your own.' },
+    ],
+  },
+];
+
+export const fieldsOf = (section: Section, who: Who): readonly Shown[] =>
+  section.fields.filter((field) => field.of === undefined || field.of === who);
+
+const names = sections.flatMap(({ fields }) => fields.map(({ name }) => name));
+
+/** A masked EIN stays in its field: sent back it means the one that is kept. */
+export function draftOf(form: RegistrationForm | null): Draft {
+  const texts = Object.fromEntries(names.map((name) => [name, form?.[name] ?? ''])) as Draft['texts'];
+  return {
+    who: form?.entityType === 'SOLE_PROPRIETOR' ? 'person' : 'business',
+    texts: { ...texts, entityType: texts.entityType === 'SOLE_PROPRIETOR' ? '' : texts.entityType },
+    samples: form?.sampleMessages === undefined || form.sampleMessages.length === 0 ? ['', ''] : form.sampleMessages,
+    monthly: form?.monthlyMessages === undefined ? '' : String(form.monthlyMessages),
+  };
+}
+
+/** What is left empty is left out; what belongs to the other kind of sender, too. */
+export function formOf(draft: Draft, type: NumberType): RegistrationForm {
+  const shown = sections.flatMap((section) => fieldsOf(section, draft.who));
+  const given = shown.flatMap(({ name }): readonly [string, string][] => {
+    const text = draft.texts[name].trim();
+    if (text === '') return [];
+    if (name === 'mobilePhone' || name === 'contactPhone') return [[name, readNumber(text) ?? text]];
+    return [[name, name === 'country' || name === 'region' ? text.toUpperCase() : text]];
+  });
+  const samples = draft.samples.map((one) => one.trim()).filter((one) => one !== '');
+  const monthly = Number(draft.monthly);
+  return {
+    ...Object.fromEntries(given),
+    kind: type === 'toll_free' ? 'toll_free' : '10dlc',
+    ...(draft.who === 'person' ? { entityType: 'SOLE_PROPRIETOR', useCase: 'SOLE_PROPRIETOR' } : {}),
+    ...(samples.length === 0 ? {} : { sampleMessages: samples }),
+    ...(draft.monthly.trim() === '' || !Number.isInteger(monthly) || monthly < 1 ? {} : { monthlyMessages: monthly }),
+  };
+}
+
+/** What a field is called; of `sampleMessages.1`, the field that it is in. */
+export function fieldWord(field: string): string {
+  const name = baseOf(field);
+  if (name === 'sampleMessages') return 'sample messages';
+  if (name === 'monthlyMessages') return 'texts a month';
+  const shown = sections.flatMap(({ fields }) => fields).find((one) => one.name === name);
+  return shown === undefined ? name : shown.word.toLowerCase();
+}
+
+const baseOf = (field: string): string => field.split(/[.[]/, 1)[0] ?? field;
+
+export interface FormProblem {
+  readonly field: string | null;
+  readonly text: string;
+}
+
+/** The server's problems below their fields; `''`: of no field that is shown. */
+export function problemsByField(problems: readonly FormProblem[], draft: Draft): ReadonlyMap<string, string> {
+  const shown = new Set<string>([
+    ...sections.flatMap((section) => fieldsOf(section, draft.who).map(({ name }) => name)),
+    'sampleMessages',
+    'monthlyMessages',
+  ]);
+  const by = new Map<string, string>();
+  for (const { field, text } of problems) {
+    const name = field === null ? '' : baseOf(field);
+    const key = shown.has(name) ? name : '';
+    const before = by.get(key);
+    by.set(key, before === undefined ? text : `${before} ${text}`);
+  }
+  return by;
+}
+
+/** Of a refused form, as the answer has them; null: it was refused for something else. */
+export function problemsIn(extra: Readonly<Record<string, unknown>> | undefined): readonly FormProblem[] | null {
+  const list = extra?.problems;
+  if (!Array.isArray(list)) return null;
+  const problems = list.flatMap((one: unknown): readonly FormProblem[] => {
+    if (typeof one !== 'object' || one === null || !('text' in one) || typeof one.text !== 'string') return [];
+    return [{ field: 'field' in one && typeof one.field === 'string' ? one.field : null, text: one.text }];
+  });
+  return problems.length === 0 ? null : problems;
+}

@@ -1,0 +1,347 @@
+/** The business form of a number: all of it on one page, looked over by the server with its fees before anything is filed. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Plus, X } from 'lucide-react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { PhoneNumber } from '../../../contracts/phone/number.ts';
+import type { Registration } from '../../../contracts/phone/registration.ts';
+import { OpenBar } from '../../app/place-frame.tsx';
+import { phoneKeys } from '../../data/phone-queries.ts';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { Choice } from '../../ui/choice.tsx';
+import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { registrationStatus } from '../../ui/phone-status.ts';
+import { Problem } from '../../ui/problem.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { Status } from '../../ui/status.tsx';
+import { Trouble } from '../../ui/trouble.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { NoNumber, type WithinNumber } from './number-page.tsx';
+import { numberWords } from './phone-words.ts';
+import {
+  type Draft,
+  draftOf,
+  type FormProblem,
+  fieldsOf,
+  formOf,
+  problemsByField,
+  problemsIn,
+  sections,
+} from './registration-form.ts';
+import { type FilingPlan, PlanShown } from './registration-plan.tsx';
+import { usePhoneServices, usePutNumber } from './use-phone-services.ts';
+
+const line = 'h-7 pointer-coarse:h-10';
+
+export function RegistrationPage({ id, number, source, go, onBack }: WithinNumber) {
+  const { queries } = usePhoneServices();
+  const registration = useQuery({ ...queries.registration(id), enabled: number !== undefined });
+  return (
+    <>
+      <OpenBar
+        back="Back to the number"
+        onBack={onBack}
+        within={number === undefined ? undefined : { name: numberWords(number.e164), onOpen: () => go({ number: id }) }}
+        title="Registration"
+      >
+        <span role="status">
+          {registration.data !== undefined && (
+            <Status look={registrationStatus(registration.data)} wire={registration.data?.state ?? 'none'} />
+          )}
+        </span>
+      </OpenBar>
+      {number === undefined ? (
+        <NoNumber source={source} onBack={onBack} />
+      ) : (
+        <ListStates source={registration} skeleton={<SkeletonRows count={10} />} isEmpty={() => false} empty={null}>
+          {(known) => <Form number={number} known={known} onFiled={() => go({ number: id }, true)} />}
+        </ListStates>
+      )}
+    </>
+  );
+}
+
+function Form({
+  number,
+  known,
+  onFiled,
+}: {
+  number: PhoneNumber;
+  /** What was filed; null: nothing was. */
+  known: Registration | null;
+  onFiled: () => void;
+}) {
+  const { api } = usePhoneServices();
+  const client = useQueryClient();
+  const put = usePutNumber();
+  const draftKey = phoneKeys.of(number.id, 'draft');
+  // What was typed is there after a look elsewhere.
+  const [draft, setDraft] = useState<Draft>(() => client.getQueryData<Draft>(draftKey) ?? draftOf(known?.form ?? null));
+  const [problems, setProblems] = useState<readonly FormProblem[]>(known?.problems ?? []);
+  const [plan, setPlan] = useState<FilingPlan | null>(null);
+  const form = useRef<HTMLFormElement>(null);
+  const says = problemsByField(problems, draft);
+  const tollFree = number.type === 'toll_free';
+
+  const change = (part: Partial<Draft>): void => {
+    const next = { ...draft, ...part };
+    setDraft(next);
+    client.setQueryData(draftKey, next);
+    // A plan holds for the form it was made of.
+    setPlan(null);
+  };
+  const file = useAct(async () => {
+    const ask = { params: { id: number.id }, body: formOf(draft, number.type) };
+    try {
+      if (plan === null) {
+        const answer = await api.phone.numbers.submitPhoneRegistration({ ...ask, query: { dryRun: '1' } });
+        flushSync(() => setProblems([]));
+        if ('dryRun' in answer) setPlan(answer.plan);
+        return;
+      }
+      const filed = await api.phone.numbers.submitPhoneRegistration(ask);
+      if ('dryRun' in filed) return;
+      client.setQueryData(phoneKeys.of(number.id, 'registration'), filed);
+      client.removeQueries({ queryKey: draftKey });
+      put({ ...number, smsState: filed.smsState });
+      onFiled();
+    } catch (error) {
+      const wrong = error instanceof AppError ? problemsIn(error.options.extra) : null;
+      if (wrong === null) throw error;
+      flushSync(() => {
+        setPlan(null);
+        setProblems(wrong);
+      });
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+    }
+  });
+  const over = known !== null && known.state !== 'rejected';
+  return (
+    <form
+      ref={form}
+      aria-label="Registration"
+      className="flex max-w-[720px] flex-col gap-4 p-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        file.run();
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+        event.preventDefault();
+        file.run();
+      }}
+    >
+      {over && (
+        <p className="text-muted">It was filed. It can be corrected here if the carriers reject it, and not before.</p>
+      )}
+      {says.get('') !== undefined && (
+        <Trouble of="registration" needsPerson>
+          {says.get('')}
+        </Trouble>
+      )}
+      {!tollFree && (
+        <Choice
+          legend="Who are you?"
+          name="who"
+          value={draft.who}
+          onChange={(who) => change({ who })}
+          choices={[
+            { key: 'business', word: 'A business', says: 'With an EIN; a company, a non-profit, an office' },
+            {
+              key: 'person',
+              word: 'A sole proprietor',
+              says: 'One person without an EIN: one number, lower limits, and a code to your phone',
+            },
+          ]}
+        />
+      )}
+      {sections.map((section) => (
+        <fieldset key={section.title} className="min-w-0 border-t border-line pt-3">
+          <legend className="float-left w-full text-title font-semibold">{section.title}</legend>
+          <p className="clear-both pb-3 text-muted">{section.says}</p>
+          <div className="grid gap-3 sm:grid-cols-2">
+            {fieldsOf(section, draft.who).map(({ name, word, says: about, options, multiline }) => {
+              const set = (event: { target: { value: string } }) =>
+                change({ texts: { ...draft.texts, [name]: event.target.value } });
+              const value = draft.texts[name];
+              const field = (
+                <Field
+                  key={name}
+                  label={word}
+                  problem={says.get(name)}
+                  {...(about === undefined ? {} : { description: about })}
+                >
+                  {(ids) =>
+                    options !== undefined ? (
+                      <select {...ids} name={name} value={value} onChange={set} className={`${ids.className} ${line}`}>
+                        <option value="" />
+                        {options.map((one) => (
+                          <option key={one.value} value={one.value}>
+                            {one.word}
+                          </option>
+                        ))}
+                      </select>
+                    ) : multiline === true ? (
+                      <textarea
+                        {...ids}
+                        name={name}
+                        rows={3}
+                        value={value}
+                        onChange={set}
+                        className={`${ids.className} field-sizing-content min-h-16 resize-y py-1`}
+                      />
+                    ) : (
+                      <input
+                        {...ids}
+                        name={name}
+                        value={value}
+                        onChange={set}
+                        autoComplete="off"
+                        spellCheck={false}
+                        className={`${ids.className} ${line}`}
+                      />
+                    )
+                  }
+                </Field>
+              );
+              return multiline === true ? (
+                <div key={name} className="sm:col-span-2">
+                  {field}
+                </div>
+              ) : (
+                field
+              );
+            })}
+          </div>
+          {section.title === 'What the texts are for' && (
+            <Samples draft={draft} problem={says.get('sampleMessages')} onChange={(samples) => change({ samples })}>
+              <Field
+                label="Texts a month"
+                problem={says.get('monthlyMessages')}
+                description="About how many, all together."
+              >
+                {(ids) => (
+                  <input
+                    {...ids}
+                    name="monthlyMessages"
+                    inputMode="numeric"
+                    autoComplete="off"
+                    value={draft.monthly}
+                    onChange={(event) => change({ monthly: event.target.value })}
+                    className={`${ids.className} ${line} tabular-nums sm:w-1/2`}
+                  />
+                )}
+              </Field>
+            </Samples>
+          )}
+        </fieldset>
+      ))}
+      {plan !== null && <PlanShown plan={plan} />}
+      {file.failure !== null && <Problem error={file.failure} />}
+      <FileButton plan={plan} busy={file.busy} disabled={over} wrong={problems.length} />
+    </form>
+  );
+}
+
+/** One button for both: first the form is looked over, then it is filed. */
+function FileButton({
+  plan,
+  busy,
+  disabled,
+  wrong,
+}: {
+  plan: FilingPlan | null;
+  busy: boolean;
+  disabled: boolean;
+  wrong: number;
+}) {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (plan === null) return;
+    button.current?.focus();
+    button.current?.scrollIntoView({ block: 'end' });
+  }, [plan]);
+  return (
+    <div className="flex flex-wrap items-center gap-3 border-t border-line pt-3">
+      <Button ref={button} kind="primary" type="submit" disabled={busy || disabled} aria-keyshortcuts="Control+Enter">
+        {plan === null
+          ? busy
+            ? 'Checking'
+            : 'Check the form'
+          : busy
+            ? 'Filing'
+            : plan.corrects
+              ? 'Correct it'
+              : 'File it'}
+      </Button>
+      <p role="status" className="text-muted">
+        {plan === null && wrong > 0
+          ? `${wrong === 1 ? 'One thing is' : `${wrong} things are`} to be corrected above.`
+          : plan === null
+            ? 'Nothing is filed and nothing costs until you have seen the fees.'
+            : ''}
+      </p>
+    </div>
+  );
+}
+
+function Samples({
+  draft,
+  problem,
+  onChange,
+  children,
+}: {
+  draft: Draft;
+  problem: string | undefined;
+  onChange: (samples: readonly string[]) => void;
+  children: ReactNode;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const { samples } = draft;
+  function add(): void {
+    flushSync(() => onChange([...samples, '']));
+    [...(box.current?.querySelectorAll('textarea') ?? [])].at(-1)?.focus();
+  }
+  return (
+    <div ref={box} className="flex flex-col gap-3 pt-3">
+      {samples.map((text, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows without identity; the last one is what goes
+        <div key={index} className="flex items-end gap-1.5">
+          <div className="min-w-0 flex-1">
+            <Field
+              label={`Sample text ${index + 1}`}
+              problem={index === 0 ? problem : undefined}
+              {...(index === 0 ? { description: 'As it would really be sent, with your name in it.' } : {})}
+            >
+              {(ids) => (
+                <textarea
+                  {...ids}
+                  rows={1}
+                  value={text}
+                  onChange={(event) => onChange(samples.map((one, at) => (at === index ? event.target.value : one)))}
+                  className={`${ids.className} field-sizing-content min-h-7 resize-y py-[3px] pointer-coarse:min-h-10`}
+                />
+              )}
+            </Field>
+          </div>
+          {samples.length > 1 && (
+            <IconButton
+              label={`Remove sample text ${index + 1}`}
+              onClick={() => onChange(samples.filter((_, at) => at !== index))}
+            >
+              <X aria-hidden="true" />
+            </IconButton>
+          )}
+        </div>
+      ))}
+      {samples.length < 5 && (
+        <Button className="w-fit" onClick={add}>
+          <Plus className="size-3.5" aria-hidden="true" />
+          Another sample
+        </Button>
+      )}
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,55 @@
+/** What filing a form would do and cost, from the server's own dry run. */
+import { useEffect, useRef } from 'react';
+
+export interface FilingPlan {
+  readonly kind: '10dlc' | 'toll_free';
+  readonly fees: readonly { readonly what: string; readonly amount: string }[];
+  readonly messageFlow: string;
+  readonly optInUrl: string;
+  readonly corrects: boolean;
+}
+
+export function PlanShown({ plan }: { plan: FilingPlan }) {
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => {
+    box.current?.scrollIntoView({ block: 'nearest' });
+  }, []);
+  return (
+    <section
+      ref={box}
+      aria-label="What filing does"
+      data-plan="registration"
+      className="flex flex-col gap-2 rounded-panel border border-line bg-panel p-3"
+    >
+      <p>
+        {plan.corrects
+          ? 'What was filed is corrected in place and goes back into review.'
+          : plan.kind === 'toll_free'
+            ? 'The form is filed for toll-free verification.'
+            : 'The form is filed with the registry of carriers; the campaign follows by itself.'}
+      </p>
+      {plan.fees.length === 0 ? (
+        <p className="text-muted">It costs nothing.</p>
+      ) : (
+        <table className="w-full max-w-[420px]">
+          <caption className="pb-1 text-left text-meta text-muted">Fees of the carriers</caption>
+          <tbody>
+            {plan.fees.map(({ what, amount }) => (
+              <tr key={what} className="border-t border-line">
+                <th scope="row" className="py-1 text-left font-normal">
+                  {what}
+                </th>
+                <td className="py-1 text-right whitespace-nowrap tabular-nums">{amount}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <details>
+        <summary className="w-fit rounded-control text-muted">How people opt in, as the reviewers read it</summary>
+        <p className="pt-1 break-words whitespace-pre-wrap text-muted">{plan.messageFlow}</p>
+        <p className="pt-1 text-meta break-words text-muted">{plan.optInUrl}</p>
+      </details>
+    </section>
+  );
+}

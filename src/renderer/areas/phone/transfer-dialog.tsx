@@ -1,0 +1,100 @@
+/** Handing a call to somebody else: to one of the bot's targets or to another number, asked first or not. */
+import { useQuery } from '@tanstack/react-query';
+import { useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
+import type { Call } from '../../../contracts/phone/calls.ts';
+import type { PhoneNumber } from '../../../contracts/phone/number.ts';
+import { ActDialog } from '../../ui/act-dialog.tsx';
+import { Choice } from '../../ui/choice.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { noNumber, numberWords, readNumber } from './phone-words.ts';
+import { usePhoneServices, useTouchNumber } from './use-phone-services.ts';
+
+const other = 'other';
+
+export function TransferDialog({ number, call, onClose }: { number: PhoneNumber; call: Call; onClose: () => void }) {
+  const { api, queries } = usePhoneServices();
+  const touch = useTouchNumber();
+  const targets = useQuery(queries.botConfig(call.botId)).data?.transferTargets ?? [];
+  const [picked, setPicked] = useState<string | null>(null);
+  const [typed, setTyped] = useState('');
+  const [mode, setMode] = useState<'warm' | 'cold'>('warm');
+  const [tried, setTried] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  const chosen = picked ?? targets[0]?.e164 ?? other;
+  const e164 = chosen === other ? readNumber(typed) : chosen;
+  const act = useAct(async () => {
+    flushSync(() => setTried(true));
+    if (e164 === null) {
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+      return;
+    }
+    await api.phone.calls.controlPhoneCall({
+      params: { callId: call.id },
+      body: { action: 'transfer', to: e164, mode },
+    });
+    touch(number.id, 'calls');
+    onClose();
+  });
+  return (
+    <ActDialog
+      title="Transfer the call"
+      description={`${numberWords(call.with)} talks to somebody else from then on; the bot leaves.`}
+      label="Transfer"
+      busyLabel="Transferring"
+      act={act}
+      onClose={onClose}
+    >
+      <form
+        ref={form}
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          act.run();
+        }}
+      >
+        <Choice
+          legend="To"
+          name="target"
+          value={chosen}
+          onChange={setPicked}
+          choices={[
+            ...targets.map(({ e164: key, label }) => ({ key, word: label, says: numberWords(key) })),
+            { key: other, word: 'Another number', says: 'one that may be called' },
+          ]}
+        />
+        {chosen === other && (
+          <Field label="Number" required problem={tried && e164 === null ? noNumber : undefined}>
+            {(ids) => (
+              <input
+                {...ids}
+                value={typed}
+                inputMode="tel"
+                autoComplete="off"
+                placeholder="+1 202 555 0123"
+                onChange={(event) => setTyped(event.target.value)}
+                className={`${ids.className} h-7 tabular-nums pointer-coarse:h-10`}
+              />
+            )}
+          </Field>
+        )}
+        <Choice
+          legend="How"
+          name="mode"
+          value={mode}
+          onChange={setMode}
+          choices={[
+            {
+              key: 'warm',
+              word: 'Ask first',
+              says: 'The caller waits on hold while they are asked; 1 takes it, 2 declines, and then the bot goes on',
+            },
+            { key: 'cold', word: 'At once', says: 'The caller is sent there whether anybody answers or not' },
+          ]}
+        />
+        <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
+      </form>
+    </ActDialog>
+  );
+}
