@@ -1,0 +1,133 @@
+/**
+ * Moves a registration on until it waits for somebody (interface.md, "Number smsState and registration"): for the carriers' review, for
+ * the person, or for us, 30 minutes. Owns what each fault of the carrier means; the actions know the steps.
+ */
+import { CarrierFault } from '../carrier/port.ts';
+import type { Action, Bench } from './bench.ts';
+import { withoutEins } from './ein.ts';
+import { type Move, type RegistrationRow, type Stage, underReview } from './model.ts';
+import { problemsOfFault, sentencesOf } from './refusal.ts';
+
+export interface AdvanceDeps extends Bench {
+  readonly actions: Readonly<Record<RegistrationRow['kind'], Partial<Record<Stage, Action>>>>;
+  /** What was filed for a number that was released meanwhile. */
+  readonly endFees: (numberId: string) => Promise<void>;
+}
+
+export interface Advance {
+  /** Repeatable, and one at a time for each registration of this process. Rejects only where the fault is ours. */
+  advance(id: string): Promise<void>;
+  /** Waits for what is under way. */
+  settled(): Promise<void>;
+}
+
+/** Interface.md, Limits: "Registration retry while waiting". */
+export const retryMs = 30 * 60_000;
+/** Of what went unanswered, looked for once before it counts as an outage: the carrier may have done it. */
+const lookForMs = 25_000;
+/** An event of the carrier may be lost, or has no way to here. */
+const reviewMs = 10 * 60_000;
+const dayMs = 24 * 60 * 60_000;
+/** More than stages in a row. */
+const mostMoves = 20;
+
+const refusedBy: Readonly<Record<RegistrationRow['kind'], Partial<Record<Stage, Move>>>> = {
+  '10dlc': {
+    filed: 'brandRefused',
+    brand: 'brandRefused',
+    code: 'brandRefused',
+    campaign: 'campaignRefused',
+    correcting: 'campaignRefused',
+  },
+  toll_free: { filed: 'verificationRefused', correcting: 'verificationRefused' },
+};
+
+export function createAdvance(deps: AdvanceDeps): Advance {
+  const { store, clock, registrations, log } = deps;
+  const running = new Map<string, { again: boolean; readonly work: Promise<void> }>();
+
+  async function walk(id: string): Promise<void> {
+    for (let moved = 0; moved < mostMoves; moved += 1) {
+      const row = await registrations.get(id);
+      if (row === null || row.endedAt !== null) return row === null ? undefined : ended(row);
+      const action = deps.actions[row.kind][row.stage];
+      if (action === undefined) return registrations.lookAgain(id, null);
+      try {
+        if (await action(row)) continue;
+      } catch (fault) {
+        if (!(fault instanceof CarrierFault)) throw fault;
+        if (await refused(row, fault)) continue;
+        return wait(row, fault);
+      }
+      return rest(row);
+    }
+    throw new Error(`The registration ${id} moved ${mostMoves} times in a row.`);
+  }
+
+  /** Nothing is to do for it now. */
+  async function rest(row: RegistrationRow): Promise<void> {
+    const now = clock.now();
+    const waits = row.retryAt !== null && row.retryAt > now;
+    // Joining its campaign is not tried before its time; whatever else was asked was answered.
+    if (row.waiting !== null && waits && row.stage === 'number') return registrations.lookAgain(row.id, row.retryAt);
+    if (row.waiting !== null) await registrations.calm(row.id);
+    await registrations.lookAgain(row.id, now + (underReview.has(row.stage) ? reviewMs : dayMs));
+  }
+
+  /** What was being filed when its number was released costs nothing either. */
+  async function ended(row: RegistrationRow): Promise<void> {
+    if (row.feesEndedAt !== null) await deps.endFees(row.numberId);
+  }
+
+  async function refused(row: RegistrationRow, fault: CarrierFault): Promise<boolean> {
+    const move = refusedBy[row.kind][row.stage];
+    if (move === undefined || (fault.kind !== 'details' && fault.kind !== 'content')) return false;
+    const problems = problemsOfFault(fault);
+    const reason = sentencesOf(problems);
+    const step = { state: 'failed' as const, text: reason, field: problems[0]?.field ?? null };
+    await store.write((tx) => registrations.move(tx, row.id, move, { reason, problems }, step));
+    return true;
+  }
+
+  async function wait(row: RegistrationRow, fault: CarrierFault): Promise<void> {
+    const why = withoutEins(fault.message);
+    log.warn('A registration waits for the carrier.', {
+      registration: row.id,
+      stage: row.stage,
+      kind: fault.kind,
+      code: fault.code,
+    });
+    const now = clock.now();
+    // What was decided stays as it is while the carrier cannot be asked.
+    if (row.stage === 'approved' || row.stage === 'blocked') return registrations.lookAgain(row.id, now + retryMs);
+    const looks = fault.kind === 'unknown' && row.waiting === null;
+    const inMs = looks ? Math.max(lookForMs, (fault.retryAfter ?? 0) * 1000) : retryMs;
+    const until = row.waiting !== null && row.retryAt !== null && row.retryAt > now ? row.retryAt : now + inMs;
+    await store.write((tx) => registrations.wait(tx, row.id, why, until));
+  }
+
+  function advance(id: string): Promise<void> {
+    const under = running.get(id);
+    if (under !== undefined) {
+      // What it was told of may have come after it was read.
+      under.again = true;
+      return under.work;
+    }
+    const job = { again: false, work: Promise.resolve() };
+    job.work = (async () => {
+      do {
+        job.again = false;
+        await walk(id);
+      } while (job.again);
+    })().finally(() => running.delete(id));
+    running.set(id, job);
+    return job.work;
+  }
+
+  return {
+    advance,
+    async settled() {
+      await Promise.allSettled([...running.values()].map(({ work }) => work));
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/** What each file of this part works with. */
+import type { PaidSteps } from '../carrier/paid-steps.ts';
+import type { PartDeps } from '../part.ts';
+import type { Numbers } from '../ports.ts';
+import type { RegistrationRow } from './model.ts';
+import type { RegistrationStore } from './store.ts';
+
+export interface RegistrationDeps
+  extends Pick<
+    PartDeps,
+    'store' | 'clock' | 'timers' | 'ids' | 'log' | 'sealer' | 'origin' | 'webhookOrigin' | 'carrier'
+  > {
+  readonly numbers: Pick<Numbers, 'find' | 'read' | 'setSmsState'>;
+  readonly paid: Pick<PaidSteps, 'run'>;
+}
+
+export interface Bench extends RegistrationDeps {
+  readonly registrations: RegistrationStore;
+  /** Where the carrier posts what changes. */
+  readonly webhookUrl: string;
+}
+
+/** What moves a registration on from where it stands. True: it moved, look again. Throws the carrier's faults. */
+export type Action = (row: RegistrationRow) => Promise<boolean>;
+
+export const einPlace = (registrationId: string) => `phone_registration|ein|${registrationId}`;
+
+/** The full one; null: it was wiped, or there is none. */
+export function openEin({ sealer }: Pick<Bench, 'sealer'>, row: Pick<RegistrationRow, 'id' | 'ein'>): string | null {
+  return row.ein === null ? null : sealer.open(einPlace(row.id), row.ein);
+}

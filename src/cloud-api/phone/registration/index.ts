@@ -1,0 +1,179 @@
+/**
+ * Registrations (interface.md F, rules 3 to 5; gaps.md F): what carriers ask of who texts. Owns the form, its review, and the page that
+ * shows how one opts in; sets the `smsState` of numbers. Must not know texts or calls.
+ */
+import { AppError } from '../../../contracts/common/errors.ts';
+import {
+  confirmRegistration,
+  getRegistration,
+  optInPage,
+  type Registration,
+  submitRegistration,
+} from '../../../contracts/phone/registration.ts';
+import { pause } from '../../../kit/clock/timers.ts';
+import { pageHeaders } from '../../../kit/http/plain-page.ts';
+import { bind } from '../../../kit/http/types.ts';
+import type { Op, SharedReader } from '../../../kit/store/shared-store.ts';
+import { CarrierFault } from '../carrier/port.ts';
+import type { PhonePart } from '../part.ts';
+import type { HeldNumber } from '../ports.ts';
+import { createAdvance } from './advance.ts';
+import type { Bench, RegistrationDeps } from './bench.ts';
+import { createCodes } from './codes.ts';
+import { createEnding } from './ending.ts';
+import { createReaders } from './events.ts';
+import { isSoleProprietor } from './form.ts';
+import { type RegistrationRow, stateOf, toRegistration, underReview } from './model.ts';
+import { noSuchPage, optInPageOf } from './page.ts';
+import { type Replies, repliesOf } from './replies.ts';
+import { createRegistrationStore } from './store.ts';
+import { createSubmit } from './submit.ts';
+import { createTenDlc } from './ten-dlc.ts';
+import { createTollFree } from './toll-free.ts';
+import { createWatch } from './watch.ts';
+
+export type { RegistrationDeps } from './bench.ts';
+export { phoneRegistrationMigrations } from './migrations.ts';
+export { type Replies, repliesOf } from './replies.ts';
+export { needsRegistration } from './submit.ts';
+
+export interface PhoneRegistration extends PhonePart {
+  /** What the number answers STOP, START and HELP with, as filed with the carriers. */
+  replies(tx: SharedReader, number: Pick<HeldNumber, 'id' | 'e164'>): Op<Replies>;
+  /** Lower limits hold for it (interface.md F, rule 5). */
+  isSoleProprietor(tx: SharedReader, numberId: string): Op<boolean>;
+}
+
+/** An answer waits so long for the carrier, then says how far it is. */
+const answerMs = 5_000;
+/** A pending one is read from the carrier at most so often, however many ask. */
+const readEveryMs = 3_000;
+
+export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistration {
+  const { store, clock, timers, numbers, carrier, origin, log } = deps;
+  const now = () => clock.now();
+  const registrations = createRegistrationStore({ store, now, numbers });
+  const webhookUrl = `${deps.webhookOrigin}/api/v1/phone/webhooks/${carrier.name}`;
+  const bench: Bench = { ...deps, registrations, webhookUrl };
+  const codes = createCodes(bench);
+  const endFees = createEnding(bench);
+  const actions = { '10dlc': createTenDlc({ ...bench, codes }), toll_free: createTollFree(bench) };
+  const { advance, settled } = createAdvance({ ...bench, actions, endFees });
+  const submit = createSubmit(bench);
+  const watch = createWatch({ ...bench, advance });
+
+  /** As far as it gets in a few seconds; the rest goes on by itself. */
+  async function advanceForAnswer(id: string): Promise<void> {
+    const done = new AbortController();
+    const work = advance(id)
+      .catch((fault: Error) => {
+        log.warn('A registration could not be moved on.', { registration: id, fault: fault.message });
+      })
+      .finally(() => done.abort());
+    await Promise.race([work, pause(timers, answerMs, done.signal)]);
+  }
+
+  async function held(numberId: string): Promise<HeldNumber> {
+    const number = await numbers.find(numberId);
+    if (number !== null) return number;
+    throw new AppError('not_found', 'There is no such number.', 'List your numbers to find the right one.', {
+      wireCode: 'number_not_found',
+    });
+  }
+
+  async function current(numberId: string): Promise<RegistrationRow> {
+    const row = await store.read((tx) => registrations.current(tx, numberId));
+    if (row !== null) return row;
+    throw new AppError('not_found', 'No registration was filed for this number.', 'File the business form first.', {
+      wireCode: 'registration_not_found',
+    });
+  }
+
+  async function shown(numberId: string): Promise<Registration> {
+    const row = await current(numberId);
+    const steps = await store.read((tx) => registrations.steps(tx, row.id));
+    return toRegistration(row, steps, origin);
+  }
+
+  async function readAnew(row: RegistrationRow): Promise<void> {
+    if (stateOf(row) !== 'pending') return;
+    // What waits to be filed is tried again in its time, not when somebody looks.
+    if (!underReview.has(row.stage) && row.waiting !== null) return;
+    if (await registrations.claimRead(row.id, readEveryMs)) await advanceForAnswer(row.id);
+  }
+
+  async function confirm(row: RegistrationRow, pin: string | undefined): Promise<void> {
+    if (row.stage !== 'code') {
+      throw new AppError('refused', 'This registration waits for no code.', 'Look at its steps.', {
+        status: 409,
+        wireCode: 'no_code_needed',
+      });
+    }
+    try {
+      if (pin === undefined) return await codes.sendAgain(row);
+      await codes.check(row, pin);
+    } catch (fault) {
+      if (!(fault instanceof CarrierFault)) throw fault;
+      log.warn('The carrier did not take a code.', { registration: row.id, kind: fault.kind, code: fault.code });
+      // It may have been taken all the same: then the business has cleared.
+      await advanceForAnswer(row.id);
+      if ((await registrations.get(row.id))?.stage !== 'code') return;
+      throw new AppError('transport', `The carrier could not be asked: ${fault.message}`, 'Try again in a minute.', {
+        wireCode: 'carrier_refused',
+      });
+    }
+    const text = 'The code was right.';
+    const changes = { codeConfirmedAt: now(), lookAt: now() };
+    await store.write((tx) =>
+      registrations.move(tx, row.id, 'codeConfirmed', changes, { step: 'code', state: 'done', text, field: null }),
+    );
+    await advanceForAnswer(row.id);
+  }
+
+  return {
+    routes: [
+      bind(submitRegistration, async ({ params, query, body }) => {
+        const number = await held(params.id);
+        if (query.dryRun === '1' || query.dryRun === 'true') {
+          return { status: 200 as const, body: { dryRun: true as const, plan: await submit.plan(number, body) } };
+        }
+        const { id, isNew } = await submit.file(number, body);
+        await advanceForAnswer(id);
+        return { status: isNew ? (201 as const) : (200 as const), body: await shown(number.id) };
+      }),
+      bind(getRegistration, async ({ params }) => {
+        await readAnew(await current(params.id));
+        return { body: await shown(params.id) };
+      }),
+      bind(confirmRegistration, async ({ params, body }) => {
+        await confirm(await current(params.id), body?.pin);
+        return { body: await shown(params.id) };
+      }),
+      bind(optInPage, async ({ params, response }) => {
+        const number = await numbers.find(params.numberId);
+        const row = await store.read((tx) => registrations.current(tx, params.numberId));
+        const found = number !== null && row !== null;
+        const html = found ? optInPageOf(number.e164, row.form) : noSuchPage;
+        response.writeHead(found ? 200 : 404, { ...pageHeaders, 'content-length': Buffer.byteLength(html) });
+        response.end(html);
+      }),
+    ],
+    hooks: {
+      released: (tx, number) => registrations.end(tx, number.id),
+      ending: (number) => endFees(number.id),
+    },
+    readers: createReaders({ registrations, advance, now }),
+    *replies(tx, number) {
+      return repliesOf(number, (yield* registrations.current(tx, number.id))?.form ?? null);
+    },
+    *isSoleProprietor(tx, numberId) {
+      const row = yield* registrations.current(tx, numberId);
+      return row !== null && isSoleProprietor(row.form);
+    },
+    start: () => watch.start(),
+    async close() {
+      await watch.close();
+      await settled();
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * The hosted page of a number (interface.md F, rule 3; phone.md 6.2): what it is for, the one way to opt in, the terms and what happens to
+ * data. For people and for the carriers' reviewers: no script, no cookie, nothing from elsewhere. Pure.
+ */
+import { escapeHtml, page, plainPage } from '../../../kit/http/plain-page.ts';
+import type { CheckedForm } from './form.ts';
+import { repliesOf } from './replies.ts';
+
+const useCaseSays: Readonly<Record<string, string>> = {
+  LOW_VOLUME: 'conversations',
+  CUSTOMER_CARE: 'customer care',
+  ACCOUNT_NOTIFICATION: 'news about an account',
+  DELIVERY_NOTIFICATION: 'news about deliveries',
+  FRAUD_ALERT: 'warnings of fraud',
+  HIGHER_EDUCATION: 'news of a school',
+  MARKETING: 'offers',
+  MIXED: 'several things',
+  POLLING_VOTING: 'polls',
+  PUBLIC_SERVICE_ANNOUNCEMENT: 'public announcements',
+  SECURITY_ALERT: 'security warnings',
+  '2FA': 'sign-in codes',
+  SOLE_PROPRIETOR: 'conversations with one business',
+};
+
+/** `+12025550123` as people write it. */
+function written(e164: string): string {
+  const parts = /^\+1(\d{3})(\d{3})(\d{4})$/.exec(e164);
+  return parts === null ? e164 : `+1 (${parts[1]}) ${parts[2]}-${parts[3]}`;
+}
+
+export function optInPageOf(e164: string, form: CheckedForm): string {
+  const text = escapeHtml;
+  const brand = text(form.brandName);
+  const number = `<a href="sms:${text(e164)}">${text(written(e164))}</a>`;
+  const replies = repliesOf({ e164 }, form);
+  const link = (address: string) => `<a href="${text(address)}" rel="noopener nofollow">${text(address)}</a>`;
+  const contact = [form.contactEmail, form.contactPhone].filter((one) => one !== '').map(text);
+  const also = (words: string, address: string | undefined) =>
+    address === undefined ? '' : `<p>${words} ${link(address)}</p>`;
+  return page(
+    `Texts with ${form.brandName}`,
+    `
+<p>${brand} answers texts at ${number}.</p>
+<table>
+<tbody>
+<tr><th scope="row">Who</th><td>${text(form.legalName)}${form.legalName === form.brandName ? '' : ` (${brand})`}${form.website === undefined ? '' : `<br>${link(form.website)}`}</td></tr>
+<tr><th scope="row">Number</th><td>${number}</td></tr>
+<tr><th scope="row">What for</th><td>${text(useCaseSays[form.useCase] ?? form.useCase)}: ${text(form.description)}</td></tr>
+<tr><th scope="row">Help</th><td>${contact.join('<br>')}</td></tr>
+</tbody>
+</table>
+<h2>How to opt in</h2>
+<p>Text anything, for example <strong>START</strong>, to ${number}. By texting this number first you agree to get texts from ${brand} in answer.
+Nobody who has not texted first is texted. Agreeing is no condition of any purchase.</p>
+<p>Message frequency varies with the conversation. <strong>Message and data rates may apply.</strong></p>
+<p>Reply <strong>STOP</strong> at any time to opt out, <strong>START</strong> to opt in again, <strong>HELP</strong> for help.</p>
+<h2 id="terms">Terms of texting</h2>
+<p>The program is texting with ${brand} at ${number}: ${text(form.description)} Answers may be written by software. They may hold links and phone numbers.</p>
+<p>To STOP the number answers: “${text(replies.stop)}”</p>
+<p>To HELP it answers: “${text(replies.help)}”</p>
+<p>Carriers are not liable for delayed or undelivered messages.</p>
+${also('More terms:', form.termsUrl)}
+<h2 id="privacy">Privacy</h2>
+<p>${brand} keeps your number, your texts, and when you opted in or out, in order to answer you and to honour your choice.
+No mobile information is shared with third parties or affiliates for marketing or promotion.
+Phone numbers and consent to texts are shared with nobody but the carriers that deliver the texts.</p>
+${also('More on privacy:', form.privacyUrl)}`,
+  );
+}
+
+/** For a number without registration, a released one and one that never was: the same words. */
+export const noSuchPage = plainPage('There is no such page', [
+  'No number that takes texts has this page. Check the address, or ask who gave it to you.',
+]);

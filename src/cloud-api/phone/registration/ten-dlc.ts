@@ -1,0 +1,202 @@
+/**
+ * How a local number is registered: the business first, its campaign as soon as that clears, then the number joins it (interface.md F,
+ * rules 3 to 5; phone.md 2.4 to 2.6). One action a stage; each reads the carrier anew and trusts no event.
+ */
+
+import { type Brand, type Campaign, CarrierFault } from '../carrier/port.ts';
+import { maskNumber } from '../e164.ts';
+import { type Action, type Bench, openEin } from './bench.ts';
+import type { Codes } from './codes.ts';
+import { brandOf, campaignOf } from './filing.ts';
+import { isSoleProprietor } from './form.ts';
+import type { Move, RegistrationRow, Stage } from './model.ts';
+import { liesOutside, problemOf, problemsOfBrand, sentencesOf } from './refusal.ts';
+import { repliesOf } from './replies.ts';
+import type { Changes, NewStep } from './store.ts';
+
+export interface TenDlcDeps extends Bench {
+  readonly codes: Pick<Codes, 'sendFirst'>;
+}
+
+export type Step = (row: RegistrationRow, move: Move, changes: Changes, step: NewStep) => Promise<boolean>;
+
+export const mover =
+  ({ store, registrations }: Pick<Bench, 'store' | 'registrations'>): Step =>
+  async (row, move, changes, step) => {
+    await store.write((tx) => registrations.move(tx, row.id, move, changes, step));
+    // Whether it was this one or somebody else who moved it: it stands elsewhere now.
+    return true;
+  };
+
+export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
+  const { store, registrations, carrier, paid, numbers, codes } = deps;
+  const { registry } = carrier;
+  const step = mover(deps);
+
+  const asked = (row: RegistrationRow) =>
+    campaignOf(
+      row.form,
+      { ...deps, number: { id: row.numberId, e164: row.e164 } },
+      { brandId: row.brandId ?? '', key: row.campaignKey },
+    );
+
+  /** One that an earlier registration had is no answer to this filing. */
+  async function findBrand(row: RegistrationRow, brand: ReturnType<typeof brandOf>): Promise<Brand | null> {
+    const found = await registry.findBrand(brand);
+    if (found === null) return null;
+    const rows = await store.read((tx) => registrations.ofPerson(tx, row.userId));
+    const others = rows.filter(({ brandKey }) => brandKey !== row.brandKey);
+    return others.some(({ brandId }) => brandId === found.brandId) ? null : found;
+  }
+
+  async function fileBrand(row: RegistrationRow): Promise<boolean> {
+    const brand = brandOf(row.form, openEin(deps, row), deps.webhookUrl);
+    const { brandId } = await paid.run(row.brandKey, {
+      find: () => findBrand(row, brand),
+      act: () => registry.createBrand(brand),
+    });
+    await store.write((tx) => registrations.keep(tx, row.id, { brandId }));
+    const text = 'The business was filed, and the carriers’ registry looks at it. That takes minutes, sometimes days.';
+    return step(row, 'brandFiled', {}, { step: 'brand', state: 'working', text, field: null });
+  }
+
+  async function watchBrand(row: RegistrationRow): Promise<boolean> {
+    const brand = await registry.readBrand(row.brandId ?? '');
+    if (brand.state === 'cleared') {
+      return step(
+        row,
+        'brandCleared',
+        {},
+        { step: 'brand', state: 'done', text: 'The business cleared.', field: null },
+      );
+    }
+    if (brand.state === 'pending') return false;
+    const problems = problemsOfBrand(brand.problems);
+    const reason = sentencesOf(problems);
+    const field = problems[0]?.field ?? null;
+    return step(row, 'brandRefused', { reason, problems }, { step: 'brand', state: 'failed', text: reason, field });
+  }
+
+  async function fileCampaign(row: RegistrationRow): Promise<boolean> {
+    const { campaignId } = await paid.run(`campaign ${row.campaignKey}`, {
+      find: () => registry.findCampaign({ brandId: row.brandId ?? '', key: row.campaignKey }),
+      act: () => registry.createCampaign(asked(row)),
+    });
+    await store.write((tx) => registrations.keep(tx, row.id, { campaignId }));
+    const text = 'The campaign was filed; the carriers review it. That takes days, sometimes two weeks.';
+    return step(row, 'campaignFiled', {}, { step: 'campaign', state: 'working', text, field: null });
+  }
+
+  async function judged(row: RegistrationRow, campaign: Campaign): Promise<boolean> {
+    const { state } = campaign;
+    const why = campaign.reason ?? 'The carriers did not say why.';
+    if (state === 'approved') {
+      if (row.stage !== 'review' && row.stage !== 'blocked') return false;
+      const text = 'The carriers accepted the campaign.';
+      return step(row, 'campaignAccepted', {}, { step: 'campaign', state: 'done', text, field: null });
+    }
+    if (state === 'failed') {
+      const problem = problemOf(why);
+      const changes = { reason: problem.text, problems: [problem] };
+      return step(row, 'campaignRefused', changes, { step: 'campaign', state: 'failed', ...problem });
+    }
+    if (state === 'blocked') {
+      if (row.stage === 'blocked') return false;
+      const problem = problemOf(`The carriers suspended the campaign: ${why}`);
+      const changes = { reason: problem.text, problems: [problem] };
+      return step(row, 'blocked', changes, { step: 'campaign', state: 'failed', ...problem });
+    }
+    if (row.stage !== 'blocked') return false;
+    const text = 'The carriers look at the campaign again.';
+    return step(row, 'unblocked', {}, { step: 'campaign', state: 'working', text, field: null });
+  }
+
+  const watchCampaign: Action = async (row) => judged(row, await registry.readCampaign(row.campaignId ?? ''));
+
+  /** In place: no new brand, no new campaign, no new fee. */
+  async function correct(row: RegistrationRow): Promise<boolean> {
+    const id = row.campaignId ?? '';
+    const inReview = async () => {
+      const campaign = await registry.readCampaign(id);
+      return campaign.state === 'failed' ? null : campaign;
+    };
+    const key = `campaign ${row.campaignKey} correction ${row.revision}`;
+    await paid.run(key, { find: inReview, act: () => registry.correctCampaign(id, asked(row)) });
+    const after = await registry.readCampaign(id);
+    const appeals = after.state === 'failed' && liesOutside(after.reason ?? '');
+    if (after.state === 'failed' && !appeals) return judged(row, after);
+    if (appeals) {
+      await paid.run(`${key} appeal`, {
+        find: async () => ((await inReview()) === null ? null : true),
+        act: async () => {
+          await registry.appealCampaign(id, `Corrected since: ${after.reason ?? 'what was found'}. Please look again.`);
+          return true;
+        },
+      });
+    }
+    const text = appeals
+      ? 'What was found lies outside of the campaign: the carriers were asked to look at it again.'
+      : 'The campaign was corrected and is under review again.';
+    return step(row, 'campaignCorrected', {}, { step: 'campaign', state: 'working', text, field: null });
+  }
+
+  async function join(row: RegistrationRow): Promise<boolean> {
+    const number = await numbers.find(row.numberId);
+    if (number === null) return false;
+    if (number.profileId !== null) {
+      await carrier.numbers.setAutoResponses(number.profileId, repliesOf(row, row.form));
+    }
+    const joined = () => {
+      const text = 'The number is part of the campaign: it may send texts.';
+      return step(row, 'numberJoined', {}, { step: 'number', state: 'done', text, field: null });
+    };
+    const is = await registry.readAssignment(row.e164);
+    const isOurs = is.campaignId === null || is.campaignId === row.campaignId;
+    if (is.state === 'assigned' && isOurs) return joined();
+    if (is.state === 'pending' && isOurs) return false;
+    const waits = row.waiting !== null && (row.retryAt ?? 0) > deps.clock.now();
+    if (waits) return false;
+    // Once it has waited, it is tried again.
+    if (is.state === 'failed' && isOurs && row.waiting === null) throw notJoined(is.reason);
+    if (!isOurs) await registry.unassign(row.e164);
+    const next = await registry.assign(row.e164, row.campaignId ?? '');
+    if (next.state === 'failed') throw notJoined(next.reason);
+    return next.state === 'assigned' ? joined() : false;
+  }
+
+  /** Once a day. */
+  async function look(row: RegistrationRow): Promise<boolean> {
+    if (await watchCampaign(row)) return true;
+    const { state, reason } = await registry.readAssignment(row.e164);
+    if (state !== 'none' && state !== 'failed') return false;
+    const text = `The number is no longer part of the campaign${reason === null ? '' : `: ${reason}`}. It is joined to it again.`;
+    return step(row, 'numberParted', {}, { step: 'number', state: 'working', text, field: null });
+  }
+
+  return {
+    filed: fileBrand,
+    async brand(row) {
+      if (await watchBrand(row)) return true;
+      if (!isSoleProprietor(row.form) || row.codeConfirmedAt !== null) return false;
+      const text = `A code goes to the mobile ${maskNumber(row.form.mobilePhone ?? '')}. Enter it here; it is good for a day.`;
+      return step(row, 'codeAsked', {}, { step: 'code', state: 'working', text, field: 'mobilePhone' });
+    },
+    async code(row) {
+      await codes.sendFirst(row);
+      return watchBrand(row);
+    },
+    campaign: fileCampaign,
+    review: watchCampaign,
+    number: join,
+    correcting: correct,
+    approved: look,
+    blocked: watchCampaign,
+  };
+}
+
+function notJoined(reason: string | null): CarrierFault {
+  return new CarrierFault(
+    'service',
+    `The number could not be joined to the campaign: ${reason ?? 'no reason was given'}.`,
+  );
+}

@@ -1,0 +1,57 @@
+/**
+ * What time alone does to registrations, each once over all replicas: what waits is tried again, what is under review is read, what was
+ * approved is looked at once a day. Must not know steps.
+ */
+
+import type { Advance } from './advance.ts';
+import type { Bench } from './bench.ts';
+
+export interface Watch {
+  start(): void;
+  /** Waits for what is under way. */
+  close(): Promise<void>;
+}
+
+const lookMs = 5_000;
+/** So long nobody else takes what one process took: it may have been killed over it. */
+const takenMs = 2 * 60_000;
+const mostAtOnce = 20;
+
+export function createWatch({
+  timers,
+  registrations,
+  log,
+  advance,
+}: Pick<Bench, 'timers' | 'registrations' | 'log'> & { readonly advance: Advance['advance'] }): Watch {
+  let closed = false;
+  let cancel = () => {};
+  let under: Promise<void> = Promise.resolve();
+
+  async function look(): Promise<void> {
+    for (const id of await registrations.claimDue(takenMs, mostAtOnce)) {
+      if (closed) return;
+      // One that fails holds up no other.
+      await advance(id).catch((fault: Error) => {
+        log.warn('A registration could not be moved on.', { registration: id, fault: fault.message });
+      });
+    }
+  }
+
+  function later(): void {
+    if (closed) return;
+    cancel = timers.after(lookMs, () => {
+      under = look()
+        .catch((fault: Error) => log.warn('Registrations could not be looked after.', { fault: fault.message }))
+        .finally(later);
+    });
+  }
+
+  return {
+    start: later,
+    async close() {
+      closed = true;
+      cancel();
+      await under.catch(() => {});
+    },
+  };
+}
