@@ -11,11 +11,16 @@ import { createPaidSteps } from './carrier/paid-steps.ts';
 import type { Carrier } from './carrier/port.ts';
 import { createNumbers, phoneNumberMigrations } from './numbers/index.ts';
 import type { PartDeps, PhoneDeps, PhonePart } from './part.ts';
+import { createPhoneRegistration, phoneRegistrationMigrations } from './registration/index.ts';
 
 export type { PhoneDeps } from './part.ts';
 
 /** Each part's own. */
-export const phoneMigrations: readonly Migration[] = [...phoneCarrierMigrations, ...phoneNumberMigrations];
+export const phoneMigrations: readonly Migration[] = [
+  ...phoneCarrierMigrations,
+  ...phoneNumberMigrations,
+  ...phoneRegistrationMigrations,
+];
 
 export interface Phone {
   readonly routes: readonly BoundRoute[];
@@ -50,9 +55,10 @@ function createParts(deps: PartDeps): readonly PhonePart[] {
       throw new Error('No part keeps consents yet.');
     },
   });
+  const registration = createPhoneRegistration({ ...deps, numbers: numbers.numbers, paid: steps });
   // What was begun long ago is nobody's.
   const paid: PhonePart = { routes: [], forgetOld: (now) => steps.forgetOld(now) };
-  const parts: readonly PhonePart[] = [paid, numbers];
+  const parts: readonly PhonePart[] = [paid, numbers, registration];
   return parts;
 }
 

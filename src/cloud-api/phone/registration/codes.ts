@@ -31,9 +31,9 @@ interface CodeRow {
   readonly tries: number;
 }
 
-/** `@OTP_PIN@` stands for it at the carrier. */
+/** `{pin}` stands for it. */
 const words = (row: RegistrationRow) => ({
-  code: `${row.form.brandName.slice(0, 60)}: your code to register texting is @OTP_PIN@. Nobody will ask you for it.`,
+  code: `${row.form.brandName.slice(0, 60)}: your code to register texting is {pin}. Nobody will ask you for it.`,
   success: `${row.form.brandName.slice(0, 60)}: your mobile is confirmed.`,
 });
 

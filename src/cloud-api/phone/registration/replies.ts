@@ -1,6 +1,6 @@
 /**
  * What a number answers STOP, START and HELP with, the same words as are filed with the carriers (interface.md F, rule 4): 20 to 320
- * characters of GSM-7, so that no carrier refuses them (phone.md 6.2). Pure.
+ * characters of GSM-7 (to HELP 255), so that no carrier refuses them (phone.md 6.2). Pure.
  */
 import type { RegistrationForm } from '../../../contracts/phone/registration.ts';
 
@@ -19,7 +19,7 @@ export const keywords = {
 
 /** Of a name in a text; longer ones would push what must be said out of it. */
 const longestName = 50;
-const longestContact = 100;
+const longestContact = 80;
 
 /** `form`: of its registration, where it has one. */
 export function repliesOf(number: { readonly e164: string }, form: RegistrationForm | null): Replies {

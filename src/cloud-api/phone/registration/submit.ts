@@ -120,7 +120,7 @@ export function createSubmit(deps: Bench): Submit {
 
   /** What another number of the person has at the carrier already, and this one can share. */
   function* shared(tx: Parameters<typeof registrations.find>[0], number: HeldNumber, form: CheckedForm, own: string) {
-    const none = { brandKey: `brand ${own}`, brandId: null, campaignKey: own, campaignId: null };
+    const none = { brandKey: own, brandId: null, campaignKey: own, campaignId: null };
     if (form.kind === 'toll_free') return none;
     const identity = identityOf(form);
     const rows = yield* registrations.ofPerson(tx, number.userId);
@@ -197,7 +197,7 @@ export function createSubmit(deps: Bench): Submit {
         const filed = corrects && (row?.campaignId ?? row?.requestId ?? null) !== null;
         return {
           kind: form.kind,
-          fees: filed ? [] : feesOf(form, { brand: has.brandKey !== 'brand ', campaign: has.campaignKey !== '' }),
+          fees: filed ? [] : feesOf(form, { brand: has.brandKey !== '', campaign: has.campaignKey !== '' }),
           messageFlow: messageFlowOf(number.e164, links),
           optInUrl: links.optInUrl,
           corrects,

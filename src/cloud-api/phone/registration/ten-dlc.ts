@@ -3,7 +3,7 @@
  * rules 3 to 5; phone.md 2.4 to 2.6). One action a stage; each reads the carrier anew and trusts no event.
  */
 
-import { type Brand, type Campaign, CarrierFault } from '../carrier/port.ts';
+import { type Campaign, CarrierFault } from '../carrier/port.ts';
 import { maskNumber } from '../e164.ts';
 import { type Action, type Bench, openEin } from './bench.ts';
 import type { Codes } from './codes.ts';
@@ -40,19 +40,10 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
       { brandId: row.brandId ?? '', key: row.campaignKey },
     );
 
-  /** One that an earlier registration had is no answer to this filing. */
-  async function findBrand(row: RegistrationRow, brand: ReturnType<typeof brandOf>): Promise<Brand | null> {
-    const found = await registry.findBrand(brand);
-    if (found === null) return null;
-    const rows = await store.read((tx) => registrations.ofPerson(tx, row.userId));
-    const others = rows.filter(({ brandKey }) => brandKey !== row.brandKey);
-    return others.some(({ brandId }) => brandId === found.brandId) ? null : found;
-  }
-
   async function fileBrand(row: RegistrationRow): Promise<boolean> {
-    const brand = brandOf(row.form, openEin(deps, row), deps.webhookUrl);
-    const { brandId } = await paid.run(row.brandKey, {
-      find: () => findBrand(row, brand),
+    const brand = { ...brandOf(row.form, openEin(deps, row), deps.webhookUrl), key: row.brandKey };
+    const { brandId } = await paid.run(`brand ${row.brandKey}`, {
+      find: () => registry.findBrand(brand),
       act: () => registry.createBrand(brand),
     });
     await store.write((tx) => registrations.keep(tx, row.id, { brandId }));
