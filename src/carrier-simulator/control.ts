@@ -7,6 +7,7 @@ import { type FaultName, faultNames, isFaultName, plant } from './faults.ts';
 import type { Handsets } from './handsets.ts';
 import type { Inbound } from './inbound.ts';
 import type { Jobs } from './jobs.ts';
+import type { HandsetAction, Legs } from './legs.ts';
 import type { Postings } from './postings.ts';
 import { refused } from './refusal.ts';
 import { type Speed, type State, speeds } from './state.ts';
@@ -19,6 +20,7 @@ export interface ControlDeps {
   readonly postings: Postings;
   readonly handsets: Handsets;
   readonly inbound: Inbound;
+  readonly legs: Legs;
 }
 
 export interface FaultAsked {
@@ -45,7 +47,7 @@ function portOut(world: World, e164: string): void {
 }
 
 export function createControl(deps: ControlDeps): readonly Route[] {
-  const { world, handsets, inbound, postings } = deps;
+  const { world, handsets, inbound, legs, postings } = deps;
   const { state } = world;
   const overview = (): Reply => ok(handsets.overview());
 
@@ -109,6 +111,24 @@ export function createControl(deps: ControlDeps): readonly Route[] {
       },
     },
     {
+      at: 'POST /sim/handsets/:e164/call',
+      op: 'sim.call',
+      handle: ({ params, body }) => {
+        legs.call(handsets.find(params.e164 as string).e164, text(body, 'to'));
+        return overview();
+      },
+    },
+    {
+      at: 'POST /sim/handsets/:e164/calls/:call',
+      op: 'sim.answer',
+      handle: ({ params, body }) => {
+        const action = text(body, 'action');
+        if (!isHandsetAction(action)) throw unknown('action', action, handsetActions);
+        legs.handset(params.e164 as string, params.call as string, action, optional(body, 'digits'));
+        return overview();
+      },
+    },
+    {
       at: 'POST /sim/text',
       op: 'sim.textFrom',
       handle: ({ body }) =>
@@ -153,6 +173,12 @@ function withoutKey(state: State): Json {
 
 function isSpeed(value: string): value is Speed {
   return (speeds as readonly string[]).includes(value);
+}
+
+const handsetActions: readonly HandsetAction[] = ['answer', 'reject', 'busy', 'voicemail', 'hangup', 'press'];
+
+function isHandsetAction(value: string): value is HandsetAction {
+  return (handsetActions as readonly string[]).includes(value);
 }
 
 function text(body: Json, name: string): string {

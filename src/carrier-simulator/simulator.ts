@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../kit/clock/timers.ts';
 import { createAssignments } from './assignments.ts';
 import { createBrands } from './brands.ts';
+import { createCalls } from './calls.ts';
 import { createCampaigns } from './campaigns.ts';
 import { createControl, type FaultAsked, plantFault } from './control.ts';
 import type { Route } from './exchange.ts';
@@ -14,6 +15,7 @@ import { takeFault } from './faults.ts';
 import { createHandsets, type Handsets } from './handsets.ts';
 import { createInbound } from './inbound.ts';
 import { createJobs, type JobHandlers } from './jobs.ts';
+import { createLegs, type HandsetAction } from './legs.ts';
 import { createNumbers } from './numbers.ts';
 import { createPostings } from './postings.ts';
 import { createProfiles } from './profiles.ts';
@@ -56,6 +58,10 @@ export interface Simulator {
   readonly handsets: Handsets;
   /** Somebody texts a number; answers the text's id. */
   text(asked: { readonly from: string; readonly to: string; readonly text: string; readonly media?: boolean }): string;
+  /** Somebody calls a number from a handset; answers the call's id. */
+  call(from: string, to: string): string;
+  /** What a handset does with a call. */
+  handset(e164: string, callId: string, action: HandsetAction, digits?: string): void;
   fault(asked: FaultAsked): void;
   setSpeed(speed: Speed): void;
   step(): boolean;
@@ -107,7 +113,8 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   const inbound = createInbound(world, texts);
   const handsets = createHandsets(world);
   const assignments = createAssignments(world);
-  const parts: readonly { routes: readonly Route[]; jobs?: JobHandlers }[] = [
+  const legs = createLegs(world);
+  const parts: readonly { routes?: readonly Route[]; jobs?: JobHandlers }[] = [
     createNumbers(world),
     createProfiles(world),
     texts,
@@ -115,6 +122,8 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     createCampaigns(world, assignments.provisioned),
     assignments,
     createTollFree(world),
+    legs,
+    createCalls(world, legs),
   ];
   const jobs = createJobs({
     world,
@@ -125,7 +134,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     },
     settled: tell,
   });
-  const control = createControl({ world, jobs: () => jobs, postings, handsets, inbound });
+  const control = createControl({ world, jobs: () => jobs, postings, handsets, inbound, legs });
 
   function changed(): void {
     save();
@@ -148,7 +157,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     {
       apiKey,
       world,
-      routes: parts.flatMap((part) => part.routes),
+      routes: parts.flatMap((part) => part.routes ?? []),
       control: [...control, ...inbound.routes],
       timers,
       changed,
@@ -173,6 +182,8 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     state,
     handsets,
     text: (asked) => done(inbound.text(asked)),
+    call: (from, to) => done(legs.call(from, to).id),
+    handset: (e164, callId, action, digits) => done(legs.handset(e164, callId, action, digits)),
     fault: (asked) => {
       done(plantFault(world, asked));
     },

@@ -162,14 +162,15 @@ export interface SimLeg {
   readonly webhookUrl: string | null;
   clientState: string | null;
   state: 'ringing' | 'talking' | 'held' | 'ended';
-  muted: boolean;
   bridgedWith: string | null;
   /** The leg that it was dialled for by `transfer`: bridged once it answers. */
-  transferOf: string | null;
-  gathering: { id: string; digits: number } | null;
+  readonly transferOf: string | null;
+  /** It waits for keys: how many, and what was pressed. */
+  gathering: { id: string; most: number; pressed: string } | null;
   readonly detect: boolean;
   readonly heard: string[];
   cause: string | null;
+  /** Ids of commands that were obeyed. */
   readonly commands: string[];
   readonly startedAt: string;
   answeredAt: string | null;
