@@ -67,6 +67,8 @@ const signedByCarrier = {
   scope: null,
   kind: 'raw',
   signed: true,
+  // What we gave the carrier with the address: it has no field for it where it posts.
+  query: z.strictObject({ tag: z.string().max(200).optional(), ref: z.string().max(200).optional() }),
 } as const;
 const taken = { 200: z.strictObject({ status: z.enum(['accepted', 'duplicate', 'ignored']) }) } as const;
 

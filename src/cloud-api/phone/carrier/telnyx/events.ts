@@ -1,0 +1,70 @@
+/**
+ * What the carrier posts, read (phone.md 2.0 trap 3, 2.2): in an envelope, or flat as the registry does. Pure; what an event means is its
+ * reader's.
+ */
+import { hash } from 'node:crypto';
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface PostedEvent {
+  readonly id: string;
+  readonly type: string;
+  /** Milliseconds since the epoch; null: it does not say. */
+  readonly occurredAt: number | null;
+  readonly payload: Json;
+}
+
+const longestId = 200;
+const longestType = 100;
+
+/** Null: it is none. `at`: the signed time, which tells flat ones apart that say the same. */
+export function readEvent(body: unknown, bytes: Buffer, at: string): PostedEvent | null {
+  if (!isObject(body)) return null;
+  if (isObject(body.data) && 'event_type' in body.data) return enveloped(body.data);
+  const type = flatType(body);
+  if (type === null) return null;
+  const id = hash('sha256', Buffer.concat([Buffer.from(`${at}|`), bytes]), 'base64url');
+  return { id: `flat-${id}`, type, occurredAt: null, payload: body };
+}
+
+function enveloped({ id, event_type: type, occurred_at: occurred, payload }: Json): PostedEvent | null {
+  if (!isName(id, longestId) || !isName(type, longestType)) return null;
+  const at = typeof occurred === 'string' ? Date.parse(occurred) : Number.NaN;
+  return { id, type, occurredAt: Number.isNaN(at) ? null : at, payload: isObject(payload) ? payload : {} };
+}
+
+/** Which of the registry's it is, by what it names. */
+function flatType(body: Json): string | null {
+  const names = (...fields: string[]) => fields.some((field) => isName(body[field], longestId));
+  if (names('phoneNumber') && names('campaignId')) return '10dlc.phone_number.update';
+  if (names('campaignId')) return '10dlc.campaign.update';
+  if (names('brandId')) return '10dlc.brand.update';
+  if (names('verificationRequestId', 'verification_request_id')) return 'toll_free_verification.status_update';
+  return null;
+}
+
+/**
+ * Whether it is of this number. All numbers of an account share one key: what was signed for one must not count for another (phone.md 9).
+ * An event that names no number, as of a port, is of whatever it was posted to.
+ */
+export function isOfNumber({ type, payload }: PostedEvent, e164: string): boolean {
+  const to = numbersIn(payload.to);
+  const from = numbersIn(payload.from);
+  if (to.length === 0 && from.length === 0) return !type.startsWith('message.');
+  if (payload.direction === 'inbound' || payload.direction === 'incoming') {
+    return to.includes(e164) || numbersIn(payload.cc).includes(e164);
+  }
+  if (payload.direction === 'outbound' || payload.direction === 'outgoing') return from.includes(e164);
+  return to.includes(e164) || from.includes(e164);
+}
+
+function numbersIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return value.flatMap(numbersIn);
+  return isObject(value) && typeof value.phone_number === 'string' ? [value.phone_number] : [];
+}
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isName = (value: unknown, longest: number): value is string =>
+  typeof value === 'string' && value !== '' && value.length <= longest;

@@ -1,0 +1,73 @@
+/**
+ * Events of the carrier on their way to who reads them: one lane a subject, in order, for 24 hours. Owns tries and giving up; must not know
+ * signatures, nor what an event means.
+ */
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { LaneItem, SharedLaneOutcome } from '../../../kit/lane/lane.ts';
+import { answered } from '../../../kit/store/answered.ts';
+import type { Asked, Op, SharedTx } from '../../../kit/store/shared-store.ts';
+import type { PhoneDeps } from '../part.ts';
+import type { CarrierEvent, CarrierEventReader } from '../ports.ts';
+
+/** Waits after the 1st, 2nd … attempt; the last one repeats. */
+export const readingBackoffMs = [1_000, 5_000, 15_000, 60_000, 300_000];
+export const keptMs = 24 * 60 * 60_000;
+/** Of one subject. Whoever may post must not be able to fill the disk. */
+export const mostWaiting = 10_000;
+/** From this attempt on it is told that one does not get through. */
+const toldFrom = 3;
+
+export interface Delivery {
+  /** Whose it is, by the beginning of its type; null: nobody reads such. */
+  readerOf(type: string): CarrierEventReader | null;
+  /** Where it waits among those of its subject. */
+  laneOf(reader: CarrierEventReader, event: CarrierEvent): string;
+  isFull(lane: string): boolean;
+  /** In the transaction that notes its receipt. */
+  append(tx: SharedTx, lane: string, id: string, event: CarrierEvent): Op<boolean>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface DeliveryDeps extends Pick<PhoneDeps, 'openLanes' | 'log'> {
+  readonly clock: Clock;
+  readonly readers: readonly CarrierEventReader[];
+}
+
+export function createDelivery({ clock, readers, openLanes, log }: DeliveryDeps): Delivery {
+  const lanes = openLanes({ name: 'webhooks', send, onExpired, backoffMs: readingBackoffMs });
+
+  const readerOf = (type: string) => readers.find(({ prefix }) => type.startsWith(prefix)) ?? null;
+
+  async function send({ body, attempt }: LaneItem, signal: AbortSignal): Promise<SharedLaneOutcome> {
+    const event = body as CarrierEvent;
+    try {
+      await readerOf(event.type)?.take(event, signal);
+    } catch (error) {
+      // Not its words: they may quote the event.
+      if (attempt >= toldFrom && !signal.aborted) {
+        log.warn('An event of the carrier does not get through; it is brought again.', { ...nameOf(event), attempt });
+      }
+      throw error;
+    }
+    return { to: 'done' };
+  }
+
+  function onExpired(tx: SharedTx, { body }: LaneItem): Asked<void> {
+    tx.afterCommit(() =>
+      log.error('An event of the carrier was given up after 24 hours.', nameOf(body as CarrierEvent)),
+    );
+    return answered(undefined);
+  }
+
+  return {
+    readerOf,
+    laneOf: (reader, event) => `${reader.prefix} ${reader.subject(event)}`,
+    isFull: (lane) => lanes.depth(lane) >= mostWaiting,
+    append: (tx, lane, id, event) => lanes.append(tx, { lane, id, body: event, deadline: clock.now() + keptMs }),
+    start: () => lanes.start(),
+    close: () => lanes.close(),
+  };
+}
+
+const nameOf = ({ id, type, numberId }: CarrierEvent) => ({ id, type, numberId });

@@ -1,0 +1,84 @@
+/**
+ * Where the carrier posts to (interface.md F, rule 6; gaps.md F, "Relay address"): an address for each number, and one for all that is of
+ * none. Brings what is signed to the parts that read it; must not know what it means.
+ */
+
+import type { ServerResponse } from 'node:http';
+import { AppError } from '../../../contracts/common/errors.ts';
+import { carrierWebhook, relayAddress } from '../../../contracts/phone/texts.ts';
+import { bind } from '../../../kit/http/types.ts';
+import { portion, removePortions } from '../../../kit/store/remove-portions.ts';
+import { readPublicKey } from '../carrier/telnyx/signature.ts';
+import type { PartDeps, PhonePart } from '../part.ts';
+import type { CarrierEventReader, Numbers } from '../ports.ts';
+import { createDelivery } from './delivery.ts';
+import { createReceiver, type Taken } from './receiver.ts';
+
+export { phoneWebhookMigrations } from './migrations.ts';
+
+export interface WebhooksDeps extends Pick<PartDeps, 'store' | 'clock' | 'log' | 'publicKey' | 'openLanes'> {
+  readonly carrier: Pick<PartDeps['carrier'], 'name'>;
+  readonly numbers: Pick<Numbers, 'byAddress'>;
+  /** The first whose prefix fits takes an event. */
+  readonly readers: readonly CarrierEventReader[];
+}
+
+/** From when it was last posted. */
+const keptMs = 7 * 24 * 60 * 60_000;
+
+export function createWebhooks(deps: WebhooksDeps): PhonePart {
+  const { store, log, carrier, numbers, publicKey } = deps;
+  const delivery = createDelivery(deps);
+  const receive = createReceiver({ ...deps, delivery });
+
+  return {
+    routes: [
+      bind(relayAddress, async ({ params, query, request, response }) => {
+        const number = await numbers.byAddress(params.address);
+        // The same whether it never was or was revoked.
+        if (number === null) throw gone();
+        answer(response, await receive(request, number, query));
+      }),
+      bind(carrierWebhook, async ({ params, query, request, response }) => {
+        if (params.carrier !== carrier.name) throw unknownCarrier(params.carrier);
+        answer(response, await receive(request, null, query));
+      }),
+    ],
+    async start() {
+      if (readPublicKey(publicKey) === null) {
+        log.warn('The carrier’s public key is not base64 of 32 bytes: nothing that it posts is believed.');
+      }
+      await delivery.start();
+    },
+    close: () => delivery.close(),
+    async forgetOld(now) {
+      const sql = `DELETE FROM phone_webhook_receipt WHERE seen_at < ? AND id IN (SELECT id FROM phone_webhook_receipt
+        WHERE seen_at < ? ORDER BY seen_at LIMIT ${portion})`;
+      await removePortions(store, sql, now - keptMs, now - keptMs);
+    },
+  };
+}
+
+function answer(response: ServerResponse, status: Taken): void {
+  const text = JSON.stringify({ status });
+  response.writeHead(200, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+  });
+  response.end(text);
+}
+
+function gone(): AppError {
+  return new AppError('refused', 'No number has this address.', 'Send no more to it.', {
+    status: 410,
+    wireCode: 'address_gone',
+  });
+}
+
+function unknownCarrier(name: string): AppError {
+  return new AppError(
+    'not_found',
+    `The carrier here is not ${JSON.stringify(name)}.`,
+    'Post to the carrier’s own address.',
+  );
+}

@@ -1,0 +1,144 @@
+/**
+ * What the carrier posts: signature over the bytes as they came, time, size, and that it is of the number that it was posted to; then the
+ * receipt and the parcel for its reader in one durable commit, before the answer (interface.md F, rule 6; phone.md 2.2, 9). The work is
+ * done later: the carrier waits two seconds.
+ */
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { Clock } from '../../../kit/clock/clock.ts';
+import { maxDepth, readRaw } from '../../../kit/http/body.ts';
+import type { SharedStore } from '../../../kit/store/shared-store.ts';
+import { isOfNumber, type PostedEvent, readEvent } from '../carrier/telnyx/events.ts';
+import { isSigned, readPublicKey } from '../carrier/telnyx/signature.ts';
+import type { CarrierEvent, HeldNumber } from '../ports.ts';
+import type { Delivery } from './delivery.ts';
+
+export const largestPosted = 256 * 1024;
+
+export type Taken = 'accepted' | 'duplicate' | 'ignored';
+
+/** `to`: the number of the address; null: the carrier's own. Throws 401, 413, 400 for what is no event, 429. */
+export type Receive = (
+  request: IncomingMessage,
+  to: HeldNumber | null,
+  query: { readonly tag?: string | undefined },
+) => Promise<Taken>;
+
+export interface ReceiverDeps {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  /** Base64 of 32 bytes; anything else: nobody is believed. */
+  readonly publicKey: string;
+  readonly delivery: Pick<Delivery, 'readerOf' | 'laneOf' | 'isFull' | 'append'>;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+export function createReceiver({ store, clock, publicKey, delivery }: ReceiverDeps): Receive {
+  const key = readPublicKey(publicKey);
+
+  return async (request, to, { tag }) => {
+    const body = await readRaw(request, largestPosted);
+    const now = clock.now();
+    if (key === null || !isSigned(key, request.headers, body, now)) throw notSigned();
+    const posted = read(body, String(request.headers['telnyx-timestamp']));
+    // Said as of a forged one: whoever replays it learns nothing.
+    if (to !== null && !isOfNumber(posted, to.e164)) throw notSigned();
+    const reader = delivery.readerOf(posted.type);
+    if (reader === null) return 'ignored';
+    const event = eventOf(posted, to, tag, now);
+    const lane = delivery.laneOf(reader, event);
+    if (delivery.isFull(lane)) throw tooMany();
+    return take(store, delivery, { lane, event, now, id: receiptOf(posted) });
+  };
+}
+
+interface Arrival {
+  readonly lane: string;
+  readonly event: CarrierEvent;
+  readonly now: number;
+  readonly id: string;
+}
+
+function take(
+  store: SharedStore,
+  delivery: Pick<Delivery, 'append'>,
+  { lane, event, now, id }: Arrival,
+): Promise<Taken> {
+  return store.write(
+    function* (tx) {
+      const insert = 'INSERT INTO phone_webhook_receipt (id, seen_at) VALUES (?, ?) ON CONFLICT (id) DO NOTHING';
+      if ((yield* tx.run(insert, id, now)).changes === 0) {
+        yield* tx.run('UPDATE phone_webhook_receipt SET seen_at = ? WHERE id = ?', now, id);
+        return 'duplicate';
+      }
+      yield* delivery.append(tx, lane, id, event);
+      return 'accepted';
+    },
+    { isolation: 'rows' },
+  );
+}
+
+/** One event that goes to two addresses is told at both. */
+const receiptOf = ({ id, type }: PostedEvent) => hash('sha256', `${type} ${id}`, 'base64url');
+
+function eventOf(
+  { id, type, occurredAt, payload }: PostedEvent,
+  to: HeldNumber | null,
+  tag: string | undefined,
+  now: number,
+): CarrierEvent {
+  const tags = Array.isArray(payload.tags) ? payload.tags : [];
+  return {
+    ...{ id, type, receivedAt: now, numberId: to?.id ?? null },
+    // Its clock may be ahead of ours.
+    occurredAt: Math.min(occurredAt ?? now, now),
+    payload: tag === undefined ? payload : { ...payload, tags: [...tags, tag] },
+  };
+}
+
+function read(bytes: Buffer, timestamp: string): PostedEvent {
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(bytes));
+  } catch {
+    throw invalid('it is not JSON in UTF-8');
+  }
+  // Nobody reads it, and written once more it would overflow.
+  if (isDeep(value, maxDepth)) throw invalid(`it nests deeper than ${maxDepth} levels`);
+  const event = readEvent(value, bytes, timestamp);
+  if (event === null) throw invalid('it has no id and type that can be read');
+  return event;
+}
+
+function isDeep(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((one) => isDeep(one, levels - 1));
+}
+
+function notSigned(): AppError {
+  return new AppError(
+    'refused',
+    'The signature or its time is not valid here.',
+    'Sign it with the account’s key, now.',
+    {
+      status: 401,
+      wireCode: 'invalid_signature',
+    },
+  );
+}
+
+function invalid(what: string): AppError {
+  return new AppError('usage', `This is no event: ${what}.`, 'Send it as API version 2 has it.', {
+    wireCode: 'bad_request',
+  });
+}
+
+function tooMany(): AppError {
+  return new AppError('refused', 'Too many events wait for this.', 'Send it again later.', {
+    status: 429,
+    wireCode: 'rate_limited',
+    retryAfter: 60,
+  });
+}
