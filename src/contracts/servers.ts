@@ -14,7 +14,7 @@ import { hostedComputerRoutes } from './hosted-computers/routes.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { linkRoutes, localPairingRoutes } from './link/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
-import { phoneRoutes } from './phone/routes.ts';
+import { phoneEngineRoutes, phoneRoutes } from './phone/routes.ts';
 import { toolServerCloudRoutes, toolServerRoutes } from './tool-server/routes.ts';
 import { usageRoutes } from './usage/routes.ts';
 import { workQueueRoutes } from './work-queue/routes.ts';
@@ -70,6 +70,7 @@ export const serverTables: readonly ServerTable[] = [
       deliverTrigger,
       ...connectorAreaRoutes,
       ...connectorEngineRoutes,
+      ...phoneEngineRoutes,
     ],
   },
   {

@@ -28,7 +28,6 @@ import { createUsage, usageMigrations } from '../cloud-api/usage/index.ts';
 import { createStoreClock, createWorkQueue, workQueueMigrations } from '../cloud-api/work-queue/index.ts';
 import { edgeBase } from '../contracts/edge/routes.ts';
 import { linkPath } from '../contracts/link/dial-in.ts';
-import { unbuiltRoutes } from '../contracts/unbuilt.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
 import { createDispatcher, type DispatcherOptions } from '../kit/http/dispatcher.ts';
@@ -37,7 +36,6 @@ import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotenc
 import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
 import { createSharedCount, sharedCountMigrations } from '../kit/http/shared-count.ts';
 import type { BoundRoute, OwnerLookups, Principal } from '../kit/http/types.ts';
-import { bindUnbuilt } from '../kit/http/unbuilt.ts';
 import { laneMigrations } from '../kit/lane/migrations.ts';
 import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
@@ -276,11 +274,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         ...identity.authenticators,
         composed.authenticator,
       ],
-      routes: [
-        ...areas.flatMap(({ routes }) => routes),
-        ...(local?.pairing ?? noComputerHere),
-        ...unbuiltRoutes.filter((route) => route.server !== 'engine').map(bindUnbuilt),
-      ],
+      routes: [...areas.flatMap(({ routes }) => routes), ...(local?.pairing ?? noComputerHere)],
       owners: Object.assign({}, ...areas.map(({ owners }) => owners)),
       ids,
       log,

@@ -5,10 +5,8 @@
  */
 import { rmSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
-import { unbuiltRoutes } from '../contracts/unbuilt.ts';
 import { createDispatcher, type DispatcherOptions } from '../kit/http/dispatcher.ts';
 import type { Authenticator, BoundRoute, OwnerLookups } from '../kit/http/types.ts';
-import { bindUnbuilt } from '../kit/http/unbuilt.ts';
 import { writePrivateFile } from '../kit/secrets/token-file.ts';
 import type { Closing } from './closing.ts';
 import { openPort, openSocket } from './doors.ts';
@@ -61,7 +59,7 @@ export async function openEngineDoors(places: Places, port: number, closing: Clo
     serve({ authenticators, linkAuthenticator, pairedAuthenticators = [], routes, ...rest }) {
       const shared = {
         ...rest,
-        routes: [...routes, ...unbuiltRoutes.filter((route) => route.server !== 'cloud').map(bindUnbuilt)],
+        routes,
         shape: 'factory' as const,
       };
       // The link comes first: it carries every key stroke of a browser.

@@ -14,6 +14,7 @@ import { subscriptionMigrations } from '../runtime-server/connectors/subscriptio
 import { factoryMigrations } from '../runtime-server/factory/index.ts';
 import { deviceMigrations } from '../runtime-server/link/device.ts';
 import { modelMigrations } from '../runtime-server/models/index.ts';
+import { phoneMigrations } from '../runtime-server/phone/index.ts';
 import { attachedServerMigrations } from '../runtime-server/tool-server/servers/index.ts';
 import { dailyMigrations } from './daily.ts';
 
@@ -33,5 +34,6 @@ export const runtimeMigrations = [
   ...automationMigrations,
   ...handsMigrations,
   ...runMigrations,
+  ...phoneMigrations,
   ...dailyMigrations,
 ];

@@ -46,6 +46,7 @@ import { computerModelCheck, handsChecks, peerDoor, policyCheck } from './runtim
 import { createRuntimeConnectors } from './runtime-connectors.ts';
 import { createRuntimeHands } from './runtime-hands.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
+import { createRuntimePhone } from './runtime-phone.ts';
 import { createRuntimeRuns } from './runtime-runs.ts';
 import { createRuntimeTools } from './runtime-tools.ts';
 
@@ -118,7 +119,6 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   const { places, ownerToken, computer } = folder;
   const doors = await openEngineDoors(places, options.port, closing);
   const workspace = await options.workspace();
-
   const store = await openStore({
     file: places.runtimeDb,
     migrations: runtimeMigrations,
@@ -181,13 +181,14 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     approvals.wake();
   });
   closing.add('pairing', () => homeLink.close());
+  const phone = createRuntimePhone({ store, clock, log, homeLink, factory: () => factory, closing });
 
   const panes = createPaneEngine({
     home: places.home,
     command: programCommand('pane-host'),
     onError: (fault) => log.error('A listener of panes failed.', { fault }),
   });
-  const liveBots = () => panes.list().filter((pane) => pane.alive).length;
+  const liveBots = () => panes.list().filter(({ alive }) => alive).length;
   let started = false;
   closing.add('panes', async () => {
     // After a start that failed on the way: the host that was asked for comes up only now, and nobody would ever end it.
@@ -285,6 +286,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     env,
     prove: (challenge) => proofOf(ownerToken, challenge),
     policy,
+    channelOut: phone.out,
     desk: approvals.desk,
     hosted: {
       models,
@@ -346,6 +348,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       await runs.start();
       await factory.start();
       await connectors.start();
+      await phone.start();
       serving = doors.serve({
         routes: [
           ...factory.routes,
@@ -355,6 +358,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
           ...hands.routes,
           ...runs.routes,
           ...connectors.routes,
+          ...phone.routes,
         ],
         owners: { ...factory.owners, ...runs.owners },
         authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator, homeLink.device],

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { buildOpenApi, openApiFile, openApiText } from '../../scripts/openapi.ts';
 import { claimedShape } from '../../src/contracts/common/areas.ts';
 import { serverTables } from '../../src/contracts/servers.ts';
-import { unbuiltRoutes } from '../../src/contracts/unbuilt.ts';
 import { routeProblems } from '../../src/kit/http/mount.ts';
 
 const everyRoute = [...new Set(serverTables.flatMap((table) => table.routes))];
@@ -47,14 +46,8 @@ test('every route of every table can be mounted as it is declared', () => {
   for (const route of everyRoute) expect([route.op, routeProblems(route, null)]).toEqual([route.op, []]);
 });
 
-test('a route that is built stands no longer in the table of those that are not', () => {
-  const built = new Set(everyRoute.map((route) => `${route.method} ${route.path.replace(/:\w+/g, ':')}`));
-  const both = unbuiltRoutes.filter((route) => built.has(`${route.method} ${route.path.replace(/:\w+/g, ':')}`));
-  expect(both).toEqual([]);
-});
-
 test('every path answers errors in the shape of the area that claims it', () => {
-  for (const route of [...everyRoute, ...unbuiltRoutes]) {
+  for (const route of everyRoute) {
     expect([route.path, claimedShape(route.path)]).toEqual([route.path, route.errors]);
   }
 });

@@ -7,7 +7,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type PrincipalKind, type RouteScope, type Scope, scopes } from '../../src/contracts/common/route.ts';
 import type { PairingGrant } from '../../src/contracts/link/pairings.ts';
 import { serverTables } from '../../src/contracts/servers.ts';
-import { unbuiltRoutes } from '../../src/contracts/unbuilt.ts';
 import { signedHeaders, signingKey } from '../../src/kit/signing/signature.ts';
 import { type People, type Person, personWith, startPeople } from '../cloud-api/identity/support.ts';
 import { type CallOptions, keepUntilEnd, type Reply } from '../kit/http/support.ts';
@@ -21,24 +20,10 @@ interface Row {
   readonly scope: RouteScope;
   readonly owner: unknown;
 }
-const everyKind: PrincipalKind[] = ['owner', 'user', 'key', 'device', 'internal'];
-const walk: Row[] = [
-  ...serverTables.find(({ name }) => name === 'cloud')!.routes,
-  ...unbuiltRoutes
-    .filter(({ server }) => server !== 'engine')
-    .map((entry) => ({
-      op: `unbuilt ${entry.method} ${entry.path}`,
-      method: entry.method,
-      path: entry.path,
-      auth: entry.public ? (['public'] as const) : everyKind,
-      scope: null,
-      owner: { none: 'not built' },
-    })),
-];
+const walk: readonly Row[] = serverTables.find(({ name }) => name === 'cloud')!.routes;
 const closed = walk.filter(({ auth }) => !auth.includes('public'));
-const built = closed.filter(({ op }) => !op.startsWith('unbuilt'));
 /** The guard stands before all routes, and `route-walk.test.ts` walks them all: here those that only a cloud serves. */
-const ofTheCloud = built.filter(({ path }) => !path.startsWith('/api/factory/'));
+const ofTheCloud = closed.filter(({ path }) => !path.startsWith('/api/factory/'));
 
 /** One way of being known, with what the table must know of it. */
 interface Credential {
@@ -174,7 +159,7 @@ test.each(closed)('$op: who is let in is who the table names, with the scope it 
   }
 });
 
-test.each(built)('$op: nobody, junk, and what is no credential here are refused', async (route) => {
+test.each(closed)('$op: nobody, junk, and what is no credential here are refused', async (route) => {
   const path = pathOf(route);
   const tries: CallOptions[] = [
     {},
@@ -251,7 +236,7 @@ const bodies: Record<string, unknown> = { resolveApproval: { decision: 'approve'
 test('what is somebody else’s is not there, and does not differ from what is nobody’s', async () => {
   const things = await thingsOfAda();
   const asked: string[] = [];
-  for (const route of built) {
+  for (const route of closed) {
     const { owner } = route;
     if (typeof owner !== 'object' || owner === null || !('noun' in owner)) continue;
     const id = things[String(owner.noun)];
@@ -279,7 +264,7 @@ test('what is somebody else’s is not there, and does not differ from what is n
 });
 
 test('no route of the factory leads a stranger to somebody else’s computer, however it is named', async () => {
-  const passed = built.filter(({ path, auth }) => path.startsWith('/api/factory/') && auth.includes('user'));
+  const passed = closed.filter(({ path, auth }) => path.startsWith('/api/factory/') && auth.includes('user'));
   expect(passed.length).toBeGreaterThan(80);
   for (const route of passed) {
     if (route.path.startsWith('/api/factory/approvals')) continue;

@@ -7,10 +7,9 @@ import { runRoutes } from '../../src/contracts/computer-use/run-routes.ts';
 import { connectorAreaRoutes, connectorEngineRoutes } from '../../src/contracts/connectors/routes.ts';
 import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
 import { deliverTrigger } from '../../src/contracts/factory/work-engine/trigger-events.ts';
-import { phoneRoutes } from '../../src/contracts/phone/routes.ts';
+import { phoneEngineRoutes, phoneRoutes } from '../../src/contracts/phone/routes.ts';
 import { type ServerTable, serverTables } from '../../src/contracts/servers.ts';
 import { toolServerRoutes } from '../../src/contracts/tool-server/routes.ts';
-import { unbuiltRoutes } from '../../src/contracts/unbuilt.ts';
 import { localUserId } from '../../src/kit/http/principals.ts';
 import type { BoundRoute } from '../../src/kit/http/types.ts';
 import { readTokenFile } from '../../src/kit/secrets/token-file.ts';
@@ -34,7 +33,7 @@ beforeAll(async () => {
   const reached: string[] = [];
   const routes = [
     ...[...factoryRoutes, deliverTrigger, ...toolServerRoutes, ...deviceRoutes, ...runRoutes],
-    ...[...connectorAreaRoutes, ...connectorEngineRoutes],
+    ...[...connectorAreaRoutes, ...connectorEngineRoutes, ...phoneEngineRoutes],
   ].map(
     (route): BoundRoute => ({
       route,
@@ -64,25 +63,9 @@ interface Case {
   readonly server: Server;
   readonly route: Pick<Route, 'method' | 'path' | 'op' | 'auth' | 'owner' | 'errors'>;
 }
-const walk: Case[] = [
-  ...serverTables.flatMap(({ name: server, routes }) =>
-    server === 'peer' ? [] : routes.map((route) => ({ name: `${server} ${route.op}`, server, route })),
-  ),
-  ...unbuiltRoutes.flatMap((entry) =>
-    (['cloud', 'engine'] as const)
-      .filter((server) => entry.server === server || entry.server === 'both')
-      .map((server) => ({
-        name: `${server} ${entry.method} ${entry.path}`,
-        server,
-        route: {
-          ...entry,
-          op: `unbuilt ${entry.method} ${entry.path}`,
-          auth: entry.public ? (['public'] as const) : (['owner', 'bot'] as const),
-          owner: { none: 'not built' },
-        },
-      })),
-  ),
-];
+const walk: Case[] = serverTables.flatMap(({ name: server, routes }) =>
+  server === 'peer' ? [] : routes.map((route) => ({ name: `${server} ${route.op}`, server, route })),
+);
 const pathOf = (route: Case['route']) =>
   route.path
     .replace(/:event\b/, 'Stop')
@@ -172,7 +155,7 @@ function validBody(op: string): unknown {
 test('a bot can call these operations and no others', async () => {
   const allowed: string[] = [];
   for (const { server, route } of walk) {
-    if (server !== 'engine' || isPublic(route) || route.op.startsWith('unbuilt')) continue;
+    if (server !== 'engine' || isPublic(route)) continue;
     const reply = await doors.pair.callEngine(route.method, pathOf(route), { token: doors.bot });
     if (reply.status !== 403) allowed.push(route.op);
     expect(reply.status).not.toBe(401);
@@ -267,7 +250,7 @@ test('a key at one’s own computer does what its scopes say, and the service to
   const service = { kind: 'internal', scopes, token: readTokenFile(pair.places.internalToken) };
   for (const { kind, scopes: held, token } of [await keyOf('agents:read'), await keyOf('admin'), service]) {
     for (const { server, route } of walk) {
-      if (server !== 'cloud' || isPublic(route) || route.op.startsWith('unbuilt')) continue;
+      if (server !== 'cloud' || isPublic(route)) continue;
       const { auth, scope } = route as Route;
       const enough = scope === null ? kind !== 'key' : scope === 'any' || held.includes(scope);
       const mayCall = auth.includes(kind as never) && enough;
@@ -276,15 +259,6 @@ test('a key at one’s own computer does what its scopes say, and the service to
       expect([kind, held, route.op, refused]).toEqual([kind, held, route.op, !mayCall]);
       expect([route.op, reply.status]).not.toEqual([route.op, 401]);
     }
-  }
-});
-
-test('routes of later parts say so to everybody who is known', async () => {
-  for (const { server, route } of walk) {
-    if (!route.op.startsWith('unbuilt')) continue;
-    const reply = await doors.call(server)(route.method, pathOf(route));
-    expect([route.op, reply.status]).toEqual([route.op, route.errors === 'factory' ? 404 : 501]);
-    expect(reply.text).toContain('is not built yet.');
   }
 });
 

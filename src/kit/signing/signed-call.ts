@@ -28,6 +28,8 @@ export interface SignedCall {
   readonly path: string;
   readonly body: unknown;
   readonly signal: AbortSignal;
+  /** For a route that honours it: the same key does it once. */
+  readonly idempotencyKey?: string;
 }
 
 export interface SignedAnswer {
@@ -47,7 +49,7 @@ export function createSignedCaller({ runtimeId, key, clock, target }: SignedCall
   /** Those of the last second with theirs, oldest first. */
   const given = new Map<string, number>();
 
-  async function call({ method, path, body, signal }: SignedCall): Promise<SignedAnswer> {
+  async function call({ method, path, body, signal, idempotencyKey }: SignedCall): Promise<SignedAnswer> {
     const text = body === undefined ? '' : JSON.stringify(body);
     const { agent, host, port, secure = false } = target();
     const literal = host.includes(':') ? `[${host}]` : host;
@@ -56,6 +58,7 @@ export function createSignedCaller({ runtimeId, key, clock, target }: SignedCall
       host: port === undefined ? literal : `${literal}:${port}`,
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(text),
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     };
     const options = { agent, host, port, method, path, headers, signal, timeout: timeoutMs };
     const answer = await send(secure ? startSecureRequest : startRequest, options, text);

@@ -14,6 +14,7 @@ import type { ApprovalDesk } from '../approvals/index.ts';
 import type { RuntimeEvents } from '../events/outbox.ts';
 import type { Models } from '../models/index.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
+import type { ChannelOut } from '../phone/ports.ts';
 import type { Policy } from '../policy/index.ts';
 import type { Tool, ToolRegistry } from '../tool-server/index.ts';
 import type { Harnesses } from './harness/harness.ts';
@@ -91,6 +92,8 @@ export interface FactoryDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** hex HMAC-SHA256 of the challenge under the owner's token (security.md 1.4, 6). */
   readonly prove: (challenge: string) => string;
+  /** Takes what threads with an outside channel send; absent where no message comes from outside. */
+  readonly channelOut?: ChannelOut;
   /** Where a person is asked: gates of runs, the gate “may I?”. */
   readonly desk: ApprovalDesk;
   readonly policy: Policy;

@@ -12,9 +12,11 @@ import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit
 import { gateRoutes } from '../approvals/gate.ts';
 import { askedOfAgent } from '../approvals/holds.ts';
 import type { FactoryDoors } from '../connectors/ports.ts';
+import type { ChannelDoors } from '../phone/ports.ts';
 import type { Library, ToolBot } from '../tool-server/index.ts';
 import { type BotEvents, createBotEvents, nameOf, titleOf } from './bot-events.ts';
 import { createBotHomes } from './bot-homes.ts';
+import { asWords, createChannelDoors } from './channel-doors.ts';
 import { createConnectorDoors } from './connector-doors.ts';
 import { createDeliverer } from './deliverer.ts';
 import { createDemo } from './demo.ts';
@@ -98,6 +100,8 @@ export interface Factory {
   readonly toolBots: ToolBots;
   /** What connectors bring work to, and as what. */
   readonly connectors: FactoryDoors;
+  /** What channels from outside bring messages to. */
+  readonly channels: ChannelDoors;
   /** What clients of the tool server may read. */
   readonly library: Library;
   /** Ends every live bot's process tree. */
@@ -142,6 +146,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     ids,
     deliverer,
     registry,
+    channelOut: deps.channelOut,
     tickets: {
       open(tx, ticket) {
         const { id, opened } = workEngine.tickets.open(tx, ticket);
@@ -197,10 +202,7 @@ export function createFactory(deps: FactoryDeps): Factory {
   });
 
   const tell = async (to: string, text: string, more: Partial<SendRequest>): Promise<Delivery> => {
-    // A plain shell would run what it is told in words: the person at it reads them as comments.
-    const runsText = registry.find(to)?.spec?.harness === 'shell';
-    const words = runsText ? text.replace(/^/gm, '# ') : text;
-    const sent = await sends.send({ to, text: words, ...more }, engineSender, undefined);
+    const sent = await sends.send({ to, text: asWords(registry.find(to), text), ...more }, engineSender, undefined);
     if ('dryRun' in sent) throw new Error('A dispatch was answered as a dry run.');
     return sent;
   };
@@ -329,6 +331,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       await hosted.tellInterrupted();
     },
     connectors: createConnectorDoors({ ...deps, registry, homes, workEngine, events: botEvents, tell: tellBot }),
+    channels: createChannelDoors({ ...deps, registry, sends, deliverer, events: botEvents }),
     library: createLibrary({ ...deps, workflows, agentRuns: workEngine.agentRunReader }),
     toolBots: {
       isBot: (agentId) => registry.find(agentId) !== null,

@@ -91,4 +91,12 @@ CREATE INDEX factory_message_thread ON factory_message (thread_id, id);
 CREATE INDEX factory_message_reader ON factory_message (thread_id, agent_id);
 `,
   },
+  {
+    area: 'factory',
+    number: 2,
+    name: 'one thread a bot and channel',
+    sql: `
+CREATE UNIQUE INDEX factory_thread_channel ON factory_thread (channel, agent_id) WHERE channel IS NOT NULL;
+`,
+  },
 ];

@@ -12,6 +12,7 @@ import type { Lanes } from '../../kit/lane/lane.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
+import type { ChannelOut } from '../phone/ports.ts';
 import type { Deliverer } from './deliverer.ts';
 import { kindOf } from './member.ts';
 import { type DeliveryRecord, isSettled, laneOf, type QueuedSend, queueLifeMs, toDelivery } from './model.ts';
@@ -39,6 +40,8 @@ export interface SendDeps {
   readonly deliverer: Deliverer;
   readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
   readonly tickets: Tickets;
+  /** Takes over what leaves by the outside channel of a thread; absent where no thread has one. */
+  readonly channelOut?: ChannelOut | undefined;
 }
 
 /** Work for bots of vendors. */
@@ -92,7 +95,7 @@ export function createSendService(deps: SendDeps): SendService {
       insertDelivery(tx, accepted);
       recordAccepted(tx, ledger, accepted, request.text, by);
       if (messageId !== null) writeMessage(tx, route, request, sender, accepted, by);
-      if (route.member === null) return { record: keepInThread(tx, accepted), repeated: false };
+      if (route.member === null) return { record: sayInThread(tx, route, request, accepted), repeated: false };
       if (route.via === 'vendor') return { record: openTicket(tx, route, request, accepted, by), repeated: false };
       lanes.append(tx, {
         lane: laneOf(route.member.id),
@@ -136,8 +139,18 @@ export function createSendService(deps: SendDeps): SendService {
     recordMessage(tx, ledger, message, by);
   };
 
-  /** A thread without an outside channel keeps the message: nobody outside could witness it. */
-  const keepInThread = (tx: Tx, accepted: DeliveryRecord): DeliveryRecord => {
+  /** Out by the thread's channel; a thread without one keeps the message: nobody outside could witness it. */
+  const sayInThread = (
+    tx: Tx,
+    { thread }: SendRoute,
+    request: SendRequest,
+    accepted: DeliveryRecord,
+  ): DeliveryRecord => {
+    if (thread?.channel && deps.channelOut) {
+      const { channel, botId } = thread;
+      deps.channelOut.append(tx, { deliveryId: accepted.id, channel, botId, text: request.text });
+      return readDelivery(tx, accepted.id) ?? accepted;
+    }
     const kept = deliverer.move(tx, accepted.id, {
       state: 'best_effort',
       via: 'channel',

@@ -40,6 +40,7 @@ import {
 import { createModels, type ModelSettings } from '../../../src/runtime-server/models/index.ts';
 import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
+import type { ChannelOut } from '../../../src/runtime-server/phone/index.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { createToolServer, type ToolServerDeps } from '../../../src/runtime-server/tool-server/index.ts';
 import { compileCache } from '../../support/compile-cache.ts';
@@ -113,6 +114,8 @@ export interface EngineOptions {
   readonly computerId?: string;
   /** The way from here to other computers. */
   readonly peerHome?: PeerHome;
+  /** Where threads with an outside channel send. */
+  readonly channelOut?: ChannelOut;
   /** How git is run for what other computers bring. */
   readonly runGit?: (options: RunOptions) => Promise<RunResult>;
   /** For how long a call waits for a person; by default those of the engine. */
@@ -215,6 +218,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       random: () => 0.5,
       ...(options.peerHome === undefined ? {} : { peerHome: options.peerHome }),
       ...(options.runGit === undefined ? {} : { runGit: options.runGit }),
+      ...(options.channelOut === undefined ? {} : { channelOut: options.channelOut }),
       ownerId: localUserId,
       botTokens,
       webOrigin: () => 'http://127.0.0.1:3010',

@@ -43,16 +43,36 @@ const toMessage = (row: MessageRow): Message => ({
   ...(row.delivery_id === null ? {} : { deliveryId: row.delivery_id }),
 });
 
-export function insertThread(tx: Tx, thread: { id: string; title: string; agentId: string | null; at: number }): void {
+export interface NewThread {
+  readonly id: string;
+  readonly title: string;
+  readonly agentId: string | null;
+  readonly channel?: NonNullable<Thread['channel']>;
+  readonly at: number;
+}
+
+export function insertThread(tx: Tx, { id, title, agentId, channel, at }: NewThread): void {
   tx.run(
-    'INSERT INTO factory_thread (id, title, agent_id, created_at, last_message_at) VALUES (?, ?, ?, ?, ?)',
-    thread.id,
-    thread.title,
-    thread.agentId,
-    thread.at,
-    thread.at,
+    'INSERT INTO factory_thread (id, title, agent_id, channel, created_at, last_message_at) VALUES (?, ?, ?, ?, ?, ?)',
+    id,
+    title,
+    agentId,
+    channel === undefined ? null : channelText(channel),
+    at,
+    at,
   );
 }
+
+/** One bot's thread with whoever is at the other end of a channel. */
+export function findChannelThread(tx: Read, agentId: string, channel: NonNullable<Thread['channel']>): Thread | null {
+  const sql = 'SELECT * FROM factory_thread WHERE channel = ? AND agent_id = ?';
+  const row = tx.get<ThreadRow>(sql, channelText(channel), agentId);
+  return row === undefined ? null : toThread(row);
+}
+
+/** As it is kept and looked for. */
+const channelText = ({ provider, numberId, peer }: NonNullable<Thread['channel']>) =>
+  JSON.stringify({ provider, numberId, peer });
 
 export function readThread(tx: Read, id: string): Thread | null {
   const row = tx.get<ThreadRow>('SELECT * FROM factory_thread WHERE id = ?', id);

@@ -1,0 +1,40 @@
+/** Composes the phone's half on this computer (interface.md F): its way to the home cloud, and to the threads of bots. */
+import type { Clock } from '../kit/clock/clock.ts';
+import { createLanes } from '../kit/lane/create-lanes.ts';
+import type { Log } from '../kit/log/log.ts';
+import type { Store } from '../kit/store/store.ts';
+import type { Factory } from '../runtime-server/factory/index.ts';
+import { createPhone, type Phone } from '../runtime-server/phone/index.ts';
+import type { Closing } from './closing.ts';
+import type { HomeLink } from './home-link.ts';
+
+export interface RuntimePhoneDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly homeLink: HomeLink;
+  readonly factory: () => Pick<Factory, 'channels'>;
+  readonly closing: Closing;
+}
+
+/** Somebody waits for an answer; a cloud of the same process is back within a second. */
+const backoffMs = [500, 1000, 2000, 5000, 10_000, 30_000, 60_000];
+
+export function createRuntimePhone({ store, clock, log, homeLink, factory, closing }: RuntimePhoneDeps): Phone {
+  const phone = createPhone({
+    store,
+    clock,
+    log,
+    openLanes: (worker) =>
+      createLanes({
+        ...{ store, clock, name: 'texts', ...worker, backoffMs },
+        onFault: (fault) => log.error('A text could not be sent on.', { fault: String(fault) }),
+      }),
+    call: (request) => homeLink.home.call(request),
+    doors: () => factory().channels,
+  });
+  closing.add('texts', () => phone.close());
+  homeLink.onHome(() => phone.wake());
+  homeLink.onLinked(() => phone.wake());
+  return phone;
+}

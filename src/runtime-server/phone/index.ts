@@ -1,0 +1,104 @@
+/**
+ * The phone on this computer (interface.md F; gaps.md F): texts that the cloud brings become messages in their bot's thread, what is said
+ * there goes out as texts, and which numbers there are is read when the cloud says so. Carriers, consent and STOP are the cloud's.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import { deliverText, type RelayedText, resync } from '../../contracts/phone/texts.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import type { Store } from '../../kit/store/store.ts';
+import { createPhoneNumbers, type NumbersDeps } from './numbers.ts';
+import { createOutgoing, type OutgoingDeps } from './outgoing.ts';
+import type { ChannelDoors, ChannelMessage, ChannelOut } from './ports.ts';
+
+export { phoneMigrations } from './migrations.ts';
+export type { Channel, ChannelDoors, ChannelMessage, ChannelOut, OutgoingEnd } from './ports.ts';
+
+export interface PhoneDeps extends NumbersDeps, Pick<OutgoingDeps, 'openLanes' | 'call'> {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly doors: () => ChannelDoors;
+  readonly call: NumbersDeps['call'] & OutgoingDeps['call'];
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}
+
+export interface Phone {
+  readonly routes: readonly BoundRoute[];
+  /** Takes over what threads with a channel send. */
+  readonly out: ChannelOut;
+  /** Another cloud may be home now, or it can be reached again. */
+  wake(): void;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createPhone(deps: PhoneDeps): Phone {
+  const { store, clock, log } = deps;
+  const numbers = createPhoneNumbers(deps);
+  const outgoing = createOutgoing({ ...deps, numbers });
+  const ending = new AbortController();
+
+  const readNumbers = () =>
+    numbers
+      .read(ending.signal)
+      .catch((fault: unknown) => log.warn('The numbers of this computer could not be read.', { fault: String(fault) }));
+
+  async function take(text: RelayedText): Promise<'delivered' | 'duplicate'> {
+    const { messageId } = text;
+    const known = await store.read((tx) => tx.get('SELECT 1 FROM phone_text WHERE message_id = ?', messageId));
+    if (known !== undefined) return 'duplicate';
+    const message = messageOf(text);
+    const { threadId } = await deps.doors().take(message).catch(said);
+    await store.write((tx) => {
+      const sql = 'INSERT INTO phone_text (message_id, thread_id, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING';
+      if (tx.run(sql, messageId, threadId, clock.now()).changes === 1) deps.doors().received(tx, message, threadId);
+    });
+    return 'delivered';
+  }
+
+  return {
+    out: outgoing,
+    routes: [
+      bind(deliverText, async ({ body }) => ({ body: { status: await take(body) } })),
+      bind(resync, async () => {
+        await readNumbers();
+        outgoing.wake();
+        return { body: { ok: true as const } };
+      }),
+    ],
+    wake() {
+      void readNumbers().then(() => outgoing.wake());
+    },
+    async start() {
+      await outgoing.start();
+      void readNumbers();
+    },
+    async close() {
+      ending.abort();
+      await outgoing.close();
+    },
+  };
+}
+
+/** Pictures and the like stay with the carrier: their addresses are told. */
+function messageOf({ messageId, numberId, botId, from, to, text, media }: RelayedText): ChannelMessage {
+  const attached = media.map(({ url, contentType }) => `Attached: ${contentType ?? 'a file'} ${url}`);
+  return {
+    channel: { provider: 'sms', numberId, peer: from },
+    messageId,
+    botId,
+    title: `Texts with ${from} on ${to}`,
+    text: [text, ...attached].filter((line) => line !== '').join('\n'),
+  };
+}
+
+/** A bot that is gone will not come back; one with too much before it will have time. */
+function said(thrown: unknown): never {
+  if (thrown instanceof AppError && thrown.code === 'not_found') {
+    throw new AppError('refused', thrown.fact, 'Give the number to a bot that is there.', {
+      status: 410,
+      wireCode: 'bot_gone',
+    });
+  }
+  throw thrown;
+}

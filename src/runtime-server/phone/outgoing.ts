@@ -1,0 +1,124 @@
+/**
+ * Texts on their way from a thread to the cloud: a lane a conversation, each once (the cloud knows it by its key). Owns what the cloud's
+ * answers mean to who wrote. Must not know carriers.
+ */
+import { sendText } from '../../contracts/phone/texts.ts';
+import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
+import type { Tx } from '../../kit/store/store.ts';
+import type { PhoneNumbers } from './numbers.ts';
+import { piecesOf } from './pieces.ts';
+import type { ChannelDoors, ChannelOut, OutgoingEnd, OutgoingText } from './ports.ts';
+
+export interface OutgoingDeps {
+  readonly openLanes: (worker: {
+    send(item: LaneItem, signal: AbortSignal): Promise<LaneOutcome>;
+    onExpired(tx: Tx, item: LaneItem): void;
+  }) => Lanes;
+  readonly numbers: PhoneNumbers;
+  readonly doors: () => Pick<ChannelDoors, 'moved'>;
+  /** As this computer's device; `idempotencyKey`: the same one is sent once. */
+  readonly call: (request: {
+    readonly method: string;
+    readonly path: string;
+    readonly body: unknown;
+    readonly idempotencyKey: string;
+    readonly signal: AbortSignal;
+  }) => Promise<{ readonly status: number; readonly body: unknown }>;
+  readonly clock: { now(): number };
+}
+
+export interface Outgoing extends ChannelOut {
+  wake(): void;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** One text: the delivery that it is of has as many as it was cut into. */
+interface Piece extends OutgoingText {
+  readonly place: number;
+  readonly of: number;
+}
+
+/** An answer to a text is of use for so long. */
+const keptMs = 24 * 60 * 60_000;
+
+export function createOutgoing({ openLanes, numbers, doors, call, clock }: OutgoingDeps): Outgoing {
+  const lanes = openLanes({ send, onExpired });
+
+  function end(piece: Piece, state: OutgoingEnd['state'], detail: string): LaneOutcome {
+    const which = piece.of === 1 ? '' : ` (text ${piece.place} of ${piece.of})`;
+    const commit = (tx: Tx) => doors().moved(tx, piece.deliveryId, { state, detail: `${detail}${which}` });
+    if (state !== 'failed') return { to: 'done', ...(piece.place === piece.of && { commit }) };
+    return {
+      to: 'dead',
+      reason: detail,
+      commit(tx) {
+        commit(tx);
+        // What would follow makes no sense without it.
+        for (let place = piece.place + 1; place <= piece.of; place += 1)
+          lanes.remove(tx, idOf(piece.deliveryId, place));
+      },
+    };
+  }
+
+  /** The bot of the thread must have the number now: after a move its old conversations stay, the number does not. */
+  async function isOurs({ channel, botId }: Piece, signal: AbortSignal): Promise<boolean> {
+    const ours = async () => {
+      const number = await numbers.known(channel.numberId);
+      return number !== null && number.botId === botId;
+    };
+    if (await ours()) return true;
+    await numbers.read(signal);
+    return ours();
+  }
+
+  async function send(item: LaneItem, signal: AbortSignal): Promise<LaneOutcome> {
+    const piece = item.body as Piece;
+    if (!(await isOurs(piece, signal))) return end(piece, 'failed', 'the number is not this bot’s any more');
+    const { numberId, peer } = piece.channel;
+    const { method, path } = sendText;
+    const body = { numberId, to: peer, text: piece.text };
+    const answer = await call({ method, path, body, idempotencyKey: item.id, signal });
+    if (answer.status === 200) {
+      const { messageId, parts } = answer.body as { messageId: string; parts: number };
+      return end(piece, 'best_effort', `sent as a text message (${messageId}, parts: ${parts})`);
+    }
+    const said = answer.body as { error?: unknown; message?: unknown } | null;
+    const why = typeof said?.message === 'string' ? said.message : `the cloud answered ${answer.status}`;
+    // 401: a clock that is off. 502: the carrier refused this text, and 503 with that name: there is none.
+    const lasting = answer.status === 502 || said?.error === 'phone_not_configured' || said?.error === 'daily_limit';
+    const again = [401, 408, 409, 425, 429].includes(answer.status) || answer.status >= 500;
+    return again && !lasting ? { to: 'retry', reason: why } : end(piece, 'failed', why);
+  }
+
+  function onExpired(tx: Tx, item: LaneItem): void {
+    const { deliveryId } = item.body as Piece;
+    doors().moved(tx, deliveryId, { state: 'failed', detail: 'the cloud could not be reached for 24 hours' });
+  }
+
+  return {
+    append(tx, text) {
+      const pieces = piecesOf(text.text);
+      const { numberId, peer } = text.channel;
+      if (pieces.length === 0) {
+        doors().moved(tx, text.deliveryId, { state: 'failed', detail: 'it says nothing' });
+        return;
+      }
+      pieces.forEach((piece, index) => {
+        const place = index + 1;
+        lanes.append(tx, {
+          lane: `${numberId}/${peer}`,
+          id: idOf(text.deliveryId, place),
+          body: { ...text, text: piece, place, of: pieces.length } satisfies Piece,
+          deadline: clock.now() + keptMs,
+        });
+      });
+      doors().moved(tx, text.deliveryId, { state: 'queued', detail: 'on its way as a text message' });
+    },
+    wake: () => lanes.wake(),
+    start: () => lanes.start(),
+    close: () => lanes.close(),
+  };
+}
+
+const idOf = (deliveryId: string, place: number) => (place === 1 ? deliveryId : `${deliveryId}.${place}`);

@@ -1,0 +1,38 @@
+/** What a bot says, cut into texts that carriers take (gaps.md F: 1,600 characters and ten parts). Pure. */
+import { longestText } from '../../contracts/phone/values.ts';
+
+/** Ten parts of seven-bit letters hold 1,530 and of all others 670 (phone.md 6.3). */
+const longestPlain = 1_530;
+const longestOther = 670;
+/** An answer of more is no text message. */
+export const mostPieces = 4;
+
+/** Letters that every carrier writes in seven bits; what is none costs the whole text its other alphabet. */
+const plain = /^[\n\r\x20-\x5a\x61-\x7a_@£$¥èéùìòÇØøÅåÆæßÉÄÖÑÜ§¿äöñüà¡]*$/;
+
+/** In order; the last ends with `…` where the rest was left out. None for a text that says nothing. */
+export function piecesOf(text: string): readonly string[] {
+  const said = text.trim();
+  if (said === '') return [];
+  const longest = Math.min(longestText, plain.test(said) ? longestPlain : longestOther);
+  const pieces: string[] = [];
+  let rest = said;
+  while (rest.length > longest && pieces.length < mostPieces - 1) {
+    const at = cutAt(rest, longest);
+    pieces.push(rest.slice(0, at).trimEnd());
+    rest = rest.slice(at).trimStart();
+  }
+  pieces.push(rest.length > longest ? `${rest.slice(0, cutAt(rest, longest - 1)).trimEnd()}…` : rest);
+  return pieces;
+}
+
+/** After a paragraph, a sentence or a word of the second half; never within a letter of two units. */
+function cutAt(text: string, longest: number): number {
+  const head = text.slice(0, longest);
+  for (const mark of ['\n\n', '\n', '. ', ' ']) {
+    const at = head.lastIndexOf(mark);
+    if (at > longest / 2) return at + mark.length;
+  }
+  const last = head.charCodeAt(longest - 1);
+  return last >= 0xd800 && last <= 0xdbff ? longest - 1 : longest;
+}

@@ -1,0 +1,47 @@
+/** What the phone's half on this computer has of the factory, and the factory of it. Must not know how threads or sends are made. */
+import type { Tx } from '../../kit/store/store.ts';
+
+/** The outside end of a thread (gaps.md C, "Threads"). `peer`: who is at the other end, as the carrier says it. */
+export interface Channel {
+  readonly provider: string;
+  readonly numberId: string;
+  readonly peer: string;
+}
+
+/** A message from outside for a bot. */
+export interface ChannelMessage {
+  readonly channel: Channel;
+  readonly messageId: string;
+  readonly botId: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+/** What a thread sends out. */
+export interface OutgoingText {
+  readonly deliveryId: string;
+  readonly channel: Channel;
+  /** Whose thread it is; null: nobody's any more. */
+  readonly botId: string | null;
+  readonly text: string;
+}
+
+export type OutgoingEnd = { readonly state: 'best_effort' | 'failed' | 'queued'; readonly detail: string };
+
+/** Of the factory. */
+export interface ChannelDoors {
+  /**
+   * Into the thread of this channel and bot, which is opened with the first message, and on to the bot; durable when it resolves. Told
+   * again it is the first one. `not_found`: the bot is not here. `refused` (429): too much waits for it.
+   */
+  take(message: ChannelMessage): Promise<{ readonly threadId: string; readonly botId: string }>;
+  /** Tells the person: once a message, in the transaction that notes it. */
+  received(tx: Tx, message: ChannelMessage, threadId: string): void;
+  /** What became of a text that went out. */
+  moved(tx: Tx, deliveryId: string, end: OutgoingEnd): void;
+}
+
+/** For the factory: takes over what a thread with a channel sends, in its transaction. */
+export interface ChannelOut {
+  append(tx: Tx, text: OutgoingText): void;
+}
