@@ -26,12 +26,13 @@ import type { StatusLook } from './status.tsx';
 const needs = (word: string): StatusLook => ({ word, icon: Hand, tone: 'need' });
 const waits = (word: string): StatusLook => ({ word, icon: Clock, tone: 'muted' });
 
-/** Ported for good: `messaging` also where the number texts not at all. */
-const textsPorted = ({ messaging }: Port): boolean => messaging === 'ported' || messaging === 'not_applicable';
+/** Nothing of its texts is left to come, whether they came or not. */
+const textsSettled = ({ messaging }: Port): boolean =>
+  messaging === 'ported' || messaging === 'not_applicable' || messaging === 'canceled';
 
 /** A port that still goes on; null: there is none, or it is over. */
 export function portOf({ port }: Pick<PhoneNumber, 'port'>): Port | null {
-  return port === null || (port.state === 'ported' && textsPorted(port)) ? null : port;
+  return port === null || (port.state === 'ported' && textsSettled(port)) ? null : port;
 }
 
 export function portStatus(port: Port): StatusLook {
@@ -43,7 +44,7 @@ export function portStatus(port: Port): StatusLook {
     return needs('Port needs correcting');
   if (state === 'foc-date-confirmed') return waits('Port has a date');
   if (state === 'ported') {
-    return textsPorted(port) ? { word: 'Ported', icon: Check, tone: 'muted' } : waits('Texts are being ported');
+    return textsSettled(port) ? { word: 'Ported', icon: Check, tone: 'muted' } : waits('Texts are being ported');
   }
   return waits('Being ported');
 }
@@ -66,6 +67,7 @@ export function registrationStatus(registration: Registration | null): StatusLoo
 export function numberStatus(number: PhoneNumber, registration: Registration | null | undefined): StatusLook {
   const port = portOf(number);
   if (port !== null) return portStatus(port);
+  if (number.port === null && number.problem !== null) return { word: 'Not bought', icon: CircleX, tone: 'fail' };
   if (number.smsState === 'blocked') return { word: 'Texts blocked', icon: CircleX, tone: 'fail' };
   if (number.voiceState === 'pending') return { word: 'Being ordered', icon: Loader, tone: 'muted' };
   if (number.smsState === 'active') return { word: 'Texts and calls', icon: Check, tone: 'muted' };

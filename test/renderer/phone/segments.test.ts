@@ -1,3 +1,5 @@
+import fc from 'fast-check';
+import { SegmentedMessage } from 'sms-segments-calculator';
 import { expect, test } from 'vitest';
 import { segmentsOf } from '../../../src/renderer/areas/phone/segments.ts';
 
@@ -30,4 +32,10 @@ test('it says what still fits, and that one character makes the rest dearer', ()
   expect(segmentsOf('hello')).toEqual({ parts: 1, wide: false, left: 155 });
   expect(segmentsOf('hello “')).toEqual({ parts: 1, wide: true, left: 63 });
   expect(segmentsOf('a'.repeat(161))).toEqual({ parts: 2, wide: false, left: 145 });
+});
+
+test('the estimate is the count of the cloud for every text', () => {
+  const letters = 'ab1 éà€^[~|"жλ“\u{1F600}漢\n';
+  const text = fc.array(fc.constantFrom(...letters), { minLength: 1, maxLength: 700 }).map((all) => all.join(''));
+  fc.assert(fc.property(text, (one) => parts(one) === new SegmentedMessage(one).segmentsCount));
 });

@@ -17,8 +17,12 @@ interface Noted {
 }
 
 /** The fields of either, what is wrong with them once it was tried, and the act. */
-function useNote(fields: readonly (keyof Noted)[], send: (noted: Noted) => Promise<unknown>) {
-  const [noted, setNoted] = useState<Noted>({ who: '', source: '', evidence: '' });
+function useNote(
+  fields: readonly (keyof Noted)[],
+  send: (noted: Noted) => Promise<unknown>,
+  known: Partial<Noted> = {},
+) {
+  const [noted, setNoted] = useState<Noted>({ who: '', source: '', evidence: '', ...known });
   const [tried, setTried] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const e164 = readNumber(noted.who);
@@ -126,14 +130,27 @@ export function ConsentDialog({ number, onClose }: { number: PhoneNumber; onClos
   );
 }
 
-export function OptOutDialog({ number, onClose }: { number: PhoneNumber; onClose: () => void }) {
+export function OptOutDialog({
+  number,
+  who = '',
+  evidence = '',
+  onClose,
+}: {
+  number: PhoneNumber;
+  /** As far as it is known. */
+  who?: string;
+  evidence?: string;
+  onClose: () => void;
+}) {
   const { api } = usePhoneServices();
   const touch = useTouchNumber();
-  const note = useNote(['who', 'evidence'], async ({ who, evidence }) => {
-    await api.phone.texts.addPhoneOptOut({ params: { id: number.id }, body: { e164: who, evidence } });
+  const add = async (said: { who: string; evidence: string }) => {
+    const body = { e164: said.who, evidence: said.evidence };
+    await api.phone.texts.addPhoneOptOut({ params: { id: number.id }, body });
     touch(number.id);
     onClose();
-  });
+  };
+  const note = useNote(['who', 'evidence'], add, { who, evidence });
   return (
     <ActDialog
       title="Note a STOP"

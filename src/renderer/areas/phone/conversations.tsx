@@ -58,7 +58,14 @@ export function Conversations({
   const one = source.data?.conversations.find((conversation) => conversation.with === person);
   const thread =
     person === undefined ? null : (
-      <Thread key={person} number={number} person={person} conversation={one} known={source.data !== undefined} />
+      <Thread
+        key={person}
+        number={number}
+        person={person}
+        conversation={one}
+        known={source.data !== undefined}
+        onDialled={(call) => go({ number: number.id, show: 'calls', call })}
+      />
     );
   if (tight) return thread ?? list;
   if (nobody && thread === null) return list;

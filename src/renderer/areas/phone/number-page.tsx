@@ -9,6 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { numberStatus } from '../../ui/phone-status.ts';
 import { Status } from '../../ui/status.tsx';
+import { Trouble } from '../../ui/trouble.tsx';
 import { Ways } from '../../ui/ways.tsx';
 import { AboutNumber } from './about-number.tsx';
 import { CallList } from './call-list.tsx';
@@ -113,6 +114,11 @@ function Body({ number, go, search }: { number: PhoneNumber; go: Go; search: Pho
             aria-label="About the number"
             className={`flex min-w-0 flex-col gap-3 border-line p-3 ${tight ? 'border-t' : 'border-l'} ${scrolls}`}
           >
+            {number.problem !== null && (
+              <Trouble of="number" needsPerson={false}>
+                {number.problem}
+              </Trouble>
+            )}
             {number.port !== null && <PortCard number={number} given={number.port} />}
             <RegistrationCard number={number} onOpen={() => go({ number: id, show: 'register' })} />
             {part === 'calls' && <TransferTargets botId={number.botId} />}

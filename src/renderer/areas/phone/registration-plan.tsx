@@ -1,5 +1,7 @@
 /** What filing a form would do and cost, from the server's own dry run. */
+import { Info } from 'lucide-react';
 import { useEffect, useRef } from 'react';
+import { fieldWord } from './registration-form.ts';
 
 export interface FilingPlan {
   readonly kind: '10dlc' | 'toll_free';
@@ -7,6 +9,7 @@ export interface FilingPlan {
   readonly messageFlow: string;
   readonly optInUrl: string;
   readonly corrects: boolean;
+  readonly warnings: readonly { readonly field: string | null; readonly text: string }[];
 }
 
 export function PlanShown({ plan }: { plan: FilingPlan }) {
@@ -28,6 +31,19 @@ export function PlanShown({ plan }: { plan: FilingPlan }) {
             ? 'The form is filed for toll-free verification.'
             : 'The form is filed with the registry of carriers; the campaign follows by itself.'}
       </p>
+      {plan.warnings.length > 0 && (
+        <ul aria-label="What carriers often refuse" className="flex flex-col gap-1">
+          {plan.warnings.map(({ field, text }) => (
+            <li key={`${field} ${text}`} className="flex gap-2">
+              <Info className="mt-0.5 size-3.5 shrink-0 text-muted" aria-hidden="true" />
+              <span className="min-w-0 break-words">
+                {text}
+                {field !== null && <span className="text-muted"> ({fieldWord(field)})</span>}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
       {plan.fees.length === 0 ? (
         <p className="text-muted">It costs nothing.</p>
       ) : (

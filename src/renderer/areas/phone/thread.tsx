@@ -1,7 +1,7 @@
 /** What was written with one person, oldest first, each with its parts and what became of it; and the field to answer in. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Ban, Paperclip } from 'lucide-react';
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { Conversation, TextMessage } from '../../../contracts/phone/texts.ts';
 import { useNameOfBot } from '../../app/use-name-of-bot.ts';
@@ -10,7 +10,9 @@ import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { textStatus } from '../../ui/phone-status.ts';
 import { Status } from '../../ui/status.tsx';
-import { countWords, numberWords } from './phone-words.ts';
+import { CallDialog } from './call-dialog.tsx';
+import { OptOutDialog } from './consent-dialogs.tsx';
+import { countWords, numberWords, readNumber } from './phone-words.ts';
 import { TextComposer } from './text-composer.tsx';
 import { usePhoneServices } from './use-phone-services.ts';
 
@@ -19,6 +21,7 @@ export function Thread({
   person,
   conversation,
   known,
+  onDialled,
 }: {
   number: PhoneNumber;
   person: string;
@@ -26,10 +29,12 @@ export function Thread({
   conversation: Conversation | undefined;
   /** Whether it is known who texted. */
   known: boolean;
+  onDialled: (callId: string) => void;
 }) {
   const { queries } = usePhoneServices();
   const source = useInfiniteQuery(queries.texts(number.id, person));
   const box = useRef<HTMLDivElement>(null);
+  const [open, setOpen] = useState<'call' | 'stop' | null>(null);
   const messages = source.data?.pages.flatMap((page) => page.messages).toReversed() ?? [];
   const last = messages.at(-1)?.id;
   // The newest is in sight, and whoever reads above is left there.
@@ -52,6 +57,16 @@ export function Thread({
             <Ban className="size-3.5" aria-hidden="true" />
             Said STOP
           </span>
+        )}
+        {conversation?.mayCall === true && (
+          <Button kind="quiet" onClick={() => setOpen('call')}>
+            Call
+          </Button>
+        )}
+        {conversation?.optedOut === false && readNumber(person) !== null && (
+          <Button kind="quiet" onClick={() => setOpen('stop')}>
+            Note a STOP
+          </Button>
         )}
       </header>
       <div
@@ -90,6 +105,10 @@ export function Thread({
         </ListStates>
       </div>
       <TextComposer number={number} person={person} conversation={conversation} known={known} />
+      {open === 'stop' && <OptOutDialog number={number} who={person} onClose={() => setOpen(null)} />}
+      {open === 'call' && (
+        <CallDialog number={number} to={person} onClose={() => setOpen(null)} onDialled={onDialled} />
+      )}
     </section>
   );
 }
