@@ -8,6 +8,7 @@ import type { Handsets } from './handsets.ts';
 import type { Inbound } from './inbound.ts';
 import type { Jobs } from './jobs.ts';
 import type { HandsetAction, Legs } from './legs.ts';
+import type { Ports } from './ports.ts';
 import type { Postings } from './postings.ts';
 import { refused } from './refusal.ts';
 import { type Speed, type State, speeds } from './state.ts';
@@ -21,6 +22,7 @@ export interface ControlDeps {
   readonly handsets: Handsets;
   readonly inbound: Inbound;
   readonly legs: Legs;
+  readonly ports: Ports;
 }
 
 export interface FaultAsked {
@@ -47,7 +49,7 @@ function portOut(world: World, e164: string): void {
 }
 
 export function createControl(deps: ControlDeps): readonly Route[] {
-  const { world, handsets, inbound, legs, postings } = deps;
+  const { world, handsets, inbound, legs, ports, postings } = deps;
   const { state } = world;
   const overview = (): Reply => ok(handsets.overview());
 
@@ -125,6 +127,16 @@ export function createControl(deps: ControlDeps): readonly Route[] {
         const action = text(body, 'action');
         if (!isHandsetAction(action)) throw unknown('action', action, handsetActions);
         legs.handset(params.e164 as string, params.call as string, action, optional(body, 'digits'));
+        return overview();
+      },
+    },
+    {
+      at: 'POST /sim/ports/:order',
+      op: 'sim.settlePort',
+      handle: ({ params, body }) => {
+        const answer = text(body, 'answer');
+        if (answer !== 'wrong_pin' && answer !== 'next') throw unknown('answer', answer, ['wrong_pin', 'next']);
+        ports.settle(params.order as string, answer);
         return overview();
       },
     },

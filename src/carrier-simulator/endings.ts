@@ -7,6 +7,7 @@ export interface MagicEnding {
   readonly status?: 'delivery_failed' | 'delivery_unconfirmed';
   readonly error?: { readonly code: string; readonly title: string; readonly detail: string };
   readonly slowMs?: number;
+  readonly notPortable?: true;
   /** Of a call to it. */
   readonly call?: 'busy' | 'voicemail' | 'reject' | 'silence' | 'missing';
 }
@@ -30,6 +31,7 @@ export const endings: readonly MagicEnding[] = [
   { suffix: '0122', what: 'calls are rejected', call: 'reject' },
   { suffix: '0123', what: 'nobody answers calls', call: 'silence' },
   { suffix: '0124', what: 'calls find no such number', call: 'missing' },
+  { suffix: '0130', what: 'cannot be brought from its carrier', notPortable: true },
 ];
 
 export function endingOf(e164: string): MagicEnding | null {

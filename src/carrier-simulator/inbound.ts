@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { MessagingInboundMessagePayload } from 'telnyx/resources/messages/messages';
 import type { Reply, Route } from './exchange.ts';
 import { holderOf } from './numbers.ts';
+import { textsHaveCome } from './ports.ts';
 import { helpWords, startWords, stopWords } from './profiles.ts';
 import { notFound, refused } from './refusal.ts';
 import type { SimText } from './state.ts';
@@ -36,7 +37,8 @@ export function createInbound(world: World, outbound: Texts): Inbound {
     const number = holderOf(state, asked.to);
     const profile =
       number?.status === 'active' && number.profileId !== null ? state.profiles[number.profileId] : undefined;
-    if (profile === undefined) throw refused(400, '40008', 'Undeliverable', `No number ${asked.to} takes texts here.`);
+    if (profile === undefined || !textsHaveCome(state, asked.to))
+      throw refused(400, '40008', 'Undeliverable', `No number ${asked.to} takes texts here.`);
     const id = world.id();
     const media = asked.media
       ? [{ url: `${world.origin()}/media/${id}.png`, content_type: 'image/png', size: picture.length }]

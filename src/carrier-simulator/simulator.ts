@@ -17,6 +17,7 @@ import { createInbound } from './inbound.ts';
 import { createJobs, type JobHandlers } from './jobs.ts';
 import { createLegs, type HandsetAction } from './legs.ts';
 import { createNumbers } from './numbers.ts';
+import { createPorts } from './ports.ts';
 import { createPostings } from './postings.ts';
 import { createProfiles } from './profiles.ts';
 import { apiBase, listen } from './server.ts';
@@ -62,6 +63,8 @@ export interface Simulator {
   call(from: string, to: string): string;
   /** What a handset does with a call. */
   handset(e164: string, callId: string, action: HandsetAction, digits?: string): void;
+  /** The other carrier answers a port. */
+  settlePort(orderId: string, answer: 'wrong_pin' | 'next'): void;
   fault(asked: FaultAsked): void;
   setSpeed(speed: Speed): void;
   step(): boolean;
@@ -114,6 +117,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   const handsets = createHandsets(world);
   const assignments = createAssignments(world);
   const legs = createLegs(world);
+  const ports = createPorts(world);
   const parts: readonly { routes?: readonly Route[]; jobs?: JobHandlers }[] = [
     createNumbers(world),
     createProfiles(world),
@@ -124,6 +128,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     createTollFree(world),
     legs,
     createCalls(world, legs),
+    ports,
   ];
   const jobs = createJobs({
     world,
@@ -134,7 +139,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     },
     settled: tell,
   });
-  const control = createControl({ world, jobs: () => jobs, postings, handsets, inbound, legs });
+  const control = createControl({ world, jobs: () => jobs, postings, handsets, inbound, legs, ports });
 
   function changed(): void {
     save();
@@ -184,6 +189,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     text: (asked) => done(inbound.text(asked)),
     call: (from, to) => done(legs.call(from, to).id),
     handset: (e164, callId, action, digits) => done(legs.handset(e164, callId, action, digits)),
+    settlePort: (orderId, answer) => done(ports.settle(orderId, answer)),
     fault: (asked) => {
       done(plantFault(world, asked));
     },

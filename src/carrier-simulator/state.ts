@@ -144,7 +144,10 @@ export interface SimPort {
     | 'partial_port_complete'
     | 'ported';
   problems: { code: string; description: string }[];
+  /** End user, documents, configuration: as they were given. */
   asked: Record<string, unknown>;
+  /** A PIN that the other carrier has refused: it refuses it again. */
+  refusedPin: string | null;
   readyOn: string | null;
   readonly createdAt: string;
 }

@@ -8,6 +8,7 @@ import { type Call, data, optional, page, type Reply, type Route, required, text
 import type { JobHandlers } from './jobs.ts';
 import { holderOf } from './numbers.ts';
 import { placeOf } from './places.ts';
+import { textsHaveCome } from './ports.ts';
 import { notFound, refused } from './refusal.ts';
 import type { SimNumber, SimText } from './state.ts';
 import type { World } from './world.ts';
@@ -48,6 +49,8 @@ export function createTexts(world: World): Texts {
     const sender = holderOf(state, from);
     if (sender === null || sender.status !== 'active' || sender.profileId === null)
       throw refused(400, '40305', "Invalid 'from' address", `${from} is not on a messaging profile of this account.`);
+    if (!textsHaveCome(state, from))
+      throw refused(400, '40320', 'Number not ready', `Messaging of ${from} has not been ported yet.`);
     const asked = optional(body, 'messaging_profile_id');
     if (asked !== undefined && asked !== sender.profileId)
       throw refused(
