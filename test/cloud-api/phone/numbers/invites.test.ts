@@ -1,0 +1,115 @@
+/** An invite is one page for one person: it shows what is agreed to, takes one yes with those words, and is over then. */
+import { describe, expect, test } from 'vitest';
+import type { Invite } from '../../../../src/contracts/phone/number.ts';
+import { engines } from '../../../support/engines.ts';
+import { forSale, numberIn, openWorld, type Replica } from './support.ts';
+
+const numbers = '/api/v1/phone/numbers';
+const pathOf = ({ url }: Invite) => new URL(url).pathname;
+
+async function invited(replica: Replica) {
+  const { id } = numberIn(await replica.buy(forSale(150)));
+  const made = await replica.ada('POST', `${numbers}/${id}/invites`);
+  return { id, made, invite: (made.json as unknown as { invite: Invite }).invite };
+}
+
+const submit = (replica: Replica, path: string, form: Record<string, string>) =>
+  replica.nobody('POST', path, undefined, {
+    raw: new URLSearchParams(form).toString(),
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      origin: `http://127.0.0.1:${replica.web.port}`,
+      host: `127.0.0.1:${replica.web.port}`,
+    },
+  });
+
+describe.each(engines)('on $name', ({ place }) => {
+  test('the page says who would call; one yes is kept with the words that were shown, and a second finds nothing', async () => {
+    const world = await openWorld(await place());
+    const replica = await world.open();
+    const { id, made, invite } = await invited(replica);
+    expect([made.status, invite.usedAt]).toEqual([201, null]);
+    expect(invite.url).toMatch(/^https:\/\/gantry\.example\/sms\/invite\/[0-9a-f]{64}$/);
+    expect(Date.parse(invite.expiresAt) - world.clock.now()).toBeGreaterThan(6.9 * 24 * 3600_000);
+    const page = await replica.nobody('GET', pathOf(invite));
+    expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(page.headers['content-security-policy']).toMatch(/default-src 'none'.*form-action 'self'/);
+    expect(page.headers['cache-control']).toBe('no-store');
+    expect(page.text).toContain('Ada &#60;b&#62;');
+    expect(page.text).not.toContain('<b>');
+    const agreed = await submit(replica, pathOf(invite), { phone: '(202) 555-0123', agree: 'yes' });
+    expect([agreed.status, agreed.text]).toEqual([200, expect.stringContaining('+12025550123')]);
+    expect(world.consents).toEqual([
+      {
+        numberId: id,
+        e164: '+12025550123',
+        source: 'invite',
+        evidence: expect.stringContaining(`“I agree that Ada <b> may`),
+      },
+    ]);
+    const [words] = /“(.*)”/.exec(world.consents[0]?.evidence ?? '')?.slice(1) ?? [];
+    expect(page.text).toContain((words ?? '-').replace('<b>', '&#60;b&#62;'));
+    const again = await submit(replica, pathOf(invite), { phone: '2025550124', agree: 'yes' });
+    const never = await replica.nobody('GET', `/sms/invite/${'0'.repeat(64)}`);
+    expect([again.status, again.text]).toEqual([404, never.text]);
+    expect([(await replica.nobody('GET', '/sms/invite/x')).text, world.consents.length]).toEqual([never.text, 1]);
+    const list = (await replica.ada('GET', `${numbers}/${id}/invites`)).json as unknown as { invites: Invite[] };
+    expect(list.invites).toEqual([{ ...invite, usedAt: expect.any(String) }]);
+    expect((await replica.ada('DELETE', `${numbers}/${id}/invites/${invite.id}`)).status).toBe(404);
+  });
+
+  test('two at once: one yes counts', async () => {
+    const world = await openWorld(await place());
+    const replica = await world.open();
+    const { invite } = await invited(replica);
+    const both = await Promise.all(
+      ['2025550123', '2025550124'].map((phone) => submit(replica, pathOf(invite), { phone, agree: 'yes' })),
+    );
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 404]);
+    expect(world.consents).toHaveLength(1);
+  });
+
+  test('what is no number, cannot be called or was not agreed to leaves the invite open', async () => {
+    const world = await openWorld(await place());
+    const replica = await world.open();
+    const { invite } = await invited(replica);
+    const forms: Record<string, string>[] = [
+      {},
+      { phone: 'x'.repeat(3000), agree: 'yes' },
+      { phone: '<script>', agree: 'yes' },
+      { phone: '+18765550123', agree: 'yes' },
+      { phone: '+19005550123', agree: 'yes' },
+      { phone: '+12025550123' },
+    ];
+    for (const form of forms) {
+      const reply = await submit(replica, pathOf(invite), form);
+      expect([form, reply.status, reply.text.includes('<script>')]).toEqual([form, 400, false]);
+    }
+    expect((await replica.nobody('POST', pathOf(invite), { phone: '+12025550123' })).status).toBe(415);
+    expect((await submit(replica, pathOf(invite), { phone: 'x'.repeat(5000) })).status).toBe(413);
+    expect(world.consents).toEqual([]);
+    expect((await submit(replica, pathOf(invite), { phone: '+12025550123', agree: 'yes' })).status).toBe(200);
+  });
+
+  test('an invite ends after seven days, when it is withdrawn, and with its number; it follows a move', async () => {
+    const world = await openWorld(await place());
+    const replica = await world.open();
+    const { id, invite } = await invited(replica);
+    const another = async () =>
+      ((await replica.ada('POST', `${numbers}/${id}/invites`)).json as unknown as { invite: Invite }).invite;
+    const status = async (one: Invite) => (await replica.nobody('GET', pathOf(one))).status;
+    await replica.ada('PATCH', `${numbers}/${id}`, { botId: 'bot_2', botName: 'Iris' });
+    expect((await replica.nobody('GET', pathOf(invite))).text).toContain('Iris');
+    expect((await replica.bob('DELETE', `${numbers}/${id}/invites/${invite.id}`)).status).toBe(404);
+    expect((await replica.ada('DELETE', `${numbers}/${id}/invites/${invite.id}`)).status).toBe(204);
+    expect(await status(invite)).toBe(404);
+    const old = await another();
+    world.clock.move(7 * 24 * 3600_000 + 1);
+    expect(await status(old)).toBe(404);
+    const last = await another();
+    expect(await status(last)).toBe(200);
+    await replica.ada('DELETE', `${numbers}/${id}`);
+    expect(await status(last)).toBe(404);
+    expect(await replica.store.all('SELECT 1 AS one FROM phone_invite WHERE used_at IS NULL')).toEqual([]);
+  });
+});
