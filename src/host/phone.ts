@@ -3,6 +3,7 @@ import type { HostedComputers } from '../cloud-api/hosted-computers/index.ts';
 import type { Carrier } from '../cloud-api/phone/carrier/port.ts';
 import { createTelnyxCarrier } from '../cloud-api/phone/carrier/telnyx/index.ts';
 import { createPhone, type Phone, type PhoneDeps } from '../cloud-api/phone/index.ts';
+import { carrierWebhook } from '../contracts/phone/texts.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import type { Principal } from '../kit/http/types.ts';
 import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
@@ -10,7 +11,21 @@ import { createSealer } from '../kit/secrets/sealer.ts';
 import type { PhoneSettings } from './phone-settings.ts';
 
 export interface ComposePhoneOptions
-  extends Pick<PhoneDeps, 'store' | 'clock' | 'ids' | 'log' | 'origin' | 'users' | 'call' | 'events' | 'pushDirect'> {
+  extends Pick<
+    PhoneDeps,
+    | 'store'
+    | 'clock'
+    | 'ids'
+    | 'log'
+    | 'origin'
+    | 'users'
+    | 'call'
+    | 'events'
+    | 'pushDirectly'
+    | 'isLinked'
+    | 'approvals'
+    | 'admits'
+  > {
   readonly masterKey: string;
   /** Null: no carrier is configured. */
   readonly settings: PhoneSettings | null;
@@ -24,7 +39,7 @@ export function composePhone(options: ComposePhoneOptions): Phone {
   return createPhone({
     ...options,
     timers: systemTimers,
-    carrier: carrierOf(settings),
+    carrier: carrierOf(settings, origin),
     publicKey: settings?.publicKey ?? '',
     webhookOrigin: settings?.webhookUrl ?? origin,
     sealer: createSealer({ masterKey, purpose: 'phone' }),
@@ -46,8 +61,9 @@ export function composePhone(options: ComposePhoneOptions): Phone {
   });
 }
 
-function carrierOf(settings: PhoneSettings | null): Carrier | null {
+function carrierOf(settings: PhoneSettings | null, origin: string): Carrier | null {
   if (settings === null) return null;
-  const { carrier: name, url: baseUrl, apiKey, connectionId } = settings;
-  return createTelnyxCarrier({ name, baseUrl, apiKey, connectionId });
+  const { carrier: name, url: baseUrl, apiKey, connectionId, webhookUrl } = settings;
+  const receiptsUrl = `${webhookUrl ?? origin}${carrierWebhook.path.replace(':carrier', name)}`;
+  return createTelnyxCarrier({ name, baseUrl, apiKey, connectionId, receiptsUrl });
 }

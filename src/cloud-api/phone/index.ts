@@ -12,6 +12,7 @@ import type { Carrier } from './carrier/port.ts';
 import { createNumbers, phoneNumberMigrations } from './numbers/index.ts';
 import type { PartDeps, PhoneDeps, PhonePart } from './part.ts';
 import { createPhoneRegistration, phoneRegistrationMigrations } from './registration/index.ts';
+import { createWebhooks, phoneWebhookMigrations } from './webhooks/index.ts';
 
 export type { PhoneDeps } from './part.ts';
 
@@ -20,6 +21,7 @@ export const phoneMigrations: readonly Migration[] = [
   ...phoneCarrierMigrations,
   ...phoneNumberMigrations,
   ...phoneRegistrationMigrations,
+  ...phoneWebhookMigrations,
 ];
 
 export interface Phone {
@@ -59,7 +61,9 @@ function createParts(deps: PartDeps): readonly PhonePart[] {
   // What was begun long ago is nobody's.
   const paid: PhonePart = { routes: [], forgetOld: (now) => steps.forgetOld(now) };
   const parts: readonly PhonePart[] = [paid, numbers, registration];
-  return parts;
+  // Last: what is posted is brought to parts that have started.
+  const readers = parts.flatMap((part) => part.readers ?? []);
+  return [...parts, createWebhooks({ ...deps, numbers: numbers.numbers, readers })];
 }
 
 function together(parts: readonly PhonePart[], others: readonly BoundRoute[]): Phone {
