@@ -215,7 +215,10 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       resolve: (userId, named) => composed.area.computers.resolve(userId, named),
       call: (computerId, request) => runtimes.call(computerId, request),
       events: events.backbone,
-      pushDirect: notifications.pushDirect,
+      pushDirectly: notifications.pushDirectly,
+      isLinked: async (computerId) => (await link.state(computerId)).linked,
+      approvals: approvals.service,
+      admits: (userId) => identity.admits(userId),
     });
     closing.add('phone', () => phone.close());
     const daily = createDaily({

@@ -6,7 +6,7 @@
 import type { EventData } from '../../contracts/events/registry.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
-import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
+import type { Op, SharedReader, SharedTx } from '../../kit/store/shared-store.ts';
 import { buildNotification, messageTag } from './build.ts';
 import type { Letters } from './letters.ts';
 import type { Pace } from './pace.ts';
@@ -22,10 +22,10 @@ export interface DirectMessage {
 /** `left`: the sink will tell it. `unreachable`: there is no device. */
 export type DirectOutcome = 'pushed' | 'left' | 'off' | 'unreachable';
 
-export type PushDirect = (message: DirectMessage) => Promise<DirectOutcome>;
+/** In the transaction that notes that the message was relayed, so that it is told once. */
+export type PushDirectly = (tx: SharedTx, message: DirectMessage) => Op<DirectOutcome>;
 
 export interface DirectDeps {
-  readonly store: SharedStore;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly forwards: (tx: SharedReader, computerId: string) => Op<boolean>;
@@ -39,20 +39,19 @@ export interface DirectDeps {
 const keptForDeviceMs = 24 * 60 * 60_000;
 const triedMs = 12 * 60 * 60_000;
 
-export function createDirectPush(deps: DirectDeps): PushDirect {
-  const { store, clock, pace } = deps;
-  return ({ userId, computerId, message }) =>
-    store.write(function* (tx): Op<DirectOutcome> {
-      if (deps.sinkWorks() && (yield* deps.forwards(tx, computerId))) return 'left';
-      if (!(yield* deps.preferences.enabled(tx, userId, 'message.received'))) return 'off';
-      if (!deps.pushConfigured) return 'unreachable';
-      const payload = buildNotification({ type: 'message.received', data: message });
-      const now = clock.now();
-      const times = { until: now + keptForDeviceMs, deadline: now + triedMs };
-      const id = deps.ids.next('direct');
-      const letter = { id, eventId: null, userId, payload, ...times };
-      if ((yield* deps.letters.queue(tx, letter)) === 0) return 'unreachable';
-      yield* pace.told(tx, userId, messageTag(message), true);
-      return 'pushed';
-    });
+export function createDirectPush(deps: DirectDeps): PushDirectly {
+  const { clock, pace } = deps;
+  return function* (tx, { userId, computerId, message }) {
+    if (deps.sinkWorks() && (yield* deps.forwards(tx, computerId))) return 'left';
+    if (!(yield* deps.preferences.enabled(tx, userId, 'message.received'))) return 'off';
+    if (!deps.pushConfigured) return 'unreachable';
+    const payload = buildNotification({ type: 'message.received', data: message });
+    const now = clock.now();
+    const times = { until: now + keptForDeviceMs, deadline: now + triedMs };
+    const id = deps.ids.next('direct');
+    const letter = { id, eventId: null, userId, payload, ...times };
+    if ((yield* deps.letters.queue(tx, letter)) === 0) return 'unreachable';
+    yield* pace.told(tx, userId, messageTag(message), true);
+    return 'pushed';
+  };
 }

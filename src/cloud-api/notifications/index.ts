@@ -17,7 +17,7 @@ import { createPushActions } from './actions.ts';
 import { createClaims } from './claims.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { createDeviceStore } from './devices.ts';
-import { createDirectPush, type PushDirect } from './direct.ts';
+import { createDirectPush, type PushDirectly } from './direct.ts';
 import { createFeed } from './feed.ts';
 import { type ComputerReach, feedRoutes } from './feed-routes.ts';
 import { createLetters, type LaneWorker, type OpenApproval } from './letters.ts';
@@ -30,7 +30,7 @@ import { createPusher } from './pusher.ts';
 import { createSink } from './sink.ts';
 
 export type { ApprovalDoor } from './action-routes.ts';
-export type { DirectMessage, DirectOutcome, PushDirect } from './direct.ts';
+export type { DirectMessage, DirectOutcome, PushDirectly } from './direct.ts';
 export type { ComputerReach } from './feed-routes.ts';
 export { notificationMigrations } from './migrations.ts';
 export type { VapidPair } from './push-keys.ts';
@@ -65,7 +65,7 @@ export interface Notifications {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   /** A message that was relayed to a computer through a channel address. */
-  readonly pushDirect: PushDirect;
+  readonly pushDirectly: PushDirectly;
   /** What a browser was told ends with its sign-in, and goes on with the next one of the same person. */
   signInEnded(sessionId: string, replacedBy: string | undefined): Promise<void>;
   /** What tells of events older than they are kept; before these go. */
@@ -109,7 +109,7 @@ export async function createNotifications(deps: NotificationsDeps): Promise<Noti
     owners: {
       device: async ({ userId }, id) => (await devices.get(id))?.userId === userId,
     },
-    pushDirect: createDirectPush({
+    pushDirectly: createDirectPush({
       ...deps,
       forwards: events.forwards,
       sinkWorks: () => sink.working(),

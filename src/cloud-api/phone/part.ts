@@ -6,6 +6,7 @@ import type { Ids } from '../../kit/ids/ids.ts';
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { Asked, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+import type { ApprovalService } from '../approvals/index.ts';
 import type { EventBackbone } from '../events/backbone.ts';
 import type { Notifications } from '../notifications/index.ts';
 import type { Carrier } from './carrier/port.ts';
@@ -75,8 +76,13 @@ export interface PhoneDeps {
   readonly computers: PhoneComputers;
   readonly call: CallComputer;
   readonly openLanes: OpenPhoneLanes;
-  readonly events: Pick<EventBackbone, 'emit'>;
-  readonly pushDirect: Notifications['pushDirect'];
+  readonly events: Pick<EventBackbone, 'emit' | 'follow'>;
+  readonly pushDirectly: Notifications['pushDirectly'];
+  /** Whether a computer is linked, at any replica. */
+  readonly isLinked: (computerId: string) => boolean | Promise<boolean>;
+  readonly approvals: Pick<ApprovalService, 'check' | 'resolve'>;
+  /** Whether this person may act at all. */
+  readonly admits: (userId: string) => boolean | Promise<boolean>;
 }
 
 /** Of a part, which is only made where there is a carrier. */

@@ -128,7 +128,9 @@ describe.each(engines)('on $name', ({ place }) => {
     const world = await openWorld({ place: await place() });
     const device = await world.device();
     const direct = (thread: string, computerId = 'computer_1', userId = person) =>
-      world.notifications.pushDirect({ userId, computerId, message: message(thread, `direct ${thread}`) });
+      world.store.write((tx) =>
+        world.notifications.pushDirectly(tx, { userId, computerId, message: message(thread, `direct ${thread}`) }),
+      );
     expect(await direct('a')).toBe('pushed');
     await world.settled(() => device.pushes().length === 1);
     await world.emit('message.received', 'm1', message('b'));
@@ -146,7 +148,9 @@ describe.each(engines)('on $name', ({ place }) => {
     const world = await openWorld({ place: there, clock });
     const device = await world.device();
     const direct = (of: World, thread: string, computerId: string) =>
-      of.notifications.pushDirect({ userId: person, computerId, message: message(thread) });
+      of.store.write((tx) =>
+        of.notifications.pushDirectly(tx, { userId: person, computerId, message: message(thread) }),
+      );
     await world.store.write((tx) => world.backbone.forwarded(tx, 'computer_1'));
     expect(await direct(world, 'a', 'computer_1')).toBe('left');
     expect(await direct(world, 'a', 'computer_2')).toBe('pushed');

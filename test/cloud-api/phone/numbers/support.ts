@@ -122,8 +122,11 @@ async function openReplica(place: Place, world: World, wrap: (carrier: Carrier) 
     },
     openLanes: ({ name, ...how }) =>
       createSharedLanes({ store, clock, name, random: () => 0.5, ...how, backoffMs: [20] }),
-    events: { emit: () => never('an event') },
-    pushDirect: () => never('a push'),
+    events: { emit: () => never('an event'), follow: () => never('events') },
+    pushDirectly: () => never('a push'),
+    isLinked: () => never('a link'),
+    approvals: { check: () => never('an approval'), resolve: () => never('an approval') },
+    admits: () => true,
     steps: createPaidSteps({ store, clock, settleMs: 100 }),
     hooks: () => [hears, world.hooks],
     consents: () => consents,
