@@ -30,7 +30,7 @@ const shorteners = [
   'v.gd',
 ];
 const shortener = new RegExp(
-  `(?<![\\w.@-])(?:www\\.)?(${shorteners.map((host) => host.replace('.', '\\.')).join('|')})(?![\\w-]|\\.\\w)`,
+  `(?<![\\w.@-])(?<![^/]/)(?:www\\.)?(${shorteners.map((host) => host.replace('.', '\\.')).join('|')})(?![\\w-]|\\.\\w)`,
   'i',
 );
 
