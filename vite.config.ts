@@ -107,6 +107,7 @@ export default defineConfig({
         converter: 'src/converter/main.ts',
         executor: 'src/executor/main.ts',
         'hosted-device': 'src/host/hosted-device.ts',
+        'carrier-simulator': 'src/carrier-simulator/main.ts',
       },
       'out/server',
       'es',

@@ -305,6 +305,7 @@ export const commands: readonly Verb[] = [
       { flags: '--no-open', about: 'do not open a browser' },
       { flags: '--headless', about: 'no browser, no desktop window' },
       { flags: '--stop-bots', about: 'stop the bots too when Gantry is stopped' },
+      { flags: '--demo-phone', about: 'try the phone with a simulated carrier: no text and no call is real' },
     ],
     load: () => import('./start/start.ts').then((m) => m.start),
   },

@@ -114,6 +114,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       log,
       mode: waysIn(mode, `${gantry} open`),
       version: packageVersion(),
+      demoPhone: options.phone?.carrier === 'simulator',
       origin,
       edgeUrl,
       internalToken: options.internalToken,

@@ -2,8 +2,11 @@
  * Runtime and cloud API in one process: what `gantry start` runs (architecture.md). The same two parts run apart; here the
  * link between them is this computer's socket.
  */
+import { AppError } from '../contracts/common/errors.ts';
 import type { LocalPairing } from '../contracts/link/local-pairing.ts';
+import { systemTimers } from '../kit/clock/timers.ts';
 import { createCloud } from './cloud.ts';
+import { startDemoPhone } from './demo-phone.ts';
 import { openPort } from './doors.ts';
 import { type Computer, type ComputerOptions, openComputer } from './open-computer.ts';
 import { type PhoneSettings, readPhoneSettings } from './phone-settings.ts';
@@ -12,6 +15,8 @@ import { userName } from './user-name.ts';
 
 export interface CombinedOptions extends ComputerOptions {
   readonly rendererFolder?: string;
+  /** A simulated carrier, in place of a real one. */
+  readonly demoPhone?: boolean;
   /** In place of what the environment says. */
   readonly phone?: PhoneSettings;
 }
@@ -32,10 +37,15 @@ export interface Combined extends Computer {
 /** Fails with `refused` while another instance runs, and with `transport` when a port is taken; nothing is left behind. */
 export function startCombined(options: CombinedOptions): Promise<Combined> {
   return openComputer(options, async ({ places, folder, clock, ids, log, closing, limits, openRuntime }) => {
+    const demoOptions = (at: string) => ({ file: places.demoPhone, origin: at, timers: systemTimers, log });
     // Both ports before anything else: a taken one must not leave half a start behind.
     const door = await openPort(options.settings.port.value, '--port');
     closing.add('web port', () => door.close());
     const origin = `http://127.0.0.1:${door.port}`;
+    const phone = options.phone ?? readPhoneSettings(options.env);
+    if (options.demoPhone === true && phone !== null) throw twoCarriers();
+    const demo = options.demoPhone === true ? await startDemoPhone(demoOptions(origin)) : null;
+    if (demo !== null) closing.add('demo phone', () => demo.close());
     const { runtime, computer } = await openRuntime({
       homeCloud: () => ({ host: '127.0.0.1', port: door.port }),
       hostChecks: () => [
@@ -68,7 +78,7 @@ export function startCombined(options: CombinedOptions): Promise<Combined> {
       answers: options.answers,
       computersFolder: options.env.GANTRY_COMPUTERS || undefined,
       push: readPushSettings(options.env),
-      phone: options.phone ?? readPhoneSettings(options.env),
+      phone: demo?.settings ?? phone,
     });
     closing.add('cloud', () => cloud.close());
     closing.add('streams', () => runtime.endStreams());
@@ -86,6 +96,14 @@ export function startCombined(options: CombinedOptions): Promise<Combined> {
       checkPairing: () => runtime.homeLink.pairing.readFile(),
     };
   });
+}
+
+function twoCarriers(): AppError {
+  return new AppError(
+    'usage',
+    'A carrier is set (GANTRY_TELNYX_…), and a demo phone was asked for: no number may be of both.',
+    'Leave --demo-phone away, or unset the variables of the carrier.',
+  );
 }
 
 function sealedBy(file: string) {

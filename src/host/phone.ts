@@ -42,6 +42,7 @@ export function composePhone(options: ComposePhoneOptions): Phone {
     carrier: carrierOf(settings, origin),
     publicKey: settings?.publicKey ?? '',
     webhookOrigin: settings?.webhookUrl ?? origin,
+    demo: settings?.carrier === 'simulator' ? { origin: new URL(settings.url).origin, apiKey: settings.apiKey } : null,
     sealer: createSealer({ masterKey, purpose: 'phone' }),
     computers: {
       ownerOf: options.ownerOf,

@@ -37,6 +37,7 @@ export function placesIn(home: string) {
     computer: join(home, 'computer.json'),
     pairing: join(home, 'pairing.json'),
     settings: join(home, 'settings.json'),
+    demoPhone: join(home, 'demo-phone.json'),
     lastWorkspace: join(home, 'last-workspace'),
     defaultWorkspace: join(home, 'workspace'),
     logs: join(home, 'logs'),

@@ -33,7 +33,10 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     files: ['pane-host/protocol.ts', 'converter/protocol.ts', 'executor/protocol.ts'],
   },
   'cloud-api': { folders: ['contracts', 'kit'], files: ['computer-host/protocol.ts'] },
-  host: { folders: ['contracts', 'kit', 'runtime-server', 'cloud-api'] },
+  host: {
+    folders: ['contracts', 'kit', 'runtime-server', 'cloud-api'],
+    files: ['carrier-simulator/protocol.ts'],
+  },
   cli: {
     folders: ['client', 'contracts', 'host', 'worker', 'computer-host'],
     files: [

@@ -44,6 +44,7 @@ export const start: Action = async (context, input) => {
     settings,
     workspace: workspace === undefined ? undefined : resolve(context.cwd, workspace),
     gantry: context.names.gantry,
+    demoPhone: flag(input, 'demoPhone'),
   });
   for (const notice of servers.notices) context.output.note(notice);
 
@@ -94,6 +95,7 @@ async function announce(
     `  Data       ${servers.home}`,
     `  Workspace  ${servers.workspace}`,
     ...homeLine(servers.pairing()),
+    ...(flag(input, 'demoPhone') ? ['  Phone      simulated: no text and no call is real'] : []),
     `  Stop       ${interactive ? 'Ctrl-C' : `${context.names.gantry} stop`}`,
     '',
   ];

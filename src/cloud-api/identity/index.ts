@@ -55,6 +55,8 @@ export interface IdentityDeps {
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
   readonly mode: OwnerMode | PeopleMode;
   readonly version: string;
+  /** The carrier of the phone is simulated. */
+  readonly demoPhone?: boolean;
   /** Address of the web interface, without a slash at the end. */
   readonly origin: string;
   /** Where the edge is, when that is not below the origin. */
@@ -182,6 +184,7 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
             via: principal.via,
             computer: mode.kind === 'embedded' ? mode.computer : null,
             version: deps.version,
+            ...(deps.demoPhone === true ? { demoPhone: true as const } : {}),
             csrf: csrf ?? '',
           },
         };

@@ -9,6 +9,7 @@ import type { Migration } from '../../kit/store/store.ts';
 import { phoneCarrierMigrations } from './carrier/migrations.ts';
 import { createPaidSteps } from './carrier/paid-steps.ts';
 import type { Carrier } from './carrier/port.ts';
+import { createDemo, type DemoDoor } from './demo/index.ts';
 import { createNumbers, phoneNumberMigrations } from './numbers/index.ts';
 import type { PartDeps, PhoneDeps, PhonePart } from './part.ts';
 import { createPhoneRegistration, phoneRegistrationMigrations } from './registration/index.ts';
@@ -36,13 +37,16 @@ export interface Phone {
 
 export function createPhone({
   carrier,
+  demo,
   ...deps
 }: PhoneDeps & {
   /** Null: no carrier is configured. */
   readonly carrier: Carrier | null;
+  /** Control of the simulated carrier; null: the carrier is real. */
+  readonly demo: DemoDoor | null;
 }): Phone {
   if (carrier === null) return together([], phoneRoutes.map(notConfigured));
-  const parts = createParts({ ...deps, carrier });
+  const parts = [...createParts({ ...deps, carrier }), createDemo({ door: demo })];
   const bound = new Set(parts.flatMap(({ routes }) => routes.map(({ route }) => route.op)));
   return together(parts, phoneRoutes.filter(({ op }) => !bound.has(op)).map(notBuilt));
 }

@@ -12,7 +12,8 @@ export type ProgramName =
   | 'schema-checker'
   | 'converter'
   | 'executor'
-  | 'hosted-device';
+  | 'hosted-device'
+  | 'carrier-simulator';
 
 const sources: Record<ProgramName, string> = {
   cli: join('src', 'cli', 'main.ts'),
@@ -22,6 +23,7 @@ const sources: Record<ProgramName, string> = {
   converter: join('src', 'converter', 'main.ts'),
   executor: join('src', 'executor', 'main.ts'),
   'hosted-device': join('src', 'host', 'hosted-device.ts'),
+  'carrier-simulator': join('src', 'carrier-simulator', 'main.ts'),
 };
 
 /** File of a program, seen from the module at `moduleUrl` (any module of Gantry, source or built). */

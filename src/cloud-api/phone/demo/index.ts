@@ -1,0 +1,91 @@
+/**
+ * The demo phone's own side: what the simulated carrier's handsets show and do, passed on to its control. Only the owner of this computer
+ * gets here; where a carrier is real there is nothing to find. Must not know what the phone does with a text or a call.
+ */
+import { AppError } from '../../../contracts/common/errors.ts';
+import * as contract from '../../../contracts/phone/demo.ts';
+import { type BoundRoute, bind, bindPassThrough } from '../../../kit/http/types.ts';
+import type { PhonePart } from '../part.ts';
+
+/** Where the simulated carrier is controlled, and by which key. */
+export interface DemoDoor {
+  /** Without a path. */
+  readonly origin: string;
+  readonly apiKey: string;
+}
+
+export interface DemoDeps {
+  /** Null: the carrier is real. */
+  readonly door: DemoDoor | null;
+  readonly fetch?: typeof fetch;
+}
+
+const patienceMs = 5_000;
+
+export function createDemo({ door, fetch: dial = fetch }: DemoDeps): PhonePart {
+  if (door === null) return { routes: contract.demoRoutes.map(notHere) };
+  const { origin, apiKey } = door;
+
+  async function ask(method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> {
+    let response: Response;
+    try {
+      response = await dial(`${origin}/sim${path}`, {
+        method,
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(patienceMs),
+      });
+    } catch (cause) {
+      throw new AppError('refused', 'The demo phone does not answer.', 'It is started again by itself: try it soon.', {
+        wireCode: 'unavailable',
+        cause,
+      });
+    }
+    const answer: unknown = await response.json();
+    if (response.ok) return answer;
+    throw refusal(response.status, answer);
+  }
+
+  const overview = async (...asked: Parameters<typeof ask>) => ({
+    body: contract.DemoPhone.parse(await ask(...asked)),
+  });
+  const of = (e164: string) => `/handsets/${encodeURIComponent(e164)}`;
+
+  return {
+    routes: [
+      bind(contract.getDemoPhone, () => overview('GET', '')),
+      bind(contract.setDemoSpeed, ({ body }) => overview('POST', '/speed', body)),
+      bind(contract.addHandset, async ({ body }) => ({
+        body: contract.addHandset.answers[201].parse(await ask('POST', '/handsets', body)),
+      })),
+      bind(contract.textFromHandset, ({ params, body }) => overview('POST', `${of(params.e164)}/text`, body)),
+      bind(contract.callFromHandset, ({ params, body }) => overview('POST', `${of(params.e164)}/call`, body)),
+      bind(contract.answerOnHandset, ({ params, body }) =>
+        overview('POST', `${of(params.e164)}/calls/${encodeURIComponent(params.call)}`, body),
+      ),
+      bind(contract.demoPorts, ({ params, body }) =>
+        overview('POST', `/ports/${encodeURIComponent(params.orderId)}`, body),
+      ),
+    ],
+  };
+}
+
+function notHere(route: BoundRoute['route']): BoundRoute {
+  return bindPassThrough(route, () => {
+    throw new AppError(
+      'not_found',
+      'No demo phone runs here.',
+      'Stop Gantry, and start it with gantry start --demo-phone and without a carrier.',
+    );
+  });
+}
+
+/** In the simulated carrier's words: it is asked for what a person pressed. */
+function refusal(status: number, answer: unknown): AppError {
+  const said = (answer as { errors?: { detail?: unknown }[] } | null)?.errors?.[0]?.detail;
+  const fact = typeof said === 'string' ? said : `The demo phone answered ${status}.`;
+  if (status === 404) return new AppError('not_found', fact, 'Look at the handsets again.');
+  if (status === 409) return new AppError('refused', fact, 'Look at the handsets again.', { status: 409 });
+  if (status >= 500) return new AppError('internal', fact, 'Try it again.');
+  return new AppError('usage', fact, 'Correct it and try again.');
+}
