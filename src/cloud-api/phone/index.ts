@@ -5,6 +5,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { phoneRoutes } from '../../contracts/phone/routes.ts';
 import { type BoundRoute, bindPassThrough, type OwnerLookups } from '../../kit/http/types.ts';
+import { answered } from '../../kit/store/answered.ts';
 import type { Migration } from '../../kit/store/store.ts';
 import { phoneCarrierMigrations } from './carrier/migrations.ts';
 import { createPaidSteps } from './carrier/paid-steps.ts';
@@ -13,6 +14,7 @@ import { createDemo, type DemoDoor } from './demo/index.ts';
 import { createNumbers, phoneNumberMigrations } from './numbers/index.ts';
 import type { PartDeps, PhoneDeps, PhonePart } from './part.ts';
 import { createPhoneRegistration, phoneRegistrationMigrations } from './registration/index.ts';
+import { createTexts, phoneTextMigrations, soleProprietorLimits, usualLimits } from './texts/index.ts';
 import { createWebhooks, phoneWebhookMigrations } from './webhooks/index.ts';
 
 export type { PhoneDeps } from './part.ts';
@@ -22,6 +24,7 @@ export const phoneMigrations: readonly Migration[] = [
   ...phoneCarrierMigrations,
   ...phoneNumberMigrations,
   ...phoneRegistrationMigrations,
+  ...phoneTextMigrations,
   ...phoneWebhookMigrations,
 ];
 
@@ -62,9 +65,22 @@ function createParts(deps: PartDeps): readonly PhonePart[] {
     },
   });
   const registration = createPhoneRegistration({ ...deps, numbers: numbers.numbers, paid: steps });
+  const texts = createTexts({
+    ...{ ...deps, steps, numbers: numbers.numbers },
+    consents: {
+      *basisFor() {
+        return yield* answered(null);
+      },
+    },
+    onStop: [],
+    replies: (number) => deps.store.read((tx) => registration.replies(tx, number)),
+    *limits(tx, { id }) {
+      return (yield* registration.isSoleProprietor(tx, id)) ? soleProprietorLimits : usualLimits;
+    },
+  });
   // What was begun long ago is nobody's.
   const paid: PhonePart = { routes: [], forgetOld: (now) => steps.forgetOld(now) };
-  const parts: readonly PhonePart[] = [paid, numbers, registration];
+  const parts: readonly PhonePart[] = [paid, numbers, registration, texts];
   // Last: what is posted is brought to parts that have started.
   const readers = parts.flatMap((part) => part.readers ?? []);
   return [...parts, createWebhooks({ ...deps, numbers: numbers.numbers, readers })];
