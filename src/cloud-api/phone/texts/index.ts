@@ -3,7 +3,6 @@
  * together. Must not know how numbers are bought nor registered.
  */
 
-import type { Op, SharedReader } from '../../../kit/store/shared-store.ts';
 import type { ApprovalService } from '../../approvals/index.ts';
 import type { EventBackbone } from '../../events/backbone.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
@@ -24,7 +23,7 @@ import { followApprovals } from './approval-texts.ts';
 import { readInbound, readReceipt } from './carrier-events.ts';
 import { createInbound } from './inbound.ts';
 import { createOptOuts } from './opt-outs.ts';
-import { createOutbound, type TextLimits } from './outbound.ts';
+import { createOutbound, type OutboundDeps, type TextLimits } from './outbound.ts';
 import { createOwnPhones } from './own-phone.ts';
 import { takeReceipt } from './receipts.ts';
 import { reconcileOptOuts } from './reconcile.ts';
@@ -52,7 +51,7 @@ export interface TextsDeps
   readonly onStop: readonly OnStop[];
   /** What the number answers STOP, START and HELP with. */
   readonly replies: (number: HeldNumber) => Promise<Replies>;
-  readonly limits: (tx: SharedReader, number: HeldNumber) => Op<TextLimits>;
+  readonly limits: OutboundDeps['limits'];
   readonly events: Pick<EventBackbone, 'emit' | 'follow'>;
   readonly approvals: Pick<ApprovalService, 'check' | 'resolve'>;
   readonly admits?: (userId: string) => boolean | Promise<boolean>;

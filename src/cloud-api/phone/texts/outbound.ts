@@ -6,7 +6,7 @@
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../../kit/lane/lane.ts';
-import type { Op, SharedReader, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
+import type { Asked, Op, SharedReader, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
 import { CarrierFault, type CarrierTexts } from '../carrier/port.ts';
 import type { OpenPhoneLanes } from '../part.ts';
@@ -32,7 +32,7 @@ export interface OutboundDeps {
   readonly steps: Pick<PaidSteps, 'run'>;
   readonly numbers: Pick<Numbers, 'read'>;
   readonly optOuts: Pick<OptOutLog, 'isOptedOut'>;
-  readonly limits: (tx: SharedReader, number: HeldNumber) => Op<TextLimits>;
+  readonly limits: (tx: SharedReader, number: HeldNumber) => Asked<TextLimits>;
   /** The carrier has them on its own list of who said STOP. */
   readonly blocked: (tx: SharedTx, row: TextRow, said: string) => Op<unknown>;
   readonly openLanes: OpenPhoneLanes;

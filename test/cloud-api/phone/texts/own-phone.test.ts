@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { engines } from '../../../support/engines.ts';
+import { alice, bob, eventually, openFloor, ours } from './support.ts';
+
+const path = '/api/v1/phone/own';
+type Floor = Awaited<ReturnType<typeof openFloor>>;
+
+async function confirmed(floor: Floor): Promise<string> {
+  const { id } = await floor.addNumber();
+  const { code } = (await floor.web.call('PUT', path, { body: { e164: alice, numberId: id } })).json as never as {
+    code: string;
+  };
+  await floor.say(alice, code);
+  await eventually(() => floor.reached(alice).length).toBe(1);
+  return id;
+}
+
+/** The code in the newest text to that phone. */
+const codeIn = (floor: Floor) => /YES (\d{6})/.exec(floor.reached(alice).at(-1) ?? '')?.[1] ?? '';
+
+describe.each(engines)('the person’s own phone, on $name', ({ place }) => {
+  test('counts once a text from it has brought the code that was shown', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    expect((await floor.web.call('GET', path)).json).toEqual({ e164: null, confirmed: false, numberId: null });
+    const put = await floor.web.call('PUT', path, { body: { e164: alice, numberId: id } });
+    const { code } = put.json as never as { code: string };
+    expect(put.json).toMatchObject({
+      own: { e164: alice, confirmed: false, numberId: id },
+      code: expect.stringMatching(/^\d{6}$/),
+    });
+    await floor.say(bob, code);
+    await floor.say(alice, code === '123456' ? '654321' : '123456');
+    expect((await floor.web.call('GET', path)).json).toMatchObject({ confirmed: false });
+    await floor.say(alice, ` ${code} `);
+    expect((await floor.web.call('GET', path)).json).toEqual({ e164: alice, confirmed: true, numberId: id });
+    await eventually(() => floor.reached(alice)).toEqual([expect.stringContaining('This phone is confirmed')]);
+    await eventually(() => floor.delivered.map(({ from }) => from)).toEqual([bob, alice]);
+    expect((await floor.web.call('DELETE', path)).status).toBe(204);
+    expect((await floor.web.call('GET', path)).json).toMatchObject({ e164: null });
+  });
+
+  test('a code ends after five wrong ones, and after a quarter of an hour', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    const name = async () =>
+      ((await floor.web.call('PUT', path, { body: { e164: alice, numberId: id } })).json as never as { code: string })
+        .code;
+    const first = await name();
+    const wrong = String((Number(first) + 1) % 1_000_000).padStart(6, '0');
+    for (let times = 0; times < 5; times += 1) await floor.say(alice, wrong);
+    await floor.say(alice, first);
+    expect((await floor.web.call('GET', path)).json).toMatchObject({ confirmed: false });
+    const second = await name();
+    floor.pass(15 * 60_000 + 1000);
+    await floor.say(alice, second);
+    expect((await floor.web.call('GET', path)).json).toMatchObject({ confirmed: false });
+  });
+
+  test('is named only as a phone that can be texted, by a number of one’s own', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    const foreign = await floor.addNumber('+14165550152', { userId: 'somebody else' });
+    const put = async (e164: string, numberId: string) =>
+      (await floor.web.call('PUT', path, { body: { e164, numberId } })).json.error;
+    expect(await put('+18765551234', id)).toBe('bad_request');
+    expect(await put(ours, id)).toBe('bad_request');
+    expect(await put(alice, foreign.id)).toBe('number_not_found');
+  });
+
+  test('is asked what bots ask, and its yes or no answers that once', async () => {
+    const floor = await openFloor(await place());
+    await confirmed(floor);
+    await floor.request('approval_1', 'Order flour for $40');
+    await floor.request('approval_1', 'Order flour for $40');
+    await expect
+      .poll(() => floor.reached(alice).at(-1))
+      .toMatch(/^Gantry: Order flour for \$40 - reply YES \d{6} to approve or NO \d{6} to reject\.$/);
+    expect(floor.reached(alice)).toHaveLength(2);
+    const code = codeIn(floor);
+    await floor.say(bob, `YES ${code}`);
+    expect(floor.asked.get('approval_1')!.state).toBe('pending');
+    await eventually(() => floor.delivered.map(({ text }) => text)).toEqual([`YES ${code}`]);
+    await floor.say(alice, `yes ${code}.`);
+    expect(floor.asked.get('approval_1')!.state).toBe('approve');
+    await eventually(() => floor.reached(alice).at(-1)).toBe('Gantry: Approved: Order flour for $40');
+    await floor.say(alice, `NO ${code}`);
+    expect(floor.asked.get('approval_1')!.state).toBe('approve');
+    await eventually(() => floor.reached(alice).at(-1)).toContain('was used already');
+    expect(floor.delivered).toHaveLength(1);
+  });
+
+  test('hears who was faster, and that a code is nobody’s', async () => {
+    const floor = await openFloor(await place());
+    await confirmed(floor);
+    await floor.request('approval_1', 'Send the mail');
+    await eventually(() => codeIn(floor)).not.toBe('');
+    const code = codeIn(floor);
+    floor.asked.get('approval_1')!.state = 'reject';
+    await floor.say(alice, `YES ${code}`);
+    await eventually(() => floor.reached(alice).at(-1)).toBe('Gantry: The approval approval_1 was already rejectd.');
+    const other = code === '000000' ? '000001' : '000000';
+    for (let times = 0; times < 5; times += 1) await floor.say(alice, `YES ${other}`);
+    await eventually(() => floor.reached(alice).at(-1)).toBe(`Gantry: No approval waits under ${other}.`);
+    await floor.request('approval_2', 'Send another mail');
+    await eventually(() => [code, ''].includes(codeIn(floor))).toBe(false);
+    await floor.say(alice, `YES ${codeIn(floor)}`);
+    expect(floor.asked.get('approval_2')!.state).toBe('pending');
+    await eventually(() => floor.reached(alice).at(-1)).toContain('Too many codes were wrong');
+  });
+
+  test('is not asked once it said STOP, nor more than twenty times an hour', async () => {
+    const floor = await openFloor(await place());
+    await confirmed(floor);
+    for (let count = 0; count < 25; count += 1) await floor.request(`approval_${count}`, 'Again');
+    await eventually(() => floor.reached(alice).length).toBe(21);
+    await floor.say(alice, 'STOP');
+    floor.pass(3_700_000);
+    await floor.request('approval_last', 'Once more');
+    await floor.settled();
+    expect(floor.reached(alice)).toHaveLength(21);
+  });
+});
