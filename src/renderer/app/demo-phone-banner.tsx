@@ -7,12 +7,13 @@ export function DemoPhoneBanner() {
   const { queries } = useServices();
   if (useQuery(queries.session).data?.demoPhone !== true) return null;
   return (
-    <p
+    <section
+      aria-label="Demo phone"
       data-demo-phone="true"
       className="flex min-h-6 shrink-0 items-center justify-center gap-1.5 border-b border-line bg-raised px-3 text-meta"
     >
       <PhoneOff className="size-3 shrink-0" aria-hidden="true" />
       Simulated carrier: no real texts or calls
-    </p>
+    </section>
   );
 }

@@ -9,7 +9,7 @@ export function Card({ title, aside, children }: { title: string; aside?: ReactN
         <h2 id={id} className="font-semibold">
           {title}
         </h2>
-        {aside !== undefined && <span className="ml-auto text-meta text-muted">{aside}</span>}
+        {aside !== undefined && <span className="ml-auto inline-flex text-meta text-muted">{aside}</span>}
       </header>
       {children}
     </section>

@@ -37,7 +37,13 @@ test('a form holds what was typed, without what is empty and what belongs to ano
 });
 
 test('what was filed is in its fields again, a masked EIN too, and comes out the same', () => {
-  const filed = RegistrationForm.parse({ ...formOf(typed, 'local'), entityType: 'NON_PROFIT', ein: '**-***6789' });
+  const filed = RegistrationForm.parse({
+    ...formOf(typed, 'local'),
+    entityType: 'PUBLIC_PROFIT',
+    stockSymbol: 'ACME',
+    stockExchange: 'NYSE',
+    ein: '**-***6789',
+  });
   expect(formOf(draftOf(filed), 'local')).toEqual(filed);
   const person = RegistrationForm.parse(formOf({ ...typed, who: 'person' }, 'local'));
   expect(draftOf(person).who).toBe('person');
@@ -66,7 +72,7 @@ test('every field of the form is there to be corrected', () => {
   const elsewhere = ['kind', 'subUseCases', 'sampleMessages', 'monthlyMessages', 'optInWorkflow'];
   const shown = sections.flatMap(({ fields }) => fields.map(({ name }) => name as string));
   expect([...shown, ...elsewhere].toSorted()).toEqual(Object.keys(RegistrationForm.shape).toSorted());
-  expect(fieldWord('postalCode')).toBe('zip code');
+  expect(fieldWord('postalCode')).toBe('ZIP code');
 });
 
 test('a port tells the other carrier what was typed, and asks for what is missing or wrong', () => {

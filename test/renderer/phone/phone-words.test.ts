@@ -65,7 +65,7 @@ test('each state of a port is a sentence, and what is missing is named', () => {
   for (const state of portStates)
     for (const messaging of portMessagingStates)
       expect(portWords({ ...port, state, messaging }), `${state} ${messaging}`).toMatch(/^[A-Z].*[.:]$/);
-  expect(portWords({ ...port, missing: ['pin', 'invoice'] })).toBe('The other carrier still needs: pin, last bill.');
+  expect(portWords({ ...port, missing: ['pin', 'invoice'] })).toBe('The other carrier still needs: PIN, last bill.');
   expect(portWords({ ...port, state: 'ported', messaging: 'ported' })).toBe('The number is here.');
 });
 

@@ -7,6 +7,7 @@ import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { OpenBar } from '../../app/place-frame.tsx';
 import { useNameOfBot } from '../../app/use-name-of-bot.ts';
+import { useNarrow } from '../../app/use-narrow.ts';
 import { goesOn } from '../../data/phone-queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { ShortId } from '../../ui/copy.tsx';
@@ -25,6 +26,7 @@ import { usePhoneServices, useTouchNumber } from './use-phone-services.ts';
 
 export function CallPage({ id, number, source, go, onBack, call }: WithinNumber & { call: string }) {
   const { queries } = usePhoneServices();
+  const narrow = useNarrow();
   const calls = useQuery({ ...queries.calls(id), enabled: number !== undefined });
   const one = calls.data?.calls.find((known) => known.id === call);
   return (
@@ -33,7 +35,7 @@ export function CallPage({ id, number, source, go, onBack, call }: WithinNumber 
         back="Back to the calls"
         onBack={onBack}
         within={
-          number === undefined
+          number === undefined || narrow
             ? undefined
             : { name: numberWords(number.e164), onOpen: () => go({ number: id, show: 'calls' }) }
         }

@@ -52,10 +52,10 @@ export function HandsetPanel({ handset, numbers }: { handset: Handset; numbers: 
       className="flex h-[520px] min-w-0 flex-col overflow-hidden rounded-[20px] border-2 border-line-strong bg-panel"
     >
       <header className="flex items-baseline gap-2 border-b border-line px-4 pt-3 pb-2">
-        <h3 className="min-w-0 flex-1 truncate font-semibold">{name}</h3>
+        <h2 className="min-w-0 flex-1 truncate font-semibold">{name}</h2>
         <span className="text-meta text-muted tabular-nums">{numberWords(e164)}</span>
       </header>
-      {live !== undefined && <LiveCall key={live.id} handset={e164} call={live} onDone={put} />}
+      {live !== undefined && <LiveCall key={live.id} handset={e164} name={name} call={live} onDone={put} />}
       <Log handset={handset} />
       {failure !== null && <Problem error={failure} />}
       <form
@@ -207,10 +207,12 @@ type Verb = 'answer' | 'reject' | 'busy' | 'voicemail' | 'hangup';
 
 function LiveCall({
   handset,
+  name,
   call,
   onDone,
 }: {
   handset: string;
+  name: string;
   call: Handset['calls'][number];
   onDone: (demo: DemoPhone) => void;
 }) {
@@ -232,7 +234,7 @@ function LiveCall({
   );
   return (
     <section
-      aria-label="Call"
+      aria-label={`Call of ${name}`}
       data-handset-call={state}
       className="flex flex-col gap-2 border-b border-line bg-raised p-3"
     >

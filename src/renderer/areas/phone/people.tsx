@@ -133,8 +133,8 @@ function Group({
   return (
     <section aria-label={title} className="border-b border-line">
       <header className="flex min-h-10 flex-wrap items-center gap-x-3 gap-y-1 bg-panel px-3 py-1.5">
-        <h2 className="font-semibold">{title}</h2>
-        <p className="min-w-0 flex-1 basis-40 text-meta text-muted">{says}</p>
+        <h2 className="font-semibold max-sm:flex-1">{title}</h2>
+        <p className="min-w-0 flex-1 basis-40 text-meta text-muted max-sm:order-last max-sm:basis-full">{says}</p>
         {action}
       </header>
       {children}

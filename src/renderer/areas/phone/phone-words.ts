@@ -93,8 +93,14 @@ export const portFields: readonly PortField[] = [
   { name: 'invoice', word: 'Last bill', says: 'Not older than 30 days, as a PDF.', kind: 'file' },
 ];
 
-export const portFieldWord = (name: string): string =>
-  portFields.find((field) => field.name === name)?.word.toLowerCase() ?? name;
+/** Within a sentence: `Legal name` → `legal name`, and `ZIP code` as it is. */
+export const inSentence = (word: string): string =>
+  /^[A-Z]{2}/.test(word) ? word : word.charAt(0).toLowerCase() + word.slice(1);
+
+export function portFieldWord(name: string): string {
+  const field = portFields.find((one) => one.name === name);
+  return field === undefined ? name : inSentence(field.word);
+}
 
 /** How far a port is, in a sentence. */
 export function portWords({ state, messaging, missing, readyOn }: Port): string {

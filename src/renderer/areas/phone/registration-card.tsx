@@ -9,12 +9,13 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago, formatElapsed, useNow } from '../../ui/now.tsx';
-import { registrationStatus, stepStatus } from '../../ui/phone-status.ts';
+import { portOf, registrationStatus, stepStatus } from '../../ui/phone-status.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { Status, StatusIcon } from '../../ui/status.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { numberWords } from './phone-words.ts';
 import { fieldWord } from './registration-form.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 
@@ -42,7 +43,12 @@ export function RegistrationCard({ number, onOpen }: { number: PhoneNumber; onOp
                   : 'This number needs none.'}
               </p>
               {wanted && (
-                <Button kind="primary" data-register="true" onClick={onOpen}>
+                <Button
+                  // A port comes first.
+                  kind={portOf(number) === null ? 'primary' : 'plain'}
+                  data-register="true"
+                  onClick={onOpen}
+                >
                   Register it
                 </Button>
               )}
@@ -85,7 +91,7 @@ function Known({
         </Button>
       )}
       {!rejected && rejectionReason !== undefined && <Waiting reason={rejectionReason} nextRetryAt={nextRetryAt} />}
-      {needsPin && <PinEntry number={number} phone={registration.form.mobilePhone ?? 'your phone'} />}
+      {needsPin && <PinEntry number={number} phone={numberWords(registration.form.mobilePhone ?? 'your phone')} />}
       <ol aria-label="Steps of the registration" className="flex flex-col gap-1.5">
         {steps.map((step, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: steps are only ever added at the end

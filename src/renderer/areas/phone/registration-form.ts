@@ -1,7 +1,7 @@
 /** What is typed of a registration → the business form as the server takes it. What is wrong with it the server says. Pure. */
 import { entityTypes, type RegistrationForm, useCases, verticals } from '../../../contracts/phone/registration.ts';
 import type { NumberType } from '../../../contracts/phone/values.ts';
-import { plainWord, readNumber } from './phone-words.ts';
+import { inSentence, plainWord, readNumber } from './phone-words.ts';
 
 /** Who texts. Toll-free numbers are verified for businesses only. */
 export type Who = 'business' | 'person';
@@ -29,7 +29,9 @@ interface Shown {
   readonly multiline?: true;
   /** `person`: sole proprietors alone, `business`: all others; absent: both. */
   readonly of?: Who;
-  readonly tollFree?: boolean;
+  readonly needed?: true;
+  /** What it is while nothing is chosen. */
+  readonly usual?: string;
 }
 export interface Section {
   readonly title: string;
@@ -50,25 +52,32 @@ export const sections: readonly Section[] = [
     title: 'Who texts',
     says: 'As the tax authority knows you: carriers compare it.',
     fields: [
-      { name: 'legalName', word: 'Legal name' },
+      { name: 'legalName', word: 'Legal name', needed: true },
       { name: 'brandName', word: 'Known as', says: 'If people know you by another name.' },
       {
         name: 'entityType',
         word: 'Form',
         of: 'business',
+        usual: 'PRIVATE_PROFIT',
         options: entityTypes
           .filter((one) => one !== 'SOLE_PROPRIETOR')
           .map((value) => ({ value, word: entityWords[value] ?? plainWord(value) })),
       },
-      { name: 'ein', word: 'EIN', of: 'business', says: 'Kept sealed and never shown again, as 12-3456789.' },
-      { name: 'stockSymbol', word: 'Stock symbol', of: 'business', says: 'Listed companies only.' },
-      { name: 'stockExchange', word: 'Stock exchange', of: 'business', says: 'Listed companies only.' },
-      { name: 'vertical', word: 'Field', options: choices(verticals) },
+      {
+        name: 'ein',
+        word: 'EIN',
+        of: 'business',
+        needed: true,
+        says: 'Kept sealed and never shown again, as 12-3456789.',
+      },
+      { name: 'stockSymbol', word: 'Stock symbol', of: 'business' },
+      { name: 'stockExchange', word: 'Stock exchange', of: 'business' },
+      { name: 'vertical', word: 'Line of work', usual: 'PROFESSIONAL', options: choices(verticals) },
       { name: 'website', word: 'Website' },
-      { name: 'street', word: 'Street' },
-      { name: 'city', word: 'City' },
-      { name: 'region', word: 'State', says: 'Two letters, such as CO.' },
-      { name: 'postalCode', word: 'ZIP code' },
+      { name: 'street', word: 'Street', needed: true },
+      { name: 'city', word: 'City', needed: true },
+      { name: 'region', word: 'State', needed: true, says: 'Two letters, such as CO.' },
+      { name: 'postalCode', word: 'ZIP code', needed: true },
       { name: 'country', word: 'Country', says: 'US, if left empty.' },
     ],
   },
@@ -78,9 +87,15 @@ export const sections: readonly Section[] = [
     fields: [
       { name: 'contactFirstName', word: 'First name' },
       { name: 'contactLastName', word: 'Last name' },
-      { name: 'contactEmail', word: 'Email' },
+      { name: 'contactEmail', word: 'Email', needed: true },
       { name: 'contactPhone', word: 'Phone' },
-      { name: 'mobilePhone', word: 'Mobile phone', of: 'person', says: 'A code is sent to it, which you enter here.' },
+      {
+        name: 'mobilePhone',
+        word: 'Mobile phone',
+        of: 'person',
+        needed: true,
+        says: 'A code is sent to it, which you enter here.',
+      },
     ],
   },
   {
@@ -91,6 +106,7 @@ export const sections: readonly Section[] = [
         name: 'useCase',
         word: 'Use',
         of: 'business',
+        usual: 'LOW_VOLUME',
         options: choices(useCases.filter((one) => one !== 'SOLE_PROPRIETOR')),
       },
       { name: 'description', word: 'In your words', multiline: true, says: 'Who is texted, when, and why.' },
@@ -101,8 +117,14 @@ export const sections: readonly Section[] = [
   },
 ];
 
-export const fieldsOf = (section: Section, who: Who): readonly Shown[] =>
-  section.fields.filter((field) => field.of === undefined || field.of === who);
+/** Companies on the stock market alone have a symbol and an exchange. */
+const ofListed: readonly FormField[] = ['stockSymbol', 'stockExchange'];
+
+export const fieldsOf = (section: Section, { who, texts }: Pick<Draft, 'who' | 'texts'>): readonly Shown[] =>
+  section.fields.filter(
+    ({ name, of }) =>
+      (of === undefined || of === who) && (texts.entityType === 'PUBLIC_PROFIT' || !ofListed.includes(name)),
+  );
 
 const names = sections.flatMap(({ fields }) => fields.map(({ name }) => name));
 
@@ -119,7 +141,7 @@ export function draftOf(form: RegistrationForm | null): Draft {
 
 /** What is left empty is left out; what belongs to the other kind of sender, too. */
 export function formOf(draft: Draft, type: NumberType): RegistrationForm {
-  const shown = sections.flatMap((section) => fieldsOf(section, draft.who));
+  const shown = sections.flatMap((section) => fieldsOf(section, draft));
   const given = shown.flatMap(({ name }): readonly [string, string][] => {
     const text = draft.texts[name].trim();
     if (text === '') return [];
@@ -143,7 +165,7 @@ export function fieldWord(field: string): string {
   if (name === 'sampleMessages') return 'sample messages';
   if (name === 'monthlyMessages') return 'texts a month';
   const shown = sections.flatMap(({ fields }) => fields).find((one) => one.name === name);
-  return shown === undefined ? name : shown.word.toLowerCase();
+  return shown === undefined ? name : inSentence(shown.word);
 }
 
 const baseOf = (field: string): string => field.split(/[.[]/, 1)[0] ?? field;
@@ -156,7 +178,7 @@ export interface FormProblem {
 /** The server's problems below their fields; `''`: of no field that is shown. */
 export function problemsByField(problems: readonly FormProblem[], draft: Draft): ReadonlyMap<string, string> {
   const shown = new Set<string>([
-    ...sections.flatMap((section) => fieldsOf(section, draft.who).map(({ name }) => name)),
+    ...sections.flatMap((section) => fieldsOf(section, draft).map(({ name }) => name)),
     'sampleMessages',
     'monthlyMessages',
   ]);

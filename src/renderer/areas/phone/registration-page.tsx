@@ -7,6 +7,7 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { Registration } from '../../../contracts/phone/registration.ts';
 import { OpenBar } from '../../app/place-frame.tsx';
+import { useNarrow } from '../../app/use-narrow.ts';
 import { phoneKeys } from '../../data/phone-queries.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Choice } from '../../ui/choice.tsx';
@@ -36,13 +37,18 @@ const line = 'h-7 pointer-coarse:h-10';
 
 export function RegistrationPage({ id, number, source, go, onBack }: WithinNumber) {
   const { queries } = usePhoneServices();
+  const narrow = useNarrow();
   const registration = useQuery({ ...queries.registration(id), enabled: number !== undefined });
   return (
     <>
       <OpenBar
         back="Back to the number"
         onBack={onBack}
-        within={number === undefined ? undefined : { name: numberWords(number.e164), onOpen: () => go({ number: id }) }}
+        within={
+          number === undefined || narrow
+            ? undefined
+            : { name: numberWords(number.e164), onOpen: () => go({ number: id }) }
+        }
         title="Registration"
       >
         <span role="status">
@@ -161,7 +167,7 @@ function Form({
           <legend className="float-left w-full text-title font-semibold">{section.title}</legend>
           <p className="clear-both pb-3 text-muted">{section.says}</p>
           <div className="grid gap-3 sm:grid-cols-2">
-            {fieldsOf(section, draft.who).map(({ name, word, says: about, options, multiline }) => {
+            {fieldsOf(section, draft).map(({ name, word, says: about, options, multiline, needed, usual }) => {
               const set = (event: { target: { value: string } }) =>
                 change({ texts: { ...draft.texts, [name]: event.target.value } });
               const value = draft.texts[name];
@@ -169,13 +175,19 @@ function Form({
                 <Field
                   key={name}
                   label={word}
+                  required={needed === true}
                   problem={says.get(name)}
                   {...(about === undefined ? {} : { description: about })}
                 >
                   {(ids) =>
                     options !== undefined ? (
-                      <select {...ids} name={name} value={value} onChange={set} className={`${ids.className} ${line}`}>
-                        <option value="" />
+                      <select
+                        {...ids}
+                        name={name}
+                        value={value === '' ? usual : value}
+                        onChange={set}
+                        className={`${ids.className} ${line}`}
+                      >
                         {options.map((one) => (
                           <option key={one.value} value={one.value}>
                             {one.word}

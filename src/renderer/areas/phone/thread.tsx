@@ -49,9 +49,9 @@ export function Thread({
       className="flex min-h-0 min-w-0 flex-1 flex-col"
     >
       <header className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-3 border-b border-line px-3 py-1">
-        <h3 className="min-w-0 flex-1 truncate font-semibold tabular-nums">
+        <h2 className="min-w-0 flex-1 truncate font-semibold tabular-nums">
           {conversation?.name ?? numberWords(person)}
-        </h3>
+        </h2>
         {conversation?.optedOut === true && (
           <span className="inline-flex items-center gap-1.5 text-muted">
             <Ban className="size-3.5" aria-hidden="true" />
