@@ -37,7 +37,13 @@ interface Started {
  * `settings`: as settings.json has them.
  */
 export async function startGantry(
-  options: { workspace?: 'empty'; env?: Readonly<Record<string, string>>; settings?: unknown } = {},
+  options: {
+    workspace?: 'empty';
+    env?: Readonly<Record<string, string>>;
+    settings?: unknown;
+    /** With a simulated carrier. */
+    demoPhone?: true;
+  } = {},
 ): Promise<Gantry> {
   await buildRenderer();
   const folder = mkdtempSync(join(tmpdir(), 'gantry-e2e-'));
@@ -66,6 +72,7 @@ export async function startGantry(
     const ports = started === null ? ['0', '0'] : [new URL(started.url).port, new URL(started.engine).port];
     const words = ['start', '--headless', '--json', '--stop-bots', '--port', ports[0]!, '--engine-port', ports[1]!];
     if (options.workspace === 'empty') words.push('--workspace', empty);
+    if (options.demoPhone === true) words.push('--demo-phone');
     const mine = spawn(process.execPath, [main, ...words], { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
     child = mine;
     started = await new Promise<Started>((resolve, reject) => {
