@@ -15,6 +15,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { mcpHeaders } from '../../contracts/tool-server/mcp.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { tooLarge } from '../../kit/http/body.ts';
+import { endAtOnce } from '../../kit/http/end-at-once.ts';
 
 /** Who is asked, and as whom. */
 export interface Upstream {
@@ -38,11 +39,11 @@ export interface Asking {
   /** Called for each try: by the next one a credential may be another. */
   readonly upstream: () => Upstream | Promise<Upstream>;
   /** Bytes. Absent: whoever is asked counts. */
-  readonly bodyLimit?: number;
+  readonly bodyLimit?: number | undefined;
   /** In place of the request's own body, which has been read. */
-  readonly body?: Buffer;
+  readonly body?: Buffer | undefined;
   /** In place of the request's own method: what is asked has a body only where `body` is given. */
-  readonly method?: string;
+  readonly method?: string | undefined;
   /** Absent: for ever, or until the connection ends. Milliseconds; `answer` is asked once connected. */
   readonly patience?: { readonly timers: Timers; readonly connectMs: number; readonly answerMs: () => number };
   /**
@@ -51,7 +52,7 @@ export interface Asking {
    */
   readonly again?: (unanswered: Unanswered) => Promise<boolean> | boolean;
   /** Changes nothing, and so may be asked twice. Absent: a GET without a body is so. */
-  readonly reads?: boolean;
+  readonly reads?: boolean | undefined;
 }
 
 /** No answer began. */
@@ -79,6 +80,9 @@ const passedOn = [
   ...Object.values(mcpHeaders),
 ] as const;
 
+/** Methods that need not say that no body follows. */
+const bodiless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
+
 /** The answer as it begins. Throws {@link Unanswered}, what the connection was refused with, or that the body is too large. */
 export async function askUpstream(asking: Asking): Promise<IncomingMessage> {
   const { context, bodyLimit = Number.POSITIVE_INFINITY, again = ({ wasIdle }) => wasIdle } = asking;
@@ -97,26 +101,15 @@ export async function askUpstream(asking: Asking): Promise<IncomingMessage> {
   }
 }
 
-async function once(
-  { context, upstream, patience, body, method }: Asking,
-  hasBody: boolean,
-  limit: number,
-): Promise<IncomingMessage> {
+async function once(asking: Asking, hasBody: boolean, limit: number): Promise<IncomingMessage> {
+  const { context, patience, body, method = context.request.method } = asking;
   const { request, response } = context;
-  const { secure = false, headers: own, ...target } = await upstream();
-  const headers: OutgoingHttpHeaders = {};
-  for (const name of passedOn) {
-    const value = request.headers[name];
-    if (value !== undefined) headers[name] = String(value);
-  }
-  if (method !== undefined) delete headers['content-length'];
-  if (body !== undefined) {
-    headers['content-length'] = body.length;
-    delete headers['transfer-encoding'];
-  }
+  const found = asking.upstream();
+  const { secure = false, headers: own, ...target } = found instanceof Promise ? await found : found;
+  const headers = headersOf(asking, own);
   return new Promise((resolve, reject) => {
     const start = secure ? startSecureRequest : startRequest;
-    const outgoing = start({ ...target, method: method ?? request.method, headers: { ...headers, ...own } });
+    const outgoing = start({ ...target, method, headers });
     const leave = () => outgoing.destroy();
     if (response.destroyed) leave();
     else response.once('close', leave);
@@ -147,7 +140,8 @@ async function once(
       reject(cause instanceof AppError ? cause : new Unanswered(cause, outgoing.reusedSocket));
     });
     if (!hasBody || body !== undefined) {
-      outgoing.end(body);
+      if (body === undefined) outgoing.end();
+      else endAtOnce(outgoing, body);
       return;
     }
     let passed = 0;
@@ -158,4 +152,25 @@ async function once(
     // Not a pipeline: that would cut the caller off before it hears that nobody answers.
     request.pipe(outgoing);
   });
+}
+
+/** As a flat list, which node writes as it is: out of an object it would make one of its own first. */
+function headersOf({ context, body, method }: Asking, own: OutgoingHttpHeaders): string[] {
+  const headers: string[] = [];
+  let hasLength = false;
+  for (const name of passedOn) {
+    if (own[name] !== undefined) continue;
+    const isLength = name === 'content-length' || name === 'transfer-encoding';
+    // Those of another body.
+    if (isLength && (body !== undefined || (method !== undefined && name === 'content-length'))) continue;
+    const value = context.request.headers[name];
+    if (value === undefined) continue;
+    hasLength ||= isLength;
+    headers.push(name, String(value));
+  }
+  if (!hasLength && (body !== undefined || !bodiless.has(method ?? context.request.method ?? 'GET'))) {
+    headers.push('content-length', String(body?.length ?? 0));
+  }
+  for (const [name, value] of Object.entries(own)) if (value !== undefined) headers.push(name, String(value));
+  return headers;
 }

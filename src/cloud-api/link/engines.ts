@@ -7,7 +7,7 @@ import type { Agent, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import { clientOf, linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
 import type { Principal } from '../../kit/http/types.ts';
-import { type Asker, askUpstream } from './ask.ts';
+import { type Asker, askUpstream, type Upstream } from './ask.ts';
 import type { ComputerLookup } from './computers.ts';
 import { createLinkAgent, type Link } from './link.ts';
 
@@ -76,22 +76,26 @@ export function createEngines({ link, computers }: EnginesDeps): Engines {
     ask({ context, computerId, path, limit, body, method, headers: more, reads }) {
       const { principal } = context;
       let credential: string | null = null;
+      const upstreamAs = (bearer: string | null): Upstream => {
+        credential = bearer;
+        const headers: OutgoingHttpHeaders = { host: 'engine', ...more };
+        if (principal.kind !== 'public') {
+          headers.authorization = `Bearer ${bearer ?? ''}`;
+          headers[linkHeaders.user] = principal.userId;
+          headers[linkHeaders.surface] = surfaceOf(principal);
+          headers[linkHeaders.client] = clientOf(principal);
+        }
+        return { agent: agentOf(computerId), path, headers };
+      };
       return askUpstream({
         context,
-        ...(limit === undefined ? {} : { bodyLimit: limit }),
-        ...(body === undefined ? {} : { body }),
-        ...(method === undefined ? {} : { method }),
-        ...(reads === undefined ? {} : { reads }),
-        async upstream() {
-          credential = await link.credential(computerId);
-          const headers: OutgoingHttpHeaders = { host: 'engine', ...more };
-          if (principal.kind !== 'public') {
-            headers.authorization = `Bearer ${credential ?? ''}`;
-            headers[linkHeaders.user] = principal.userId;
-            headers[linkHeaders.surface] = surfaceOf(principal);
-            headers[linkHeaders.client] = clientOf(principal);
-          }
-          return { agent: agentOf(computerId), path, headers };
+        bodyLimit: limit,
+        body,
+        method,
+        reads,
+        upstream() {
+          const bearer = link.credential(computerId);
+          return bearer instanceof Promise ? bearer.then(upstreamAs) : upstreamAs(bearer);
         },
         // The engine closed an idle connection just as it was taken, or the link is another one by now.
         async again({ wasIdle }) {
