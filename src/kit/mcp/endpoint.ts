@@ -9,6 +9,7 @@ import type { Route } from '../../contracts/common/route.ts';
 import { fallbackVersion, legacyVersions, mcpMeta, mcpVersions, rpcCodes } from '../../contracts/tool-server/mcp.ts';
 import { callBodyLimit, type NameStyle } from '../../contracts/tool-server/tools.ts';
 import { readRaw } from '../http/body.ts';
+import { endAtOnce } from '../http/end-at-once.ts';
 import type { Context } from '../http/types.ts';
 import { readEra, type Spoken } from './era.ts';
 import { isObject, type Message, type Refusal, readMessage } from './message.ts';
@@ -220,5 +221,5 @@ function refuse(response: ServerResponse, { id, error }: Refusal): void {
 /** What every answer carries has been set by the dispatcher. */
 function write(response: ServerResponse, body: string | Buffer, status: number): void {
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
-  response.end(body);
+  endAtOnce(response, body);
 }
