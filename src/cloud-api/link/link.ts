@@ -5,7 +5,7 @@
  */
 import { Agent, type ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { drainingEvent } from '../../kit/link/pipe.ts';
+import { drainingEvent, Pipe } from '../../kit/link/pipe.ts';
 
 /** Behind `engine` are the engine's routes, behind `peer` those that need a peer ticket. */
 export type LinkDoor = 'engine' | 'peer';
@@ -60,8 +60,16 @@ class LinkAgent extends Agent {
   }
 
   override keepSocketAlive(stream: Duplex): boolean {
+    if (this.#leaving.has(stream)) return false;
+    // Nothing to set on a pipe, and how long the engine keeps its end is ours to know: its answer's headers need no reading for it.
+    if (stream instanceof Pipe) return true;
     // Declared to answer nothing, and asked all the same.
-    return !this.#leaving.has(stream) && (super.keepSocketAlive(stream) as unknown as boolean);
+    return super.keepSocketAlive(stream) as unknown as boolean;
+  }
+
+  /** All its connections lead to one door of one computer. */
+  override getName(): string {
+    return this.#door;
   }
 
   #letGo(stream: Duplex): void {
