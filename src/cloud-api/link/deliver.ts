@@ -1,7 +1,7 @@
 /** A computer's answer on its way to the caller, unread. Must not know routes. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, type Transform } from 'node:stream';
-import { baseHeaders } from '../../kit/http/dispatcher.ts';
+import { baseHeaders } from '../../kit/http/base-headers.ts';
 
 /**
  * What comes back. An answer is read under our own address: a computer may set no cookie there, open nothing to other sites and

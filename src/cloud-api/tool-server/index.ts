@@ -6,7 +6,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { internalMcpServer, mcpServer } from '../../contracts/tool-server/mcp.ts';
 import { linkHeaders } from '../../kit/http/principals.ts';
-import { type BoundRoute, bind, type RawHandler } from '../../kit/http/types.ts';
+import { type BoundRoute, bindWithHead, type RawHandler } from '../../kit/http/types.ts';
 import { createMcpEndpoint } from '../../kit/mcp/endpoint.ts';
 import type { Engines } from '../link/engines.ts';
 import type { Link } from '../link/link.ts';
@@ -41,8 +41,8 @@ export function createToolServer(deps: ToolServerDeps): { readonly routes: reado
   };
   return {
     routes: [
-      bind(mcpServer, endpoint),
-      bind(internalMcpServer, forSomebody),
+      bindWithHead(mcpServer, endpoint),
+      bindWithHead(internalMcpServer, forSomebody),
       ...createToolProxy(deps).routes,
       ...createOAuthDoor(deps).routes,
     ],

@@ -12,6 +12,7 @@ import type { Clock } from '../clock/clock.ts';
 import type { Timers } from '../clock/timers.ts';
 import { type AdmissionOptions, createAdmission, type Gate } from './admission.ts';
 import { type AnswerCheck, createAnswerCheck } from './answer-check.ts';
+import { baseHeaders } from './base-headers.ts';
 import { RequestContext } from './context.ts';
 import { render, toAppError } from './faults.ts';
 import { createGuard, type Door } from './guard.ts';
@@ -225,8 +226,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const owned = isOwned(route, principal, context.params);
     if (owned !== true && !(await owned)) throw unknownOwned(route, context.params);
     if (route.kind === 'raw') {
-      for (const [name, value] of Object.entries(baseHeaders)) response.setHeader(name, value);
-      response.setHeader('x-request-id', requestId);
+      if (bound.writesHead !== true) {
+        for (const [name, value] of Object.entries(baseHeaders)) response.setHeader(name, value);
+        response.setHeader('x-request-id', requestId);
+      }
       await bound.handler(context as never);
     } else if (route.kind === 'sse') await stream(bound, principal, context, requestId);
     else await answer(mounted, principal, context, requestId);
@@ -331,12 +334,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
   };
 }
-
-export const baseHeaders = {
-  'x-content-type-options': 'nosniff',
-  'cache-control': 'no-store',
-  'cross-origin-resource-policy': 'same-origin',
-} as const;
 
 function noop(): void {}
 

@@ -97,6 +97,8 @@ export interface BoundRoute {
    * idempotency and the answer by the server behind (architecture.md 11).
    */
   readonly passThrough?: true;
+  /** The handler writes the whole head of each of its answers with `headOf`; those to what it throws are written here. */
+  readonly writesHead?: true;
   readonly before?: Before;
 }
 
@@ -112,6 +114,11 @@ export type Before = (
 /** Binds a declared route of another server: see {@link BoundRoute.passThrough}. */
 export function bindPassThrough(route: Route, handler: RawHandler<Route>): BoundRoute {
   return { route, handler, passThrough: true };
+}
+
+/** Binds a raw route whose handler writes whole heads: headers that are set one by one cost a twentieth of a tool call. */
+export function bindWithHead<R extends Route & { kind: 'raw' }>(route: R, handler: RawHandler<R>): BoundRoute {
+  return { ...bind(route, handler), writesHead: true };
 }
 
 export function bind<R extends Route & { kind?: 'json' }>(route: R, handler: JsonHandler<R>): BoundRoute;

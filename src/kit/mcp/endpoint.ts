@@ -3,11 +3,11 @@
  * state between requests (interface.md B; mcp.md 1.4, 2). The dispatcher in front has checked Host, Origin, credential and scope,
  * and answers other methods. Must not know what a service lists or calls.
  */
-import type { ServerResponse } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
 import { fallbackVersion, legacyVersions, mcpMeta, mcpVersions, rpcCodes } from '../../contracts/tool-server/mcp.ts';
 import { callBodyLimit, type NameStyle } from '../../contracts/tool-server/tools.ts';
+import { headOf } from '../http/base-headers.ts';
 import { readRaw } from '../http/body.ts';
 import { endAtOnce } from '../http/end-at-once.ts';
 import type { Context } from '../http/types.ts';
@@ -54,11 +54,11 @@ export function createMcpEndpoint({
     }
     const raw = await readRaw(request, bodyLimit);
     const message = readMessage(raw);
-    if ('error' in message) return refuse(response, message);
+    if ('error' in message) return refuse(context, message);
     const spoken = readEra(message, request.headers, strictHeaders);
-    if ('error' in spoken) return refuse(response, spoken);
+    if ('error' in spoken) return refuse(context, spoken);
     if (message.id === undefined) {
-      response.writeHead(accepted, { 'content-length': 0 }).end();
+      response.writeHead(accepted, headOf(requestId, 0)).end();
       return;
     }
     const { id } = message;
@@ -76,7 +76,7 @@ export function createMcpEndpoint({
     }
     // Nobody reads an answer whose asker has left.
     if (response.destroyed) return;
-    write(response, bodyOf(id, answer, spoken.era, stamps), statusOf(answer));
+    write(context, bodyOf(id, answer, spoken.era, stamps), statusOf(answer));
   };
 }
 
@@ -213,13 +213,12 @@ function statusOf(answer: RpcAnswer): number {
   return 'error' in answer ? (answer.error.status ?? ok) : ok;
 }
 
-function refuse(response: ServerResponse, { id, error }: Refusal): void {
+function refuse(context: Context<Route>, { id, error }: Refusal): void {
   const { status, ...said } = error;
-  write(response, JSON.stringify({ jsonrpc: '2.0', id, error: said }), status);
+  write(context, JSON.stringify({ jsonrpc: '2.0', id, error: said }), status);
 }
 
-/** What every answer carries has been set by the dispatcher. */
-function write(response: ServerResponse, body: string | Buffer, status: number): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
+function write({ response, requestId }: Context<Route>, body: string | Buffer, status: number): void {
+  response.writeHead(status, headOf(requestId, Buffer.byteLength(body), 'application/json'));
   endAtOnce(response, body);
 }

@@ -5,7 +5,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { mcpServer } from '../../contracts/tool-server/mcp.ts';
 import { callTool, listTools, readTool, type ToolInfo } from '../../contracts/tool-server/tools.ts';
-import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import { type BoundRoute, bind, bindWithHead } from '../../kit/http/types.ts';
 import { createMcpEndpoint } from '../../kit/mcp/endpoint.ts';
 import { safeNames } from '../../kit/mcp/names.ts';
 import type { McpService } from '../../kit/mcp/service.ts';
@@ -22,7 +22,7 @@ export function toolServerRoutes({ calls, service, log }: ToolRoutesDeps): Bound
   const endpoint = createMcpEndpoint({ service, log });
   const find = spellings(calls);
   return [
-    bind(mcpServer, (context) => {
+    bindWithHead(mcpServer, (context) => {
       calls.admit(context.principal);
       return endpoint(context);
     }),

@@ -6,6 +6,7 @@ import {
   modernVersion,
   rpcCodes,
 } from '../../../src/contracts/tool-server/mcp.ts';
+import { baseHeaders } from '../../../src/kit/http/base-headers.ts';
 import { untilLinked } from '../../support/link.ts';
 import { type Seen, startToolCloud, startToolComputer } from './support.ts';
 
@@ -66,6 +67,25 @@ test('the handshake, discovery, ping and notifications are answered without a co
     body: { jsonrpc: '2.0', method: 'notifications/initialized' },
   });
   expect([told.status, told.text]).toEqual([202, '']);
+});
+
+test('every answer carries what all answers of the API carry, once', async () => {
+  const { cloud, rpc, web } = await startToolCloud();
+  await startToolComputer(cloud, 0);
+  const notification = { jsonrpc: '2.0', method: 'notifications/initialized' };
+  const answers = [
+    await rpc('tools/call', { name: 'echo.text' }),
+    await rpc('server/discover'),
+    await rpc('tools/call', { name: 'echo.text' }, { headers: { 'mcp-name': 'other' } }),
+    await web.call('POST', '/mcp/server', { token: 'ada', body: notification }),
+    await web.call('POST', '/mcp/server', { token: 'ada', body: {}, headers: { 'content-type': 'text/plain' } }),
+    await web.call('POST', '/mcp/server', { token: 'nobody', body: notification }),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 400, 202, 415, 401]);
+  for (const { headers, text } of answers) {
+    expect(headers).toMatchObject({ ...baseHeaders, 'content-length': String(Buffer.byteLength(text)) });
+    expect(headers['x-request-id']).toMatch(/^req_[^, ]+$/);
+  }
 });
 
 test('each caller reaches the default or the named computer of their own, and nobody else’s', async () => {

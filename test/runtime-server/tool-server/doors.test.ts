@@ -3,9 +3,10 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ToolInfo } from '../../../src/contracts/tool-server/tools.ts';
+import { baseHeaders } from '../../../src/kit/http/base-headers.ts';
 import type { ForeignTool, ForeignTools } from '../../../src/runtime-server/tool-server/foreign-tools.ts';
 import { createTestClock } from '../../support/test-clock.ts';
-import { sharedEngine, waitFor } from '../factory/engine.ts';
+import { ownerToken, sharedEngine, waitFor } from '../factory/engine.ts';
 import { openTicketOffice, peerCaller, peerComputer, teamOf } from '../factory/peers/support.ts';
 import { startShells } from '../factory/shells.ts';
 import { callOver, rest, rpc, textOf } from './wire.ts';
@@ -55,6 +56,24 @@ async function newBot(): Promise<{ address: string; token: string; id: string }>
   const { id } = await shared.current.agent(address);
   return { address, id, token: await shared.current.botToken(address) };
 }
+
+test('an answer over MCP carries what all answers of the API carry', async () => {
+  const { url } = shared.current;
+  const asked = [
+    [1, 200],
+    [undefined, 202],
+  ] as const;
+  for (const [id, status] of asked) {
+    const reply = await fetch(`${url}/mcp/server`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ownerToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' }),
+    });
+    expect(reply.status).toBe(status);
+    expect(Object.fromEntries(reply.headers)).toMatchObject(baseHeaders);
+    expect(reply.headers.get('x-request-id')).toMatch(/^req_[^, ]+$/);
+  }
+});
 
 test('a bot lists and calls tools with its own token, over MCP and over REST', async () => {
   const engine = shared.current;
