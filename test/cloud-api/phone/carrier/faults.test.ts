@@ -66,7 +66,7 @@ const errors = (code: string, title = 'No', detail = 'Not so.') => ({ errors: [{
 function whereOf(code: string): Act {
   if (/^85/.test(code)) return order;
   if (/^90/.test(code)) return hangUp;
-  if (/^40/.test(code)) return text;
+  if (/^40|^10016/.test(code)) return text;
   return file;
 }
 

@@ -37,6 +37,8 @@ export const kindOfCode: ReadonlyMap<string, CarrierFaultKind> = new Map([
   // Calls.
   ...codesOf('gone', '90018', '90015'),
   ...codesOf('service', '90034'),
+  // A telephone number that is none: the one that is called, or one in a form.
+  ...codesOf('destination', '10016'),
 ]);
 
 /** What was asked, where the same answer means different things. */
@@ -68,12 +70,15 @@ export function kindOf(status: number, errors: readonly CarrierError[], asked: A
   if (byStatus === 'unknown' || byStatus === 'wrong_pin' || status === 402 || status === 429) return byStatus;
   if (first === undefined || first.code === '') return byStatus;
   if (first.code === '40300') return kindOfTextError(first);
+  if (first.code === '10010' && asked === 'call' && /whitelist/i.test(`${first.title} ${first.detail}`))
+    return 'destination';
   const kind = kindOfCode.get(first.code);
   // What is wrong with a request that holds nothing of a person's is our fault.
   if (kind === 'details' && asked !== 'form' && asked !== 'campaign' && asked !== 'port') {
     return asked === 'text' ? 'destination' : 'service';
   }
   if (kind === 'not_found' && asked === 'call') return 'gone';
+  if (kind === 'destination' && (asked === 'form' || asked === 'port')) return 'details';
   return kind ?? byStatus;
 }
 
