@@ -79,7 +79,13 @@ export function createControl(deps: ControlDeps): readonly Route[] {
 
   function importState({ body }: Call): Reply {
     const { privateKey } = state;
-    Object.assign(state, stateOf(JSON.stringify(body), 'What was sent'), { privateKey });
+    let given: State;
+    try {
+      given = stateOf(JSON.stringify(body), 'What was sent');
+    } catch (error) {
+      throw refused(400, '10015', 'Bad Request', (error as Error).message);
+    }
+    Object.assign(state, given, { privateKey });
     return overview();
   }
 

@@ -14,6 +14,12 @@ const reference = /^\+1(\d{3})555(\d{4})$/;
 export function createNumbers(world: World): { routes: readonly Route[]; jobs: JobHandlers } {
   const { state } = world;
 
+  /** Neither held, nor in an order that is not done yet. */
+  function isFree(e164: string): boolean {
+    const isOrdered = Object.values(state.orders).some((one) => one.status === 'pending' && one.e164s.includes(e164));
+    return !isOrdered && holderOf(state, e164) === null;
+  }
+
   function search({ query }: Call): Reply {
     const asked = (name: string) => query.get(`filter[${name}]`);
     const country = asked('country_code') ?? 'US';
@@ -29,8 +35,7 @@ export function createNumbers(world: World): { routes: readonly Route[]; jobs: J
     for (let last = 150; last < 200 && found.length < limit; last += 1)
       for (const one of codes) {
         const e164 = `+1${one}5550${last}`;
-        if (found.length < limit && holderOf(state, e164) === null)
-          found.push(offer(e164, type as 'local' | 'toll_free'));
+        if (found.length < limit && isFree(e164)) found.push(offer(e164, type as 'local' | 'toll_free'));
       }
     found.sort((a, b) => (a.phone_number as string).localeCompare(b.phone_number as string));
     return ok({
@@ -52,7 +57,7 @@ export function createNumbers(world: World): { routes: readonly Route[]; jobs: J
     for (const e164 of e164s) {
       if (!reference.test(e164))
         throw refused(400, '85000', 'Number not found', `Number ${e164} must be searched for before it is ordered.`);
-      if (holderOf(state, e164) !== null || world.strikes('number_taken', e164) !== null)
+      if (!isFree(e164) || world.strikes('number_taken', e164) !== null)
         throw refused(400, '85001', 'Number not available', `Number ${e164} is no longer available for purchase.`);
     }
     for (const e164 of e164s) world.charge('number', prices(typeOf(e164)).upfront, e164);
