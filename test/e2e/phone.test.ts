@@ -7,7 +7,17 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { text } from '../support/model-server/script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server/server.ts';
-import { axe, type Browser, chord, go, type Locator, openBrowser, type Page, type Visit, visit } from './support/browser.ts';
+import {
+  axe,
+  type Browser,
+  chord,
+  go,
+  type Locator,
+  openBrowser,
+  type Page,
+  type Visit,
+  visit,
+} from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 import { looked, narrow, picture, wide } from './support/looks.ts';
 import { ownerCall } from './support/owner-call.ts';
@@ -88,4 +98,94 @@ test('a number is searched, planned with its cost, and bought for a bot', async 
   await dialog.waitFor({ state: 'detached', ...patience });
   await status(page, 'Needs registration');
   await page.getByRole('region', { name: 'This number' }).getByText('clerk').waitFor();
+});
+
+test('a registration is looked over before any fee, filed, and corrected at the field that the registry refused', async () => {
+  const { page } = first;
+  await button(page, 'Register it').click();
+  const form = page.getByRole('form', { name: 'Registration' });
+  await button(form, 'Check the form').click();
+  await form.getByText('Give the name that the business is registered under.').waitFor(patience);
+  await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('legalName');
+  await looked(page, 'phone-form');
+  for (const [name, value] of [
+    ['Legal name', 'Corner Bikes LLC'],
+    // One that no tax authority knows.
+    ['EIN', '12-3450000'],
+    ['Street', '12 Market Street'],
+    ['City', 'Denver'],
+    ['State', 'CO'],
+    ['ZIP code', '80202'],
+    ['Email', 'ada@bikes.example'],
+    ['Sample text 1', 'Corner Bikes: your bike is ready. Reply STOP to end.'],
+    ['Sample text 2', 'Corner Bikes: we open at nine tomorrow. Reply HELP for help.'],
+    ['Website', 'https://bikes.example'],
+    ['Phone', '+13035550188'],
+  ] as const) {
+    await form.getByRole('textbox', { name: new RegExp(`^${name}( needed)?$`) }).fill(value);
+  }
+  await page.keyboard.press('Control+Enter');
+  const plan = form.getByRole('region', { name: 'What filing does' });
+  await plan.getByRole('row').first().waitFor(patience);
+  await looked(page, 'phone-form-plan');
+  await button(form, 'File it').click();
+  await status(page, 'Needs correcting');
+  await page.locator('[data-step="brand"] .text-fail, [data-step="brand"].text-fail').first().waitFor();
+  await looked(page, 'phone-rejected');
+  await button(page, /^Correct the/).click();
+  const ein = form.getByRole('textbox', { name: /^EIN/ });
+  expect(await ein.inputValue()).toBe('**-***0000');
+  await ein.fill('12-3456789');
+  await page.keyboard.press('Control+Enter');
+  await plan.waitFor(patience);
+  await button(form, /^(File|Correct) it$/).click();
+  await status(page, 'Texts and calls');
+  expect(await page.content()).not.toContain('12-3456789');
+  await looked(page, 'phone-registered');
+});
+
+const handset = (page: Page, name: string) => page.getByRole('listitem', { name: `Handset of ${name}`, exact: true });
+
+test('what a handset texts reaches the bot, whose answer is in the conversation and on the handset', async () => {
+  const { page } = first;
+  model.script(() => text('Yes, it is ready. We are open until six.'));
+  await button(page, 'Text it from a handset').click();
+  await button(page, 'Handset').click();
+  await page.getByRole('dialog').getByRole('textbox', { name: /^Name/ }).fill('Bea');
+  await page.keyboard.press('Control+Enter');
+  const bea = handset(page, 'Bea');
+  await bea.getByRole('textbox', { name: 'Message from Bea' }).fill('Is my bike ready?');
+  await page.keyboard.press('Enter');
+  await bea.locator('[data-handset-text="in"]', { hasText: 'We are open until six.' }).waitFor(patience);
+  await looked(page, 'phone-handsets');
+  await page.locator('[data-number]').click();
+  await page.locator('[data-conversation]').click();
+  const log = page.getByRole('log', { name: 'Messages' });
+  await log.getByText('Is my bike ready?').waitFor(patience);
+  await log.locator('[data-text="delivered"]', { hasText: 'by clerk' }).waitFor(patience);
+  await page.getByRole('textbox', { name: /^Text to/ }).fill('It is Ada here: bring the key. \u{1F511}');
+  await page.getByText(/About 1 part, \d+ left in the last \(an emoji/).waitFor();
+  await page.keyboard.press('Control+Enter');
+  await log.locator('[data-text="delivered"]', { hasText: 'by you' }).waitFor(patience);
+  await looked(page, 'phone');
+});
+
+test('STOP closes the composer with the reason and is never shown to the bot; only their START opens it again', async () => {
+  const { page } = first;
+  const asked = model.requests.length;
+  const say = async (word: string) => {
+    await go(page, '/phone?page=handsets');
+    await button(handset(page, 'Bea'), word).click();
+    await go(page, `/phone?number=${number}&with=${encodeURIComponent(person)}`);
+  };
+  const { number = '', with: person = '' } = Object.fromEntries(new URL(page.url()).searchParams);
+  await say('STOP');
+  await page.locator('[data-refused]', { hasText: 'They said STOP.' }).waitFor(patience);
+  await page.getByRole('log').getByText('Not shown to the bot').waitFor(patience);
+  await looked(page, 'phone-stop');
+  await page.getByRole('group', { name: 'Which part' }).getByRole('button', { name: 'Consent' }).click();
+  await page.locator('[data-entry="stop"]').waitFor(patience);
+  await say('START');
+  await page.getByRole('textbox', { name: /^Text to/ }).waitFor(patience);
+  expect(model.requests.length).toBe(asked);
 });

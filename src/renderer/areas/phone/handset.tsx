@@ -52,8 +52,8 @@ export function HandsetPanel({ handset, numbers }: { handset: Handset; numbers: 
       className="flex h-[520px] min-w-0 flex-col overflow-hidden rounded-[20px] border-2 border-line-strong bg-panel"
     >
       <header className="flex items-baseline gap-2 border-b border-line px-4 pt-3 pb-2">
-        <h2 className="min-w-0 flex-1 truncate font-semibold">{name}</h2>
-        <span className="text-meta text-muted tabular-nums">{numberWords(e164)}</span>
+        <h2 className="min-w-0 flex-1 truncate font-semibold">{name === e164 ? numberWords(e164) : name}</h2>
+        {name !== e164 && <span className="text-meta text-muted tabular-nums">{numberWords(e164)}</span>}
       </header>
       {live !== undefined && <LiveCall key={live.id} handset={e164} name={name} call={live} onDone={put} />}
       <Log handset={handset} />

@@ -29,7 +29,8 @@ interface Shown {
   readonly multiline?: true;
   /** `person`: sole proprietors alone, `business`: all others; absent: both. */
   readonly of?: Who;
-  readonly needed?: true;
+  /** Of everybody, or of one kind of sender. */
+  readonly needed?: true | Who;
   /** What it is while nothing is chosen. */
   readonly usual?: string;
 }
@@ -52,7 +53,7 @@ export const sections: readonly Section[] = [
     title: 'Who texts',
     says: 'As the tax authority knows you: carriers compare it.',
     fields: [
-      { name: 'legalName', word: 'Legal name', needed: true },
+      { name: 'legalName', word: 'Legal name', needed: 'business' },
       { name: 'brandName', word: 'Known as', says: 'If people know you by another name.' },
       {
         name: 'entityType',
@@ -85,10 +86,10 @@ export const sections: readonly Section[] = [
     title: 'Whom they ask',
     says: 'Carriers may have questions.',
     fields: [
-      { name: 'contactFirstName', word: 'First name' },
-      { name: 'contactLastName', word: 'Last name' },
+      { name: 'contactFirstName', word: 'First name', needed: 'person' },
+      { name: 'contactLastName', word: 'Last name', needed: 'person' },
       { name: 'contactEmail', word: 'Email', needed: true },
-      { name: 'contactPhone', word: 'Phone' },
+      { name: 'contactPhone', word: 'Phone', needed: 'business' },
       {
         name: 'mobilePhone',
         word: 'Mobile phone',
@@ -109,7 +110,12 @@ export const sections: readonly Section[] = [
         usual: 'LOW_VOLUME',
         options: choices(useCases.filter((one) => one !== 'SOLE_PROPRIETOR')),
       },
-      { name: 'description', word: 'In your words', multiline: true, says: 'Who is texted, when, and why.' },
+      {
+        name: 'description',
+        word: 'In your words',
+        multiline: true,
+        says: 'Who is texted, when, and why. Written for you, if left empty.',
+      },
       { name: 'optInPageUrl', word: 'Opt-in page', says: 'A page of Gantry’s shows it, if left empty.' },
       { name: 'termsUrl', word: 'Terms', says: 'An address, if you have a page of your own.' },
       { name: 'privacyUrl', word: 'Privacy', says: 'An address, if you have a page of your own.' },

@@ -175,7 +175,7 @@ function Form({
                 <Field
                   key={name}
                   label={word}
-                  required={needed === true}
+                  required={needed === true || needed === draft.who}
                   problem={says.get(name)}
                   {...(about === undefined ? {} : { description: about })}
                 >
@@ -323,6 +323,7 @@ function Samples({
           <div className="min-w-0 flex-1">
             <Field
               label={`Sample text ${index + 1}`}
+              required={index < 2}
               problem={index === 0 ? problem : undefined}
               {...(index === 0 ? { description: 'As it would really be sent, with your name in it.' } : {})}
             >
