@@ -90,6 +90,7 @@ const neededForPort = [
   'entityName',
   'authorizedPerson',
   'accountNumber',
+  'pin',
   'street',
   'locality',
   'region',

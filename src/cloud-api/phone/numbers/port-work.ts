@@ -50,14 +50,16 @@ export function createPortWork(deps: PortDeps): DoJob {
 
   /** Hands over what was given since, and then the order with it once nothing is missing. */
   async function handOver(row: NumberRow, orderId: string): Promise<void> {
-    const details = openDetails(sealer, row);
+    const before = row.portGiven === null ? [] : (JSON.parse(row.portGiven) as string[]);
+    const corrected = openDetails(sealer, row);
+    const isNew = Object.keys(corrected).length > 0 && !before.includes('country');
+    const details = isNew ? { country: row.country, ...corrected } : corrected;
     const names = Object.keys(details);
     let handed = row.portDetails;
     let given = row;
     if (names.length > 0 && row.address !== null) {
       const webhookUrl = deps.addresses.url(row.id, row.address);
       await ports.update(orderId, { details, profileId: await profileOf(deps, row), webhookUrl });
-      const before = row.portGiven === null ? [] : (JSON.parse(row.portGiven) as string[]);
       given = { ...row, portGiven: JSON.stringify([...new Set([...before, ...names])].sort()) };
       handed = sealer.seal(place(row.id), '{}');
       await noteHanded(row, { portGiven: given.portGiven, problem: null }, handed);
