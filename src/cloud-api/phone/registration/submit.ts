@@ -230,6 +230,7 @@ export function needsRegistration(number: Pick<HeldNumber, 'country' | 'type'>):
 /** What carriers usually let join one campaign. */
 const mostNumbers = 49;
 const mayBeJoined: ReadonlySet<RegistrationRow['stage']> = new Set([
+  'filed',
   'brand',
   'campaign',
   'review',

@@ -120,6 +120,16 @@ export async function openRig(engine: Engine) {
     return (await rows.numbers.find(id))!;
   }
 
+  /** As the numbers' part does it: fees first, then the row. */
+  async function release(id: string): Promise<void> {
+    const number = (await rows.numbers.find(id))!;
+    await part.hooks?.ending?.(number);
+    await store.write(function* (tx) {
+      yield* rows.move(tx, id, 'release');
+      yield* part.hooks!.released!(tx, number);
+    });
+  }
+
   const path = (id: string) => `/api/v1/phone/numbers/${id}/registration`;
   const submit = (id: string, body: RegistrationForm | object, query = '') =>
     call('POST', `${path(id)}${query}`, { body });
@@ -139,7 +149,7 @@ export async function openRig(engine: Engine) {
 
   return {
     ...opened,
-    ...{ clock, floor, store, call, httpLines, buy, path, submit, read, until },
+    ...{ clock, floor, store, call, httpLines, buy, release, path, submit, read, until },
     sim: simulated.sim,
     ask: simulated.ask,
     otp: (id: string, pin?: string) => call('POST', `${path(id)}/otp`, pin === undefined ? {} : { body: { pin } }),
