@@ -2,6 +2,7 @@
  * The action itself: only once its row is durable and its grant is used up, and only while its caller still has control; what it ended
  * with is written after it. Must not know what is allowed.
  */
+import type { ToolsetResult } from '../../contracts/computer-use/toolset.ts';
 import type { Looked, Place } from '../../executor/protocol.ts';
 import { keptResult, resultOf } from './answers.ts';
 import type { ApprovalRow, Approvals } from './approvals.ts';
@@ -53,40 +54,47 @@ export function createActing(deps: ActingDeps) {
       { stage: 'action', outcome: 'started', acts, rule, approvalId: grant?.id ?? null },
       (tx) => grant !== null && deps.approvals.use(tx, grant.id),
     );
-    const finish = (outcome: AuditEnd['outcome'], more: Omit<AuditEnd, 'stage' | 'outcome'> = {}): string => {
-      closeLater(auditId, { outcome, ...more });
+    const finish = async (outcome: AuditEnd['outcome'], more: Omit<AuditEnd, 'stage' | 'outcome'> = {}) => {
+      const closed = close(auditId, { outcome, ...more });
+      // What was told of a place in a turn is told again after a restart, so it is kept before it is told.
+      if (row.turnId !== null) {
+        audit.flush();
+        await closed;
+      }
       return auditId;
     };
     // While the row was written somebody may have taken control.
-    if (!lease.holds(caller.holder)) {
-      finish('no_control', { code: 'take_control_first' });
-      lease.hold(caller.holder);
+    try {
+      if (!lease.holds(caller.holder)) lease.hold(caller.holder);
+    } catch (error) {
+      await finish('no_control', { code: 'take_control_first' });
+      throw error;
     }
     if (grant !== null) remember(way);
     const words = titleOf(read.toolset, read.name, way.row.input, looked?.element ?? null);
     // Before it is done: what fails half way has typed something too.
     if (looked?.credential === true && place.kind === 'browser') deps.sessions.tookSecret(place.session);
     deps.announce(place, { member: read.name, words, region: looked?.region ?? null });
+    let result: ToolsetResult;
     try {
       const { acted, bytes } = await request(way);
       screens.set(place, acted!.screen);
-      const result = resultOf(acted!, bytes);
-      // What is typed into a credential field may stand in what the page answers.
-      const kept = keptResult(looked?.credential === true ? { ...result, content: [] } : result);
-      finish('done', { result: acts ? kept : null });
-      return { kind: 'done', auditId, result, executed: true };
+      result = resultOf(acted!, bytes);
     } catch (error) {
       if (isChanged(error)) {
-        finish('not_executed', { acts: false, code: error.fault.code, message: error.fault.message });
+        await finish('not_executed', { acts: false, code: error.fault.code, message: error.fault.message });
         throw error;
       }
-      if (error instanceof ExecutorFault)
-        return ends.faulted(way, error, async (outcome, more) => finish(outcome, more));
-      finish('unknown', { message: String(error) });
+      if (error instanceof ExecutorFault) return await ends.faulted(way, error, finish);
+      await finish('unknown', { message: String(error) });
       throw error;
     } finally {
       deps.announce(place, null);
     }
+    // What is typed into a credential field may stand in what the page answers.
+    const kept = keptResult(looked?.credential === true ? { ...result, content: [] } : result);
+    await finish('done', { result: acts ? kept : null });
+    return { kind: 'done', auditId, result, executed: true };
   }
 
   /** On the page that was seen last. Null where it is another now: nothing was done, and it has to be looked at. */
@@ -123,14 +131,16 @@ export function createActing(deps: ActingDeps) {
     }
   }
 
-  function closeLater(auditId: string, done: Omit<AuditEnd, 'stage'>): void {
-    const closed = audit
-      .close(auditId, done)
+  /** Rejects where it could not be kept, also for whoever does not wait for it: that is in the log. */
+  function close(auditId: string, done: Omit<AuditEnd, 'stage'>): Promise<void> {
+    const closed = audit.close(auditId, done);
+    closing.add(closed);
+    closed
       .catch((fault: unknown) =>
         deps.log.error('The end of an action could not be kept.', { auditId, fault: String(fault) }),
       )
       .finally(() => closing.delete(closed));
-    closing.add(closed);
+    return closed;
   }
 
   return {

@@ -73,7 +73,8 @@ const columns = `id, user, surface, holder_kind AS holderKind, holder_id AS hold
 const longestMessage = 1000;
 /**
  * An end waits for the next row, at most so long: both are then one durable commit, and a commit is a fifth of what a click costs. Who
- * dies meanwhile leaves `unknown`, as who dies a moment earlier does. Milliseconds.
+ * dies meanwhile leaves `unknown`, as who dies a moment earlier does; a call of a turn, which may be sent again, is answered only after
+ * its end is durable (acting.ts). Milliseconds.
  */
 const endWaitsMs = 25;
 

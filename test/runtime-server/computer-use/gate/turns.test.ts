@@ -1,5 +1,7 @@
 /** Calls of one turn: none after the first that did not work, and none twice. */
 import { afterAll, expect, test } from 'vitest';
+import { AppError } from '../../../../src/contracts/common/errors.ts';
+import type { Store } from '../../../../src/kit/store/store.ts';
 import { keepUntilEnd } from '../../../support/at-end.ts';
 import { askedOf, at, click, codeOf, key, person, resultOf, startRig } from './rig.ts';
 
@@ -58,6 +60,40 @@ test('the same call of a turn again acts once, and answers what it answered', as
   // Another caller's turn of the same name is another turn.
   await next.call(call, { ...person, holder: { kind: 'key', id: 'key:9' } });
   expect(next.done()).toHaveLength(2);
+});
+
+test.each([
+  ['done', {}],
+  ['error', { actFault: covered }],
+] as const)('a call of a turn is answered once its end is durable: %s', async (outcome, script) => {
+  const rig = await startRig();
+  rig.script(script);
+  await rig.call({ ...click, turn_id: 't', call_index: 0 });
+  // Of the file itself, and without the time in which an end may wait.
+  const rows = await rig.store.read((tx) => tx.all('SELECT outcome FROM computer_use_action'));
+  expect(rows).toEqual([{ outcome }]);
+});
+
+test('a call of a turn whose end cannot be kept is no success, and is not done again', async () => {
+  let full = false;
+  const store = (real: Store): Store => ({
+    ...real,
+    write: (operation, options) =>
+      real.write((tx) => {
+        const value = operation(tx);
+        if (full && tx.get(`SELECT 1 FROM computer_use_action WHERE outcome = 'done'`) !== undefined)
+          throw new AppError('transport', 'The disk is full.', 'Make room.');
+        return value;
+      }, options),
+  });
+  const rig = await startRig({ store });
+  full = true;
+  const call = { ...click, turn_id: 't', call_index: 0 };
+  await expect(rig.call(call)).rejects.toThrow('The disk is full.');
+  expect(rig.lines.map(({ message }) => message)).toContain('The end of an action could not be kept.');
+  full = false;
+  expect(resultOf(await rig.call(call)).error?.code).toBe('unknown_end');
+  expect(rig.done()).toEqual(['left_click']);
 });
 
 test('a place in a turn belongs to the call that was there first', async () => {
