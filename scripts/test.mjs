@@ -164,7 +164,8 @@ async function figures(kind) {
   for (const one of first.list) {
     const figure = again.get(one.figure) ?? one;
     const before = figure === one ? '' : ` (measured again; at first it was ${one.value})`;
-    const words = `${figure.figure} is ${figure.value} ${figure.unit}, bound ${figure.bound}${before}`;
+    const why = [...(figure.problems ?? []).slice(0, 5), ...(figure.value === null ? [figure.why] : [])].join('; ');
+    const words = `${figure.figure} is ${figure.value} ${figure.unit}, bound ${figure.bound}${before}${why && `: ${why}`}`;
     if (figure.ok === null) note(kind, 'skipped', figure.figure, figure.why ?? 'no reason was given');
     else note(kind, figure.ok ? 'passed' : 'failed', words);
   }

@@ -5,13 +5,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import Database from 'better-sqlite3';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { CallError } from '../../support/bench/http.ts';
 import { type Product, scratchHome, startProduct } from '../../support/bench/product.ts';
 import { freePort } from '../../support/free-port.ts';
 import { runKillLoop, seededRandom } from '../../support/kill-loop.ts';
+import { clicksToldByRuns, readAudit } from './kill/records.ts';
 import { type CountingSite, columns, middleOf, rows, startCountingSite } from './kill/site.ts';
-import { type AuditedClick, clickProblems } from './kill/verdicts.ts';
+import { clickProblems, toldProblems } from './kill/verdicts.ts';
 
 export const figures: readonly Figure[] = [{ name: 'computer-use.kill', run }];
 
@@ -23,6 +24,8 @@ const settleMs = 1500;
 interface Asked {
   readonly runs: string[];
   readonly turns: string[];
+  /** Clicks of turns that were answered as done: `<turn> <button>`. */
+  readonly told: Set<string>;
   /** Calls that got no answer: sent again. */
   pending: { readonly turn: string; readonly button: number } | null;
   resent: number;
@@ -37,7 +40,7 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
   const rule = `rules:\n  - when: { tool: browser, host: '127.0.0.1:${site.port}' }\n    then: allow\n`;
   writeFileSync(join(place.workspace, '.gantry', 'policy.yaml'), rule);
   const ports = { port: await freePort(), enginePort: await freePort() };
-  const asked: Asked = { runs: [], turns: [], pending: null, resent: 0, interrupted: 0 };
+  const asked: Asked = { runs: [], turns: [], told: new Set(), pending: null, resent: 0, interrupted: 0 };
   try {
     const loop = await runKillLoop<Product>({
       rounds,
@@ -54,13 +57,15 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
       },
       end: (product) => product.stop(),
     });
-    const audit = auditOf(join(place.home, 'runtime.db'));
-    const problems = [...loop.problems, ...clickProblems(site.clicks, audit)];
-    if (site.clicks.size === 0) problems.push('nothing was clicked at all');
-    for (const problem of problems.slice(0, 20)) log(problem);
+    const file = join(place.home, 'runtime.db');
+    const audit = readAudit(file);
+    const told = [...asked.told, ...clicksToldByRuns(file)];
+    const problems = [...loop.problems, ...clickProblems(site.clicks, audit), ...toldProblems(told, audit)];
+    if (told.length === 0) problems.push('nothing was told as done at all');
     const count = (outcome: string) => audit.filter((row) => row.outcome === outcome).length;
     return {
       value: problems.length,
+      problems,
       unit: 'actions without a row, done twice, or told wrongly',
       n: loop.kills,
       at: "the server's process killed −9 in direct runs (three of four) and in turns of toolset calls that are sent again after it; a local page counts its clicks in Chromium without a window",
@@ -70,6 +75,7 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
         runs: asked.runs.length,
         interrupted: asked.interrupted,
         turns: asked.turns.length,
+        told: told.length,
         resent: asked.resent,
         done: count('done'),
         unknown: count('unknown'),
@@ -105,20 +111,32 @@ async function driveTurn(product: Product, site: CountingSite, asked: Asked, sig
   while (!signal.aborted) {
     const turn = `turn_kill_${asked.turns.length}`;
     asked.turns.push(turn);
-    await call(product, { member: 'navigate', input: { url: site.page(turn) } });
+    await openPage(product, site, turn);
     for (let button = 0; button < buttons && !signal.aborted; button += 1) {
       asked.pending = { turn, button };
-      await clickOnce(product, turn, button);
+      const { is_error, error } = await clickOnce(product, turn, button);
+      if (is_error) throw new Error(`${turn} ${button} ended as ${error?.code}: ${error?.message}`);
+      asked.told.add(`${turn} ${button}`);
       asked.pending = null;
     }
   }
 }
 
 const call = (product: Product, body: Record<string, unknown>) =>
-  product.web.call<{ is_error: boolean; error?: { code: string } }>('POST', '/api/v1/computers/this-device/toolset', {
-    toolset: 'browser',
-    ...body,
-  });
+  product.web.call<{ is_error: boolean; error?: { code: string; message: string } }>(
+    'POST',
+    '/api/v1/computers/this-device/toolset',
+    {
+      toolset: 'browser',
+      ...body,
+    },
+  );
+
+/** Clicks on another page than this one would count against the audit. */
+async function openPage(product: Product, site: CountingSite, turn: string): Promise<void> {
+  const { is_error, error } = await call(product, { member: 'navigate', input: { url: site.page(turn) } });
+  if (is_error) throw new Error(`The page of ${turn} was not opened: ${error?.message}`);
+}
 
 function clickOnce(product: Product, turn: string, button: number) {
   const input = { target: { type: 'coordinate', ...middleOf(button) } };
@@ -131,13 +149,17 @@ async function resend(product: Product, site: CountingSite, asked: Asked): Promi
   asked.pending = null;
   if (pending === null) return [];
   asked.resent += 1;
-  await call(product, { member: 'navigate', input: { url: site.page(pending.turn) } });
+  await openPage(product, site, pending.turn);
+  const { turn, button } = pending;
+  const answers: string[] = [];
   for (let times = 0; times < 2; times += 1) {
-    const { is_error, error } = await clickOnce(product, pending.turn, pending.button);
-    if (is_error && error?.code !== 'unknown_end') return [`a call that was sent again ended as ${error?.code}`];
+    const { is_error, error } = await clickOnce(product, turn, button);
+    if (is_error && error?.code !== 'unknown_end')
+      return [`${turn} ${button}, sent again, ended as ${error?.code}: ${error?.message}`];
+    if (!is_error) asked.told.add(`${turn} ${button}`);
+    answers.push(error?.code ?? 'done');
   }
-  await delay(settleMs);
-  return [];
+  return answers[0] === answers[1] ? [] : [`${turn} ${button}, sent again twice, ended as ${answers.join(' and ')}`];
 }
 
 async function runProblems(product: Product, asked: Asked): Promise<string[]> {
@@ -147,28 +169,13 @@ async function runProblems(product: Product, asked: Asked): Promise<string[]> {
     const reply = await product.web
       .call<{ status: string }>('GET', `/computer-use/runs/${name}`)
       // Killed before its row was durable: then nothing of it may have been done, which the audit says.
-      .catch(() => ({ status: 'none' }));
+      .catch((error: unknown) => {
+        if (error instanceof CallError && error.status === 404) return { status: 'none' };
+        throw error;
+      });
     if (reply.status === 'interrupted') interrupted += 1;
     else if (!['completed', 'none'].includes(reply.status)) problems.push(`${name} is ${reply.status} after a restart`);
   }
   asked.interrupted = interrupted;
   return problems;
-}
-
-/** Every click that the audit says may have been done. */
-function auditOf(file: string): AuditedClick[] {
-  const database = new Database(file, { readonly: true });
-  try {
-    const sql = `SELECT holder_id AS holder, turn_id AS turn, input, outcome FROM computer_use_action
-      WHERE member = 'left_click' AND stage = 'action'`;
-    return (
-      database.prepare(sql).all() as { holder: string; turn: string | null; input: string; outcome: string }[]
-    ).map(({ holder, turn, input, outcome }) => {
-      const { x, y } = (JSON.parse(input) as { target: { x: number; y: number } }).target;
-      const [column, row] = [x, y].map((at) => (at - 30) / 60) as [number, number];
-      return { run: holder.startsWith('run_') ? holder : String(turn), button: row * columns + column, outcome };
-    });
-  } finally {
-    database.close();
-  }
 }

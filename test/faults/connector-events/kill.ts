@@ -62,10 +62,10 @@ async function kill({ quick, log }: FigureOptions): Promise<Measured> {
     const all = [
       ...new Set([...problems, ...disorder(arrived, told()), ...left.map((ref) => `${ref} never became a ticket`)]),
     ];
-    for (const problem of all.slice(0, 50)) log(problem);
     if (all.length > 0) log(`${logEnd(world.cloudHome, 'cloud')}\n${logEnd(world.runtimeHome, 'gantry')}`);
     return {
       value: all.length,
+      problems: all,
       unit: 'events lost, doubled or out of order',
       n: opened,
       at: `a tracker, gantry cloud and a paired gantry start: ${opened} events of ${subscriptions} subscriptions through callback, lane and relay into tickets; either program killed by SIGKILL in turn 0 to ${killAfter[1] / 1000} s after the link stands, ${kills} times, every connection to the cloud cut ${cut} times; read from the computer’s database`,

@@ -70,9 +70,9 @@ async function killRun({ quick, log }: FigureOptions): Promise<Measured> {
       },
     });
     const all = [...problems, ...world.problems];
-    for (const problem of all) log(problem);
     return {
       value: all.length,
+      problems: all,
       unit: 'problems',
       n: kills,
       at: `${together} runs of ${steps.length} shell steps at once, the server killed by SIGKILL at random moments, interrupted steps retried by the owner: attempts that began twice, attempts nobody asked for, runs that neither ended nor said interrupted`,

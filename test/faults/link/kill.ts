@@ -46,10 +46,10 @@ async function kill({ quick, log }: FigureOptions): Promise<Measured> {
       left = missing(world, arrived);
     }
     const all = [...new Set([...problems, ...disorder(arrived), ...left])];
-    for (const problem of all) log(problem);
     if (all.length > 0) log(`${logEnd(world.cloudHome, 'cloud')}\n${logEnd(world.runtimeHome, 'gantry')}`);
     return {
       value: all.length,
+      problems: all,
       unit: 'items lost, doubled or out of order',
       n: kills,
       at: 'gantry cloud and a paired gantry start, killed in turn by SIGKILL 0 to 1.5 s after the link stands, driven all the while: events of a trigger (lane of the cloud, over the link, into tickets), questions (lane of the computer, signed, into approvals) and their answers back over the link; read from both databases',

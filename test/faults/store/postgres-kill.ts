@@ -46,9 +46,9 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
     await store.close();
     await server.stop();
   }
-  for (const problem of problems) log(problem);
   return {
     value: problems.length,
+    problems,
     unit: 'problems',
     n: kills,
     at: `${writers} writers of one store, each operation a look and two changes; PostgreSQL stopped with SIGQUIT at random moments and away for up to 3 s: acknowledged operations that are missing, refused ones that are kept, any that count twice, silence while it is away`,

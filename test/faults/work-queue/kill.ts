@@ -89,9 +89,9 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
       .filter((code) => code !== 0)
       .map((code) => `a worker that was told to end ended with ${code}`);
     const problems = [...Object.values(found).flat(), ...surprises, ...unclean];
-    for (const problem of problems) log(problem);
     return {
       value: problems.length,
+      problems,
       unit: 'tasks not ended once, moments with two holders, lost acks',
       n: kills,
       at: `${size.replicas} gantry cloud on one PostgreSQL behind one address, ${size.workers} gantry worker of ${size.concurrency} commands each (a worker dies with what it started), ${tasks} commands of up to ${taskSeconds[1]} s and ${longs} of ${longSeconds} s; killed by SIGKILL in turn and started again within ${awayMs[1] / 1000} s; seen by a trigger of the database, by the commands themselves, by what the workers said and by what each answer told them`,

@@ -24,6 +24,8 @@ export interface Measured {
   /** Our number, where `value` is a ratio. */
   readonly own?: number;
   readonly why?: string;
+  /** Of a fault: what counts against it, one sentence each; the line tells the first {@link mostProblems}. */
+  readonly problems?: readonly string[];
   /** Further numbers that explain the value: quantiles, parts. */
   readonly detail?: Readonly<Record<string, unknown>>;
 }
@@ -50,6 +52,9 @@ export interface Bound {
   readonly limit: number;
 }
 
+/** Problems in one line: a fault that breaks everything would fill a log. */
+const mostProblems = 20;
+
 /** Reads `>= 1.6`, `<= 2` or `== 0`. */
 export function parseBound(text: string): Bound {
   const match = /^(>=|<=|==) (-?\d+(?:\.\d+)?)$/.exec(text);
@@ -69,9 +74,11 @@ export function judge(value: number | null, bound: Bound): boolean | null {
 export async function measure(figure: Figure, boundText: string, options: FigureOptions): Promise<FigureLine> {
   const bound = parseBound(boundText);
   try {
-    const { value, unit, ...rest } = await figure.run(options);
+    const { value, unit, problems = [], ...rest } = await figure.run(options);
+    for (const problem of problems) options.log(problem);
     const rounded = value === null ? null : Number(value.toPrecision(4));
-    return { figure: figure.name, value: rounded, unit, bound: boundText, ok: judge(value, bound), ...rest };
+    const told = problems.length === 0 ? {} : { problems: problems.slice(0, mostProblems) };
+    return { figure: figure.name, value: rounded, unit, bound: boundText, ok: judge(value, bound), ...told, ...rest };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     options.log(error instanceof Error ? (error.stack ?? why) : why);

@@ -1,4 +1,7 @@
-/** A page that tells its server each click, by run and button: the witness outside of Gantry of what was done, and how often. */
+/**
+ * A page that tells its server each click, by run and button: the witness outside of Gantry of what was done, and how often. It waits for
+ * the server before the click is over in the page: told later, a click that is known to be done would be lost with its browser.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -34,6 +37,8 @@ export async function startCountingSite(): Promise<CountingSite> {
     response.writeHead(200, { 'content-type': 'text/html' });
     response.end(pageOf(url.searchParams.get('run') ?? ''));
   });
+  // A connection that it ends itself, in the moment in which a click comes over it, would lose the click.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
@@ -56,7 +61,10 @@ function pageOf(run: string): string {
   return `<!doctype html><title>Counting</title><body style="margin:0">${buttons.join('')}<script>
     addEventListener('click', ({ target }) => {
       const { button } = target.dataset;
-      if (button !== undefined) fetch('/click?run=' + encodeURIComponent(${JSON.stringify(run)}) + '&button=' + button, { method: 'POST', keepalive: true });
+      if (button === undefined) return;
+      const told = new XMLHttpRequest();
+      told.open('POST', '/click?run=' + encodeURIComponent(${JSON.stringify(run)}) + '&button=' + button, false);
+      told.send();
     });
   </script>`;
 }

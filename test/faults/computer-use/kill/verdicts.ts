@@ -1,4 +1,4 @@
-/** What the page saw, held against the audit: no click without its row, none twice. Pure. */
+/** What the page saw and what callers were told, held against the audit: no click without its row, none twice, none told wrongly. Pure. */
 
 export interface AuditedClick {
   /** Of its run or its turn, as the page is called. */
@@ -30,4 +30,13 @@ export function clickProblems(clicks: ReadonlyMap<string, number>, audit: readon
       : [],
   );
   return [...seen, ...doubled, ...open, ...unseen];
+}
+
+/** `told`: `<run> <button>` of clicks of which it was said that they were done. After a restart that is still so. */
+export function toldProblems(told: Iterable<string>, audit: readonly AuditedClick[]): string[] {
+  const outcomes = new Map(audit.map(({ run, button, outcome }) => [`${run} ${button}`, outcome]));
+  return [...told].flatMap((name) => {
+    const outcome = outcomes.get(name) ?? 'in no row';
+    return outcome === 'done' ? [] : [`${name} was told as done, and is ${outcome} after a restart`];
+  });
 }
