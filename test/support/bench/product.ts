@@ -125,9 +125,10 @@ export async function startProduct(place: ScratchHome, options: StartOptions = {
     engine,
     victim,
     kill: async () => {
-      letGo();
+      // Before its callers leave: what they asked for would else be stopped in good order.
       process.kill(said.pid as number, 'SIGKILL');
       await victim.ended;
+      letGo();
     },
     stop: async () => {
       letGo();
