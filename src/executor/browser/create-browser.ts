@@ -111,11 +111,23 @@ export function createBrowser({ emit, env, askHost }: BrowserDeps): BrowserHands
   async function act(request: Act, stopped: AbortSignal): Promise<ActedWith> {
     const open = sessionAt(request.place);
     const { session } = open;
-    const signal = AbortSignal.any([stopped, session.ended]);
-    const gone = new Promise<never>((_, reject) => {
-      session.ended.addEventListener('abort', () => reject(session.ended.reason), { once: true, signal: stopped });
-    });
-    return Promise.race([actIn(open, request, signal), gone]);
+    const { ended } = session;
+    const ends = new AbortController();
+    const gone = Promise.withResolvers<never>();
+    const stop = () => ends.abort(stopped.reason);
+    const lose = () => {
+      ends.abort(ended.reason);
+      gone.reject(ended.reason);
+    };
+    stopped.addEventListener('abort', stop, { once: true });
+    ended.addEventListener('abort', lose, { once: true });
+    try {
+      return await Promise.race([actIn(open, request, ends.signal), gone.promise]);
+    } finally {
+      stopped.removeEventListener('abort', stop);
+      // A session outlives its actions by far: one listener of each would make the next ones ever slower.
+      ended.removeEventListener('abort', lose);
+    }
   }
 
   async function actIn({ session, watching }: Open, request: Act, signal: AbortSignal): Promise<ActedWith> {
