@@ -79,6 +79,7 @@ export function createBrowser({ emit, env, askHost }: BrowserDeps): BrowserHands
         id,
         context,
         headless,
+        traced: request.trace !== null,
         proxy,
         onDownload: (guid, url) => downloads?.began(guid, url),
         onPage: (url, title) => emit({ event: 'page', session: id, url, title }),

@@ -3,6 +3,7 @@ import { type Point, toScreen } from '../../contracts/computer-use/frame.ts';
 import { type BrowserMember, type browserMembers, longestRead } from '../../contracts/computer-use/members.ts';
 import type { Screen } from '../../contracts/computer-use/toolset.ts';
 import { HandsFault } from '../hands.ts';
+import { type Button, clickAt } from './click.ts';
 import { findElements } from './find-elements.ts';
 import { handFiles, setField } from './forms.ts';
 import { parseHeld, parseSequence } from './keys.ts';
@@ -46,16 +47,14 @@ const usualDepth = 15;
 const dragSteps = 10;
 
 const click =
-  (button: 'left' | 'right' | 'middle', times = 1) =>
+  (button: Button, times = 1) =>
   async (at: At, { target, modifiers }: InputOf<'left_click'>): Promise<Done> => {
-    const { page } = at.tab;
+    const { session, tab } = at;
     const keys = parseHeld(modifiers);
     const { point, disabled } = await placeOf(at, target);
     at.pointed(point);
-    await holding(page, keys, at.signal, async () => {
-      if (times === 1) await page.mouse.click(point.x, point.y, { button });
-      else await page.mouse.click(point.x, point.y, { button, clickCount: times });
-    });
+    const plain = keys.length === 0 && !session.traced;
+    await holding(tab.page, keys, at.signal, () => clickAt(tab, point, { button, times, plain }));
     return disabled ? { text: 'It is disabled: nothing may have come of it.' } : {};
   };
 
@@ -131,12 +130,14 @@ export const members: Members = {
   },
   async left_mouse_down(at, { target }) {
     await moveTo(at, toScreen(at.screen, target));
+    at.tab.pressed = true;
     await at.tab.page.mouse.down();
     return {};
   },
   async left_mouse_up(at, { target }) {
     await moveTo(at, toScreen(at.screen, target));
     await at.tab.page.mouse.up();
+    at.tab.pressed = false;
     return {};
   },
   async mouse_move(at, { target }) {

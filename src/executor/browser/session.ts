@@ -16,6 +16,8 @@ export interface Session {
   readonly id: string;
   readonly context: BrowserContext;
   readonly headless: boolean;
+  /** A trace is written of it. */
+  readonly traced: boolean;
   /** Null where another proxy was given. */
   readonly proxy: EgressProxy | null;
   readonly tabs: () => readonly Tab[];
@@ -47,6 +49,7 @@ export interface SessionDeps {
   readonly id: string;
   readonly context: BrowserContext;
   readonly headless: boolean;
+  readonly traced: boolean;
   readonly proxy: EgressProxy | null;
   readonly onDownload: (guid: string, url: string) => void;
   readonly onPage: (url: string, title: string) => void;
@@ -57,7 +60,8 @@ export interface SessionDeps {
 const windowMs = 3000;
 const closeMs = 2000;
 
-export function createSession({ id, context, headless, proxy, onDownload, onPage, onGone }: SessionDeps): Session {
+export function createSession(deps: SessionDeps): Session {
+  const { id, context, headless, traced, proxy, onDownload, onPage, onGone } = deps;
   const tabs: Tab[] = [];
   const notes: string[] = [];
   const changes: StateChange[] = [];
@@ -161,6 +165,7 @@ export function createSession({ id, context, headless, proxy, onDownload, onPage
     id,
     context,
     headless,
+    traced,
     proxy,
     tabs: () => tabs,
     async tab(wanted) {

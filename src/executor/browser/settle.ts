@@ -26,7 +26,7 @@ export async function scrolled(tab: Tab): Promise<void> {
 
 export async function settle(session: Session, tab: Tab, signal: AbortSignal): Promise<void> {
   if (!tab.page.isClosed() && session.gone() === null) {
-    await within(busyMs, tab.cdp.send('Runtime.evaluate', nothing));
+    await within(busyMs, tab.direct('Runtime.evaluate', nothing));
   }
   await tab.settled(nextPageMs, signal);
   await session.windowsOpened(signal);

@@ -2,6 +2,7 @@
  * One tab: what it shows, whether it is on its way elsewhere, what it logged and asked for. Must not know its neighbours or members.
  */
 import type { CDPSession, ConsoleMessage, Page, Request } from 'playwright-core';
+import { directOf, type Send } from './direct.ts';
 import type { Refs } from './refs.ts';
 
 export interface Tab {
@@ -10,6 +11,10 @@ export interface Tab {
   /** Resolves when {@link Tab.cdp} is there. */
   readonly ready: Promise<void>;
   readonly cdp: CDPSession;
+  /** As `cdp.send`, for what is done so often that the library's way counts. */
+  readonly direct: Send;
+  /** A button of the mouse is held down on it from one call to the next. */
+  pressed: boolean;
   readonly refs: Refs;
   title: string;
   /** Lines for whoever reads them next; the oldest go first. */
@@ -36,6 +41,7 @@ const longestLine = 2000;
 
 export function createTab(id: string, page: Page, { refs, onWindow, onDownload, onChange }: TabDeps): Tab {
   let session: CDPSession | null = null;
+  let direct: Send | null = null;
   let moving = false;
   let loading = false;
   const waiting = new Set<() => void>();
@@ -52,6 +58,7 @@ export function createTab(id: string, page: Page, { refs, onWindow, onDownload, 
 
   async function attach(): Promise<void> {
     session = await page.context().newCDPSession(page);
+    direct = directOf(session);
     const { frameTree } = await session.send('Page.getFrameTree');
     const main = frameTree.frame.id;
     session.on('Page.frameRequestedNavigation', ({ frameId, disposition }) => {
@@ -97,6 +104,11 @@ export function createTab(id: string, page: Page, { refs, onWindow, onDownload, 
       if (session === null) throw new Error('The tab is not ready.');
       return session;
     },
+    get direct() {
+      if (direct === null) throw new Error('The tab is not ready.');
+      return direct;
+    },
+    pressed: false,
     async settled(ms, signal) {
       if (!moving || signal.aborted) return;
       await new Promise<void>((done) => {
