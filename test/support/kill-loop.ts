@@ -14,12 +14,14 @@ export interface KillLoopOptions<Program extends Killable> {
   readonly rounds: number;
   /** 0 ≤ x < 1; a seeded one repeats a failure. */
   readonly random: () => number;
-  /** Milliseconds between ready and kill, drawn evenly from this range. */
+  /** Milliseconds between ready (or {@link underWay}) and kill, drawn evenly from this range. */
   readonly killAfter: readonly [number, number];
   /** Starts the program and answers once it can be driven. */
   start(round: number): Promise<Program>;
   /** Drives it until `signal` is aborted, remembering what was acknowledged. What fails after the kill is expected. */
   drive(program: Program, signal: AbortSignal, round: number): Promise<void>;
+  /** Resolves once something is done that a kill can interrupt, however long a loaded machine takes to it. Default: at once. */
+  underWay?(): Promise<void>;
   /** Called with the program up again after each kill: everything acknowledged in any round that is lost, doubled or changed. */
   check(program: Program, round: number): Promise<readonly string[]>;
   /** Ends the last program in good order. */
@@ -60,6 +62,7 @@ async function killOnce<Program extends Killable>(
   const driving = options.drive(program, stop.signal, round).catch((error: unknown) => {
     if (!stop.signal.aborted) early = error;
   });
+  await Promise.race([options.underWay?.(), driving]);
   await delay(shortest + options.random() * (longest - shortest));
   const failed = early;
   stop.abort();

@@ -19,6 +19,7 @@ export const figures: readonly Figure[] = [{ name: 'computer-use.kill', run }];
 const buttons = columns * rows;
 /** A click that was on its way when its runtime was killed still arrives within this. Milliseconds. */
 const settleMs = 1500;
+const firstClickMs = 90_000;
 
 /** What was asked of the runtime in all its lives. */
 interface Asked {
@@ -45,10 +46,11 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
     const loop = await runKillLoop<Product>({
       rounds,
       random: seededRandom(20_261_122),
-      killAfter: [3000, 6000],
+      killAfter: [100, 4000],
       start: () => startProduct(place, ports),
       drive: (product, signal, round) =>
         round % 4 === 3 ? driveTurn(product, site, asked, signal) : driveRuns(product, site, asked, signal),
+      underWay: () => moreClicks(site),
       check: async (product, round) => {
         await delay(settleMs);
         const problems = [...(await runProblems(product, asked)), ...(await resend(product, site, asked))];
@@ -61,7 +63,7 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
     const audit = readAudit(file);
     const told = [...asked.told, ...clicksToldByRuns(file)];
     const problems = [...loop.problems, ...clickProblems(site.clicks, audit), ...toldProblems(told, audit)];
-    if (told.length === 0) problems.push('nothing was told as done at all');
+    if (told.length === 0) throw new Error('Nothing was told as done in any round: nothing was proven.');
     const count = (outcome: string) => audit.filter((row) => row.outcome === outcome).length;
     return {
       value: problems.length,
@@ -84,6 +86,14 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
   } finally {
     await site.close();
     await place.remove();
+  }
+}
+
+/** A browser that comes up takes a loaded machine longer than all that is measured here. */
+async function moreClicks({ clicks }: CountingSite): Promise<void> {
+  const before = clicks.size;
+  for (const end = performance.now() + firstClickMs; clicks.size === before; await delay(5)) {
+    if (performance.now() > end) throw new Error(`Nothing was clicked within ${firstClickMs} ms.`);
   }
 }
 
