@@ -15,13 +15,13 @@ export interface KillLoopOptions<Program extends Killable> {
   /** 0 ≤ x < 1; a seeded one repeats a failure. */
   readonly random: () => number;
   /** Milliseconds between ready (or {@link underWay}) and kill, drawn evenly from this range. */
-  readonly killAfter: readonly [number, number];
+  readonly killAfter: readonly [number, number] | ((round: number) => readonly [number, number]);
   /** Starts the program and answers once it can be driven. */
   start(round: number): Promise<Program>;
   /** Drives it until `signal` is aborted, remembering what was acknowledged. What fails after the kill is expected. */
   drive(program: Program, signal: AbortSignal, round: number): Promise<void>;
   /** Resolves once something is done that a kill can interrupt, however long a loaded machine takes to it. Default: at once. */
-  underWay?(): Promise<void>;
+  underWay?(round: number): Promise<void>;
   /** Called with the program up again after each kill: everything acknowledged in any round that is lost, doubled or changed. */
   check(program: Program, round: number): Promise<readonly string[]>;
   /** Ends the last program in good order. */
@@ -56,13 +56,14 @@ async function killOnce<Program extends Killable>(
   program: Program,
   round: number,
 ): Promise<void> {
-  const [shortest, longest] = options.killAfter;
+  const { killAfter } = options;
+  const [shortest, longest] = typeof killAfter === 'function' ? killAfter(round) : killAfter;
   const stop = new AbortController();
   let early: unknown = null;
   const driving = options.drive(program, stop.signal, round).catch((error: unknown) => {
     if (!stop.signal.aborted) early = error;
   });
-  await Promise.race([options.underWay?.(), driving]);
+  await Promise.race([options.underWay?.(round), driving]);
   await delay(shortest + options.random() * (longest - shortest));
   const failed = early;
   stop.abort();
