@@ -154,6 +154,9 @@ export function createLegs(world: World): Legs {
       start_time: leg.startedAt,
       end_time: leg.endedAt,
     });
+    // Nobody is left to be transferred.
+    for (const asked of Object.values(state.legs))
+      if (asked.transferOf === leg.id && asked.state === 'ringing') end(asked, 'originator_cancel', 'caller');
     const partner = leg.bridgedWith === null ? undefined : state.legs[leg.bridgedWith];
     leg.bridgedWith = null;
     if (partner?.bridgedWith === leg.id) {

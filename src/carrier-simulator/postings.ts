@@ -13,8 +13,8 @@ import type { Posting, State } from './state.ts';
 /** As the carrier: whoever has not answered by then has not got it. */
 export const longestAnswer = 2_000;
 export const mostAttempts = 3;
-/** Between attempts, ms: at once where all is instant. */
-const pauses = { instant: 20, realistic: 3_000, paused: 3_000 } as const;
+/** Between attempts, ms; where all is instant, there is none. */
+const pauseMs = 3_000;
 /** Told ones that are kept for looking at, and for sending again. */
 const keptPostings = 300;
 const oldBy = 600;
@@ -79,9 +79,9 @@ export function createPostings(deps: PostingsDeps): Postings {
     posting.answer = answer;
     if (/^2\d\d$/.test(answer)) posting.state = 'delivered';
     else if (posting.attempt >= mostAttempts) posting.state = 'given-up';
-    else {
+    else if (state.speed !== 'instant') {
       posting.state = 'held';
-      wait(pauses[state.speed] * posting.attempt, () => release(posting));
+      wait(pauseMs * posting.attempt, () => release(posting));
     }
   }
 

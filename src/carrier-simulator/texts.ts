@@ -16,7 +16,8 @@ import type { World } from './world.ts';
 const mostParts = 10;
 /** Dollars a part. */
 const price = 0.004;
-const longestTexts = 20_000;
+/** That it remembers: all of them are in its file, which is written whole. */
+const mostTexts = 5_000;
 
 type Status = NonNullable<NonNullable<OutboundMessagePayload['to']>[number]['status']>;
 
@@ -38,7 +39,7 @@ export function createTexts(world: World): Texts {
 
   function keep(text: SimText): void {
     state.texts.push(text);
-    if (state.texts.length > longestTexts) state.texts.splice(0, state.texts.length - longestTexts);
+    if (state.texts.length > mostTexts) state.texts.splice(0, state.texts.length - mostTexts);
   }
 
   function send({ body }: Call): Reply {
@@ -101,7 +102,7 @@ export function createTexts(world: World): Texts {
   }
 
   function sent({ id = '' }: Record<string, string>): void {
-    const text = state.texts.find((one) => one.id === id);
+    const text = state.texts.findLast((one) => one.id === id);
     if (text?.status !== 'queued') return;
     text.status = 'sent';
     world.emit(text.webhookUrl, 'message.sent', { ...shape(text) });
@@ -110,7 +111,7 @@ export function createTexts(world: World): Texts {
   }
 
   function arrived({ id = '' }: Record<string, string>): void {
-    const text = state.texts.find((one) => one.id === id);
+    const text = state.texts.findLast((one) => one.id === id);
     if (text?.status !== 'sent') return;
     const [status, error] = outcome(text);
     text.status = status;
@@ -200,7 +201,7 @@ export function createTexts(world: World): Texts {
         at: 'GET /messages/:id',
         op: 'texts.read',
         handle: ({ params }) => {
-          const found = state.texts.find(({ id }) => id === params.id);
+          const found = state.texts.findLast(({ id }) => id === params.id);
           if (found === undefined) throw notFound('message');
           return data(shape(found));
         },

@@ -141,3 +141,14 @@ test('a machine is told from a person, and a caller who waits too long gives up'
   expect(ear.of('call.machine.detection.ended')).toMatchObject([{ result: 'machine' }]);
   expect(ear.of('call.hangup')).toMatchObject([{ from: ada, hangup_cause: 'originator_cancel' }]);
 });
+
+test('a transfer that still rings ends with the call that it is for', async () => {
+  await using ear = await startEar();
+  await using carrier = await startSimulator({ webhookUrl: ear.url });
+  const { e164 } = await boughtNumber(carrier, ear.url);
+  const a = carrier.sim.call(ada, e164);
+  await act(carrier, a, 'answer');
+  await act(carrier, a, 'transfer', { to: ben, from: e164 });
+  carrier.sim.handset(ada, a, 'hangup');
+  expect(carrier.sim.handsets.find(ben).calls).toMatchObject([{ state: 'ended', endedBecause: 'originator_cancel' }]);
+});

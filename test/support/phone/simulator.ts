@@ -2,9 +2,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/carrier-simulator/simulator.ts';
+import type { Carrier } from '../../../src/cloud-api/phone/carrier/port.ts';
+import { createTelnyxCarrier } from '../../../src/cloud-api/phone/carrier/telnyx/index.ts';
 
 export interface SimulatedCarrier extends AsyncDisposable {
   readonly sim: Simulator;
+  /** The adapter that the product has, with the simulator at its other end. */
+  readonly carrier: Carrier;
   /** One request on the carrier's wire. */
   ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: Wire }>;
 }
@@ -17,6 +21,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const sim = await createSimulator({ speed: 'instant', ...options });
   return {
     sim,
+    carrier: createTelnyxCarrier({ name: 'simulator', baseUrl: sim.url, apiKey: sim.apiKey, connectionId: '1' }),
     async ask(method, path, body) {
       const response = await fetch(`${path.startsWith('/sim') ? sim.origin : sim.url}${path}`, {
         method,
