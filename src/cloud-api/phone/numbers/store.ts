@@ -7,6 +7,7 @@ import type { SmsState } from '../../../contracts/phone/values.ts';
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { Value } from '../../../kit/store/store.ts';
 import type { HeldNumber, Numbers } from '../ports.ts';
+import { needsRegistration } from '../registration/needed.ts';
 import {
   limitReached,
   live,
@@ -197,9 +198,10 @@ export function createNumberStore(store: SharedStore, now: () => number): Number
       const added = yield* tx.run(
         `INSERT INTO phone_number (id, user_id, e164, type, country, locality, monthly_cost, carrier, origin, phase, sms_state,
           voice_state, runtime_id, bot_id, address_hash, address, port_state, port_messaging, port_details, created_at, updated_at)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending_registration', 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?)
           ON CONFLICT DO NOTHING`,
         ...[id, userId, e164, type, country, locality, monthlyCost, carrier, origin, bought ? 'buying' : 'porting'],
+        ...[needsRegistration(number) ? 'pending_registration' : 'active'],
         ...[runtimeId, botId, number.addressHash, number.address],
         ...[bought ? null : 'draft', bought ? null : 'pending', number.portDetails, now(), now()],
       );

@@ -34,8 +34,8 @@ import { createWatch } from './watch.ts';
 
 export type { RegistrationDeps } from './bench.ts';
 export { phoneRegistrationMigrations } from './migrations.ts';
+export { needsRegistration } from './needed.ts';
 export { type Replies, repliesOf } from './replies.ts';
-export { needsRegistration } from './submit.ts';
 
 export interface PhoneRegistration extends PhonePart {
   /** What the number answers STOP, START and HELP with, as filed with the carriers. */

@@ -12,6 +12,7 @@ import { type Fee, feesOf } from './fees.ts';
 import { type CheckedForm, isSoleProprietor, type Problem } from './form.ts';
 import { linksOf, messageFlowOf } from './message-flow.ts';
 import { type RegistrationRow, stateOf } from './model.ts';
+import { needsRegistration } from './needed.ts';
 import { type Preflight, preflight } from './preflight.ts';
 
 export interface Submitted {
@@ -220,11 +221,6 @@ export function createSubmit(deps: Bench): Submit {
       });
     },
   };
-}
-
-/** Elsewhere carriers ask for none; a toll-free number is verified wherever it is. */
-export function needsRegistration(number: Pick<HeldNumber, 'country' | 'type'>): boolean {
-  return number.type === 'toll_free' || number.country === 'US';
 }
 
 /** What carriers usually let join one campaign. */

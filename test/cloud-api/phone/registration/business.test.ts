@@ -45,6 +45,14 @@ describe.each(engines)('a business on $name', (engine) => {
     expect(rig.charges('brand')).toHaveLength(1);
   });
 
+  test('a Canadian number texts at once, and registers nothing', async () => {
+    const rig = await openRig(engine);
+    const { id, smsState } = await rig.buy('+14165550150', 'local', 'CA');
+    expect(smsState).toBe('active');
+    const { status, json } = await rig.submit(id, business);
+    expect([status, json.error]).toEqual([409, 'registration_not_needed']);
+  });
+
   test('a form with problems costs nothing and tells them all', async () => {
     const rig = await openRig(engine);
     const { id } = await rig.buy();

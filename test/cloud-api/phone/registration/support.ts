@@ -1,5 +1,6 @@
 /** Registrations on a database, with the real numbers and paid steps, against the simulated carrier over its wire. */
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { phoneCarrierMigrations } from '../../../../src/cloud-api/phone/carrier/migrations.ts';
 import { createPaidSteps } from '../../../../src/cloud-api/phone/carrier/paid-steps.ts';
 import { createTelnyxCarrier } from '../../../../src/cloud-api/phone/carrier/telnyx/index.ts';
@@ -107,12 +108,16 @@ export async function openRig(engine: Engine) {
   let count = 0;
 
   /** One that the person has, also at the carrier. */
-  async function buy(e164 = `+1970555015${count}`, type: 'local' | 'toll_free' = 'local'): Promise<HeldNumber> {
+  async function buy(
+    e164 = `+1970555015${count}`,
+    type: 'local' | 'toll_free' = 'local',
+    country = 'US',
+  ): Promise<HeldNumber> {
     count += 1;
     const at = await boughtNumber(simulated, 'http://127.0.0.1:9/in', e164);
     const id = `number_${count}`;
     await store.write(function* (tx) {
-      const facts = { country: 'US', locality: null, monthlyCost: null, carrier: 'simulator', portDetails: null };
+      const facts = { country, locality: null, monthlyCost: null, carrier: 'simulator', portDetails: null };
       const made = { id, userId, e164, type, origin: 'bought' as const, runtimeId: 'computer_1', botId: 'bot_1' };
       yield* rows.create(tx, { ...facts, ...made, addressHash: `hash ${id}`, address: 'sealed' }, 10);
       yield* rows.move(tx, id, 'bought', { carrierNumberId: at.id, profileId: at.profileId, voiceState: 'active' });
@@ -138,8 +143,10 @@ export async function openRig(engine: Engine) {
   /** Reads it as a person does, until it is so. */
   async function until(id: string, fits: (registration: Registration) => boolean): Promise<Registration> {
     let last: Registration | undefined;
-    for (let turn = 0; turn < 40; turn += 1) {
+    for (let turn = 0; turn < 100; turn += 1) {
       await simulated.sim.settled();
+      // What looks after registrations by itself asks the carrier meanwhile.
+      await delay(Math.min(turn, 20));
       clock.jump(4_000);
       last = registrationOf(await read(id));
       if (fits(last)) return last;
