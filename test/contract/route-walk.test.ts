@@ -7,9 +7,11 @@ import { runRoutes } from '../../src/contracts/computer-use/run-routes.ts';
 import { connectorAreaRoutes, connectorEngineRoutes } from '../../src/contracts/connectors/routes.ts';
 import { factoryRoutes } from '../../src/contracts/factory/routes.ts';
 import { deliverTrigger } from '../../src/contracts/factory/work-engine/trigger-events.ts';
+import { callRoutes } from '../../src/contracts/phone/calls.ts';
 import { phoneEngineRoutes, phoneRoutes } from '../../src/contracts/phone/routes.ts';
 import { type ServerTable, serverTables } from '../../src/contracts/servers.ts';
 import { toolServerRoutes } from '../../src/contracts/tool-server/routes.ts';
+import type { PhoneSettings } from '../../src/host/phone-settings.ts';
 import { localUserId } from '../../src/kit/http/principals.ts';
 import type { BoundRoute } from '../../src/kit/http/types.ts';
 import { readTokenFile } from '../../src/kit/secrets/token-file.ts';
@@ -26,6 +28,13 @@ interface Doors {
   call(server: Server): Call;
   port(server: Server): number;
 }
+
+/** A carrier that does not answer: what is refused, is refused before it is asked. */
+const carrierAway: PhoneSettings = {
+  carrier: 'telnyx',
+  ...{ apiKey: 'KEY', publicKey: Buffer.alloc(32).toString('base64'), connectionId: '1' },
+  ...{ url: 'http://127.0.0.1:9', webhookUrl: null },
+};
 
 let doors: Doors;
 const stop = keepUntilEnd();
@@ -44,7 +53,11 @@ beforeAll(async () => {
     }),
   );
   // Nothing belongs to anybody here: every id is unknown or foreign.
-  const pair = await startPair({ routes, owners: ownersOf([...factoryRoutes, ...runRoutes], false) });
+  const pair = await startPair({
+    routes,
+    owners: ownersOf([...factoryRoutes, ...runRoutes], false),
+    cloud: { phone: carrierAway },
+  });
   // A project without hosted computers would hear of nothing else (gaps.md D: flag first, then scope).
   const shop = { id: 'shop', userId: localUserId, hostedDriverEnabled: true };
   expect((await pair.callWeb('POST', '/api/v1/admin/projects', { body: shop })).status).toBe(201);
@@ -71,6 +84,7 @@ const pathOf = (route: Case['route']) =>
     .replace(/:event\b/, 'Stop')
     .replace(/:\w+/g, 'nothing_1')
     .replace('*', 'x');
+const calls = new Set<string>(callRoutes.map(({ op }) => op));
 const phone = new Set(phoneRoutes.map(({ op }) => op));
 const isPublic = (route: Case['route']) => route.auth.includes('public');
 
@@ -129,16 +143,25 @@ test.each(walk)('$name: a wrong Host, a foreign page and another site are refuse
 test.each(walk)('$name: what the caller does not own is not found', async ({ server, route }) => {
   if (typeof route.owner === 'string' || 'none' in route.owner || !route.auth.includes('owner')) return;
   const before = doors.reached.length;
-  // Without a carrier nothing is looked up: below.
-  if (phone.has(route.op)) return;
-  const body = route.method === 'POST' ? validBody(route.op) : undefined;
+  const body = route.method === 'GET' || route.method === 'DELETE' ? undefined : validBody(route.op);
   const query = route.op === 'readHostedToolsetSchema' ? '?toolset=computer' : '';
   const reply = await doors.call(server)(route.method, `${pathOf(route)}${query}`, { body });
+  // Calls come last; until then each says that it is not built.
+  if (calls.has(route.op) && reply.status === 501) return;
   expectRefused(reply.status, reply.json, route, 404);
   const { error } = reply.json;
   expect(typeof error === 'string' ? error : error.code).toMatch(/^(\w+_)?not_found$/);
   expect(doors.reached.length).toBe(before);
 });
+
+const somebody = '+12025550123';
+const ofPhone: Readonly<Record<string, unknown>> = {
+  movePhoneNumber: { botId: 'bot_1' },
+  correctPhonePort: { details: {} },
+  recordPhoneConsent: { e164: somebody, source: 'x', evidence: 'x' },
+  addPhoneOptOut: { e164: somebody, evidence: 'x' },
+  controlPhoneCall: { action: 'hangup' },
+};
 
 function validBody(op: string): unknown {
   if (op === 'agentSize') return { cols: 80, rows: 24 };
@@ -149,6 +172,7 @@ function validBody(op: string): unknown {
   if (op === 'callHostedToolset') return { toolset: 'computer', member: 'screenshot', input: {} };
   if (op === 'approveHosted') return { decision: 'approve' };
   if (op === 'failNode') return { reason: 'x' };
+  if (op in ofPhone) return ofPhone[op];
   return {};
 }
 
@@ -263,10 +287,11 @@ test('a key at one’s own computer does what its scopes say, and the service to
 });
 
 test('without a carrier each route of the phone says that, and nothing else, to whoever it lets in', async () => {
+  const pair = await startPair({});
   for (const { route } of walk.filter(({ route: { op } }) => phone.has(op))) {
     const token = isPublic(route) ? null : undefined;
     if (token === undefined && !route.auth.includes('owner')) continue;
-    const reply = await doors.pair.callWeb(route.method, pathOf(route), token === null ? { token } : {});
+    const reply = await pair.callWeb(route.method, pathOf(route), token === null ? { token } : {});
     expect([route.op, reply.status, reply.text]).toEqual([route.op, 503, '{"error":"phone_not_configured"}']);
   }
 });
