@@ -19,7 +19,7 @@ import {
   visit,
 } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
-import { looked, narrow, picture, wide } from './support/looks.ts';
+import { looked, narrow, wide } from './support/looks.ts';
 import { ownerCall } from './support/owner-call.ts';
 
 const team = `bots:
@@ -188,4 +188,131 @@ test('STOP closes the composer with the reason and is never shown to the bot; on
   await say('START');
   await page.getByRole('textbox', { name: /^Text to/ }).waitFor(patience);
   expect(model.requests.length).toBe(asked);
+});
+
+test('a port says what is missing, is refused for its PIN, corrected at that field, and comes: calls first, texts after', async () => {
+  const { page } = first;
+  await go(page, '/phone?page=handsets');
+  await page.getByRole('group', { name: 'Speed' }).getByRole('button', { name: 'Paused' }).click();
+  await page.keyboard.press('n');
+  await page.getByRole('button', { name: 'Bring it here' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: /^Number/ }).fill('(303) 555-0177');
+  await dialog.getByRole('combobox', { name: /^Bot/ }).selectOption({ label: 'clerk' });
+  await looked(page, 'phone-port');
+  await page.keyboard.press('Control+Enter');
+  await status(page, 'Port needs details');
+  const card = page.getByRole('region', { name: 'Port', exact: true });
+  await card.getByText(/The other carrier still needs: .*PIN/).waitFor(patience);
+  await button(card, 'Give what is missing').click();
+  for (const [name, value] of [
+    ['Name on the account', 'Corner Bikes LLC'],
+    ['Authorized person', 'Ada Lovelace'],
+    ['Account number', '4711'],
+    ['PIN', '0000'],
+    ['Street', '12 Market Street'],
+    ['City', 'Denver'],
+    ['State', 'CO'],
+    ['ZIP code', '80202'],
+  ] as const) {
+    await dialog.getByLabel(name, { exact: true }).fill(value);
+  }
+  const pdf = { name: 'bill.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.4\n%%EOF\n') };
+  await dialog
+    .getByLabel('Letter of authorization')
+    .setInputFiles({ ...pdf, name: 'no.pdf', buffer: Buffer.from('no') });
+  await dialog.getByText('This is no PDF.').waitFor();
+  await dialog.getByLabel('Letter of authorization').setInputFiles(pdf);
+  await dialog.getByLabel('Last bill').setInputFiles(pdf);
+  await looked(page, 'phone-port-details');
+  await page.keyboard.press('Control+Enter');
+  await dialog.waitFor({ state: 'detached', ...patience });
+  await button(card, 'Refuse the PIN').click(patience);
+  await status(page, 'Port needs correcting');
+  await card.getByText('The PIN is wrong.').waitFor();
+  await looked(page, 'phone-port-refused');
+  await button(card, 'Correct the PIN').click();
+  await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('pin');
+  await page.keyboard.type('1234');
+  await page.keyboard.press('Control+Enter');
+  await dialog.waitFor({ state: 'detached', ...patience });
+  for (const words of [/^Both carriers have agreed/, /^Calls are here\. Texts follow/, 'The number is here.']) {
+    await expect
+      .poll(async () => {
+        const next = button(card, 'Go on');
+        if (await next.isEnabled().catch(() => false)) await next.click();
+        return card.getByText(words).count();
+      }, patience)
+      .toBe(1);
+  }
+  await ownerCall(gantry, 'POST', '/api/v1/phone/demo/speed', { speed: 'instant' });
+});
+
+test('the person’s own phone counts once a text with the code that is shown has come from it', async () => {
+  const { page } = first;
+  await go(page, '/phone?page=own');
+  const form = page.getByRole('form', { name: 'My own phone' });
+  await button(form, 'Get a code').click();
+  await form.getByText('Write it as +1 202 555 0123.').waitFor();
+  await form.getByRole('textbox', { name: /^Your phone/ }).fill('202 555 0102');
+  await form.getByRole('combobox').selectOption({ label: '+1 303 555 0150' });
+  await button(form, 'Get a code').click();
+  const code = page.locator('[data-own="waiting"]').getByRole('button', { name: /Copy/ });
+  await code.waitFor(patience);
+  await looked(page, 'phone-own');
+  const words = (await code.locator('span').first().textContent()) ?? '';
+  await ownerCall(gantry, 'POST', `/api/v1/phone/demo/handsets/${encodeURIComponent('+12025550102')}/text`, {
+    to: '+13035550150',
+    text: words,
+  });
+  await page.getByText(/^It answers approvals by texts to/).waitFor(patience);
+});
+
+test('an invite is made and withdrawn, a number is moved to another bot, and released after what it ends is said', async () => {
+  const { page } = first;
+  await go(page, '/phone');
+  await page.locator('[data-number]', { hasText: '+1 303 555 0150' }).click();
+  const parts = page.getByRole('group', { name: 'Which part' });
+  await parts.getByRole('button', { name: 'Consent' }).click();
+  await button(page, 'Make an invite').click();
+  const invite = page.locator('[data-invite="open"]');
+  await invite.getByText(/\/sms\/invite\//).waitFor(patience);
+  await looked(page, 'phone-consent');
+  await button(page, 'Move').click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('combobox', { name: /^Bot/ }).selectOption({ label: 'night' });
+  expect(await axe(page)).toEqual([]);
+  await page.keyboard.press('Control+Enter');
+  await dialog.waitFor({ state: 'detached', ...patience });
+  await page.getByRole('region', { name: 'This number' }).getByText('night').waitFor();
+  await button(invite, 'Withdraw').click();
+  await invite.waitFor({ state: 'detached', ...patience });
+  await page.locator('[data-number]', { hasText: '+1 303 555 0177' }).click();
+  await button(page, 'Release').click();
+  await dialog.getByText(/arrive nowhere/).waitFor();
+  expect(await axe(page)).toEqual([]);
+  await button(dialog, 'Release').click();
+  await dialog.waitFor({ state: 'detached', ...patience });
+  await expect.poll(() => page.locator('[data-number]').count(), patience).toBe(1);
+});
+
+describe.each([wide, narrow])('in a $name window', (size) => {
+  test('numbers, a conversation, its registration and the handsets fit, and axe finds nothing', async () => {
+    const own = await visit(browser, `${gantry.origin}/phone`, { ...size, like: first.context });
+    const { page } = own;
+    await page.locator('[data-number]').first().waitFor();
+    await looked(page, 'phone-list', { light: size === wide });
+    await page.locator('[data-number]').first().click();
+    await page.locator('[data-conversation]').first().waitFor();
+    await looked(page, 'phone-number');
+    await page.locator('[data-conversation]').last().click();
+    await page.getByRole('textbox', { name: /^Text to/ }).waitFor(patience);
+    await looked(page, 'phone');
+    await page.keyboard.press('Escape');
+    await go(page, '/phone?page=handsets');
+    await handset(page, 'Bea').waitFor();
+    await looked(page, 'phone-handsets');
+    expect(own.errors.filter((error) => !/status of 404/.test(error))).toEqual([]);
+    await own.close();
+  });
 });

@@ -13,7 +13,7 @@ export const phonePage = 50;
 const liveEvery = 1_500;
 const quietEvery = 4_000;
 /** Each read of a port or of a registration that is under way asks the carrier. */
-const carrierEvery = 5_000;
+const carrierEvery = 3_000;
 /** A list counts down its own next try after a failure. */
 const every = (ms: number, error: unknown) => (error === null ? ms : false);
 

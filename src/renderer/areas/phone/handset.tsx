@@ -179,8 +179,13 @@ function Log({ handset }: { handset: Handset }) {
                 {text.text}
               </p>
               <p className={`px-1 text-meta text-muted ${text.direction === 'out' ? 'text-right' : ''}`}>
-                {plainWord(text.status)}
-                {text.parts > 1 && ` · ${countWords(text.parts, 'part')}`}
+                {[
+                  // What the number has is delivered, as the handset sees it; of what came in nobody asks.
+                  ...(text.direction === 'in'
+                    ? []
+                    : [text.status === 'received' ? 'Delivered' : plainWord(text.status)]),
+                  ...(text.parts > 1 ? [countWords(text.parts, 'part')] : []),
+                ].join(' · ')}
               </p>
             </li>
           ),

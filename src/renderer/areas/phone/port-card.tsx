@@ -6,7 +6,7 @@ import type { PhoneNumber, Port } from '../../../contracts/phone/number.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { portStatus } from '../../ui/phone-status.ts';
+import { portOf, portStatus } from '../../ui/phone-status.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
@@ -53,7 +53,7 @@ export function PortCard({ number, given }: { number: PhoneNumber; given: Port }
         {source.error !== null && (
           <Problem error={source.error} failures={source.errorUpdateCount - 1} onRetry={() => void source.refetch()} />
         )}
-        {isDemo && !isOver(port) && <OtherCarrier port={port} onDone={() => void source.refetch()} />}
+        {isDemo && waitsForOther(port) && <OtherCarrier port={port} onDone={() => void source.refetch()} />}
       </div>
       {correcting && <CorrectPort number={number} port={port} onClose={() => setCorrecting(false)} />}
     </Card>
@@ -117,6 +117,14 @@ function CorrectPort({ number, port, onClose }: { number: PhoneNumber; port: Por
   );
 }
 
+const looksAtPin: readonly Port['state'][] = ['in-process', 'submitted'];
+
+/** Nobody else has to do anything now. */
+const waitsForOther = (port: Port): boolean =>
+  looksAtPin.includes(port.state) ||
+  port.state === 'foc-date-confirmed' ||
+  (port.state === 'ported' && portOf({ port }) !== null);
+
 /** In the demo the person is the other carrier, too. */
 function OtherCarrier({ port, onDone }: { port: Port; onDone: () => void }) {
   const { api } = usePhoneServices();
@@ -128,7 +136,7 @@ function OtherCarrier({ port, onDone }: { port: Port; onDone: () => void }) {
     <div className="flex flex-col gap-1 border-t border-line pt-2">
       <p className="text-meta text-muted">You are the other carrier in this demo:</p>
       <div className="flex flex-wrap gap-2">
-        <Button disabled={settle.busy} onClick={() => settle.run('wrong_pin')}>
+        <Button disabled={settle.busy || !looksAtPin.includes(port.state)} onClick={() => settle.run('wrong_pin')}>
           Refuse the PIN
         </Button>
         <Button disabled={settle.busy} onClick={() => settle.run('next')}>

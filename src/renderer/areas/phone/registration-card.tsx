@@ -74,20 +74,19 @@ function Known({
   const { state, steps, problems, rejectionReason, needsPin, nextRetryAt, optInUrl } = registration;
   const rejected = state === 'rejected';
   const fields = [...new Set(problems.flatMap(({ field }) => (field === null ? [] : [fieldWord(field)])))];
+  const whys =
+    problems.length === 0 ? [rejectionReason ?? 'The carriers did not say why.'] : problems.map(({ text }) => text);
   return (
     <div className="flex flex-col gap-3 p-3" data-registration={state}>
       {rejected &&
-        (problems.length === 0
-          ? [{ field: null, text: rejectionReason ?? 'The carriers did not say why.' }]
-          : problems
-        ).map(({ field, text }) => (
-          <Trouble key={`${field} ${text}`} of="registration" needsPerson>
+        [...new Set(whys)].map((text) => (
+          <Trouble key={text} of="registration" needsPerson>
             {text}
           </Trouble>
         ))}
       {rejected && (
         <Button kind="primary" className="w-fit" data-register="true" onClick={onOpen}>
-          {fields.length === 1 ? `Correct the ${fields[0]}` : 'Correct the form'}
+          {fields.length === 0 || fields.length > 2 ? 'Correct the form' : `Correct the ${fields.join(' or the ')}`}
         </Button>
       )}
       {!rejected && rejectionReason !== undefined && <Waiting reason={rejectionReason} nextRetryAt={nextRetryAt} />}
@@ -121,11 +120,13 @@ function Known({
 /** What was is grey; only what stands now calls for anybody. */
 function Step({ step, last }: { step: RegistrationStep; last: boolean }) {
   const look = stepStatus[step.state];
-  const tone = step.state === 'failed' && last ? 'text-fail' : last ? '' : 'text-muted';
+  const failed = step.state === 'failed';
+  const tone = failed && last ? 'text-fail' : last ? '' : 'text-muted';
   return (
     <li data-step={step.step} className={`flex gap-2 ${tone}`}>
       <span className="mt-[3px]" title={step.state}>
-        <StatusIcon look={look} />
+        {/* What was under way is past once another step has come. */}
+        <StatusIcon look={last || failed ? look : stepStatus.done} />
       </span>
       <span className="min-w-0 flex-1">
         <span className="sr-only">{look.word}: </span>

@@ -276,7 +276,14 @@ function FileButton({
   }, [plan]);
   return (
     <div className="flex flex-wrap items-center gap-3 border-t border-line pt-3">
-      <Button ref={button} kind="primary" type="submit" disabled={busy || disabled} aria-keyshortcuts="Control+Enter">
+      <Button
+        className="scroll-mb-4"
+        ref={button}
+        kind="primary"
+        type="submit"
+        disabled={busy || disabled}
+        aria-keyshortcuts="Control+Enter"
+      >
         {plan === null
           ? busy
             ? 'Checking'
@@ -319,7 +326,7 @@ function Samples({
     <div ref={box} className="flex flex-col gap-3 pt-3">
       {samples.map((text, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: rows without identity; the last one is what goes
-        <div key={index} className="flex items-end gap-1.5">
+        <div key={index} className="flex items-start gap-1.5">
           <div className="min-w-0 flex-1">
             <Field
               label={`Sample text ${index + 1}`}
@@ -341,6 +348,7 @@ function Samples({
           {samples.length > 1 && (
             <IconButton
               label={`Remove sample text ${index + 1}`}
+              className="mt-[26px] pointer-coarse:mt-6"
               onClick={() => onChange(samples.filter((_, at) => at !== index))}
             >
               <X aria-hidden="true" />
