@@ -6,11 +6,13 @@ import { createECDH, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type PrincipalKind, type RouteScope, type Scope, scopes } from '../../src/contracts/common/route.ts';
 import type { PairingGrant } from '../../src/contracts/link/pairings.ts';
+import { callRoutes } from '../../src/contracts/phone/calls.ts';
 import { serverTables } from '../../src/contracts/servers.ts';
 import { signedHeaders, signingKey } from '../../src/kit/signing/signature.ts';
 import { type People, type Person, personWith, startPeople } from '../cloud-api/identity/support.ts';
-import { type CallOptions, keepUntilEnd, type Reply } from '../kit/http/support.ts';
+import { type CallOptions, keepUntilEnd, onEnd, type Reply } from '../kit/http/support.ts';
 import { accessTokenOf, signInAs } from '../support/oidc-provider.ts';
+import { startSimulator } from '../support/phone/simulator.ts';
 
 interface Row {
   readonly op: string;
@@ -20,6 +22,7 @@ interface Row {
   readonly scope: RouteScope;
   readonly owner: unknown;
 }
+const calls = new Set<string>(callRoutes.map(({ op }) => op));
 const walk: readonly Row[] = serverTables.find(({ name }) => name === 'cloud')!.routes;
 const closed = walk.filter(({ auth }) => !auth.includes('public'));
 /** The guard stands before all routes, and `route-walk.test.ts` walks them all: here those that only a cloud serves. */
@@ -42,7 +45,11 @@ let bob: Person;
 let grant: PairingGrant;
 let credentials: Credential[];
 beforeAll(async () => {
-  people = await startPeople();
+  const { sim, ...simulated } = await startSimulator();
+  onEnd(async () => simulated[Symbol.asyncDispose]());
+  const { apiKey, publicKey, url } = sim;
+  const phone = { carrier: 'simulator', connectionId: '1', webhookUrl: null, apiKey, publicKey, url } as const;
+  people = await startPeople({ settings: { phone } });
   [ada, bob] = (await Promise.all(
     ['ada', 'bob'].map(async (name) => personWith(people, await signInAs(name, people.origin))),
   )) as [Person, Person];
@@ -222,16 +229,31 @@ async function thingsOfAda(): Promise<Record<string, string>> {
     },
   });
   expect([subscribed.status, subscribed.text]).toEqual([201, expect.anything()]);
+  const plus = { token: people.internalToken, body: { plan: 'plus' } };
+  expect((await people.call('PATCH', `/api/v1/admin/users/${ada.id}`, plus)).status).toBe(200);
+  const bought = await ada.call('POST', '/api/v1/phone/numbers', {
+    body: { e164: '+19705550150', runtimeId: grant.computerId, botId: 'bot_1' },
+  });
+  expect([bought.status, bought.text]).toEqual([201, expect.anything()]);
   return {
     session: await first('/api/v1/sessions', 'sessions'),
     key: await first('/api/v1/keys', 'keys'),
     computer: grant.computerId,
     approval: 'apr_of_ada',
     device: await first('/api/v1/push/subscriptions', 'devices'),
+    phoneNumber: await first('/api/v1/phone/numbers', 'numbers'),
   };
 }
 
-const bodies: Record<string, unknown> = { resolveApproval: { decision: 'approve' }, updateComputer: { name: 'mine' } };
+const bodies: Record<string, unknown> = {
+  resolveApproval: { decision: 'approve' },
+  updateComputer: { name: 'mine' },
+  movePhoneNumber: { botId: 'bot_of_bob' },
+  correctPhonePort: { details: {} },
+  submitPhoneRegistration: {},
+  recordPhoneConsent: { e164: '+12025550123', source: 'x', evidence: 'x' },
+  addPhoneOptOut: { e164: '+12025550123', evidence: 'x' },
+};
 
 test('what is somebody else’s is not there, and does not differ from what is nobody’s', async () => {
   const things = await thingsOfAda();
@@ -241,6 +263,8 @@ test('what is somebody else’s is not there, and does not differ from what is n
     if (typeof owner !== 'object' || owner === null || !('noun' in owner)) continue;
     const id = things[String(owner.noun)];
     if (id === undefined || !route.auth.includes('user')) continue;
+    // Calls come last; until then each says that it is not built.
+    if (calls.has(route.op)) continue;
     asked.push(route.op);
     const ask = (which: string) => bob.call(route.method, pathOf(route, which), { body: bodies[route.op] });
     const [foreign, unknown] = [await ask(id), await ask('nothing_1')];
@@ -249,7 +273,14 @@ test('what is somebody else’s is not there, and does not differ from what is n
   }
   // Each of these names something that one person has.
   expect(asked).toEqual(
-    expect.arrayContaining(['revokeSession', 'revokeKey', 'resolveApproval', 'updateComputer', 'revokeComputer']),
+    expect.arrayContaining([
+      'revokeSession',
+      'revokeKey',
+      'resolveApproval',
+      'updateComputer',
+      'revokeComputer',
+      'releasePhoneNumber',
+    ]),
   );
   for (const path of [
     '/api/v1/sessions',
@@ -257,6 +288,7 @@ test('what is somebody else’s is not there, and does not differ from what is n
     '/api/v1/computers',
     '/api/factory/approvals',
     '/api/v1/push/subscriptions',
+    '/api/v1/phone/numbers',
   ]) {
     const text = (await bob.call('GET', path)).text;
     for (const id of Object.values(things)) expect([path, text.includes(id)]).toEqual([path, false]);
