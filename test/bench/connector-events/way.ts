@@ -105,8 +105,8 @@ export interface Poster {
   close(): void;
 }
 
-/** One kept connection, one post at a time, the first one soon: servers end a connection that says nothing. Anything but 202 fails. */
-export function openPoster(port: number): Poster {
+/** One kept connection, one post at a time, the first one soon: servers end a connection that says nothing. Anything but `taken` fails. */
+export function openPoster(port: number, taken = 202): Poster {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   let got = '';
   let asked = 0;
@@ -124,7 +124,7 @@ export function openPoster(port: number): Poster {
     got = '';
     const asker = waiting;
     waiting = null;
-    if (answer.startsWith('HTTP/1.1 202 ')) asker?.resolve(performance.now() - asked);
+    if (answer.startsWith(`HTTP/1.1 ${taken} `)) asker?.resolve(performance.now() - asked);
     else asker?.reject(new Error(answer.slice(0, 500)));
   });
   return {

@@ -1,0 +1,233 @@
+/** The texts of a person's numbers, whole, over a database in a file, between a model of the carrier, people, and computers that come and go. */
+import { createPaidSteps } from '../../../src/cloud-api/phone/carrier/paid-steps.ts';
+import { createNumberStore } from '../../../src/cloud-api/phone/numbers/store.ts';
+import type { CarrierEvent, HeldNumber } from '../../../src/cloud-api/phone/ports.ts';
+import { repliesOf } from '../../../src/cloud-api/phone/registration/replies.ts';
+import { createTexts, soleProprietorLimits, usualLimits } from '../../../src/cloud-api/phone/texts/index.ts';
+import type { Approval } from '../../../src/contracts/approvals/approval.ts';
+import { AppError } from '../../../src/contracts/common/errors.ts';
+import type { RelayedText } from '../../../src/contracts/phone/texts.ts';
+import type { BoundRoute, Principal } from '../../../src/kit/http/types.ts';
+import type { Ids } from '../../../src/kit/ids/ids.ts';
+import type { SharedLanes } from '../../../src/kit/lane/lane.ts';
+import { createSharedLanes } from '../../../src/kit/lane/shared-lanes.ts';
+import { answered } from '../../../src/kit/store/answered.ts';
+import type { OpenedSharedStore, SharedStore } from '../../../src/kit/store/shared-store.ts';
+import type { TestClock } from '../../support/test-clock.ts';
+import { createModelCarrier, type Posted } from './model-carrier.ts';
+import type { Oracle } from './oracle.ts';
+import type { Draw } from './people.ts';
+
+export const person = 'user_1';
+export const computers = ['computer_1', 'computer_2'] as const;
+
+export type BroughtText = RelayedText & { readonly computerId: string };
+
+export interface WorldDeps {
+  readonly store: OpenedSharedStore;
+  readonly clock: TestClock;
+  readonly ids: Ids;
+  readonly draw: Draw;
+  readonly oracle: Oracle;
+}
+
+export async function openWorld({ store: opened, clock, ids, draw, oracle }: WorldDeps) {
+  let under = 0;
+  /** What is under way is counted, so that it is known when nothing is. */
+  const counted = <T>(work: Promise<T>): Promise<T> => {
+    under += 1;
+    return work.finally(() => {
+      under -= 1;
+    });
+  };
+  const store: SharedStore = {
+    ...opened,
+    engine: opened.engine,
+    wake: opened.wake,
+    write: (operation, options) => counted(opened.write(operation, options)),
+    read: (operation) => counted(opened.read(operation)),
+  };
+  const rows = createNumberStore(store, () => clock.now());
+  const byE164 = new Map<string, string>();
+  const bag: CarrierEvent[] = [];
+  const delivered = new Map<string, BroughtText[]>();
+  const pushed = new Map<string, number>();
+  const linked = new Set<string>(computers);
+  const listeners = new Set<(event: { sourceId: string; userId: string }) => unknown>();
+  let lanes: SharedLanes[] = [];
+  let healed = false;
+  let lost = 0;
+
+  const carrier = createModelCarrier({
+    ...{ draw, oracle },
+    now: () => clock.now(),
+    numberId: (e164) => byE164.get(e164) ?? 'nobody',
+    post,
+  });
+
+  function post(event: Posted): void {
+    const copies = draw.chance(0.15) ? 2 : 1;
+    for (let copy = 0; copy < copies; copy += 1) bag.push({ ...event, receivedAt: 0 });
+  }
+
+  const create = () =>
+    createTexts({
+      ...{ store, clock, ids, carrier, numbers: rows.numbers },
+      steps: createPaidSteps({ store, clock, timers: clock }),
+      log: { warn() {}, error: (message) => oracle.fail(message) },
+      openLanes({ name, ...how }) {
+        const send: typeof how.send = (item, signal) => counted(how.send(item, signal));
+        const given = { store, clock, timers: clock, random: () => 0.5, ...how, send };
+        const onFault = (fault: unknown) => oracle.fail(`A lane failed: ${String(fault)}`);
+        const lane = createSharedLanes({ ...given, name: `phone ${name}`, onFault });
+        lanes.push(lane);
+        return lane;
+      },
+      isLinked: (id) => linked.has(id),
+      async call(id, { body }) {
+        const text = body as RelayedText;
+        const fate = healed ? 'good' : draw.weighted({ good: 85, cut: 5, after: 6, before: 4 });
+        if (fate === 'cut') throw new Error('The link was cut.');
+        if (fate === 'before') return { status: 503, body: null };
+        delivered.set(text.messageId, [...(delivered.get(text.messageId) ?? []), { ...text, computerId: id }]);
+        return fate === 'after' ? { status: 500, body: null } : { status: 200, body: { status: 'delivered' } };
+      },
+      *pushDirectly(tx, { message }) {
+        tx.afterCommit(() => pushed.set(message.messageId, (pushed.get(message.messageId) ?? 0) + 1));
+        return yield* answered('pushed');
+      },
+      events: {
+        *emit(tx) {
+          tx.afterCommit(() => {
+            lost += 1;
+          });
+          return yield* answered(true);
+        },
+        follow(_types, listener) {
+          const tell = ({ sourceId, userId }: { sourceId: string; userId: string }) =>
+            listener({ id: sourceId, sourceId, userId, type: 'approval.requested', at: clock.now() });
+          listeners.add(tell);
+          return () => listeners.delete(tell);
+        },
+      },
+      consents: { basisFor: () => none() },
+      onStop: [],
+      replies: async (number: HeldNumber) => repliesOf(number, null),
+      limits: (_tx, { e164 }) => answered(e164.endsWith('1') ? soleProprietorLimits : { ...usualLimits, perDay: 400 }),
+      approvals: {
+        check: async () =>
+          ({ title: 'Order flour', expiresAt: new Date(clock.now() + 3_600_000).toISOString() }) as Approval,
+        resolve: async () => ({ title: 'Order flour' }) as Approval,
+      },
+      patienceMs: 0,
+    });
+
+  function* none() {
+    return yield* answered(null);
+  }
+
+  let texts = create();
+  await texts.start();
+
+  /** Until nothing is under way, and stays so. */
+  async function quiet(): Promise<void> {
+    for (let still = 0; still < 4; still = under === 0 ? still + 1 : 0) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  }
+
+  async function addNumber(e164: string): Promise<string> {
+    const id = ids.next('number');
+    await store.write(function* (tx) {
+      yield* rows.create(
+        tx,
+        {
+          ...{ id, userId: person, e164, type: 'local', country: 'CA', locality: null, monthlyCost: null },
+          ...{
+            carrier: 'simulator',
+            origin: 'bought',
+            runtimeId: draw.one(computers),
+            botId: 'bot_1',
+            portDetails: null,
+          },
+          ...{ addressHash: id, address: 'sealed' },
+        },
+        1000,
+      );
+      yield* rows.move(tx, id, 'bought', { carrierNumberId: `carrier ${id}`, profileId: id });
+      yield* rows.numbers.setSmsState(tx, id, 'active');
+    });
+    byE164.set(e164, id);
+    return id;
+  }
+
+  async function ask(op: string, more: { params?: object; body?: object; computerId?: string }): Promise<unknown> {
+    const bound = texts.routes.find(({ route }) => route.op === op) as BoundRoute;
+    const kind = more.computerId === undefined ? 'owner' : 'device';
+    const principal: Principal = {
+      kind,
+      userId: person,
+      scopes: new Set(),
+      via: 'model',
+      ...(more.computerId === undefined ? {} : { computerId: more.computerId }),
+    };
+    const context = {
+      principal,
+      params: {},
+      query: {},
+      body: undefined,
+      signal: new AbortController().signal,
+      requestId: 'r',
+      ...more,
+    };
+    return ((await bound.handler(context as never)) as { body: unknown }).body;
+  }
+
+  return {
+    ...{ store, rows, bag, carrier, delivered, pushed, linked, quiet, addNumber, ask, post, byE164 },
+    counts: () => ({ lost }),
+    /** The refusal's wire code, or `ok`. */
+    async send(numberId: string, to: string, text: string, computerId?: string): Promise<string> {
+      try {
+        await ask('sendText', { body: { numberId, to, text }, ...(computerId === undefined ? {} : { computerId }) });
+        return 'ok';
+      } catch (error) {
+        if (error instanceof AppError) return error.options.wireCode ?? error.code;
+        throw error;
+      }
+    },
+    take: (event: CarrierEvent) => texts.readers[0]!.take(event, new AbortController().signal),
+    wake: (id: string) => texts.wake(id),
+    look: () => texts.forgetOld(clock.now()),
+    request: (id: string) => Promise.all([...listeners].map((tell) => tell({ sourceId: id, userId: person }))),
+    async release(id: string): Promise<void> {
+      const number = await rows.numbers.find(id);
+      if (number === null) return;
+      await store.write(function* (tx) {
+        yield* texts.hooks.released!(tx, number);
+        yield* rows.move(tx, id, 'release');
+        yield* rows.move(tx, id, 'gone');
+      });
+    },
+    async restart(): Promise<void> {
+      const closing = texts.close();
+      await clock.advance(3000);
+      await closing;
+      await quiet();
+      lanes = [];
+      texts = create();
+      await texts.start();
+    },
+    heal(): void {
+      healed = true;
+      carrier.heal();
+      for (const id of computers) linked.add(id);
+    },
+    hurry: () => {
+      for (const lane of lanes) lane.wake();
+    },
+    close: () => texts.close(),
+  };
+}
+
+export type World = Awaited<ReturnType<typeof openWorld>>;
