@@ -96,7 +96,7 @@ test('a port tells the other carrier what was typed, and asks for what is missin
     ],
   });
   expect([...wanted]).toEqual([
-    ['invoice', 'The other carrier needs it.'],
+    ['invoice', null],
     ['pin', 'The PIN is wrong.'],
   ]);
 });

@@ -30,7 +30,11 @@ export function AboutNumber({ number, onGone }: { number: PhoneNumber; onGone: (
         <Fact name="Computer">{computer ?? <span className="text-muted">not among yours now</span>}</Fact>
         <Fact name="Kind">{kindWords(number)}</Fact>
         <Fact name="Cost">
-          <span className="tabular-nums">{costWords(number.monthlyCost)}</span>
+          {number.monthlyCost === null ? (
+            <span className="text-muted">not told</span>
+          ) : (
+            <span className="tabular-nums">{costWords(number.monthlyCost)}</span>
+          )}
         </Fact>
         <Fact name="Carrier">{number.carrier}</Fact>
         <Fact name="Yours">

@@ -13,7 +13,7 @@ import { Trouble } from '../../ui/trouble.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { isOver, portFields, portFieldWord, portWords } from './phone-words.ts';
 import { PortFields } from './port-fields.tsx';
-import { detailsOf, emptyPort, problemsOfPort, wantedOf } from './port-form.ts';
+import { detailsOf, emptyPort, type PortField, problemsOfPort, wantedOf } from './port-form.ts';
 import { useIsDemo, usePhoneServices, usePutNumber } from './use-phone-services.ts';
 
 export function PortCard({ number, given }: { number: PhoneNumber; given: Port }) {
@@ -69,7 +69,11 @@ function CorrectPort({ number, port, onClose }: { number: PhoneNumber; port: Por
   const wanted = wantedOf(port);
   const wrong = problemsOfPort(draft);
   const details = detailsOf(draft);
-  const problems = { ...Object.fromEntries(wanted), ...(tried ? wrong : {}) };
+  const refused = [...wanted].flatMap(([name, why]): readonly [string, string][] =>
+    // What is written anew is not what was refused.
+    why === null || draft[name as PortField] !== '' ? [] : [[name, why]],
+  );
+  const problems = { ...Object.fromEntries(refused), ...(tried ? wrong : {}) };
   const others = portFields.map(({ name }) => name).filter((name) => !wanted.has(name));
   const send = useAct(async () => {
     flushSync(() => setTried(true));
@@ -104,7 +108,9 @@ function CorrectPort({ number, port, onClose }: { number: PhoneNumber; port: Por
           if (Object.keys(details).length > 0) send.run();
         }}
       >
-        <PortFields names={[...wanted.keys()]} {...fields} />
+        <div className={`grid gap-3 ${wanted.size > 2 ? 'sm:grid-cols-2' : ''}`}>
+          <PortFields names={[...wanted.keys()]} needed={port.missing} {...fields} />
+        </div>
         <details open={wanted.size === 0 || undefined}>
           <summary className="w-fit rounded-control font-medium pointer-coarse:py-2">Everything else</summary>
           <div className="mt-2 grid gap-3 border-l border-line-strong pl-3 sm:grid-cols-2">

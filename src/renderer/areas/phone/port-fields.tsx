@@ -8,12 +8,15 @@ const line = 'h-7 pointer-coarse:h-10';
 
 export function PortFields({
   names,
+  needed = [],
   draft,
   problems,
   onChange,
 }: {
   /** Which of them. */
   names: readonly string[];
+  /** Those that cannot be left out. */
+  needed?: readonly string[];
   draft: PortDraft;
   problems: Readonly<Partial<Record<string, string>>>;
   onChange: (change: Partial<PortDraft>) => void;
@@ -22,9 +25,18 @@ export function PortFields({
     .filter(({ name }) => names.includes(name))
     .map(({ name, word, says, kind }) =>
       kind === 'file' ? (
-        <FileField key={name} {...{ name, word, says, problem: problems[name], onChange }} />
+        <FileField
+          key={name}
+          {...{ name, word, says, problem: problems[name], required: needed.includes(name), onChange }}
+        />
       ) : (
-        <Field key={name} label={word} problem={problems[name]} description={says === '' ? undefined : says}>
+        <Field
+          key={name}
+          label={word}
+          required={needed.includes(name)}
+          problem={problems[name]}
+          description={says === '' ? undefined : says}
+        >
           {(ids) => (
             <input
               {...ids}
@@ -47,12 +59,14 @@ function FileField({
   word,
   says,
   problem,
+  required,
   onChange,
 }: {
   name: PortField;
   word: string;
   says: string;
   problem: string | undefined;
+  required: boolean;
   onChange: (change: Partial<PortDraft>) => void;
 }) {
   const [wrong, setWrong] = useState<string | undefined>();
@@ -67,7 +81,7 @@ function FileField({
     onChange({ [name]: await base64Of(file) });
   }
   return (
-    <Field label={word} problem={wrong ?? problem} description={says}>
+    <Field label={word} required={required} problem={wrong ?? problem} description={says}>
       {(ids) => (
         <input
           {...ids}

@@ -47,9 +47,12 @@ export function detailsOf(draft: PortDraft): PortDetails {
   return Object.fromEntries(given);
 }
 
-/** The fields that somebody has to fill or correct now, each with what is wrong. */
-export function wantedOf({ missing, problems }: Pick<Port, 'missing' | 'problems'>): ReadonlyMap<string, string> {
-  const wanted = new Map(missing.map((field): [string, string] => [field, 'The other carrier needs it.']));
+/** The fields that somebody has to fill or correct now, each with what is wrong with what was given; null: nothing was. */
+export function wantedOf({
+  missing,
+  problems,
+}: Pick<Port, 'missing' | 'problems'>): ReadonlyMap<string, string | null> {
+  const wanted = new Map<string, string | null>(missing.map((field) => [field, null]));
   for (const { field, text } of problems) if (field !== null) wanted.set(field, text);
   return wanted;
 }
