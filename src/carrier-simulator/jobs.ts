@@ -42,8 +42,9 @@ export function createJobs({ world, handlers, changed, settled }: JobsDeps): Job
     return first;
   }
 
-  /** At once where all is instant, except for what waits for a person. */
+  /** At once where all is instant, except for what waits for a person; by itself never where time stands still. */
   function ripe(): Job | null {
+    if (state.frozenAt !== null) return null;
     if (state.speed === 'instant') {
       const quick = soonest({ ...state, jobs: state.jobs.filter((job) => !job.patient) });
       if (quick !== null) return quick;
