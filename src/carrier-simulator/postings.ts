@@ -67,9 +67,10 @@ export function createPostings(deps: PostingsDeps): Postings {
   async function run(): Promise<void> {
     for (let posting = next(); posting !== undefined && !ending.signal.aborted; posting = next()) {
       await deliver(posting);
-      forgetOld();
-      deps.save();
     }
+    // Who is killed before posts them again, as carriers do.
+    forgetOld();
+    deps.save();
   }
 
   async function deliver(posting: Posting): Promise<void> {
