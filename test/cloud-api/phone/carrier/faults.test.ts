@@ -129,6 +129,12 @@ test('nothing was done where nobody answers the door', async () => {
   for (const act of [text, order, file]) await expect(act(nobody)).rejects.toMatchObject({ kind: 'service' });
 });
 
+test('a text that carried no tag is never said not to have been sent', async () => {
+  const { carrier } = await openCarrier();
+  const asked = { from: '+19705550150', to: '+12025550101', tag: 't', since: 0 };
+  await expect(carrier.texts.findSent(asked)).rejects.toMatchObject({ kind: 'unknown' });
+});
+
 test('too many requests say when to come again', async () => {
   const { faultOf, asked } = await openCarrier();
   const fault = await faultOf({ status: 429, body: errors('10011'), headers: { 'retry-after': '7' } }, text);

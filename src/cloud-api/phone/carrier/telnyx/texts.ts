@@ -1,9 +1,12 @@
 /** Texts on the carrier's wire (phone.md 2.8, 2.9). */
-import type { CarrierTexts } from '../port.ts';
+import { iso } from '../../../../kit/clock/clock.ts';
+import { CarrierFault, type CarrierTexts } from '../port.ts';
 import { first, inner, needed, type TelnyxClient } from './client.ts';
 
 /** Records of that many texts are looked through for one that got no answer. */
 const mostRecords = 250;
+/** Its clock may be behind ours. */
+const clocksApartMs = 5 * 60_000;
 
 interface TextRecord {
   readonly uuid?: string;
@@ -34,13 +37,16 @@ export function createTelnyxTexts({ ask }: TelnyxClient, receiptsUrl: string | u
     },
 
     async findSent({ from, to, tag, since }) {
+      if (receiptsUrl === undefined) {
+        throw new CarrierFault('unknown', 'Without an address for receipts nobody can tell whether it was sent.');
+      }
       const found = await ask({ asked: 'other', reads: true }, (telnyx) =>
         first(
           telnyx.detailRecords.list({
             filter: {
               record_type: 'messaging',
               ...{ direction: 'outbound', cli: from, cld: to },
-              created_at: { gte: new Date(since).toISOString() },
+              created_at: { gte: iso(since - clocksApartMs) },
             },
             sort: ['-created_at'],
           } as Parameters<typeof telnyx.detailRecords.list>[0]),
