@@ -2,7 +2,9 @@
  * Settings of the phone: the account at the carrier, from the environment alone, since a key is among them. Without any the phone is
  * off. Must not start anything.
  */
+import type { NumberLimits } from '../cloud-api/phone/texts/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
+import { readTextLimits } from './text-limits.ts';
 
 export interface PhoneSettings {
   /** `simulator`: the demo phone, which speaks the same wire. */
@@ -16,6 +18,8 @@ export interface PhoneSettings {
   readonly url: string;
   /** At which it reaches this Gantry; null: the address that people use. */
   readonly webhookUrl: string | null;
+  /** Absent: the interface's. */
+  readonly textLimits?: NumberLimits;
 }
 
 const names = {
@@ -53,6 +57,7 @@ export function readPhoneSettings(env: Readonly<Record<string, string | undefine
     connectionId: need('connectionId'),
     url: addressIn('url', given('url') ?? usualUrl),
     webhookUrl: given('webhookUrl') === null ? null : addressIn('webhookUrl', given('webhookUrl') ?? ''),
+    textLimits: readTextLimits(env),
   };
 }
 

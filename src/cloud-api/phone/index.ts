@@ -14,7 +14,7 @@ import { createDemo, type DemoDoor } from './demo/index.ts';
 import { createNumbers, phoneNumberMigrations } from './numbers/index.ts';
 import type { PartDeps, PhoneDeps, PhonePart } from './part.ts';
 import { createPhoneRegistration, phoneRegistrationMigrations } from './registration/index.ts';
-import { createTexts, phoneTextMigrations, soleProprietorLimits, usualLimits } from './texts/index.ts';
+import { createTexts, numberLimits, phoneTextMigrations } from './texts/index.ts';
 import { createWebhooks, phoneWebhookMigrations } from './webhooks/index.ts';
 
 export type { PhoneDeps } from './part.ts';
@@ -75,7 +75,8 @@ function createParts(deps: PartDeps): readonly PhonePart[] {
     onStop: [],
     replies: (number) => deps.store.read((tx) => registration.replies(tx, number)),
     *limits(tx, { id }) {
-      return (yield* registration.isSoleProprietor(tx, id)) ? soleProprietorLimits : usualLimits;
+      const { usual, soleProprietor } = deps.textLimits ?? numberLimits;
+      return (yield* registration.isSoleProprietor(tx, id)) ? soleProprietor : usual;
     },
   });
   // What was begun long ago is nobody's.

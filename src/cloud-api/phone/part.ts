@@ -11,6 +11,7 @@ import type { EventBackbone } from '../events/backbone.ts';
 import type { Notifications } from '../notifications/index.ts';
 import type { Carrier } from './carrier/port.ts';
 import type { CarrierEventReader, NumberHooks } from './ports.ts';
+import type { NumberLimits } from './texts/index.ts';
 
 export interface PhonePart {
   readonly routes: readonly BoundRoute[];
@@ -83,6 +84,8 @@ export interface PhoneDeps {
   readonly approvals: Pick<ApprovalService, 'check' | 'resolve'>;
   /** Whether this person may act at all. */
   readonly admits: (userId: string) => boolean | Promise<boolean>;
+  /** Default: the interface's. */
+  readonly textLimits?: NumberLimits;
 }
 
 /** Of a part, which is only made where there is a carrier. */

@@ -3,7 +3,7 @@ import { createPaidSteps } from '../../../src/cloud-api/phone/carrier/paid-steps
 import { createNumberStore } from '../../../src/cloud-api/phone/numbers/store.ts';
 import type { CarrierEvent, HeldNumber } from '../../../src/cloud-api/phone/ports.ts';
 import { repliesOf } from '../../../src/cloud-api/phone/registration/replies.ts';
-import { createTexts, soleProprietorLimits, usualLimits } from '../../../src/cloud-api/phone/texts/index.ts';
+import { createTexts, numberLimits } from '../../../src/cloud-api/phone/texts/index.ts';
 import type { Approval } from '../../../src/contracts/approvals/approval.ts';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import type { RelayedText } from '../../../src/contracts/phone/texts.ts';
@@ -113,7 +113,8 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
       consents: { basisFor: () => none() },
       onStop: [],
       replies: async (number: HeldNumber) => repliesOf(number, null),
-      limits: (_tx, { e164 }) => answered(e164.endsWith('1') ? soleProprietorLimits : { ...usualLimits, perDay: 400 }),
+      limits: (_tx, { e164 }) =>
+        answered(e164.endsWith('1') ? numberLimits.soleProprietor : { ...numberLimits.usual, perDay: 400 }),
       approvals: {
         check: async () =>
           ({ title: 'Order flour', expiresAt: new Date(clock.now() + 3_600_000).toISOString() }) as Approval,

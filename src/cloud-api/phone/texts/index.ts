@@ -36,9 +36,16 @@ import { cancelWaiting } from './store.ts';
 export { phoneTextMigrations } from './migrations.ts';
 export type { TextLimits } from './outbound.ts';
 
-/** Gaps.md F: a number and rolling day; a sole proprietor's are lower. */
-export const usualLimits: TextLimits = { perDay: 1000, perMinute: null };
-export const soleProprietorLimits: TextLimits = { perDay: 200, perMinute: 15 };
+export interface NumberLimits {
+  readonly usual: TextLimits;
+  readonly soleProprietor: TextLimits;
+}
+
+/** Gaps.md F: a number and rolling day; a sole proprietor's are lower. Settings may say otherwise. */
+export const numberLimits: NumberLimits = {
+  usual: { perDay: 1000, perMinute: null },
+  soleProprietor: { perDay: 200, perMinute: 15 },
+};
 
 export interface TextsDeps
   extends Pick<PartDeps, 'store' | 'clock' | 'ids' | 'log' | 'call' | 'openLanes'>,

@@ -10,9 +10,9 @@ import type { CarrierEvent } from '../../../../src/cloud-api/phone/ports.ts';
 import { repliesOf } from '../../../../src/cloud-api/phone/registration/replies.ts';
 import {
   createTexts,
+  numberLimits,
   phoneTextMigrations,
   type TextLimits,
-  usualLimits,
 } from '../../../../src/cloud-api/phone/texts/index.ts';
 import type { Approval } from '../../../../src/contracts/approvals/approval.ts';
 import { AppError } from '../../../../src/contracts/common/errors.ts';
@@ -91,7 +91,7 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   const asked = new Map<string, Asked>();
   const listeners = new Set<(event: { sourceId: string; userId: string }) => void | Promise<void>>();
   let answer = options.answer ?? (() => 200);
-  let limits = options.limits ?? usualLimits;
+  let limits = options.limits ?? numberLimits.usual;
 
   const texts = createTexts({
     ...{ store, clock, ids, carrier },

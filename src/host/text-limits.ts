@@ -1,0 +1,30 @@
+/** Limits of texts from the environment (gaps.md F): a number's day, and a sole proprietor's day and minute. Pure. */
+
+import { type NumberLimits, numberLimits } from '../cloud-api/phone/texts/index.ts';
+import { AppError } from '../contracts/common/errors.ts';
+
+const names = {
+  perDay: 'GANTRY_TEXTS_PER_DAY',
+  solePerDay: 'GANTRY_SOLE_PROPRIETOR_TEXTS_PER_DAY',
+  solePerMinute: 'GANTRY_SOLE_PROPRIETOR_TEXTS_PER_MINUTE',
+} as const;
+const most = 1_000_000;
+
+/** Those of gaps.md where nothing is said. Throws `usage`, naming the variable. */
+export function readTextLimits(env: Readonly<Record<string, string | undefined>>): NumberLimits {
+  function given(name: keyof typeof names, usual: number): number {
+    const value = env[names[name]]?.trim() ?? '';
+    if (value === '') return usual;
+    if (/^[1-9]\d*$/.test(value) && Number(value) <= most) return Number(value);
+    const fact = `${names[name]} cannot be ${JSON.stringify(value)}.`;
+    throw new AppError('usage', fact, `Give a whole number from 1 to ${most}.`);
+  }
+  const { usual, soleProprietor } = numberLimits;
+  return {
+    usual: { perDay: given('perDay', usual.perDay), perMinute: usual.perMinute },
+    soleProprietor: {
+      perDay: given('solePerDay', soleProprietor.perDay),
+      perMinute: given('solePerMinute', soleProprietor.perMinute ?? most),
+    },
+  };
+}
