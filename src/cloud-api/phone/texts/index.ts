@@ -3,6 +3,7 @@
  * together. Must not know how numbers are bought nor registered.
  */
 
+import type { Op, SharedReader } from '../../../kit/store/shared-store.ts';
 import type { ApprovalService } from '../../approvals/index.ts';
 import type { EventBackbone } from '../../events/backbone.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
@@ -70,6 +71,8 @@ export interface TextsDeps
 
 export interface Texts extends PhonePart {
   readonly optOuts: OptOuts;
+  /** The phone that this person has confirmed as their own; null: none. */
+  readonly ownPhone: (tx: SharedReader, userId: string) => Op<{ readonly e164: string } | null>;
   readonly hooks: NumberHooks;
   readonly readers: readonly CarrierEventReader[];
   wake(computerId: string): void;
@@ -135,6 +138,7 @@ export function createTexts(given: TextsDeps): Texts {
 
   return {
     optOuts,
+    ownPhone: own.confirmed,
     routes: [
       sendRoute({ ...deps, optOuts, outbound }),
       ...listRoutes({ ...deps, optOuts, stops, own }),
