@@ -51,5 +51,22 @@ export function stateOf(text: string, where: string): State {
   }
   if (typeof value !== 'object' || value === null || (value as State).v !== 1)
     throw new Error(`${where} is not the state of a simulated carrier of version 1.`);
-  return { ...emptyState(), ...(value as State) };
+  const empty = emptyState();
+  for (const [name, usual] of Object.entries(empty)) {
+    const given = (value as Readonly<Record<string, unknown>>)[name];
+    if (given !== undefined && usual !== null && kindOf(given) !== kindOf(usual))
+      throw new Error(`${where} is not the state of a simulated carrier: its ${name} is ${kindOf(given)}.`);
+  }
+  return { ...empty, ...(value as State) };
+}
+
+const kindOf = (value: unknown) => (Array.isArray(value) ? 'a list' : value === null ? 'nothing' : typeof value);
+
+/** The same state for an account whose events now go to another origin: all that was to be told the old one. */
+export function movedTo(state: State, webhookUrl: string): State {
+  const before = state.webhookUrl === null ? null : new URL(state.webhookUrl).origin;
+  const { origin } = new URL(webhookUrl);
+  if (before === null || before === origin) return { ...state, webhookUrl };
+  const moved = JSON.parse(JSON.stringify(state).replaceAll(`"${before}/`, `"${origin}/`)) as State;
+  return { ...moved, webhookUrl };
 }

@@ -79,10 +79,25 @@ test('a state that was exported is there after its import, and the signing key s
   expect(JSON.stringify(exported.body)).not.toContain('PRIVATE KEY');
   await using second = await startSimulator();
   const key = second.sim.publicKey;
-  expect((await second.ask('PUT', '/sim/state', { v: 2 })).status).toBe(400);
+  for (const bad of [{ v: 2 }, { v: 1, texts: {} }, { v: 1, numbers: null }])
+    expect((await second.ask('PUT', '/sim/state', bad)).status).toBe(400);
   await second.ask('PUT', '/sim/state', exported.body);
   second.sim.text({ from: '+12025550101', to: e164, text: 'hello' });
   await second.sim.settled();
   expect(ear.of('message.received')).toHaveLength(1);
   expect(second.sim.publicKey).toBe(key);
+});
+
+test('what was to be told an address of Gantry is told its next one, when it starts at another', async () => {
+  await using before = await startEar();
+  await using now = await startEar();
+  const file = join(scratchFolder(), 'demo-phone.json');
+  const first = await startSimulator({ file, webhookUrl: `${before.url}/account` });
+  const { e164 } = await boughtNumber(first, `${before.url}/relay`);
+  await first.sim.close();
+  await using second = await startSimulator({ file, webhookUrl: `${now.url}/account` });
+  second.sim.text({ from: '+12025550101', to: e164, text: 'hello' });
+  await second.sim.settled();
+  expect(now.heard.map(({ path }) => path)).toEqual(['/relay']);
+  expect(before.of('message.received')).toEqual([]);
 });
