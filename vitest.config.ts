@@ -22,6 +22,7 @@ const shared = {
 const longFiles: Readonly<Record<string, number>> = {
   'e2e/reach': 60,
   'e2e/queue': 50,
+  'e2e/phone': 50,
   'cli/start': 45,
   'e2e/work': 40,
   'e2e/looks': 35,

@@ -1,71 +1,24 @@
-/**
- * The page of the phone with the demo phone: the simulated carrier is a program of its own, its handsets are held by the test, and a bot
- * that a model server answers for gets what they text.
- */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** The page of the phone with the demo phone: numbers, registration, texts, ports and who agreed. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { text } from '../support/model-server/script.ts';
-import { type ModelServer, startModelServer } from '../support/model-server/server.ts';
-import {
-  axe,
-  type Browser,
-  chord,
-  go,
-  type Locator,
-  openBrowser,
-  type Page,
-  type Visit,
-  visit,
-} from './support/browser.ts';
-import { type Gantry, startGantry } from './support/gantry.ts';
+import { axe, type Browser, chord, go, openBrowser, type Visit, visit } from './support/browser.ts';
+import { startGantry } from './support/gantry.ts';
 import { looked, narrow, wide } from './support/looks.ts';
-import { ownerCall } from './support/owner-call.ts';
+import { button, handset, type PhoneDesk, patience, startPhoneDesk, status } from './support/phone.ts';
 
-const team = `bots:
-  - bot: clerk
-    binding: hosted
-    model: local/scripted
-    permissions: REQUIRE_APPROVAL
-  - bot: night
-    binding: hosted
-    model: local/scripted
-    permissions: REQUIRE_APPROVAL
-`;
-
-let model: ModelServer;
-let gantry: Gantry;
+let phone: PhoneDesk;
 let browser: Browser;
 let first: Visit;
 
 beforeAll(async () => {
-  [model, browser] = await Promise.all([startModelServer(), openBrowser()]);
-  gantry = await startGantry({
-    workspace: 'empty',
-    demoPhone: true,
-    env: { GANTRY_EGRESS_ALLOW: '127.0.0.1' },
-    settings: { models: { endpoints: { local: { wire: 'openai', baseUrl: `${model.url}/v1` } } } },
-  });
-  const desk = join(gantry.workspace, '.gantry', 'teams', 'desk');
-  mkdirSync(desk, { recursive: true });
-  writeFileSync(join(desk, 'team.yaml'), team);
-  await ownerCall(gantry, 'POST', '/api/factory/teams/desk/up', {});
-  await ownerCall(gantry, 'POST', '/api/v1/phone/demo/speed', { speed: 'instant' });
-  first = await visit(browser, gantry.url);
+  [phone, browser] = await Promise.all([startPhoneDesk(), openBrowser()]);
+  first = await visit(browser, phone.gantry.url);
   await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
 });
 afterAll(async () => {
   await browser?.close();
-  await gantry?.remove();
-  await model?.close();
+  await phone?.close();
 });
-
-/** Carrier, cloud, computer and bot each take their time on a busy machine. Milliseconds. */
-const patience = { timeout: 90_000 };
-const button = (page: Page | Locator, name: string | RegExp) =>
-  page.getByRole('button', { name, exact: typeof name === 'string' });
-const status = (page: Page, word: string) =>
-  page.getByRole('status').getByText(word, { exact: true }).waitFor(patience);
 
 test('on every page it says that the carrier is simulated, and the place of the phone how a number comes about', async () => {
   const { page } = first;
@@ -144,11 +97,9 @@ test('a registration is looked over before any fee, filed, and corrected at the 
   await looked(page, 'phone-registered');
 });
 
-const handset = (page: Page, name: string) => page.getByRole('listitem', { name: `Handset of ${name}`, exact: true });
-
 test('what a handset texts reaches the bot, whose answer is in the conversation and on the handset', async () => {
   const { page } = first;
-  model.script(() => text('Yes, it is ready. We are open until six.'));
+  phone.model.script(() => text('Yes, it is ready. We are open until six.'));
   await button(page, 'Text it from a handset').click();
   await button(page, 'Handset').click();
   await page.getByRole('dialog').getByRole('textbox', { name: /^Name/ }).fill('Bea');
@@ -172,7 +123,7 @@ test('what a handset texts reaches the bot, whose answer is in the conversation 
 
 test('STOP closes the composer with the reason and is never shown to the bot; only their START opens it again', async () => {
   const { page } = first;
-  const asked = model.requests.length;
+  const asked = phone.model.requests.length;
   const say = async (word: string) => {
     await go(page, '/phone?page=handsets');
     await button(handset(page, 'Bea'), word).click();
@@ -187,7 +138,7 @@ test('STOP closes the composer with the reason and is never shown to the bot; on
   await page.locator('[data-entry="stop"]').waitFor(patience);
   await say('START');
   await page.getByRole('textbox', { name: /^Text to/ }).waitFor(patience);
-  expect(model.requests.length).toBe(asked);
+  expect(phone.model.requests.length).toBe(asked);
 });
 
 test('a port says what is missing, is refused for its PIN, corrected at that field, and comes: calls first, texts after', async () => {
@@ -245,7 +196,7 @@ test('a port says what is missing, is refused for its PIN, corrected at that fie
       }, patience)
       .toBe(1);
   }
-  await ownerCall(gantry, 'POST', '/api/v1/phone/demo/speed', { speed: 'instant' });
+  await phone.call('POST', '/api/v1/phone/demo/speed', { speed: 'instant' });
 });
 
 test('the person’s own phone counts once a text with the code that is shown has come from it', async () => {
@@ -261,7 +212,7 @@ test('the person’s own phone counts once a text with the code that is shown ha
   await code.waitFor(patience);
   await looked(page, 'phone-own');
   const words = (await code.locator('span').first().textContent()) ?? '';
-  await ownerCall(gantry, 'POST', `/api/v1/phone/demo/handsets/${encodeURIComponent('+12025550102')}/text`, {
+  await phone.call('POST', `/api/v1/phone/demo/handsets/${encodeURIComponent('+12025550102')}/text`, {
     to: '+13035550150',
     text: words,
   });
@@ -298,7 +249,7 @@ test('an invite is made and withdrawn, a number is moved to another bot, and rel
 
 describe.each([wide, narrow])('in a $name window', (size) => {
   test('numbers, a conversation, its registration and the handsets fit, and axe finds nothing', async () => {
-    const own = await visit(browser, `${gantry.origin}/phone`, { ...size, like: first.context });
+    const own = await visit(browser, `${phone.gantry.origin}/phone`, { ...size, like: first.context });
     const { page } = own;
     await page.locator('[data-number]').first().waitFor();
     await looked(page, 'phone-list', { light: size === wide });
@@ -315,4 +266,34 @@ describe.each([wide, narrow])('in a $name window', (size) => {
     expect(own.errors.filter((error) => !/status of 404/.test(error))).toEqual([]);
     await own.close();
   });
+});
+
+test('what cannot be read keeps what was known, says why and counts to its next try', async () => {
+  const { page } = first;
+  await go(page, '/phone');
+  await page.route('**/api/v1/phone/numbers', (route) =>
+    route.fulfill({ status: 500, json: { error: 'internal', message: 'The disk is full.' } }),
+  );
+  await page.getByText('The disk is full.').waitFor();
+  await page.locator('[data-stale="true"] [data-number]').first().waitFor();
+  await page.unroute('**/api/v1/phone/numbers');
+  await button(page, /^Try again/).click();
+  await page.getByText('The disk is full.').waitFor({ state: 'detached' });
+  // A number without a registration is asked for it; and what a form or a call is refused for is an answer, too.
+  expect(first.errors.filter((error) => !/status of (400|403|404|409|500|501)/.test(error))).toEqual([]);
+});
+
+test('without a carrier it says how the demo is started, and what a real one needs', async () => {
+  const plain = await startGantry({ workspace: 'empty' });
+  const own = await visit(browser, plain.url);
+  const { page } = own;
+  await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+  await go(page, '/phone');
+  await page.getByText('npx gantry start --demo-phone').waitFor(patience);
+  await page.getByText('GANTRY_TELNYX_API_KEY', { exact: true }).waitFor();
+  expect(await page.getByRole('region', { name: 'Demo phone' }).count()).toBe(0);
+  await looked(page, 'phone-none');
+  expect(own.errors.filter((error) => !/status of 503/.test(error))).toEqual([]);
+  await own.close();
+  await plain.remove();
 });
