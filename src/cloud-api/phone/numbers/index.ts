@@ -9,6 +9,7 @@ import type { Consents, NumberHooks, Numbers } from '../ports.ts';
 import { createAddresses } from './address.ts';
 import { createOrderReaders } from './carrier-events.ts';
 import { createCome } from './come.ts';
+import { createDailyLook } from './daily-look.ts';
 import { createInvitePage } from './invite-page.ts';
 import { createInvites } from './invites.ts';
 import { shown } from './model.ts';
@@ -63,6 +64,7 @@ export function createNumbers(deps: NumbersDeps): NumbersPart {
     port: createPortWork({ ...given, begin }),
     release: createRelease(given),
   });
+  const look = createDailyLook(given);
   const come = createCome({ ...given, work });
   const stay = createStay({ ...given, work, come });
   return {
@@ -82,6 +84,7 @@ export function createNumbers(deps: NumbersDeps): NumbersPart {
     async forgetOld(now) {
       await rows.forget(now - failedKeptMs);
       await invites.forgetOld(now);
+      await look();
     },
     async start() {
       await resync.start();

@@ -154,6 +154,36 @@ describe.each(engines)('on $name', ({ place }) => {
     }
   }, 60_000);
 
+  test('a number that another carrier took away is told of once a day, and texts no more', async () => {
+    const world = await openWorld(await place());
+    const replica = await world.open();
+    const [lost, kept] = [await bought(replica, 150), await bought(replica, 151)];
+    await replica.store.write((tx) => replica.part.numbers.setSmsState(tx, lost, 'active'));
+    world.simulated.sim.fault({ name: 'fail_before', on: 'numbers.list' });
+    await replica.part.forgetOld?.(world.clock.now());
+    expect((await replica.list()).map(({ problem }) => problem)).toEqual([null, null]);
+    world.simulated.sim.fault({ name: 'port_out', on: forSale(150) });
+    await replica.part.forgetOld?.(world.clock.now());
+    const [one, other] = await replica.list();
+    expect(one).toMatchObject({ id: lost, smsState: 'blocked', problem: expect.stringContaining('taken to another') });
+    expect(other).toMatchObject({ id: kept, problem: null });
+    expect((await replica.ada('DELETE', `${numbers}/${lost}`)).status).toBe(204);
+  });
+
+  test('what failed goes from the list after a week', async () => {
+    const world = await openWorld(await place());
+    world.simulated.sim.setSpeed('paused');
+    const replica = await world.open();
+    await replica.buy(forSale(150));
+    world.simulated.sim.fault({ name: 'order_fails' });
+    world.simulated.sim.setSpeed('instant');
+    await waitFor(replica.list, ([failed]) => failed?.problem !== null);
+    await replica.part.forgetOld?.(world.clock.now() + 6 * 24 * 3600_000);
+    expect(await replica.list()).toHaveLength(1);
+    await replica.part.forgetOld?.(world.clock.now() + 8 * 24 * 3600_000);
+    expect(await replica.list()).toEqual([]);
+  });
+
   test('the tables say when a number is whose', async () => {
     const world = await openWorld(await place());
     const { part, store, ...replica } = await world.open();
