@@ -67,6 +67,7 @@ export function createPostings(deps: PostingsDeps): Postings {
   async function run(): Promise<void> {
     for (let posting = next(); posting !== undefined && !ending.signal.aborted; posting = next()) {
       await deliver(posting);
+      if (state.postings.length > 2 * keptPostings) forgetOld();
     }
     // Who is killed before posts them again, as carriers do.
     forgetOld();
