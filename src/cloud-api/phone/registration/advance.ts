@@ -100,8 +100,9 @@ export function createAdvance(deps: AdvanceDeps): Advance {
     const now = clock.now();
     // What was decided stays as it is while the carrier cannot be asked.
     if (row.stage === 'approved' || row.stage === 'blocked') return registrations.lookAgain(row.id, now + retryMs);
-    const looks = fault.kind === 'unknown' && row.waiting === null;
-    const inMs = looks ? Math.max(lookForMs, (fault.retryAfter ?? 0) * 1000) : retryMs;
+    // What is still looked for is no outage; whatever is asked for anew waits its time.
+    const looks = fault.kind === 'unknown' && (fault.retryAfter !== null || row.waiting === null);
+    const inMs = looks ? (fault.retryAfter === null ? lookForMs : (fault.retryAfter + 1) * 1000) : retryMs;
     const until = row.waiting !== null && row.retryAt !== null && row.retryAt > now ? row.retryAt : now + inMs;
     await store.write((tx) => registrations.wait(tx, row.id, why, until));
   }
