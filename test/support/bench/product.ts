@@ -91,12 +91,15 @@ export interface Product {
 export interface StartOptions {
   readonly port?: number;
   readonly enginePort?: number;
+  /** With the simulated carrier. */
+  readonly demoPhone?: true;
 }
 
 /** Starts the servers of a home without a window and waits until they say where they are. */
 export async function startProduct(place: ScratchHome, options: StartOptions = {}): Promise<Product> {
   const ports = ['--port', String(options.port ?? 0), '--engine-port', String(options.enginePort ?? 0)];
-  const command: [string, ...string[]] = [...gantryCommand, 'start', '--headless', '--json', ...ports];
+  const phone = options.demoPhone === true ? ['--demo-phone'] : [];
+  const command: [string, ...string[]] = [...gantryCommand, 'start', '--headless', '--json', ...ports, ...phone];
   const victim = startVictim({
     command: [...command, '--workspace', place.workspace],
     cwd: place.workspace,
