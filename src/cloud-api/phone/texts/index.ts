@@ -2,7 +2,6 @@
  * Texts of numbers (interface.md F, rules 6 and 7; gaps.md F): in, out, who said STOP, and the person's own phone. Puts the pieces
  * together. Must not know how numbers are bought nor registered.
  */
-
 import type { Op, SharedReader } from '../../../kit/store/shared-store.ts';
 import type { ApprovalService } from '../../approvals/index.ts';
 import type { EventBackbone } from '../../events/backbone.ts';

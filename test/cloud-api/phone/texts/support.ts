@@ -25,6 +25,7 @@ import type { SharedLanes } from '../../../../src/kit/lane/lane.ts';
 import { laneMigrations } from '../../../../src/kit/lane/migrations.ts';
 import { createSharedLanes } from '../../../../src/kit/lane/shared-lanes.ts';
 import { answered } from '../../../../src/kit/store/answered.ts';
+import type { SharedStore } from '../../../../src/kit/store/shared-store.ts';
 import { movableClock } from '../../../host/support.ts';
 import { onEnd, ownerToken, serve } from '../../../kit/http/support.ts';
 import type { Place } from '../../../support/engines.ts';
@@ -93,69 +94,72 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   let answer = options.answer ?? (() => 200);
   let limits = options.limits ?? numberLimits.usual;
 
-  const texts = createTexts({
-    ...{ store, clock, ids, carrier },
-    numbers: rows.numbers,
-    steps: createPaidSteps({ store, clock }),
-    log: { warn: (message) => void warnings.push(message), error: (message) => void warnings.push(message) },
-    openLanes({ name, ...how }) {
-      const given = { store, clock, random: () => 0.5, recheckMs: 30, ...how, backoffMs: [30] };
-      const opened = createSharedLanes({ ...given, name: `phone ${name}` });
-      lanes.push(opened);
-      return opened;
-    },
-    isLinked: (id) => linked.has(id),
-    async call(id, { body }) {
-      const text = body as RelayedText;
-      const status = answer(text);
-      if (status === 200) delivered.push(text);
-      return { status, body: { status: id } };
-    },
-    *pushDirectly(tx, { computerId: to, message }) {
-      tx.afterCommit(() => pushed.push({ computerId: to, message }));
-    },
-    events: {
-      *emit(tx, event) {
-        tx.afterCommit(() => emitted.push(event));
-        return true;
+  const replicaOn = (shared: SharedStore) =>
+    createTexts({
+      ...{ store: shared, clock, carrier },
+      ids: createIds(clock),
+      numbers: rows.numbers,
+      steps: createPaidSteps({ store: shared, clock }),
+      log: { warn: (message) => void warnings.push(message), error: (message) => void warnings.push(message) },
+      openLanes({ name, ...how }) {
+        const given = { store: shared, clock, random: () => 0.5, recheckMs: 30, ...how, backoffMs: [30] };
+        const opened = createSharedLanes({ ...given, name: `phone ${name}` });
+        lanes.push(opened);
+        return opened;
       },
-      follow(_types, listener) {
-        const told = ({ sourceId, userId }: { sourceId: string; userId: string }) =>
-          listener({ id: sourceId, sourceId, userId, type: 'approval.requested', at: clock.now() });
-        listeners.add(told);
-        return () => listeners.delete(told);
+      isLinked: (id) => linked.has(id),
+      async call(id, { body }) {
+        const text = body as RelayedText;
+        const status = answer(text);
+        if (status === 200) delivered.push(text);
+        return { status, body: { status: id } };
       },
-    },
-    consents: {
-      *basisFor() {
-        return yield* answered(null);
+      *pushDirectly(tx, { computerId: to, message }) {
+        tx.afterCommit(() => pushed.push({ computerId: to, message }));
       },
-    },
-    onStop: [
-      function* (tx, numberId, e164) {
-        tx.afterCommit(() => stopped.push(`${numberId} ${e164}`));
+      events: {
+        *emit(tx, event) {
+          tx.afterCommit(() => emitted.push(event));
+          return true;
+        },
+        follow(_types, listener) {
+          const told = ({ sourceId, userId }: { sourceId: string; userId: string }) =>
+            listener({ id: sourceId, sourceId, userId, type: 'approval.requested', at: clock.now() });
+          listeners.add(told);
+          return () => listeners.delete(told);
+        },
       },
-    ],
-    replies: async (number) => repliesOf(number, null),
-    limits: () => answered(limits),
-    approvals: {
-      async check(id, userId) {
-        const found = asked.get(id);
-        if (found === undefined || userId !== person) throw new AppError('not_found', 'unknown', '');
-        return { title: found.title, expiresAt: new Date(found.until).toISOString() } as Approval;
+      consents: {
+        *basisFor() {
+          return yield* answered(null);
+        },
       },
-      async resolve(id, { decision }) {
-        const found = asked.get(id);
-        if (found === undefined) throw new AppError('not_found', 'unknown', '');
-        if (found.state !== 'pending') {
-          throw new AppError('refused', `The approval ${id} was already ${found.state}d.`, '', { status: 409 });
-        }
-        found.state = decision;
-        return { title: found.title } as Approval;
+      onStop: [
+        function* (tx, numberId, e164) {
+          tx.afterCommit(() => stopped.push(`${numberId} ${e164}`));
+        },
+      ],
+      replies: async (number) => repliesOf(number, null),
+      limits: () => answered(limits),
+      approvals: {
+        async check(id, userId) {
+          const found = asked.get(id);
+          if (found === undefined || userId !== person) throw new AppError('not_found', 'unknown', '');
+          return { title: found.title, expiresAt: new Date(found.until).toISOString() } as Approval;
+        },
+        async resolve(id, { decision }) {
+          const found = asked.get(id);
+          if (found === undefined) throw new AppError('not_found', 'unknown', '');
+          if (found.state !== 'pending') {
+            throw new AppError('refused', `The approval ${id} was already ${found.state}d.`, '', { status: 409 });
+          }
+          found.state = decision;
+          return { title: found.title } as Approval;
+        },
       },
-    },
-    ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
-  });
+      ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
+    });
+  const texts = replicaOn(store);
   await texts.start();
   const [reader] = texts.readers;
 
@@ -235,6 +239,13 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   return {
     ...{ clock, store, ids, rows, simulated, texts, web, warnings, linked, asked, addNumber, take, events, held, pump },
     ...{ delivered, pushed, emitted, stopped },
+    /** One more replica of the cloud on the same database. */
+    async another() {
+      const replica = replicaOn(await place.open(migrations, clock));
+      await replica.start();
+      onEnd(() => replica.close());
+      return replica;
+    },
     setAnswer(next: (text: RelayedText) => number) {
       answer = next;
     },
