@@ -9,6 +9,9 @@ const keywords = {
   info: ['HELP', 'INFO'],
 } as const;
 
+/** Of who texts: each has its own answers, and the carrier knows none for all. */
+const countries = ['US', 'CA'] as const;
+
 const orderStates = { pending: 'pending', success: 'done', failure: 'failed' } as const;
 
 interface WireOrder {
@@ -136,14 +139,14 @@ export function createTelnyxNumbers({ ask }: TelnyxClient, connectionId: string)
       const { data } = await ask({ asked: 'other', reads: true }, (telnyx) =>
         telnyx.messagingProfiles.autorespConfigs.list(profileId),
       );
-      const wanted = [
-        ['stop', words.stop],
-        ['start', words.start],
-        ['info', words.help],
-      ] as const;
-      for (const [op, text] of wanted) {
-        const config = { op, keywords: [...keywords[op]], resp_text: text, country_code: '*' };
-        const there = data.find((one) => one.op === op);
+      const texts = { stop: words.stop, start: words.start, info: words.help } as const;
+      const wanted = countries.flatMap((country) =>
+        (['stop', 'start', 'info'] as const).map((op) => ({
+          ...{ op, keywords: [...keywords[op]], resp_text: texts[op], country_code: country },
+        })),
+      );
+      for (const config of wanted) {
+        const there = data.find((one) => one.op === config.op && one.country_code === config.country_code);
         await ask({ asked: 'other' }, async (telnyx) => {
           const { autorespConfigs } = telnyx.messagingProfiles;
           if (there === undefined) await autorespConfigs.create(profileId, config);
