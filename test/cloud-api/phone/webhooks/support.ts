@@ -56,11 +56,12 @@ export async function openReceiver(
     take?: (event: CarrierEvent) => Promise<void>;
     publicKey?: string;
     clock?: ReturnType<typeof movableClock>;
+    key?: Key;
   } = {},
 ) {
   const clock = how.clock ?? movableClock();
   const store = await place.open([...laneMigrations, ...phoneWebhookMigrations], clock);
-  const key = newKey();
+  const key = how.key ?? newKey();
   const taken: CarrierEvent[] = [];
   const revoked = new Set<string>();
   const logged: { message: string; facts: unknown }[] = [];

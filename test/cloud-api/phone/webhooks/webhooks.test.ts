@@ -256,3 +256,25 @@ describe.each(engines)('what the carrier posts, on $name', ({ place, name }) => 
     expect(second.taken[0]?.id).toBe('evt_1');
   });
 });
+
+describe.each(engines.filter(({ name }) => name === 'postgres'))('several replicas on $name', ({ place }) => {
+  test('what the carrier posts to each of them is taken once, and in order', async () => {
+    const floor = await place();
+    const key = newKey();
+    const [one, two] = [await openReceiver(floor, { key }), await openReceiver(floor, { key })];
+    const ids = Array.from({ length: 10 }, (_, n) => `evt_${n}`);
+    for (const id of ids) {
+      const replies = await Promise.all([one.send(eventText(id)), two.send(eventText(id))]);
+      const said = replies.map(({ json }) => (json as unknown as { status: string }).status).sort();
+      expect(said).toEqual(['accepted', 'duplicate']);
+    }
+    const all = () => [...one.taken, ...two.taken].map(({ id }) => id);
+    await waitFor(all, (taken) => taken.length >= ids.length);
+    await waitFor(
+      () => one.rows('lane_item'),
+      (rows) => rows.length === 0,
+    );
+    expect(all().sort()).toEqual(ids);
+    for (const { taken } of [one, two]) expect(taken.map(({ id }) => id)).toEqual(taken.map(({ id }) => id).sort());
+  });
+});
