@@ -44,7 +44,10 @@ export function openComputer<Started>(
 ): Promise<Started> {
   const { env, settings, gantry, answers } = options;
   const program = { home: settings.home, gantry, clock: options.clock };
-  const logged = { name: 'gantry', secrets: ({ ownerToken }: DataFolder) => [ownerToken] };
+  const logged = {
+    name: 'gantry',
+    secrets: ({ ownerToken }: DataFolder) => [ownerToken, env.GANTRY_TELNYX_API_KEY ?? ''],
+  };
   const limits = { eventStreams: settings.eventStreams.value };
   return openProgram(program, openDataFolder, logged, async (opened) => {
     const { places, closing, ...rest } = opened;
