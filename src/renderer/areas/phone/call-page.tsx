@@ -22,7 +22,7 @@ import { CallLegs } from './call-legs.tsx';
 import { NoNumber, type WithinNumber } from './number-page.tsx';
 import { basisWords, callWords, endingWords, numberWords } from './phone-words.ts';
 import { TransferDialog } from './transfer-dialog.tsx';
-import { usePhoneServices, useTouchNumber } from './use-phone-services.ts';
+import { useIsDemo, usePhoneServices, useTouchNumber } from './use-phone-services.ts';
 
 export function CallPage({ id, number, source, go, onBack, call }: WithinNumber & { call: string }) {
   const { queries } = usePhoneServices();
@@ -56,20 +56,29 @@ export function CallPage({ id, number, source, go, onBack, call }: WithinNumber 
             </Empty>
           }
         >
-          {() => one !== undefined && <Body number={number} call={one} />}
+          {() => one !== undefined && <Body number={number} call={one} onHandsets={() => go({ page: 'handsets' })} />}
         </ListStates>
       )}
     </>
   );
 }
 
-function Body({ number, call }: { number: PhoneNumber; call: Call }) {
+function Body({ number, call, onHandsets }: { number: PhoneNumber; call: Call; onHandsets: () => void }) {
   const nameOf = useNameOfBot();
+  const isDemo = useIsDemo();
   const { answeredAt, endedAt, endedBecause, purpose, basis } = call;
   return (
     <div className="flex max-w-[860px] flex-col gap-4 p-4">
       <CallLegs call={call} />
       {goesOn(call) && <Controls number={number} call={call} />}
+      {goesOn(call) && isDemo && (
+        <p className="flex flex-wrap items-center gap-2 text-muted">
+          Who is called answers on a handset of the demo.
+          <Button kind="quiet" onClick={onHandsets}>
+            To the handsets
+          </Button>
+        </p>
+      )}
       <dl className="flex flex-col gap-1">
         <Fact name="Way">{callWords(call)}</Fact>
         <Fact name="Bot">{nameOf(call.botId)}</Fact>
