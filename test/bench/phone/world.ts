@@ -149,6 +149,7 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
             origin: 'bought',
             runtimeId: draw.one(computers),
             botId: 'bot_1',
+            botName: null,
             portDetails: null,
           },
           ...{ addressHash: id, address: 'sealed' },

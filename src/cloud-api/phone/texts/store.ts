@@ -49,6 +49,7 @@ const columnOf: Readonly<Record<keyof Changes, string>> = {
 /** False: it may not go there from where it is. */
 export function* moveText(tx: SharedTx, id: string, to: TextStatus, changes: Changes = {}): Op<boolean> {
   const from = statusesBefore(to);
+  if (from.length === 0) return false;
   const set = ['status = ?', ...fieldsOf(changes).map(([column]) => `${column} = ?`)].join(', ');
   const places = from.map(() => '?').join(', ');
   const sql = `UPDATE phone_text SET ${set} WHERE id = ? AND status IN (${places})`;
