@@ -66,7 +66,12 @@ export const OfferedNumber = z
   .meta({ id: 'OfferedPhoneNumber' });
 export type OfferedNumber = z.infer<typeof OfferedNumber>;
 
-const AssignTo = { e164: E164, runtimeId: Id, botId: z.string().min(1).max(200) };
+const AssignTo = {
+  e164: E164,
+  runtimeId: Id,
+  botId: z.string().min(1).max(200),
+  botName: z.string().max(200).optional().meta({ description: 'What people are told that the bot is called.' }),
+};
 
 export const searchNumbers = defineRoute({
   ...phoneRoute,

@@ -28,6 +28,7 @@ export interface Assignment {
   readonly e164: string;
   readonly runtimeId: string;
   readonly botId: string;
+  readonly botName?: string | undefined;
 }
 
 export interface Come {
@@ -107,6 +108,7 @@ export function createCome(deps: WorkDeps & { readonly work: Work }): Come {
     await store.write(function* (tx) {
       const number = {
         ...{ id, userId, e164: to.e164, type, country, ...about, carrier: carrier.name, runtimeId, botId: to.botId },
+        botName: to.botName ?? null,
         ...deps.addresses.mint(id),
         origin: how.job === 'buy' ? ('bought' as const) : ('ported' as const),
         portDetails: how.job === 'port' ? sealDetails(sealer, id, how.details) : null,

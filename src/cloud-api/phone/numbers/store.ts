@@ -36,6 +36,8 @@ export interface NewNumber
     | 'botId'
     | 'portDetails'
   > {
+  /** Where its person said one. */
+  readonly botName?: string | null;
   readonly addressHash: string;
   /** Sealed. */
   readonly address: string;
@@ -191,18 +193,18 @@ export function createNumberStore(store: SharedStore, now: () => number): Number
       return store.all<NumberRow>(sql, computerId, userId);
     },
     *create(tx, number, limit) {
-      const { id, userId, e164, type, country, locality, monthlyCost, carrier, origin, runtimeId, botId } = number;
+      const { id, userId, e164, type, country, locality, monthlyCost, carrier, origin, runtimeId } = number;
       const { has, coming } = yield* count(tx, userId);
       if (has >= limit) throw limitReached(has, coming, limit);
       const bought = origin === 'bought';
       const added = yield* tx.run(
         `INSERT INTO phone_number (id, user_id, e164, type, country, locality, monthly_cost, carrier, origin, phase, sms_state,
-          voice_state, runtime_id, bot_id, address_hash, address, port_state, port_messaging, port_details, created_at, updated_at)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          voice_state, runtime_id, bot_id, bot_name, address_hash, address, port_state, port_messaging, port_details, created_at, updated_at)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
           ON CONFLICT DO NOTHING`,
         ...[id, userId, e164, type, country, locality, monthlyCost, carrier, origin, bought ? 'buying' : 'porting'],
         ...[needsRegistration(number) ? 'pending_registration' : 'active'],
-        ...[runtimeId, botId, number.addressHash, number.address],
+        ...[runtimeId, number.botId, number.botName ?? null, number.addressHash, number.address],
         ...[bought ? null : 'draft', bought ? null : 'pending', number.portDetails, now(), now()],
       );
       if (added.changes === 0) throw numberTakenHere(e164);

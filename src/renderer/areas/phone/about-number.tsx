@@ -107,7 +107,7 @@ function MoveDialog({ number, onClose }: { number: PhoneNumber; onClose: () => v
     if (bot === undefined) return;
     const answer = await api.phone.numbers.movePhoneNumber({
       params: { id: number.id },
-      body: { ...holderOf(bot), botName: bot.name },
+      body: holderOf(bot),
     });
     put(answer.number);
     onClose();

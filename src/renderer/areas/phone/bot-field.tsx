@@ -6,9 +6,14 @@ import { Field } from '../../ui/schema-form.tsx';
 export interface Holder {
   readonly runtimeId: string;
   readonly botId: string;
+  readonly botName: string;
 }
 
-export const holderOf = (bot: PlacedBot): Holder => ({ runtimeId: bot.place.id, botId: bot.id });
+export const holderOf = (bot: PlacedBot): Holder => ({
+  runtimeId: bot.place.id,
+  botId: bot.id,
+  botName: bot.name,
+});
 
 /** The only bot that there is, so that nobody has to choose it. */
 export function useOnlyBot(): string {

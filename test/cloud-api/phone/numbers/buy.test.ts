@@ -33,7 +33,7 @@ describe.each(engines)('on $name', ({ place }) => {
   test('a number is bought, has a relay address, and its computer is told', async () => {
     const world = await openWorld(await place());
     const replica = await world.open();
-    const bought = await replica.buy(forSale(150));
+    const bought = await replica.buy(forSale(150), { botName: 'Clerk' });
     expect(bought.status).toBe(201);
     const number = numberIn(bought);
     expect(number).toMatchObject({
@@ -52,7 +52,7 @@ describe.each(engines)('on $name', ({ place }) => {
     const [profile] = Object.values(state.profiles);
     const address = new URL(profile?.webhookUrl ?? '').pathname.split('/').at(-1) ?? '';
     expect(address).toMatch(/^[0-9a-f]{64}$/);
-    expect((await replica.part.numbers.byAddress(address))?.id).toBe(number.id);
+    expect(await replica.part.numbers.byAddress(address)).toMatchObject({ id: number.id, botName: 'Clerk' });
     expect(await replica.part.numbers.byAddress('0'.repeat(64))).toBeNull();
     // Nobody who reads the database can post to it.
     const rows = await replica.store.all('SELECT * FROM phone_number');
