@@ -1,5 +1,6 @@
 /** The page of the phone with the demo phone: numbers, registration, texts, ports and who agreed. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { DemoPhone } from '../../src/contracts/phone/demo.ts';
 import { text } from '../support/model-server/script.ts';
 import { axe, type Browser, chord, go, openBrowser, type Visit, visit } from './support/browser.ts';
 import { startGantry } from './support/gantry.ts';
@@ -139,6 +140,55 @@ test('STOP closes the composer with the reason and is never shown to the bot; on
   await say('START');
   await page.getByRole('textbox', { name: /^Text to/ }).waitFor(patience);
   expect(phone.model.requests.length).toBe(asked);
+});
+
+test('a sole proprietor enters the code that came to their phone; a wrong one is refused and costs nothing', async () => {
+  const { page } = first;
+  const { numbers } = await phone.call<{ numbers: { runtimeId: string; botId: string }[] }>(
+    'GET',
+    '/api/v1/phone/numbers',
+  );
+  const { runtimeId, botId } = numbers[0] ?? {};
+  const body = { e164: '+13035550160', runtimeId, botId };
+  const { number } = await phone.call<{ number: { id: string } }>('POST', '/api/v1/phone/numbers', body);
+  await go(page, `/phone?number=${number.id}&show=register`);
+  const form = page.getByRole('form', { name: 'Registration' });
+  await form.getByRole('radio', { name: /^A sole proprietor/ }).check();
+  for (const [name, value] of [
+    ['Street', '12 Market Street'],
+    ['City', 'Denver'],
+    ['State', 'CO'],
+    ['ZIP code', '80202'],
+    ['First name', 'Chloe'],
+    ['Last name', 'Marsh'],
+    ['Email', 'chloe@marsh.example'],
+    ['Mobile phone', '202 555 0104'],
+    ['Sample text 1', 'Chloe Marsh: your lesson is at four. Reply STOP to end.'],
+    ['Sample text 2', 'Chloe Marsh: see you tomorrow at four. Reply HELP for help.'],
+  ] as const) {
+    await form.getByRole('textbox', { name: new RegExp(`^${name}( needed)?$`) }).fill(value);
+  }
+  await page.keyboard.press('Control+Enter');
+  await button(form, 'File it').click(patience);
+  await status(page, 'Needs a code');
+  const entry = page.getByRole('form', { name: 'Code' });
+  await entry.getByText('It was texted to +1 202 555 0104.').waitFor();
+  await entry.getByRole('textbox').fill('000000');
+  await page.keyboard.press('Enter');
+  await entry.getByRole('alert').waitFor(patience);
+  await looked(page, 'phone-code');
+  const { handsets } = await phone.call<DemoPhone>('GET', '/api/v1/phone/demo');
+  const code =
+    handsets
+      .find(({ name }) => name === 'Chloe')
+      ?.texts.at(-1)
+      ?.text.match(/\d{6}/)?.[0] ?? '';
+  await entry.getByRole('textbox').fill(code);
+  await button(entry, 'Confirm').click();
+  await status(page, 'Texts and calls');
+  await phone.call('DELETE', `/api/v1/phone/numbers/${number.id}`);
+  await go(page, '/phone');
+  await page.locator(`[data-number="${number.id}"]`).waitFor({ state: 'detached', ...patience });
 });
 
 test('a port says what is missing, is refused for its PIN, corrected at that field, and comes: calls first, texts after', async () => {
