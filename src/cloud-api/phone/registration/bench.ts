@@ -16,6 +16,8 @@ export interface RegistrationDeps
 
 export interface Bench extends RegistrationDeps {
   readonly registrations: RegistrationStore;
+  /** See {@link import('./preflight.ts').PreflightFacts}. */
+  readonly hosted: boolean;
   /** Where the carrier posts what changes. */
   readonly webhookUrl: string;
 }

@@ -49,12 +49,19 @@ const answerMs = 5_000;
 /** A pending one is read from the carrier at most so often, however many ask. */
 const readEveryMs = 3_000;
 
+const isPublic = (address: string) => address.startsWith('https://');
+/** A code is good for a day; those of registrations that still wait for one say that it was sent. */
+const codeKeptMs = 7 * 24 * 60 * 60_000;
+
 export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistration {
-  const { store, clock, timers, numbers, carrier, origin, log } = deps;
+  const { store, clock, timers, numbers, carrier, log } = deps;
   const now = () => clock.now();
   const registrations = createRegistrationStore({ store, now, numbers });
   const webhookUrl = `${deps.webhookOrigin}/api/v1/phone/webhooks/${carrier.name}`;
-  const bench: Bench = { ...deps, registrations, webhookUrl };
+  // Carriers open its pages: at the address of people, or at the one that they themselves reach.
+  const origin = [deps.origin, deps.webhookOrigin].find(isPublic) ?? deps.origin;
+  const hosted = carrier.name === 'simulator' || isPublic(origin);
+  const bench: Bench = { ...deps, registrations, webhookUrl, origin, hosted };
   const codes = createCodes(bench);
   const endFees = createEnding(bench);
   const actions = { '10dlc': createTenDlc({ ...bench, codes }), toll_free: createTollFree(bench) };
@@ -169,6 +176,11 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
     *isSoleProprietor(tx, numberId) {
       const row = yield* registrations.current(tx, numberId);
       return row !== null && isSoleProprietor(row.form);
+    },
+    async forgetOld(at) {
+      const sql = `DELETE FROM phone_registration_code WHERE asked_at < ?
+        AND registration_id NOT IN (SELECT id FROM phone_registration WHERE stage = 'code' AND ended_at IS NULL)`;
+      await store.write((tx) => tx.run(sql, at - codeKeptMs), { isolation: 'statement' });
     },
     start: () => watch.start(),
     async close() {

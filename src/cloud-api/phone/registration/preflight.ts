@@ -14,6 +14,8 @@ import { companyFormIn, hasSsn, riskyIn, shortenerIn } from './wording.ts';
 export interface PreflightFacts {
   readonly number: { readonly id: string; readonly e164: string; readonly type: NumberType };
   readonly origin: string;
+  /** Whether carriers can open pages there; where they cannot, the business shows its own. */
+  readonly hosted: boolean;
   /**
    * Of the registration that this one follows: its EIN as it was masked, whether its full copy is still there, and whether anybody will
    * be asked with it: a campaign is corrected without one.
@@ -284,7 +286,7 @@ function checkText(field: keyof RegistrationForm, text: string, note: Note, warn
   }
 }
 
-function checkLinks(form: CheckedForm, { number, origin }: PreflightFacts, note: Note): void {
+function checkLinks(form: CheckedForm, { number, origin, hosted }: PreflightFacts, note: Note): void {
   const sole = isSoleProprietor(form);
   if (form.website === undefined) {
     if (!sole) note('website', 'Give the website of the business, as https://example.com.');
@@ -295,6 +297,15 @@ function checkLinks(form: CheckedForm, { number, origin }: PreflightFacts, note:
   }
   for (const field of ['optInPageUrl', 'termsUrl', 'privacyUrl'] as const) {
     const address = form[field];
+    if (address === undefined && !hosted) {
+      const page = { optInPageUrl: 'how one opts in', termsUrl: 'the terms', privacyUrl: 'what happens to data' }[
+        field
+      ];
+      note(
+        field,
+        `Carriers cannot open pages of this Gantry at ${origin}. Give an https page of yours that shows ${page}.`,
+      );
+    }
     if (address !== undefined && !isAddress(address, ['https:'])) {
       note(
         field,

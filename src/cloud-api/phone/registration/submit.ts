@@ -63,7 +63,7 @@ const identityOf = (form: CheckedForm) =>
 const textsOf = (form: CheckedForm) => digest(form.useCase, form.subUseCases, form.description, form.sampleMessages);
 
 export function createSubmit(deps: Bench): Submit {
-  const { store, registrations, numbers, ids, sealer, origin } = deps;
+  const { store, registrations, numbers, ids, sealer, origin, hosted } = deps;
 
   /** What the form makes of what there is. Throws where it makes nothing. */
   function* judge(tx: Parameters<typeof registrations.find>[0], number: HeldNumber, given: RegistrationForm) {
@@ -78,7 +78,7 @@ export function createSubmit(deps: Bench): Submit {
     const corrects = row !== null && isCorrected(row);
     const checked = corrects
       ? correction(row, number, given)
-      : preflight(given, { number, origin, before: before(row) });
+      : preflight(given, { number, origin, hosted, before: before(row) });
     if (row !== null && stateOf(row) !== 'rejected') {
       if (sameAs(row, checked)) return { row, corrects, checked, form: row.form, is: 'again' as const };
       throw underWay(row);
@@ -92,9 +92,9 @@ export function createSubmit(deps: Bench): Submit {
     row === null ? null : { ein: row.form.ein, full: row.ein !== null, einNeeded: true };
 
   function correction(row: RegistrationRow, number: HeldNumber, given: RegistrationForm): Preflight {
-    if (row.kind === 'toll_free') return preflight(given, { number, origin, before: before(row) });
+    if (row.kind === 'toll_free') return preflight(given, { number, origin, hosted, before: before(row) });
     const kept = Object.fromEntries(correctable.map((field) => [field, given[field] ?? row.form[field]]));
-    const facts = { number, origin, before: { ein: row.form.ein, full: false, einNeeded: false } };
+    const facts = { number, origin, hosted, before: { ein: row.form.ein, full: false, einNeeded: false } };
     return preflight({ ...row.form, ...kept }, facts);
   }
 

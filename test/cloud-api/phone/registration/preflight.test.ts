@@ -7,7 +7,7 @@ import { business, origin, person } from './support.ts';
 const local = { id: 'number_1', e164: '+19705550150', type: 'local' as const };
 const tollFree = { id: 'number_2', e164: '+18005550150', type: 'toll_free' as const };
 const check = (form: RegistrationForm, number: typeof local | typeof tollFree = local) =>
-  preflight(form, { number, origin });
+  preflight(form, { number, origin, hosted: true });
 const fields = (form: RegistrationForm, number: typeof local | typeof tollFree = local) =>
   check(form, number).problems.map(({ field }) => field);
 const textsOf = (form: RegistrationForm) =>
@@ -35,6 +35,15 @@ describe('a whole form', () => {
       ...['sampleMessages', 'website'],
     ]);
     expect(fields({}, tollFree)).toEqual(expect.arrayContaining(['contactFirstName', 'contactLastName']));
+  });
+
+  test('where carriers cannot open our pages, the business shows its own', () => {
+    const facts = { number: local, origin: 'http://127.0.0.1:3010', hosted: false };
+    const { problems } = preflight(business, facts);
+    expect(problems.map(({ field }) => field)).toEqual(['optInPageUrl', 'termsUrl', 'privacyUrl']);
+    const own = 'https://bakery.example.com/texts';
+    const pages = { optInPageUrl: own, termsUrl: own, privacyUrl: own };
+    expect(preflight({ ...business, ...pages }, facts).problems).toEqual([]);
   });
 
   test('the description has a default that carriers take', () => {
@@ -166,6 +175,7 @@ describe('an EIN sent back masked', () => {
   const following = (more: object) => ({
     number: local,
     origin,
+    hosted: true,
     before: { ein: '**-***6789', full: true, einNeeded: true, ...more },
   });
 

@@ -83,6 +83,32 @@ describe.each(engines)('numbers of one business on $name', (engine) => {
   });
 });
 
+describe.each(engines)('a number that goes on $name', (engine) => {
+  test('while its campaign is being filed leaves nothing that costs', async () => {
+    const rig = await openRig(engine);
+    const { id } = await rig.buy();
+    await rig.fail('slow', { on: 'campaign.file', ms: 1_000 });
+    const filing = rig.submit(id, business);
+    await expect.poll(() => rig.charges('campaign').length).toBe(1);
+    await rig.release(id);
+    await filing;
+    await expect.poll(() => live(rig)).toEqual([]);
+    await rig.part.close?.();
+    const rows = await rig.store.all<{ ein: string | null; campaign: string | null }>(
+      'SELECT ein, campaign_id AS campaign FROM phone_registration',
+    );
+    expect(rows).toEqual([{ ein: null, campaign: expect.any(String) }]);
+  });
+
+  test('before anything was filed is asked for no fee', async () => {
+    const rig = await openRig(engine);
+    const { id } = await rig.buy();
+    await rig.release(id);
+    await rig.release((await rig.buy()).id);
+    expect(rig.sim.state.log.some(({ detail }) => String(detail.op).startsWith('campaign.'))).toBe(false);
+  });
+});
+
 describe.each(engines)('events of the carrier on $name', (engine) => {
   test('are a reason to look: what they claim is not believed', async () => {
     const rig = await openRig(engine);

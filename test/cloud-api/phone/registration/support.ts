@@ -147,7 +147,7 @@ export async function openRig(engine: Engine) {
       await simulated.sim.settled();
       // What looks after registrations by itself asks the carrier meanwhile.
       await delay(Math.min(turn, 20));
-      clock.jump(4_000);
+      await clock.advance(4_000);
       last = registrationOf(await read(id));
       if (fits(last)) return last;
     }

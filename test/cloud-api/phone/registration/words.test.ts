@@ -15,7 +15,7 @@ import { business, origin, person } from './support.ts';
 const number = { id: 'number_1', e164: '+19705550150', type: 'local' as const };
 const tollFree = { id: 'number_2', e164: '+18005550150', type: 'toll_free' as const };
 const checked = (form: RegistrationForm, of: typeof number | typeof tollFree = number): CheckedForm =>
-  preflight(form, { number: of, origin }).form!;
+  preflight(form, { number: of, origin, hosted: true }).form!;
 const facts = { number, origin, webhookUrl: `${origin}/hook` };
 const gsm7 = /^[ !"#$%&'()*+,\-./0-9:;<=>?@A-Z_a-zÄÅÆÇÉÑÖØÜßàäåæèéìñòöøùü]*$/;
 
@@ -48,7 +48,7 @@ describe('the message flow', () => {
 
   test('one that grows too long for a toll-free verification is told by field', () => {
     const optInPageUrl = `https://bakery.example.com/${'x'.repeat(400)}`;
-    const { problems } = preflight({ ...business, optInPageUrl }, { number: tollFree, origin });
+    const { problems } = preflight({ ...business, optInPageUrl }, { number: tollFree, origin, hosted: true });
     expect(problems.map(({ field }) => field)).toEqual(['optInPageUrl']);
   });
 });
