@@ -80,8 +80,9 @@ export function createInbound(world: World, outbound: Texts): Inbound {
     const { op, word } = keyword;
     const ofPair = (one: { profileId: string; from: string; to: string }) =>
       one.profileId === profileId && one.from === said.from && one.to === said.to;
-    if (op === 'stop' && !state.optOuts.some(ofPair))
-      state.optOuts.push({ profileId, from: said.from, to: said.to, keyword: word, at: world.now() });
+    // Who is blocked already is told no more.
+    if (op === 'stop' && state.optOuts.some(ofPair)) return;
+    if (op === 'stop') state.optOuts.push({ profileId, from: said.from, to: said.to, keyword: word, at: world.now() });
     if (op === 'start') state.optOuts = state.optOuts.filter((one) => !ofPair(one));
     const own = state.autoResponses.find((one) => one.profileId === profileId && one.op === op);
     outbound.sendOwn(said.to, said.from, own?.text ?? usual[op], profileId);

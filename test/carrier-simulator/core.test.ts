@@ -86,6 +86,7 @@ test('a handset’s text reaches the address of the number’s profile, STOP blo
   });
   const optOuts = await carrier.ask('GET', `/messaging_optouts?filter[messaging_profile_id]=${profileId}`);
   expect(optOuts.body.data).toMatchObject([{ from: ada, to: e164, keyword: 'STOP' }]);
+  carrier.sim.text({ from: ada, to: e164, text: 'STOP' });
   carrier.sim.text({ from: ada, to: e164, text: 'Start' });
   expect((await carrier.ask('POST', '/messages', send)).status).toBe(200);
   const answers = carrier.sim.handsets.find(ada).texts.filter(({ direction }) => direction === 'in');
