@@ -24,6 +24,12 @@ function orderOf(wire: PortingOrder): CarrierPortOrder {
   };
 }
 
+/** Without what was not given: an empty part would clear what is there. Undefined: nothing was. */
+function given<T extends object>(values: T): Partial<T> | undefined {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<T>);
+}
+
 export function createTelnyxPorts({ ask }: TelnyxClient, connectionId: string): CarrierPorts {
   const read = (orderId: string) =>
     ask({ asked: 'other', reads: true }, (telnyx) =>
@@ -66,27 +72,24 @@ export function createTelnyxPorts({ ask }: TelnyxClient, connectionId: string): 
     async update(orderId, { details, profileId, webhookUrl }) {
       const loa = await upload(details.letterOfAuthorization, 'letter-of-authorization.pdf');
       const invoice = await upload(details.invoice, 'invoice.pdf');
-      const given = <T extends object>(values: T) =>
-        Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+      const admin = given({
+        entity_name: details.entityName,
+        auth_person_name: details.authorizedPerson,
+        account_number: details.accountNumber,
+        pin_passcode: details.pin,
+        billing_phone_number: details.billingNumber,
+      });
+      const location = given({
+        street_address: details.street,
+        locality: details.locality,
+        administrative_area: details.region,
+        postal_code: details.postalCode,
+        country_code: details.country,
+      });
+      const documents = given({ loa, invoice });
       const answer = await ask({ asked: 'port', secrets: [details.pin, details.accountNumber] }, (telnyx) =>
         telnyx.portingOrders.update(orderId, {
-          end_user: {
-            admin: given({
-              entity_name: details.entityName,
-              auth_person_name: details.authorizedPerson,
-              account_number: details.accountNumber,
-              pin_passcode: details.pin,
-              billing_phone_number: details.billingNumber,
-            }),
-            location: given({
-              street_address: details.street,
-              locality: details.locality,
-              administrative_area: details.region,
-              postal_code: details.postalCode,
-              country_code: details.country,
-            }),
-          },
-          ...(loa === undefined && invoice === undefined ? {} : { documents: given({ loa, invoice }) }),
+          ...given({ end_user: given({ admin, location }), documents }),
           messaging: { enable_messaging: true },
           phone_number_configuration: { messaging_profile_id: profileId, connection_id: connectionId },
           webhook_url: webhookUrl,
