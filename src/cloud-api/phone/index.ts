@@ -5,8 +5,8 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { phoneRoutes } from '../../contracts/phone/routes.ts';
 import { type BoundRoute, bindPassThrough, type OwnerLookups } from '../../kit/http/types.ts';
-import { answered } from '../../kit/store/answered.ts';
 import type { Migration } from '../../kit/store/store.ts';
+import { createCalls, phoneCallMigrations } from './calls/index.ts';
 import { phoneCarrierMigrations } from './carrier/migrations.ts';
 import { createPaidSteps } from './carrier/paid-steps.ts';
 import type { Carrier } from './carrier/port.ts';
@@ -14,6 +14,7 @@ import { createDemo, type DemoDoor } from './demo/index.ts';
 import { createNumbers, phoneNumberMigrations } from './numbers/index.ts';
 import type { PartDeps, PhoneDeps, PhonePart } from './part.ts';
 import { createPhoneRegistration, phoneRegistrationMigrations } from './registration/index.ts';
+import { createRegistrationStore } from './registration/store.ts';
 import { createTexts, numberLimits, phoneTextMigrations } from './texts/index.ts';
 import { createWebhooks, phoneWebhookMigrations } from './webhooks/index.ts';
 
@@ -25,6 +26,7 @@ export const phoneMigrations: readonly Migration[] = [
   ...phoneNumberMigrations,
   ...phoneRegistrationMigrations,
   ...phoneTextMigrations,
+  ...phoneCallMigrations,
   ...phoneWebhookMigrations,
 ];
 
@@ -60,28 +62,30 @@ function createParts(deps: PartDeps): readonly PhonePart[] {
   const numbers = createNumbers({
     ...{ ...deps, steps },
     hooks: () => parts.flatMap((part) => (part.hooks === undefined ? [] : [part.hooks])),
-    consents: () => {
-      throw new Error('No part keeps consents yet.');
-    },
+    consents: () => calls.consents,
   });
   const registration = createPhoneRegistration({ ...deps, numbers: numbers.numbers, paid: steps });
   const texts = createTexts({
     ...{ ...deps, steps, numbers: numbers.numbers },
-    consents: {
-      *basisFor() {
-        return yield* answered(null);
-      },
-    },
-    onStop: [],
+    consents: { basisFor: (tx, numberId, e164) => calls.consents.basisFor(tx, numberId, e164) },
+    onStop: [(tx, numberId, e164) => calls.onStop(tx, numberId, e164)],
     replies: (number) => deps.store.read((tx) => registration.replies(tx, number)),
     *limits(tx, { id }) {
       const { usual, soleProprietor } = deps.textLimits ?? numberLimits;
       return (yield* registration.isSoleProprietor(tx, id)) ? soleProprietor : usual;
     },
   });
+  const registrations = createRegistrationStore({ ...deps, now: () => deps.clock.now(), numbers: numbers.numbers });
+  const calls = createCalls({
+    ...{ ...deps, steps, numbers: numbers.numbers, optOuts: texts.optOuts, ownPhone: texts.ownPhone },
+    *brandOf(tx, numberId) {
+      const form = (yield* registrations.current(tx, numberId))?.form;
+      return form?.brandName ?? form?.legalName ?? null;
+    },
+  });
   // What was begun long ago is nobody's.
   const paid: PhonePart = { routes: [], forgetOld: (now) => steps.forgetOld(now) };
-  const parts: readonly PhonePart[] = [paid, numbers, registration, texts];
+  const parts: readonly PhonePart[] = [paid, numbers, registration, texts, calls];
   // Last: what is posted is brought to parts that have started.
   const readers = parts.flatMap((part) => part.readers ?? []);
   return [...parts, createWebhooks({ ...deps, numbers: numbers.numbers, readers })];

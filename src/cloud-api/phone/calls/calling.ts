@@ -1,0 +1,185 @@
+/**
+ * Whether a call may be made, handed over, and how many (interface.md F, rules 8 and 9; gaps.md F): references are given out and used up
+ * here, STOP is looked at in the same transaction each time. Must not know routes, nor how a call goes on.
+ */
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { ConsentBasis } from '../../../contracts/phone/values.ts';
+import type { Principal } from '../../../kit/http/types.ts';
+import type { Op, SharedTx } from '../../../kit/store/shared-store.ts';
+import { refusedDestination } from '../e164.ts';
+import type { PartDeps } from '../part.ts';
+import type { Consents, HeldNumber, Numbers, OptOuts } from '../ports.ts';
+import type { CallRow, ControlAction, TransferMode } from './model.ts';
+import type { Refs } from './refs.ts';
+import { countLive, dialledSince } from './store.ts';
+import type { Targets } from './targets.ts';
+import { transferPurpose } from './transfer.ts';
+import type { VoiceWorker } from './worker.ts';
+
+export interface CallLimits {
+  /** Calls of one person that go on at the same time, in both directions. */
+  readonly mostAtOnce: number;
+  /** Calls out of one number in 24 hours. */
+  readonly perDay: number;
+  readonly longestCallMs: number;
+}
+export const usualCallLimits: CallLimits = { mostAtOnce: 5, perDay: 100, longestCallMs: 4 * 60 * 60_000 };
+
+export interface CallingDeps extends Pick<PartDeps, 'clock'> {
+  readonly numbers: Pick<Numbers, 'read'>;
+  readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
+  readonly consents: Pick<Consents, 'basisFor'>;
+  readonly refs: Refs;
+  readonly targets: Pick<Targets, 'isTarget'>;
+  readonly worker: Pick<VoiceWorker, 'dial' | 'control'>;
+  readonly limits: CallLimits;
+  readonly countries: readonly string[];
+}
+
+export interface CallAsked {
+  readonly numberId: string;
+  readonly to: string;
+  readonly botId: string;
+  readonly purpose: string;
+}
+
+export interface ControlAsked {
+  readonly action: ControlAction;
+  readonly to?: string | undefined;
+  readonly mode?: TransferMode | undefined;
+  readonly digits?: string | undefined;
+}
+
+export interface Calling {
+  ask(
+    tx: SharedTx,
+    by: Principal,
+    asked: CallAsked,
+  ): Op<{ readonly consentRef: string; readonly expiresAt: number; readonly basis: ConsentBasis }>;
+  /** Answers the call's id. `by.userId` `''`: the voice worker, for whoever the reference is of. */
+  dial(tx: SharedTx, by: Principal, consentRef: string): Op<string>;
+  /** Answers the reference that a warm transfer was given. */
+  control(tx: SharedTx, by: Principal, call: CallRow, asked: ControlAsked): Op<string | null>;
+}
+
+const dayMs = 24 * 60 * 60_000;
+
+export function createCalling(deps: CallingDeps): Calling {
+  const { clock, numbers, optOuts, consents, refs, limits, countries } = deps;
+
+  function* held(tx: SharedTx, by: Principal, numberId: string): Op<HeldNumber> {
+    const number = yield* numbers.read(tx, numberId);
+    if (number !== null && number.userId === by.userId) return number;
+    const fact = `You have no number ${JSON.stringify(numberId)}.`;
+    throw new AppError('not_found', fact, 'List your numbers to find it.', { wireCode: 'number_not_found' });
+  }
+
+  function reachable(to: string, ours: string): void {
+    const wrong = to === ours ? `${to} is the number itself.` : refusedDestination(to, countries);
+    if (wrong !== null) throw bad(wrong, 'Name a phone as +12025550123 that may be called.');
+  }
+
+  /** STOP wins over every consent. */
+  function* basis(tx: SharedTx, number: Pick<HeldNumber, 'id' | 'e164'>, to: string): Op<ConsentBasis> {
+    yield* notStopped(tx, number, to);
+    const found = yield* consents.basisFor(tx, number.id, to);
+    if (found !== null) return found;
+    const action = 'They have to text or call it first, or you record their consent with its evidence.';
+    throw noConsent(`${to} has not agreed to be called by ${number.e164}.`, action);
+  }
+
+  function* notStopped(tx: SharedTx, { id, e164 }: Pick<HeldNumber, 'id' | 'e164'>, to: string): Op<void> {
+    if (yield* optOuts.isOptedOut(tx, id, to))
+      throw noConsent(`${to} said STOP to ${e164}.`, 'Only their own START ends it.');
+  }
+
+  function* roomFor(tx: SharedTx, number: HeldNumber): Op<void> {
+    const live = yield* countLive(tx, number.userId);
+    if (live >= limits.mostAtOnce) {
+      const fact = `${live} of your calls go on now, which is the most.`;
+      throw new AppError('refused', fact, 'Wait until one has ended.', { status: 429, wireCode: 'too_many_calls' });
+    }
+    const now = clock.now();
+    const dialled = yield* dialledSince(tx, number.id, now - dayMs, limits.perDay);
+    const oldest = dialled.at(-1);
+    if (dialled.length < limits.perDay || oldest === undefined) return;
+    throw new AppError('refused', `${number.e164} has made ${limits.perDay} calls in 24 hours.`, 'Call later.', {
+      ...{ status: 429, wireCode: 'daily_limit' },
+      retryAfter: Math.max(1, Math.ceil((oldest + dayMs - now) / 1000)),
+    });
+  }
+
+  function* transferRef(tx: SharedTx, call: CallRow, to: string): Op<string> {
+    const number = { id: call.numberId, e164: call.ours };
+    const about = { numberId: call.numberId, userId: call.userId, botId: call.botId, peer: to, callId: call.id };
+    const found = yield* basis(tx, number, to);
+    const given = { ...about, kind: 'transfer', purpose: transferPurpose, basis: found } as const;
+    return (yield* refs.issue(tx, given)).consentRef;
+  }
+
+  return {
+    *ask(tx, by, { numberId, to, botId, purpose }) {
+      const number = yield* held(tx, by, numberId);
+      reachable(to, number.e164);
+      if (number.botId !== botId) {
+        const fact = `${number.e164} is not the number of the bot ${JSON.stringify(botId)}.`;
+        throw new AppError('refused', fact, 'Name the bot that it is for, or move it.', { wireCode: 'wrong_bot' });
+      }
+      const found = yield* basis(tx, number, to);
+      if (number.voiceState !== 'active') {
+        throw new AppError('refused', `${number.e164} cannot call yet.`, 'Wait until it has come.', {
+          ...{ status: 409, wireCode: 'voice_not_active' },
+        });
+      }
+      const about = { numberId, userId: number.userId, botId, peer: to, purpose, basis: found, callId: null };
+      return { ...(yield* refs.issue(tx, { ...about, kind: 'call' })), basis: found };
+    },
+    *dial(tx, by, consentRef) {
+      const ref = yield* refs.find(tx, consentRef);
+      const isTheirs = ref !== null && (by.userId === ref.userId || (by.kind === 'internal' && by.userId === ''));
+      if (ref === null || !isTheirs || ref.kind !== 'call') throw badRef();
+      const number = yield* numbers.read(tx, ref.numberId);
+      if (number === null || number.userId !== ref.userId || number.botId !== ref.botId) throw badRef();
+      yield* notStopped(tx, number, ref.peer);
+      yield* roomFor(tx, number);
+      if (!(yield* refs.use(tx, ref.hash))) throw badRef();
+      return yield* deps.worker.dial(tx, number, ref);
+    },
+    *control(tx, by, call, { action, to, mode, digits }) {
+      if (action === 'dtmf' && digits === undefined) throw bad('digits is missing.', 'Name the keys, as "12#".');
+      if (action !== 'transfer') {
+        yield* deps.worker.control(tx, call, { action, digits });
+        return null;
+      }
+      if (to === undefined) throw bad('to is missing.', 'Name the number that takes the call over.');
+      if (mode === undefined) throw bad('mode is missing.', 'Say whether it is a warm or a cold transfer.');
+      reachable(to, call.ours);
+      if (to === call.peer) throw bad(`${to} is on this call already.`, 'Name somebody else.');
+      const isPerson = by.kind === 'owner' || by.kind === 'user';
+      // A bot names whomever its words led it to: it is held to the list that its person approved.
+      if (!isPerson && !(yield* deps.targets.isTarget(tx, call.userId, call.botId, to))) {
+        const fact = `${to} is no transfer target of the bot ${JSON.stringify(call.botId)}.`;
+        throw new AppError('refused', fact, 'Its person adds it to the bot’s targets.', { wireCode: 'not_a_target' });
+      }
+      yield* notStopped(tx, { id: call.numberId, e164: call.ours }, to);
+      const consentRef = mode === 'warm' ? yield* transferRef(tx, call, to) : null;
+      yield* deps.worker.control(tx, call, { action, transfer: { to, mode, consentRef } });
+      return consentRef;
+    },
+  };
+}
+
+/** The same whether it never was, was used, is too old, or is another person's. */
+function badRef(): AppError {
+  return new AppError(
+    'refused',
+    'This reference allows no call.',
+    'Ask for another one: each is good once, for 30 minutes.',
+    {
+      wireCode: 'bad_consent_ref',
+    },
+  );
+}
+
+const noConsent = (fact: string, action: string) => new AppError('refused', fact, action, { wireCode: 'no_consent' });
+const bad = (fact: string, action: string) => new AppError('usage', fact, action, { wireCode: 'bad_request' });

@@ -1,0 +1,61 @@
+/** Events of calls in the carrier's words, read (phone.md 2.10). Pure. Must not know what becomes of a call. */
+import type { CarrierEvent } from '../ports.ts';
+
+export type HeardKind = 'initiated' | 'answered' | 'bridged' | 'hangup' | 'detected' | 'pressed';
+
+export interface HeardOnLeg {
+  readonly kind: HeardKind;
+  readonly carrierLeg: string;
+  readonly sessionId: string;
+  readonly incoming: boolean;
+  readonly from: string;
+  readonly to: string;
+  /** What a leg that we dialled was given: its id here. */
+  readonly clientState: string | null;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly cause: string;
+  /** Whether a machine picked it up. */
+  readonly machine: boolean;
+  /** The key; `''`: none in time; null: the call ended meanwhile. */
+  readonly digits: string | null;
+  readonly attestation: string | null;
+}
+
+const kinds: Readonly<Record<string, HeardKind>> = {
+  'call.initiated': 'initiated',
+  'call.answered': 'answered',
+  'call.bridged': 'bridged',
+  'call.hangup': 'hangup',
+  'call.machine.detection.ended': 'detected',
+  'call.machine.premium.detection.ended': 'detected',
+  'call.gather.ended': 'pressed',
+};
+
+const longest = 500;
+/** Of the caller, as {@link import('../../../contracts/phone/values.ts').Sender}. */
+const longestSender = 40;
+const textOf = (value: unknown) => (typeof value === 'string' && value.length <= longest ? value : '');
+
+/** Null: it says nothing that moves a call. */
+export function readCallEvent({ type, payload, occurredAt }: CarrierEvent): HeardOnLeg | null {
+  const kind = kinds[type];
+  const carrierLeg = textOf(payload.call_control_id);
+  if (kind === undefined || carrierLeg === '') return null;
+  const state = textOf(payload.client_state);
+  const result = textOf(payload.result);
+  return {
+    ...{ kind, carrierLeg, sessionId: textOf(payload.call_session_id) },
+    incoming: payload.direction === 'incoming',
+    from: textOf(payload.from).slice(0, longestSender),
+    to: textOf(payload.to),
+    clientState: state === '' ? null : Buffer.from(state, 'base64').toString('utf8'),
+    at: occurredAt,
+    cause: textOf(payload.hangup_cause) || 'unspecified',
+    // `not_sure` and `silence` are taken for people: nobody is hung up on for being quiet.
+    machine: result.startsWith('machine') || result.startsWith('fax'),
+    digits: textOf(payload.status) === 'call_hangup' ? null : textOf(payload.digits),
+    // One that did not check out is none.
+    attestation: payload.shaken_stir_validated === false ? null : textOf(payload.shaken_stir_attestation) || null,
+  };
+}

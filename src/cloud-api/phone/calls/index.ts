@@ -1,0 +1,104 @@
+/**
+ * Calls of numbers (interface.md F, rules 7 to 10; gaps.md F): who agreed to be called, references for one call each, calls that go on and
+ * are handed over. Puts the pieces together. Must not know how numbers are bought, registered or texted.
+ */
+import type { Op, SharedReader } from '../../../kit/store/shared-store.ts';
+import type { PaidSteps } from '../carrier/paid-steps.ts';
+import { usualCountries } from '../e164.ts';
+import type { PartDeps, PhonePart } from '../part.ts';
+import type { CarrierEvent, Consents, NumberHooks, Numbers, OnStop, OptOuts } from '../ports.ts';
+import { type CallLimits, createCalling, usualCallLimits } from './calling.ts';
+import { readCallEvent } from './carrier-events.ts';
+import { type Commands, createCommands } from './commands.ts';
+import { type ConsentsDeps, createConsents } from './consents.ts';
+import { createRefs } from './refs.ts';
+import { createCallRoutes } from './routes.ts';
+import { findCall } from './store.ts';
+import { createTargets } from './targets.ts';
+import { createWatch } from './watch.ts';
+import { createVoiceWorker } from './worker.ts';
+
+export type { CallLimits } from './calling.ts';
+export { phoneCallMigrations } from './migrations.ts';
+
+export interface CallsDeps
+  extends Pick<PartDeps, 'store' | 'clock' | 'timers' | 'ids' | 'log' | 'openLanes' | 'webhookOrigin' | 'events'>,
+    Pick<ConsentsDeps, 'ownPhone'> {
+  readonly carrier: Pick<PartDeps['carrier'], 'calls' | 'name'>;
+  readonly steps: Pick<PaidSteps, 'run'>;
+  readonly numbers: Numbers;
+  readonly optOuts: OptOuts;
+  /** Whom a number is registered for; null: nobody. */
+  readonly brandOf: (tx: SharedReader, numberId: string) => Op<string | null>;
+  readonly limits?: CallLimits;
+  /** Who may be called; default US and Canada. */
+  readonly countries?: readonly string[];
+  readonly random?: (bytes: number) => Buffer;
+}
+
+export interface Calls extends PhonePart {
+  readonly consents: Consents;
+  readonly onStop: OnStop;
+  readonly hooks: NumberHooks;
+}
+
+export function createCalls(given: CallsDeps): Calls {
+  const { store, clock, log, numbers, carrier, limits = usualCallLimits } = given;
+  const deps = { ...given, calls: carrier.calls, countries: given.countries ?? usualCountries, limits };
+  const consents = createConsents(deps);
+  const refs = createRefs(clock, given.random);
+  const targets = createTargets({ ...deps, consents });
+  // Told once everything is put together.
+  const append: Commands['append'] = (tx, call, command) => commands.append(tx, call, command);
+  const worker = createVoiceWorker({ ...deps, commands: { append }, refs, mostAtOnce: limits.mostAtOnce });
+  const webhookUrl = `${given.webhookOrigin}/api/v1/phone/webhooks/${carrier.name}`;
+  const commands = createCommands({ ...deps, webhookUrl, outcomes: worker.outcomes });
+  const calling = createCalling({ ...deps, consents, refs, targets, worker });
+  const watch = createWatch({ ...deps, worker, longestCallMs: limits.longestCallMs });
+
+  async function take(event: CarrierEvent): Promise<void> {
+    const heard = readCallEvent(event);
+    if (heard === null) return;
+    const isNew = heard.kind === 'initiated' && heard.incoming;
+    const number = isNew ? await numbers.byE164(heard.to) : null;
+    if (isNew && number === null) {
+      log.warn('A call came for a number that nobody has here.', { event: event.id });
+      return;
+    }
+    await store.write((tx) => worker.hear(tx, heard, number));
+  }
+
+  return {
+    consents,
+    routes: createCallRoutes({ ...deps, calling, consents, targets }),
+    owners: {
+      phoneCall: async ({ userId }, id) => (await store.read((tx) => findCall(tx, id)))?.userId === userId,
+    },
+    readers: [
+      {
+        prefix: 'call.',
+        subject: ({ id, payload }) => String(payload.call_session_id ?? payload.call_control_id ?? id).slice(0, 200),
+        take,
+      },
+    ],
+    *onStop(tx, numberId, e164) {
+      yield* refs.end(tx, numberId, e164);
+      yield* worker.stopped(tx, numberId, e164);
+    },
+    hooks: {
+      *released(tx, { id }) {
+        yield* refs.end(tx, id, null);
+        yield* worker.released(tx, id);
+      },
+    },
+    forgetOld: (now) => store.write((tx) => refs.forgetOld(tx, now)),
+    async start() {
+      await commands.start();
+      await watch.start();
+    },
+    async close() {
+      await watch.close();
+      await commands.close();
+    },
+  };
+}

@@ -1,0 +1,114 @@
+/**
+ * What time alone does to calls, each once over all replicas: events of the carrier may be lost, above all while this cloud was away, so
+ * each leg of a call that goes on is read again; nobody is asked, rung up or talked to without end. Must not know commands.
+ */
+import type { Op, SharedTx } from '../../../kit/store/shared-store.ts';
+import { type CarrierCalls, CarrierFault } from '../carrier/port.ts';
+import type { PartDeps } from '../part.ts';
+import type { CallRow, LegRow } from './model.ts';
+import { claimDue, findCall, findLeg, legsOf } from './store.ts';
+import type { VoiceWorker } from './worker.ts';
+
+export interface WatchDeps extends Pick<PartDeps, 'store' | 'clock' | 'timers' | 'log'> {
+  readonly calls: Pick<CarrierCalls, 'isAlive'>;
+  readonly worker: Pick<VoiceWorker, 'legEnded' | 'giveUpAsking' | 'hangUp'>;
+  readonly longestCallMs: number;
+}
+
+export interface Watch {
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const lookMs = 5_000;
+const mostAtOnce = 50;
+/** Between two looks at one call. */
+const ringingMs = 15_000;
+const talkingMs = 60_000;
+/** Longer than it rings, and than somebody takes over a key. */
+const longestAskingMs = 75_000;
+const longestRingingMs = 90_000;
+
+export const lost = 'The carrier says that it is over.';
+
+export function createWatch({ store, clock, timers, log, calls, worker, longestCallMs }: WatchDeps): Watch {
+  let closed = false;
+  let cancel = () => {};
+  let under: Promise<void> = Promise.resolve();
+
+  const next = ({ status }: CallRow) =>
+    clock.now() + (status === 'ringing' || status === 'transferring' ? ringingMs : talkingMs);
+
+  async function look(): Promise<void> {
+    const due = await store.write((tx) => claimDue(tx, clock.now(), mostAtOnce, next));
+    for (const call of due) {
+      if (closed) return;
+      // One that fails holds up no other.
+      await lookAt(call).catch((fault: Error) =>
+        log.warn('A call could not be looked after.', { call: call.id, fault: fault.message }),
+      );
+    }
+  }
+
+  async function lookAt(call: CallRow): Promise<void> {
+    const legs = await store.read((tx) => legsOf(tx, call.id));
+    for (const leg of legs) {
+      if (leg.state === 'ended' || leg.carrierLeg === null || (await isAlive(leg.carrierLeg))) continue;
+      await store.write((tx) => isOver(tx, leg));
+    }
+    await store.write((tx) => tooLong(tx, call.id));
+  }
+
+  /** What cannot be asked is taken to go on. */
+  async function isAlive(carrierLeg: string): Promise<boolean> {
+    try {
+      return await calls.isAlive(carrierLeg);
+    } catch (fault) {
+      if (fault instanceof CarrierFault) return true;
+      throw fault;
+    }
+  }
+
+  function* isOver(tx: SharedTx, { id }: LegRow): Op<void> {
+    const leg = yield* findLeg(tx, id);
+    if (leg !== null && leg.state !== 'ended') yield* worker.legEnded(tx, leg, lost, clock.now());
+  }
+
+  function* tooLong(tx: SharedTx, id: string): Op<void> {
+    const call = yield* findCall(tx, id);
+    if (call === null || call.status === 'ended') return;
+    const now = clock.now();
+    if (now - (call.answeredAt ?? call.startedAt) >= longestCallMs) return yield* worker.hangUp(tx, call, 'time_limit');
+    if (call.status === 'ringing' && now - call.startedAt >= longestRingingMs) {
+      return yield* worker.hangUp(tx, call, 'no_answer');
+    }
+    const { transferState, transferAt } = call;
+    if (transferState === 'asking' && now - (transferAt ?? 0) >= longestAskingMs) yield* worker.giveUpAsking(tx, call);
+  }
+
+  function later(): void {
+    if (closed) return;
+    cancel = timers.after(lookMs, () => {
+      under = look()
+        .catch((fault: Error) => log.warn('Calls could not be looked after.', { fault: fault.message }))
+        .finally(later);
+    });
+  }
+
+  return {
+    /** What went on while nobody listened is read at once. */
+    async start() {
+      await store.write((tx) => tx.run('UPDATE phone_call SET look_at = ? WHERE ended_at IS NULL', clock.now()), {
+        isolation: 'statement',
+      });
+      under = look()
+        .catch((fault: Error) => log.warn('Calls could not be looked after.', { fault: fault.message }))
+        .finally(later);
+    },
+    async close() {
+      closed = true;
+      cancel();
+      await under.catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/** What is said on a call: who speaks, for whom, and that it is a machine (phone.md 6.2). Pure. */
+import type { CallRow, TransferEnding } from './model.ts';
+
+/** Of a name or purpose that is read out. */
+const longest = 200;
+
+const plain = (text: string) => text.replace(/\s+/g, ' ').trim().slice(0, longest);
+
+/** `+12025550123` digit by digit, as nobody follows a number of eleven places. */
+export const spokenNumber = (e164: string): string => e164.replace(/\D/g, '').split('').join(' ');
+
+export interface Speaker {
+  readonly botName: string | null;
+  /** Whom the number is registered for; null: nobody yet. */
+  readonly brand: string | null;
+}
+
+function introduction({ botName, brand }: Speaker): string {
+  const name = botName === null || plain(botName) === '' ? null : plain(botName);
+  const of = brand === null || plain(brand) === '' ? '' : ` of ${plain(brand)}`;
+  return name === null ? `This is an automated assistant${of}` : `This is ${name}, an automated assistant${of}`;
+}
+
+/** The first words, of a call in either direction. */
+export function greeting(
+  { direction, purpose, ours }: Pick<CallRow, 'direction' | 'purpose' | 'ours'>,
+  by: Speaker,
+): string {
+  const why =
+    direction === 'out' && purpose !== null && purpose !== '' ? ` I am calling about: ${plain(purpose)}.` : '';
+  const where = direction === 'out' ? `this number, ${spokenNumber(ours)},` : 'this number';
+  return `Hello. ${introduction(by)}.${why} I answer by text message: please text ${where} and I will write back. Text STOP to be contacted no more.`;
+}
+
+/** To who is asked to take a call over. */
+export function question({ peer, purpose }: Pick<CallRow, 'peer' | 'purpose'>, by: Speaker): string {
+  const who = /^\+\d+$/.test(peer) ? spokenNumber(peer) : 'Somebody without a number';
+  const why =
+    purpose === null || purpose === ''
+      ? 'They called and would like to speak to you.'
+      : `It is about: ${plain(purpose)}.`;
+  return `${introduction(by)}. I have a call for you from ${who}. ${why} Press 1 to take it, or 2 to decline.`;
+}
+
+/** To who comes back from hold, since nobody took them over. */
+export const comeBack: Readonly<Record<TransferEnding, string>> = {
+  declined: 'Thank you for waiting. They cannot take your call now.',
+  no_answer: 'Thank you for waiting. Nobody answers there now.',
+  busy: 'Thank you for waiting. The line there is busy.',
+  voicemail: 'Thank you for waiting. Only a voicemail answers there.',
+  failed: 'Thank you for waiting. I could not connect you.',
+  stopped: 'Thank you for waiting. I may not call them.',
+};
