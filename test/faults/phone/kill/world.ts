@@ -10,6 +10,7 @@ import { freePort } from '../../../support/free-port.ts';
 import type { Told } from './verdicts.ts';
 
 const numbers = '/api/v1/phone/numbers';
+const page = 'https://bakery.example.com/texts';
 const textsEach = 3;
 /** Every fee of a run, and more. */
 const balance = 1_000_000;
@@ -51,6 +52,8 @@ const formOf = ({ n, name }: Business) => ({
   website: 'https://bakery.example.com',
   ...{ street: '12 Mill Lane', city: 'Fort Collins', region: 'CO', postalCode: '80521' },
   ...{ contactEmail: 'ada@bakery.example.com', contactPhone: '+19705550111' },
+  // Carriers cannot open pages of a Gantry on this machine.
+  ...{ optInPageUrl: page, termsUrl: page, privacyUrl: page },
   useCase: 'LOW_VOLUME',
   sampleMessages: [
     'Your rye loaf is ready until six. Reply STOP to opt out.',
