@@ -57,6 +57,7 @@ test('a call is refused with what to do, allowed to who texted, held, and handed
   await page.keyboard.press('Control+Enter');
   await dialog.locator('[data-call-refused]').waitFor(patience);
   await looked(page, 'phone-call-refused');
+  await dialog.getByRole('button', { name: 'Invites and consent' }).waitFor();
   await dialog.getByRole('textbox', { name: /^Number/ }).fill('202 555 0102');
   await page.keyboard.press('Control+Enter');
   await dialog.getByText('It may: they texted this number first.').waitFor(patience);

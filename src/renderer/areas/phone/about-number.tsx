@@ -22,6 +22,7 @@ export function AboutNumber({ number, onGone }: { number: PhoneNumber; onGone: (
   const nameOf = useNameOfBot();
   const places = useFloors().map((floor) => floor.place);
   const [open, setOpen] = useState<'move' | 'release' | null>(null);
+  const failed = number.port === null ? number.problem !== null : number.port.state === 'cancelled';
   const computer = places.find(({ id }) => id === number.runtimeId)?.name;
   return (
     <Card title="This number">
@@ -42,17 +43,17 @@ export function AboutNumber({ number, onGone }: { number: PhoneNumber; onGone: (
         </Fact>
       </dl>
       <div className="flex flex-wrap gap-2 border-t border-line px-3 py-2">
-        <Button onClick={() => setOpen('move')}>Move</Button>
+        {!failed && <Button onClick={() => setOpen('move')}>Move</Button>}
         <Button kind="danger" onClick={() => setOpen('release')}>
-          Release
+          {failed ? 'Put away' : 'Release'}
         </Button>
       </div>
       {open === 'move' && <MoveDialog number={number} onClose={() => setOpen(null)} />}
       {open === 'release' && (
         <ConfirmDialog
-          title={`Release ${numberWords(number.e164)}?`}
-          description="It is given up for good: somebody else may get it."
-          label="Release"
+          title={`${failed ? 'Put away' : 'Release'} ${numberWords(number.e164)}?`}
+          description={failed ? 'It never became yours.' : 'It is given up for good: somebody else may get it.'}
+          label={failed ? 'Put away' : 'Release'}
           onClose={() => setOpen(null)}
           act={async () => {
             await api.phone.numbers.releasePhoneNumber({ params: { id: number.id } });
@@ -60,7 +61,7 @@ export function AboutNumber({ number, onGone }: { number: PhoneNumber; onGone: (
             onGone();
           }}
         >
-          <Ends number={number} />
+          {failed ? <p>It goes from the list; nothing ends and nothing costs.</p> : <Ends number={number} />}
         </ConfirmDialog>
       )}
     </Card>

@@ -7,6 +7,7 @@ import type { ConsentBasis } from '../../../contracts/phone/values.ts';
 import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { wireCodeOf } from '../../data/phone-queries.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
+import { Button } from '../../ui/button.tsx';
 import { formatElapsed, useNow } from '../../ui/now.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
@@ -26,12 +27,15 @@ export function CallDialog({
   number,
   to,
   onClose,
+  onConsent,
   onDialled,
 }: {
   number: PhoneNumber;
   /** Null: to be typed. */
   to: string | null;
   onClose: () => void;
+  /** To what else would let it. */
+  onConsent: () => void;
   onDialled: (callId: string) => void;
 }) {
   const { api } = usePhoneServices();
@@ -130,9 +134,9 @@ export function CallDialog({
             <Trouble of="call" needsPerson={false}>
               {refused}
             </Trouble>
-            <p className="pt-2 text-muted">
-              Let them text or call {numberWords(number.e164)} first, send them an invite, or note how they agreed: all
-              under Consent. After STOP only their own START helps.
+            <p className="flex flex-wrap items-center gap-2 pt-2 text-muted">
+              An invite is a page that asks them for it.
+              <Button onClick={onConsent}>Invites and consent</Button>
             </p>
           </div>
         )}

@@ -50,6 +50,7 @@ export function CallList({ number, go }: { number: PhoneNumber; go: Go }) {
           number={number}
           to={null}
           onClose={() => setCalling(false)}
+          onConsent={() => go({ number: number.id, show: 'people' })}
           onDialled={(call) => {
             setCalling(false);
             open(call);

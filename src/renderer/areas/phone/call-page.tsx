@@ -74,9 +74,7 @@ function Body({ number, call, onHandsets }: { number: PhoneNumber; call: Call; o
       {goesOn(call) && isDemo && (
         <p className="flex flex-wrap items-center gap-2 text-muted">
           Who is called answers on a handset of the demo.
-          <Button kind="quiet" onClick={onHandsets}>
-            To the handsets
-          </Button>
+          <Button onClick={onHandsets}>To the handsets</Button>
         </p>
       )}
       <dl className="flex flex-col gap-1">

@@ -64,6 +64,7 @@ export function Conversations({
         person={person}
         conversation={one}
         known={source.data !== undefined}
+        onConsent={() => go({ number: number.id, show: 'people' })}
         onDialled={(call) => go({ number: number.id, show: 'calls', call })}
       />
     );

@@ -31,8 +31,9 @@ export function HandsetPanel({ handset, numbers }: { handset: Handset; numbers: 
   const [media, setMedia] = useState(false);
   const [picked, setPicked] = useState<string | null>(null);
   // Whom it texted with last, so that an answer goes back.
-  const to = picked ?? texts.at(-1)?.with ?? numbers[0]?.e164 ?? '';
-  const known = numbers.some((one) => one.e164 === to);
+  const ours = (one: string) => numbers.some(({ e164: number }) => number === one);
+  const to = picked ?? texts.findLast((text) => ours(text.with))?.with ?? numbers[0]?.e164 ?? '';
+  const known = ours(to);
   const live = calls.findLast(({ state }) => state !== 'ended');
   const put = (demo: DemoPhone): void => {
     client.setQueryData(phoneKeys.demo, demo);

@@ -112,7 +112,7 @@ function Body({ number, go, search }: { number: PhoneNumber; go: Go; search: Pho
         {!(tight && reads) && (
           <aside
             aria-label="About the number"
-            className={`flex min-w-0 flex-col gap-3 border-line p-3 ${tight ? 'border-t' : 'border-l'} ${scrolls}`}
+            className={`flex min-w-0 flex-col gap-3 border-line p-3 *:shrink-0 ${tight ? 'border-t' : 'border-l'} ${scrolls}`}
           >
             {number.problem !== null && (
               <Trouble of="number" needsPerson={false}>

@@ -21,6 +21,7 @@ export function Thread({
   person,
   conversation,
   known,
+  onConsent,
   onDialled,
 }: {
   number: PhoneNumber;
@@ -29,6 +30,7 @@ export function Thread({
   conversation: Conversation | undefined;
   /** Whether it is known who texted. */
   known: boolean;
+  onConsent: () => void;
   onDialled: (callId: string) => void;
 }) {
   const { queries } = usePhoneServices();
@@ -107,7 +109,13 @@ export function Thread({
       <TextComposer number={number} person={person} conversation={conversation} known={known} />
       {open === 'stop' && <OptOutDialog number={number} who={person} onClose={() => setOpen(null)} />}
       {open === 'call' && (
-        <CallDialog number={number} to={person} onClose={() => setOpen(null)} onDialled={onDialled} />
+        <CallDialog
+          number={number}
+          to={person}
+          onClose={() => setOpen(null)}
+          onConsent={onConsent}
+          onDialled={onDialled}
+        />
       )}
     </section>
   );
@@ -145,7 +153,9 @@ function Message({ message }: { message: TextMessage }) {
         className={`flex flex-wrap items-center gap-x-2 px-1 text-meta text-muted ${out ? 'justify-end text-right' : ''}`}
       >
         {(out || status === 'kept_back') && <Status look={textStatus[status]} wire={status} />}
-        {reason !== null && <span className="min-w-0 break-words">{reason}</span>}
+        {reason !== null && reason !== text.trim().toUpperCase() && (
+          <span className="min-w-0 break-words">{reason}</span>
+        )}
         {out && <span>by {who}</span>}
         {parts > 1 && <span className="tabular-nums">{countWords(parts, 'part')}</span>}
         <Ago at={at} />
