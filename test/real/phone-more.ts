@@ -52,9 +52,9 @@ export async function playPort(around: Around): Promise<void> {
       ['State', 'CO'],
       ['ZIP code', '80202'],
     ] as const)
-      await dialog.getByLabel(name, { exact: true }).fill(value);
-    await dialog.getByLabel('Letter of authorization').setInputFiles(pdf);
-    await dialog.getByLabel('Last bill').setInputFiles(pdf);
+      await dialog.getByLabel(new RegExp(`^${name}`)).fill(value);
+    await dialog.getByLabel(/^Letter of authorization/).setInputFiles(pdf);
+    await dialog.getByLabel(/^Last bill/).setInputFiles(pdf);
     await app.picture('40-port', 'all');
     await commit(page);
     await button(card, 'Refuse the PIN').click(patience);
@@ -71,15 +71,23 @@ export async function playPort(around: Around): Promise<void> {
     );
     await page.keyboard.type('1234');
     await commit(page);
+    const sentence = card.locator('[data-port] > p').first();
     const told: string[] = [];
-    for (const said of [/^Both carriers have agreed/, /^Calls are here\. Texts follow/, /^The number is here/]) {
-      await until(`“${said.source}”`, async () => {
+    while (!told.at(-1)?.startsWith('The number is here')) {
+      const now = await until('the next state of the port', async () => {
+        const said = (await sentence.textContent())?.trim();
+        if (said !== told.at(-1)) return said;
         const next = button(card, 'Go on');
-        if (await next.isEnabled({ timeout: 100 }).catch(() => false)) await next.click();
-        return (await card.getByText(said).count()) === 1;
+        if (await next.isEnabled({ timeout: 500 })) await next.click({ timeout: 1000 });
+        return null;
       });
-      told.push((await card.getByText(said).textContent())?.trim() ?? '');
+      told.push(now);
     }
+    for (const said of [/^Both carriers have agreed/, /^Calls are here\. Texts follow/])
+      assert.ok(
+        told.some((one) => said.test(one)),
+        `${said.source} is not among ${told.join(' → ')}`,
+      );
     await app.picture('42-ported', 'all');
     return told.join(' → ');
   });

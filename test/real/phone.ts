@@ -74,6 +74,8 @@ async function play(): Promise<number> {
       await part(around).catch((error: Error) => {
         if (scenes.failed() === before) scenes.fail('between scenes', error);
       });
+      // A dialog that a failed scene left open is none of the next part's.
+      if (scenes.failed() > before) await shown.seen.page.goto(`${product.origin}/phone`);
     }
   } finally {
     for (const close of opened.toReversed()) await close();
