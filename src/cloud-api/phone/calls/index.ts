@@ -16,7 +16,7 @@ import { createCallRoutes } from './routes.ts';
 import { findCall } from './store.ts';
 import { createTargets } from './targets.ts';
 import { createWatch } from './watch.ts';
-import { createVoiceWorker } from './worker.ts';
+import { createVoiceWorker, type VoiceWorker } from './worker.ts';
 
 export type { CallLimits } from './calling.ts';
 export { phoneCallMigrations } from './migrations.ts';
@@ -33,11 +33,14 @@ export interface CallsDeps
   readonly limits?: CallLimits;
   /** Who may be called; default US and Canada. */
   readonly countries?: readonly string[];
+  /** How long an answer of the carrier is waited for; what takes longer rings all the same. */
+  readonly patienceMs?: number;
   readonly random?: (bytes: number) => Buffer;
 }
 
 export interface Calls extends PhonePart {
   readonly consents: Consents;
+  readonly worker: VoiceWorker;
   readonly onStop: OnStop;
   readonly hooks: NumberHooks;
 }
@@ -70,6 +73,7 @@ export function createCalls(given: CallsDeps): Calls {
 
   return {
     consents,
+    worker,
     routes: createCallRoutes({ ...deps, calling, consents, targets }),
     owners: {
       phoneCall: async ({ userId }, id) => (await store.read((tx) => findCall(tx, id)))?.userId === userId,

@@ -21,11 +21,13 @@ export interface RoutesDeps {
   readonly consents: ConsentLog;
   readonly targets: Targets;
   readonly countries: readonly string[];
+  /** See {@link import('./index.ts').CallsDeps}. */
+  readonly patienceMs?: number;
 }
 
 const usualLimit = 50;
-/** Shorter than the time-outs of who asks: a carrier that is slow rings all the same. */
-const patienceMs = 5_000;
+/** Shorter than the time-outs of who asks. */
+const usualPatienceMs = 5_000;
 const lookMs = 500;
 const after = (cursor: string | undefined) => (cursor === undefined ? null : placeOf(cursor));
 
@@ -40,7 +42,7 @@ export function createCallRoutes(deps: RoutesDeps): readonly BoundRoute[] {
 
   /** Once the carrier has taken it; throws what it said where it refused. */
   async function begun(callId: string, signal: AbortSignal): Promise<void> {
-    const until = clock.monotonic() + patienceMs;
+    const until = clock.monotonic() + (deps.patienceMs ?? usualPatienceMs);
     while (true) {
       const { call, leg } = await store.read(function* (tx) {
         return { call: yield* findCall(tx, callId), leg: yield* personOf(tx, callId) };

@@ -2,6 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import { type CallLimits, createCalls, phoneCallMigrations } from '../../../../src/cloud-api/phone/calls/index.ts';
+import { findCall } from '../../../../src/cloud-api/phone/calls/store.ts';
+import type { Control } from '../../../../src/cloud-api/phone/calls/worker.ts';
 import { phoneCarrierMigrations } from '../../../../src/cloud-api/phone/carrier/migrations.ts';
 import { createPaidSteps } from '../../../../src/cloud-api/phone/carrier/paid-steps.ts';
 import { createTelnyxCarrier } from '../../../../src/cloud-api/phone/carrier/telnyx/index.ts';
@@ -49,6 +51,7 @@ const migrations = [
 export const said = ({ json }: Reply) => json as unknown as Record<string, unknown>;
 
 export interface FloorOptions {
+  readonly patienceMs?: number;
   readonly limits?: CallLimits;
 }
 
@@ -101,7 +104,7 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
       *brandOf() {
         return yield* answered('Blue Bottle');
       },
-      ...(options.limits === undefined ? {} : { limits: options.limits }),
+      ...options,
     });
   }
 
@@ -186,6 +189,12 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
       }),
     control: (callId: string, body: object, who?: string) =>
       web.call('POST', `/api/v1/voice/calls/${callId}/control`, { body, ...as(who) }),
+    /** What is asked of the voice worker itself. */
+    forward: (callId: string, control: Control) =>
+      store.write(function* (tx) {
+        const call = yield* findCall(tx, callId);
+        yield* calls.worker.control(tx, call!, control);
+      }),
     consent: (numberId: string, e164: string, more: object = {}, headers: Record<string, string> = {}) =>
       web.call('POST', `/api/v1/phone/numbers/${numberId}/consent`, {
         body: { e164, source: 'phone', evidence: 'said yes on 1 May', ...more },
