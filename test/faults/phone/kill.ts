@@ -76,6 +76,8 @@ async function settled(world: World): Promise<boolean> {
   );
   await world.up();
   const isDone = await world.turn(stop.signal);
+  // Fees of what was released end after it was answered.
+  while (!stop.signal.aborted && missing(world.sim.state, world.told).length > 0) await delay(500);
   stop.abort();
   await end;
   return isDone;
