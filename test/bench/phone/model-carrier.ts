@@ -87,6 +87,7 @@ export function createModelCarrier({ draw, now, oracle, numberId, post }: ModelC
 
   return {
     texts,
+    isHealed: () => !faults,
     heal() {
       faults = false;
     },

@@ -7,6 +7,7 @@ interface Pair {
   out: boolean;
   changedAt: number;
   texted: boolean;
+  consented: boolean;
   /** STOPs that a confirmation may follow, and those that did. */
   confirmable: number;
   confirmed: number;
@@ -16,7 +17,8 @@ export interface InboundFact {
   readonly pair: string;
   readonly botId: string;
   readonly computerId: string;
-  readonly forBot: boolean;
+  /** Null: either is right. */
+  readonly forBot: boolean | null;
 }
 
 export function createOracle() {
@@ -31,7 +33,7 @@ export function createOracle() {
   function pairOf(name: string): Pair {
     let pair = pairs.get(name);
     if (pair === undefined) {
-      pair = { out: false, changedAt: 0, texted: false, confirmable: 0, confirmed: 0 };
+      pair = { out: false, changedAt: 0, texted: false, consented: false, confirmable: 0, confirmed: 0 };
       pairs.set(name, pair);
     }
     return pair;
@@ -58,6 +60,17 @@ export function createOracle() {
       if (out && !pair.out && confirm) pair.confirmable += 1;
       pair.out = out;
       pair.changedAt = at;
+    },
+    consented(name: string): void {
+      pairOf(name).consented = true;
+    },
+    mayCall: (name: string) => pairOf(name).texted || pairOf(name).consented,
+    /** The carrier rings somebody up: it is paid for. */
+    called(name: string, key: string): void {
+      paid.set(key, (paid.get(key) ?? 0) + 1);
+      if (paid.get(key) !== 1) fail(`${key} rang ${paid.get(key)} times.`);
+      if (released.has(name.split('/')[0] as string)) fail(`${key} rang from a number that was released.`);
+      if (pairOf(name).out && !flux.has(name)) fail(`${key} rang ${name} after STOP.`);
     },
     /** It stands on the carrier's list since `at`. */
     listed(name: string, at: number): void {

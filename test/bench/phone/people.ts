@@ -1,6 +1,7 @@
 /** What people write to numbers, and what the service must take it for: the other half of the model knows nothing of its matcher. */
 
-export type Meaning = 'plain' | 'stop' | 'start' | 'help';
+/** `code`: of the own phone; in time it is the service's, later it is for the bot. */
+export type Meaning = 'plain' | 'stop' | 'start' | 'help' | 'code';
 
 export interface Saying {
   readonly text: string;

@@ -1,9 +1,14 @@
 /** The texts of a person's numbers, whole, over a database in a file, between a model of the carrier, people, and computers that come and go. */
+
+import type { EventBackbone } from '../../../src/cloud-api/events/backbone.ts';
+import { usualCallLimits } from '../../../src/cloud-api/phone/calls/calling.ts';
+import { type Calls, createCalls } from '../../../src/cloud-api/phone/calls/index.ts';
 import { createPaidSteps } from '../../../src/cloud-api/phone/carrier/paid-steps.ts';
 import { createNumberStore } from '../../../src/cloud-api/phone/numbers/store.ts';
+import type { OpenPhoneLanes } from '../../../src/cloud-api/phone/part.ts';
 import type { CarrierEvent, HeldNumber } from '../../../src/cloud-api/phone/ports.ts';
 import { repliesOf } from '../../../src/cloud-api/phone/registration/replies.ts';
-import { createTexts, numberLimits } from '../../../src/cloud-api/phone/texts/index.ts';
+import { createTexts, numberLimits, type Texts } from '../../../src/cloud-api/phone/texts/index.ts';
 import type { Approval } from '../../../src/contracts/approvals/approval.ts';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import type { RelayedText } from '../../../src/contracts/phone/texts.ts';
@@ -14,12 +19,17 @@ import { createSharedLanes } from '../../../src/kit/lane/shared-lanes.ts';
 import { answered } from '../../../src/kit/store/answered.ts';
 import type { OpenedSharedStore, SharedStore } from '../../../src/kit/store/shared-store.ts';
 import type { TestClock } from '../../support/test-clock.ts';
+import { createModelCalls } from './model-calls.ts';
 import { createModelCarrier, type Posted } from './model-carrier.ts';
 import type { Oracle } from './oracle.ts';
 import type { Draw } from './people.ts';
 
 export const person = 'user_1';
 export const computers = ['computer_1', 'computer_2'] as const;
+
+const never = new AbortController().signal;
+/** Who asks waits for nothing that only time brings. */
+const gone = AbortSignal.abort();
 
 export type BroughtText = RelayedText & { readonly computerId: string };
 
@@ -56,7 +66,7 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
   const listeners = new Set<(event: { sourceId: string; userId: string }) => unknown>();
   let lanes: SharedLanes[] = [];
   let healed = false;
-  let lost = 0;
+  let emitted = 0;
 
   const carrier = createModelCarrier({
     ...{ draw, oracle },
@@ -65,24 +75,39 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
     post,
   });
 
+  const ringing = createModelCalls({
+    ...{ draw, oracle, post },
+    now: () => clock.now(),
+    numberId: (e164) => byE164.get(e164) ?? 'nobody',
+    isHealed: () => carrier.isHealed(),
+  });
+
   function post(event: Posted): void {
     const copies = draw.chance(0.15) ? 2 : 1;
     for (let copy = 0; copy < copies; copy += 1) bag.push({ ...event, receivedAt: 0 });
   }
 
-  const create = () =>
-    createTexts({
-      ...{ store, clock, ids, carrier, numbers: rows.numbers },
-      steps: createPaidSteps({ store, clock, timers: clock }),
-      log: { warn() {}, error: (message) => oracle.fail(message) },
-      openLanes({ name, ...how }) {
-        const send: typeof how.send = (item, signal) => counted(how.send(item, signal));
-        const given = { store, clock, timers: clock, random: () => 0.5, ...how, send };
-        const onFault = (fault: unknown) => oracle.fail(`A lane failed: ${String(fault)}`);
-        const lane = createSharedLanes({ ...given, name: `phone ${name}`, onFault });
-        lanes.push(lane);
-        return lane;
+  /** All parts that text and call, over what is in the database. */
+  function create() {
+    const steps = createPaidSteps({ store, clock, timers: clock });
+    const log = { warn() {}, error: (message: string) => oracle.fail(message) };
+    const events: Pick<EventBackbone, 'emit' | 'follow'> = {
+      *emit(tx) {
+        tx.afterCommit(() => {
+          emitted += 1;
+        });
+        return yield* answered(true);
       },
+      follow(_types, listener) {
+        const tell = ({ sourceId, userId }: { sourceId: string; userId: string }) =>
+          listener({ id: sourceId, sourceId, userId, type: 'approval.requested', at: clock.now() });
+        listeners.add(tell);
+        return () => listeners.delete(tell);
+      },
+    };
+    const given = { store, clock, timers: clock, ids, steps, log, events, numbers: rows.numbers, openLanes };
+    const texts: Texts = createTexts({
+      ...{ ...given, carrier },
       isLinked: (id) => linked.has(id),
       async call(id, { body }) {
         const text = body as RelayedText;
@@ -96,22 +121,8 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
         tx.afterCommit(() => pushed.set(message.messageId, (pushed.get(message.messageId) ?? 0) + 1));
         return yield* answered('pushed');
       },
-      events: {
-        *emit(tx) {
-          tx.afterCommit(() => {
-            lost += 1;
-          });
-          return yield* answered(true);
-        },
-        follow(_types, listener) {
-          const tell = ({ sourceId, userId }: { sourceId: string; userId: string }) =>
-            listener({ id: sourceId, sourceId, userId, type: 'approval.requested', at: clock.now() });
-          listeners.add(tell);
-          return () => listeners.delete(tell);
-        },
-      },
-      consents: { basisFor: () => none() },
-      onStop: [],
+      consents: { basisFor: (tx, numberId, e164) => calls.consents.basisFor(tx, numberId, e164) },
+      onStop: [(tx, numberId, e164) => calls.onStop(tx, numberId, e164)],
       replies: async (number: HeldNumber) => repliesOf(number, null),
       limits: (_tx, { e164 }) =>
         answered(e164.endsWith('1') ? numberLimits.soleProprietor : { ...numberLimits.usual, perDay: 400 }),
@@ -122,13 +133,38 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
       },
       patienceMs: 0,
     });
+    const calls: Calls = createCalls({
+      ...{ ...given, carrier: { calls: ringing, name: 'simulator' }, webhookOrigin: 'http://cloud.test' },
+      ...{ optOuts: texts.optOuts, ownPhone: texts.ownPhone },
+      brandOf: () => none(),
+      limits: { ...usualCallLimits, mostAtOnce: 1000, perDay: 100_000 },
+    });
+    return { texts, calls };
+  }
+
+  const openLanes: OpenPhoneLanes = ({ name, ...how }) => {
+    const send: typeof how.send = (item, signal) => counted(how.send(item, signal));
+    const onFault = (fault: unknown) => oracle.fail(`A lane failed: ${String(fault)}`);
+    const rest = { store, clock, timers: clock, random: () => 0.5, name: `phone ${name}`, onFault };
+    const lane = createSharedLanes({ ...rest, ...how, send });
+    lanes.push(lane);
+    return lane;
+  };
 
   function* none() {
     return yield* answered(null);
   }
 
-  let texts = create();
-  await texts.start();
+  let parts = create();
+  const start = async () => {
+    await parts.texts.start();
+    await parts.calls.start?.();
+  };
+  const close = async () => {
+    await parts.calls.close?.();
+    await parts.texts.close();
+  };
+  await start();
 
   /** Until nothing is under way, and stays so. */
   async function quiet(): Promise<void> {
@@ -156,7 +192,7 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
         },
         1000,
       );
-      yield* rows.move(tx, id, 'bought', { carrierNumberId: `carrier ${id}`, profileId: id });
+      yield* rows.move(tx, id, 'bought', { carrierNumberId: `carrier ${id}`, profileId: id, voiceState: 'active' });
       yield* rows.numbers.setSmsState(tx, id, 'active');
     });
     byE164.set(e164, id);
@@ -164,7 +200,7 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
   }
 
   async function ask(op: string, more: { params?: object; body?: object; computerId?: string }): Promise<unknown> {
-    const bound = texts.routes.find(({ route }) => route.op === op) as BoundRoute;
+    const bound = [...parts.texts.routes, ...parts.calls.routes].find(({ route }) => route.op === op) as BoundRoute;
     const kind = more.computerId === undefined ? 'owner' : 'device';
     const principal: Principal = {
       kind,
@@ -178,7 +214,7 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
       params: {},
       query: {},
       body: undefined,
-      signal: new AbortController().signal,
+      signal: gone,
       requestId: 'r',
       ...more,
     };
@@ -187,7 +223,7 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
 
   return {
     ...{ store, rows, bag, carrier, delivered, pushed, linked, quiet, addNumber, ask, post, byE164 },
-    counts: () => ({ lost }),
+    counts: () => ({ events: emitted }),
     /** The refusal's wire code, or `ok`. */
     async send(numberId: string, to: string, text: string, computerId?: string): Promise<string> {
       try {
@@ -198,27 +234,34 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
         throw error;
       }
     },
-    take: (event: CarrierEvent) => texts.readers[0]!.take(event, new AbortController().signal),
-    wake: (id: string) => texts.wake(id),
-    look: () => texts.forgetOld(clock.now()),
+    async take(event: CarrierEvent): Promise<void> {
+      const readers = [...parts.texts.readers, ...(parts.calls.readers ?? [])];
+      await readers.find(({ prefix }) => event.type.startsWith(prefix))?.take(event, never);
+    },
+    wake: (id: string) => parts.texts.wake(id),
+    async look(): Promise<void> {
+      await parts.texts.forgetOld(clock.now());
+      await parts.calls.forgetOld?.(clock.now());
+    },
     request: (id: string) => Promise.all([...listeners].map((tell) => tell({ sourceId: id, userId: person }))),
     async release(id: string): Promise<void> {
       const number = await rows.numbers.find(id);
       if (number === null) return;
       await store.write(function* (tx) {
-        yield* texts.hooks.released!(tx, number);
+        yield* parts.texts.hooks.released!(tx, number);
+        yield* parts.calls.hooks.released!(tx, number);
         yield* rows.move(tx, id, 'release');
         yield* rows.move(tx, id, 'gone');
       });
     },
     async restart(): Promise<void> {
-      const closing = texts.close();
+      const closing = close();
       await clock.advance(3000);
       await closing;
       await quiet();
       lanes = [];
-      texts = create();
-      await texts.start();
+      parts = create();
+      await start();
     },
     heal(): void {
       healed = true;
@@ -228,7 +271,7 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
     hurry: () => {
       for (const lane of lanes) lane.wake();
     },
-    close: () => texts.close(),
+    close,
   };
 }
 
