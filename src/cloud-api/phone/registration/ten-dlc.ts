@@ -69,11 +69,14 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
   }
 
   async function fileCampaign(row: RegistrationRow): Promise<boolean> {
-    const { campaignId } = await paid.run(`campaign ${row.campaignKey}`, {
-      find: () => registry.findCampaign({ brandId: row.brandId ?? '', key: row.campaignKey }),
-      act: () => registry.createCampaign(asked(row)),
-    });
-    await store.write((tx) => registrations.keep(tx, row.id, { campaignId }));
+    // One that is shared was filed by another number, perhaps so long ago that its step is forgotten.
+    if (row.campaignId === null) {
+      const { campaignId } = await paid.run(`campaign ${row.campaignKey}`, {
+        find: () => registry.findCampaign({ brandId: row.brandId ?? '', key: row.campaignKey }),
+        act: () => registry.createCampaign(asked(row)),
+      });
+      await store.write((tx) => registrations.keep(tx, row.id, { campaignId }));
+    }
     const text = 'The campaign was filed; the carriers review it. That takes days, sometimes two weeks.';
     return step(row, 'campaignFiled', {}, { step: 'campaign', state: 'working', text, field: null });
   }
@@ -111,7 +114,8 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
       const campaign = await registry.readCampaign(id);
       return campaign.state === 'failed' ? null : campaign;
     };
-    const key = `campaign ${row.campaignKey} correction ${row.revision}`;
+    // Of this number: another one of the same campaign corrects it in words of its own.
+    const key = `campaign ${row.campaignKey} correction ${row.id} ${row.revision}`;
     await paid.run(key, { find: inReview, act: () => registry.correctCampaign(id, asked(row)) });
     const after = await registry.readCampaign(id);
     const appeals = after.state === 'failed' && liesOutside(after.reason ?? '');
