@@ -125,9 +125,12 @@ export function createSubmit(deps: Bench): Submit {
     if (form.kind === 'toll_free') return none;
     const identity = identityOf(form);
     const rows = yield* registrations.ofPerson(tx, number.userId);
-    const same = rows.filter(
-      (row) => row.identity === identity && row.kind === '10dlc' && row.stage !== 'brand_rejected',
+    const ofBusiness = rows.filter((row) => row.identity === identity && row.kind === '10dlc');
+    // Whoever did not stay to hear that it was refused has it still.
+    const refused = new Set(
+      ofBusiness.filter(({ stage }) => stage === 'brand_rejected').map(({ brandKey }) => brandKey),
     );
+    const same = ofBusiness.filter(({ brandKey }) => !refused.has(brandKey));
     const brand = same.find(({ brandId }) => brandId !== null) ?? same.find(isLive);
     if (brand === undefined) return none;
     const { brandKey, brandId } = brand;
