@@ -74,9 +74,16 @@ export function createAdvance(deps: AdvanceDeps): Advance {
     await registrations.lookAgain(row.id, now + (underReview.has(row.stage) ? reviewMs : dayMs));
   }
 
-  /** What was being filed when its number was released costs nothing either. */
+  /** What was being filed when its number was released costs nothing either. Until that is sure it is looked at again. */
   async function ended(row: RegistrationRow): Promise<void> {
-    if (row.feesEndedAt !== null) await deps.endFees(row.numberId);
+    if (row.feesEndedAt === null) return;
+    try {
+      await deps.endFees(row.numberId);
+      await registrations.leave(row.id);
+    } catch (fault) {
+      if (!(fault instanceof CarrierFault)) throw fault;
+      log.warn('The fees of a number that went could not be ended yet.', { registration: row.id, kind: fault.kind });
+    }
   }
 
   async function refused(row: RegistrationRow, fault: CarrierFault): Promise<boolean> {

@@ -76,6 +76,8 @@ export interface RegistrationStore {
   /** It waits for us no more. */
   calm(id: string): Promise<void>;
   lookAgain(id: string, at: number | null): Promise<void>;
+  /** Of one whose number was released: nothing of it is left to end. */
+  leave(id: string): Promise<void>;
   /** Those that somebody has to look after now, each taken by one process for `forMs`. */
   claimDue(forMs: number, most: number): Promise<readonly string[]>;
   /** Whether it may be read from the carrier now: once in `everyMs` over all processes. */
@@ -92,6 +94,9 @@ const columns = `id, number_id AS "numberId", user_id AS "userId", e164, kind, s
   campaign_key AS "campaignKey", campaign_id AS "campaignId", request_id AS "requestId", code_confirmed_at AS "codeConfirmedAt",
   approved_at AS "approvedAt", created_at AS "createdAt", ended_at AS "endedAt", fees_ended_at AS "feesEndedAt"`;
 const select = `SELECT ${columns} FROM phone_registration`;
+
+/** More than a request to the carrier may take. */
+const endedLookMs = 60_000;
 
 type Kept = Omit<RegistrationRow, 'form' | 'problems'> & { readonly form: string; readonly problems: string };
 
@@ -211,6 +216,10 @@ export function createRegistrationStore({ store, now, numbers }: StoreDeps): Reg
       const sql = 'UPDATE phone_registration SET look_at = ? WHERE id = ? AND ended_at IS NULL AND followed_at IS NULL';
       await store.write((tx) => tx.run(sql, at, id), { isolation: 'statement' });
     },
+    async leave(id) {
+      const sql = 'UPDATE phone_registration SET look_at = NULL WHERE id = ? AND ended_at IS NOT NULL';
+      await store.write((tx) => tx.run(sql, id), { isolation: 'statement' });
+    },
     async claimDue(forMs, most) {
       const at = now();
       const due = await store.all<{ id: string; at: number }>(
@@ -241,9 +250,11 @@ export function createRegistrationStore({ store, now, numbers }: StoreDeps): Reg
       );
     },
     *end(tx, numberId) {
-      const sql = `UPDATE phone_registration SET ended_at = ?, look_at = NULL, retry_at = NULL, ein = NULL
+      // Who files something at this moment may be killed before it is heard what came of it.
+      const sql = `UPDATE phone_registration SET ended_at = ?, retry_at = NULL, ein = NULL,
+        look_at = CASE WHEN followed_at IS NULL AND stage IN ('filed', 'campaign') THEN CAST(? AS BIGINT) END
         WHERE number_id = ? AND ended_at IS NULL`;
-      yield* tx.run(sql, now(), numberId);
+      yield* tx.run(sql, now(), now() + endedLookMs, numberId);
     },
     *endFees(tx, numberId) {
       const sql = 'UPDATE phone_registration SET fees_ended_at = ? WHERE number_id = ? AND fees_ended_at IS NULL';

@@ -1,0 +1,117 @@
+/** What a registration leaves behind: after a kill, after months, and for the other numbers that share it. Nothing is paid or ended twice. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { createPaidSteps } from '../../../../src/cloud-api/phone/carrier/paid-steps.ts';
+import { CarrierFault } from '../../../../src/cloud-api/phone/carrier/port.ts';
+import { engines } from '../../../support/engines.ts';
+import { business, isApproved, isRejected, openPart, openRig, type Rig, registrationOf } from './support.ts';
+
+const day = 24 * 60 * 60_000;
+const live = (rig: Rig) => Object.values(rig.sim.state.campaigns).filter(({ status }) => status === 'ACTIVE');
+
+/** Another answer than the carrier's own, for as long as the test runs. */
+const instead = (rig: Rig, own: Partial<Rig['carrier']['registry']>) => Object.assign(rig.carrier.registry, own);
+
+describe.each(engines)('on $name', (engine) => {
+  test('killed while a campaign is filed for a number that goes: whoever follows ends it', async () => {
+    const rig = await openRig(engine);
+    const { id } = await rig.buy();
+    let send = async (): Promise<unknown> => undefined;
+    let die = () => {};
+    const { createCampaign } = rig.carrier.registry;
+    // The carrier is slow, and who asked is killed before it answers.
+    instead(rig, {
+      createCampaign: (asked) => {
+        send = () => createCampaign(asked);
+        return new Promise((_, reject) => {
+          die = () => reject(new CarrierFault('unknown', 'Nobody is there any more to hear it.'));
+        });
+      },
+    });
+    const filing = rig.submit(id, business);
+    await expect.poll(async () => (await rig.store.all('SELECT key FROM phone_paid_step')).length).toBe(2);
+    await rig.release(id);
+    await send();
+    await rig.clock.advance(6_000);
+    await filing;
+    expect(live(rig)).toHaveLength(1);
+    const next = await openPart(rig.store, { sim: rig.sim, clock: rig.clock });
+    next.part.start?.();
+    for (let turn = 0; turn < 100 && live(rig).length > 0; turn += 1) {
+      await delay(Math.min(turn, 50));
+      rig.clock.jump(10_000);
+      await rig.clock.advance(5_000);
+    }
+    die();
+    expect(live(rig)).toEqual([]);
+    await next.part.close?.();
+    await expect.poll(() => rig.store.all('SELECT look_at AS at FROM phone_registration')).toEqual([{ at: null }]);
+  });
+
+  test('a number joins a campaign that was filed months ago, and it is not filed again', async () => {
+    const rig = await openRig(engine);
+    const one = await rig.buy();
+    await rig.submit(one.id, business);
+    await rig.until(one.id, isApproved);
+    rig.clock.jump(100 * day);
+    const steps = createPaidSteps({ store: rig.store, clock: rig.clock, timers: rig.clock });
+    await steps.forgetOld(rig.clock.now());
+    expect(await rig.store.all('SELECT key FROM phone_paid_step')).toEqual([]);
+    const two = await rig.buy();
+    await rig.submit(two.id, business);
+    await rig.until(two.id, isApproved);
+    expect([rig.charges('brand').length, rig.charges('campaign').length]).toEqual([1, 1]);
+  });
+
+  test('each of two numbers of one campaign has its own correction sent', async () => {
+    const rig = await openRig(engine);
+    const [one, two] = [await rig.buy(), await rig.buy()];
+    await rig.submit(one.id, business);
+    await rig.until(one.id, isApproved);
+    await rig.submit(two.id, business);
+    await rig.until(two.id, isApproved);
+    const [campaign] = live(rig);
+    Object.assign(campaign!, { state: 'MNO_REJECTED', reason: 'The samples are too short.' });
+    const event = {
+      ...{ id: 'event_1', type: '10dlc.campaign.update', occurredAt: 1, receivedAt: 1, numberId: null },
+      payload: { campaignId: campaign!.id },
+    };
+    const sent: (readonly string[])[] = [];
+    const { correctCampaign } = rig.carrier.registry;
+    instead(rig, {
+      correctCampaign(id, asked) {
+        sent.push(asked.samples);
+        return correctCampaign(id, asked);
+      },
+    });
+    const reject = async () => {
+      const reader = rig.part.readers?.find(({ prefix }) => prefix === '10dlc.');
+      await reader?.take(event, new AbortController().signal);
+    };
+    await reject();
+    expect([await rig.read(one.id), await rig.read(two.id)].map(registrationOf).map(isRejected)).toEqual([true, true]);
+    const samples = (which: string) => [
+      `Blue Bottle: your ${which} loaf is ready until six today. Reply STOP to opt out.`,
+      `Blue Bottle: the ${which} opening hours of tomorrow are seven to noon.`,
+    ];
+    await rig.submit(one.id, { ...business, sampleMessages: samples('first') });
+    Object.assign(campaign!, { state: 'MNO_REJECTED', reason: 'The samples are too short.' });
+    await rig.submit(two.id, { ...business, sampleMessages: samples('second') });
+    expect(sent).toEqual([samples('first'), samples('second')]);
+  });
+
+  test('a business that was refused is filed anew, also where a number that is gone was registered for it', async () => {
+    const rig = await openRig(engine);
+    const [one, two] = [await rig.buy(), await rig.buy()];
+    await rig.fail('brand_slow');
+    await rig.submit(one.id, business);
+    await rig.submit(two.id, business);
+    await rig.release(one.id);
+    const [brand] = Object.values(rig.sim.state.brands);
+    Object.assign(brand!, { status: 'REGISTRATION_FAILED' });
+    await rig.until(two.id, isRejected);
+    expect((await rig.submit(two.id, { ...business, street: '14 Mill Lane' })).status).toBe(201);
+    await rig.until(two.id, isApproved);
+    expect(rig.charges('brand')).toHaveLength(2);
+  });
+});
