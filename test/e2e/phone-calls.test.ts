@@ -39,7 +39,7 @@ async function atHandset(page: Page, name: string, verb: string): Promise<void> 
 
 test('a call is refused with what to do, allowed to who texted, held, and handed over to whom was asked first', async () => {
   const { page } = first;
-  await page.locator('[data-number]').click();
+  await page.locator('[data-number]').click(patience);
   // It is ours at the carrier.
   await status(page, 'Needs registration');
   await phone.call('POST', `/api/v1/phone/demo/handsets/${encodeURIComponent(bens)}/text`, { to: ours, text: 'Hi' });
