@@ -50,10 +50,8 @@ export function createPhone({
   /** Control of the simulated carrier; null: the carrier is real. */
   readonly demo: DemoDoor | null;
 }): Phone {
-  if (carrier === null) return together([], phoneRoutes.map(notConfigured));
-  const parts = [...createParts({ ...deps, carrier }), createDemo({ door: demo })];
-  const bound = new Set(parts.flatMap(({ routes }) => routes.map(({ route }) => route.op)));
-  return together(parts, phoneRoutes.filter(({ op }) => !bound.has(op)).map(notBuilt));
+  if (carrier === null) return together([{ routes: phoneRoutes.map(notConfigured) }]);
+  return together([...createParts({ ...deps, carrier }), createDemo({ door: demo })]);
 }
 
 /** In the order in which they start; they close in the other. */
@@ -91,9 +89,9 @@ function createParts(deps: PartDeps): readonly PhonePart[] {
   return [...parts, createWebhooks({ ...deps, numbers: numbers.numbers, readers })];
 }
 
-function together(parts: readonly PhonePart[], others: readonly BoundRoute[]): Phone {
+function together(parts: readonly PhonePart[]): Phone {
   return {
-    routes: [...parts.flatMap(({ routes }) => routes), ...others],
+    routes: parts.flatMap(({ routes }) => routes),
     owners: Object.assign({}, ...parts.map(({ owners }) => owners)),
     wake(computerId) {
       for (const part of parts) part.wake?.(computerId);
@@ -102,7 +100,10 @@ function together(parts: readonly PhonePart[], others: readonly BoundRoute[]): P
       for (const part of parts) await part.pairingEnded?.(computerId);
     },
     async forgetOld(now) {
-      for (const part of parts) await part.forgetOld?.(now);
+      // What one throws does not keep the next from it.
+      const all = await Promise.allSettled(parts.map((part) => part.forgetOld?.(now)));
+      const faults = all.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+      if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join(' '));
     },
     async start() {
       for (const part of parts) await part.start?.();
@@ -119,14 +120,6 @@ function notConfigured(route: BoundRoute['route']): BoundRoute {
     throw new AppError('refused', 'No carrier is configured here.', 'Set GANTRY_TELNYX_API_KEY and its companions.', {
       wireCode: 'phone_not_configured',
       codeAlone: true,
-    });
-  });
-}
-
-function notBuilt(route: BoundRoute['route']): BoundRoute {
-  return bindPassThrough(route, () => {
-    throw new AppError('not_found', `${route.op} is not built yet.`, 'It comes with a later version of Gantry.', {
-      wireCode: 'not_built',
     });
   });
 }
