@@ -27,7 +27,6 @@ const shown = new Set([
   'inbox-light',
   'node-light',
   'notifications-dark',
-  'phone-390',
   'phone-dark',
   'phone-handsets-light',
   'phone-port-refused-dark',
