@@ -125,8 +125,9 @@ export function portWords({ state, messaging, missing, readyOn }: Port): string 
   }
   switch (messaging) {
     case 'ported':
-    case 'not_applicable':
       return 'The number is here.';
+    case 'not_applicable':
+      return 'Calls are here. Its carrier brings no texts with it.';
     case 'exception':
       return 'Calls are here. Texts are held up at the other carrier; that may take 72 hours.';
     case 'canceled':
