@@ -122,6 +122,21 @@ describe.each(engines)('a business on $name', (engine) => {
     expect([rig.charges('brand').length, rig.charges('campaign').length]).toEqual([1, 1]);
   });
 
+  test('what lies outside of the campaign is appealed where correcting it changed nothing', async () => {
+    const rig = await openRig(engine);
+    const { id } = await rig.buy();
+    await rig.fail('campaign_mno_rejected', { reason: 'The website lacks a privacy policy.', times: 2 });
+    await rig.submit(id, business);
+    expect((await rig.until(id, isRejected)).problems[0]?.field).toBe('privacyUrl');
+    await rig.submit(id, business);
+    await rig.until(id, isApproved);
+    const asked = rig.sim.state.log.map(({ detail }) => String(detail.op));
+    expect(asked.filter((op) => ['campaign.correct', 'campaign.appeal'].includes(op))).toEqual([
+      ...['campaign.correct', 'campaign.appeal'],
+    ]);
+    expect(rig.charges('campaign')).toHaveLength(1);
+  });
+
   test('a campaign that is refused outright is filed once more, with the brand that is there', async () => {
     const rig = await openRig(engine);
     const { id } = await rig.buy();
