@@ -189,3 +189,22 @@ test('a call that has ended is gone, and hanging up on it is no fault', async ()
   expect((await faultOf({ status: 404, body: errors('10005') }, hangUp)).kind).toBe('gone');
   expect(await carrier.calls.isAlive('leg')).toBe(false);
 });
+
+test('the relay address of a number is not repeated, whoever of the carrier’s quotes it', async () => {
+  const it = await openCarrier();
+  const secret = '5ec7'.repeat(16);
+  const webhookUrl = `https://gantry.example/channels/in/${secret}`;
+  const reply = {
+    status: 422,
+    body: {
+      errors: [{ code: '10015', title: 'Bad', detail: `webhook_url '${webhookUrl}' cannot be reached, ${secret}` }],
+    },
+  };
+  const profile: Act = ({ numbers }) => numbers.createProfile({ name: 'n', webhookUrl, destinations: ['US'] });
+  const port: Act = ({ ports }) => ports.update('order', { details: {}, profileId: 'p', webhookUrl });
+  for (const act of [profile, port]) {
+    const fault = await it.faultOf(reply, act);
+    expect(fault.message).toContain('cannot be reached');
+    expect(fault.message).not.toContain(secret);
+  }
+});

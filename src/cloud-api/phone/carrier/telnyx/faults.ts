@@ -110,6 +110,8 @@ function oneOf(value: unknown): CarrierError {
 }
 
 const longestMessage = 300;
+/** The relay address of a number, which the carrier quotes where it cannot reach it. */
+const relayLike = /[0-9a-f]{64}/gi;
 /** An EIN, however it is written; longer rows of digits are telephone numbers. */
 const einLike = /(?<![\d+])\d{2}-?\d{7}(?!\d)/g;
 
@@ -122,7 +124,7 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
     const letters = secret.replace(/[^A-Za-z0-9]/g, '');
     if (letters.length >= 4) clean = clean.replace(new RegExp([...letters].join('[^A-Za-z0-9]?'), 'gi'), '…');
   }
-  return clean.replace(einLike, '…').slice(0, longestMessage);
+  return clean.replace(relayLike, '…').replace(einLike, '…').slice(0, longestMessage);
 }
 
 export interface Refusal {
