@@ -98,7 +98,9 @@ function Named({
             </p>
           </>
         ) : (
-          <p className="text-muted">Its code is shown once, and no text with it has come. Begin anew for another one.</p>
+          <p className="text-muted">
+            Its code is shown once, and no text with it has come. Begin anew for another one.
+          </p>
         )}
         <Button kind={own.confirmed ? 'danger' : 'plain'} disabled={forget.busy} onClick={() => forget.run()}>
           {own.confirmed ? 'Forget it' : 'Begin anew'}

@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { Field } from '../../ui/schema-form.tsx';
 import { portFields } from './phone-words.ts';
-import { longestFile, type PortDraft, type PortField } from './port-form.ts';
+import { longestFile, type PortDraft, type PortField, unread } from './port-form.ts';
 
 const line = 'h-7 pointer-coarse:h-10';
 
@@ -72,13 +72,21 @@ function FileField({
   const [wrong, setWrong] = useState<string | undefined>();
   async function read(file: File | undefined): Promise<void> {
     setWrong(undefined);
-    onChange({ [name]: '' });
+    onChange({ [name]: file === undefined ? '' : unread });
     if (file === undefined) return;
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    if (bytes.length * 1.34 > longestFile) return setWrong('The file is larger than 5 MB.');
-    // Each page of the specification begins so (ISO 32000, 7.5.2).
-    if (new TextDecoder().decode(bytes.subarray(0, 5)) !== '%PDF-') return setWrong('This is no PDF.');
-    onChange({ [name]: await base64Of(file) });
+    const refuse = (why: string) => {
+      setWrong(why);
+      onChange({ [name]: '' });
+    };
+    try {
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      if (bytes.length * 1.34 > longestFile) return refuse('The file is larger than 5 MB.');
+      // Each page of the specification begins so (ISO 32000, 7.5.2).
+      if (new TextDecoder().decode(bytes.subarray(0, 5)) !== '%PDF-') return refuse('This is no PDF.');
+      onChange({ [name]: await base64Of(file) });
+    } catch {
+      refuse('The file could not be read. Choose it again.');
+    }
   }
   return (
     <Field label={word} required={required} problem={wrong ?? problem} description={says}>

@@ -8,6 +8,9 @@ export type PortDraft = Readonly<Record<PortField, string>>;
 
 export const emptyPort = Object.fromEntries(portFields.map(({ name }) => [name, ''])) as PortDraft;
 
+/** In place of a file that is being read: handed in now, the port would go without it. */
+export const unread = '…';
+
 /** Characters of Base64 that the route takes; that is 5 MB of PDF. */
 export const longestFile = 7_000_000;
 
@@ -28,6 +31,7 @@ export function problemsOfPort(draft: PortDraft): Partial<Record<PortField, stri
     const text = draft[name].trim();
     if (text === '') continue;
     const [least, most] = lengths[name] ?? [0, longestFile];
+    if (text === unread) problems[name] = 'It is being read.';
     if (text.length < least) problems[name] = `At least ${least} characters.`;
     if (text.length > most)
       problems[name] = most === longestFile ? 'The file is larger than 5 MB.' : `At most ${most} characters.`;
