@@ -2,8 +2,10 @@
  * Settings of the phone: the account at the carrier, from the environment alone, since a key is among them. Without any the phone is
  * off. Must not start anything.
  */
+import type { CallLimits } from '../cloud-api/phone/calls/index.ts';
 import type { NumberLimits } from '../cloud-api/phone/texts/index.ts';
 import { AppError } from '../contracts/common/errors.ts';
+import { readCallLimits } from './call-limits.ts';
 import { readTextLimits } from './text-limits.ts';
 
 export interface PhoneSettings {
@@ -20,6 +22,8 @@ export interface PhoneSettings {
   readonly webhookUrl: string | null;
   /** Absent: the interface's. */
   readonly textLimits?: NumberLimits;
+  /** Absent: the usual ones. */
+  readonly callLimits?: CallLimits;
 }
 
 const names = {
@@ -58,6 +62,7 @@ export function readPhoneSettings(env: Readonly<Record<string, string | undefine
     url: addressIn('url', given('url') ?? usualUrl),
     webhookUrl: given('webhookUrl') === null ? null : addressIn('webhookUrl', given('webhookUrl') ?? ''),
     textLimits: readTextLimits(env),
+    callLimits: readCallLimits(env),
   };
 }
 

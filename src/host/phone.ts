@@ -41,6 +41,7 @@ export function composePhone(options: ComposePhoneOptions): Phone {
     timers: systemTimers,
     carrier: carrierOf(settings, origin),
     publicKey: settings?.publicKey ?? '',
+    ...(settings?.callLimits === undefined ? {} : { callLimits: settings.callLimits }),
     ...(settings?.textLimits === undefined ? {} : { textLimits: settings.textLimits }),
     webhookOrigin: settings?.webhookUrl ?? origin,
     demo: settings?.carrier === 'simulator' ? { origin: new URL(settings.url).origin, apiKey: settings.apiKey } : null,

@@ -76,6 +76,7 @@ function createParts(deps: PartDeps): readonly PhonePart[] {
   const registrations = createRegistrationStore({ ...deps, now: () => deps.clock.now(), numbers: numbers.numbers });
   const calls = createCalls({
     ...{ ...deps, steps, numbers: numbers.numbers, optOuts: texts.optOuts, ownPhone: texts.ownPhone },
+    ...(deps.callLimits === undefined ? {} : { limits: deps.callLimits }),
     *brandOf(tx, numberId) {
       const form = (yield* registrations.current(tx, numberId))?.form;
       return form?.brandName ?? form?.legalName ?? null;

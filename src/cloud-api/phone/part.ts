@@ -9,6 +9,7 @@ import type { Asked, SharedStore, SharedTx } from '../../kit/store/shared-store.
 import type { ApprovalService } from '../approvals/index.ts';
 import type { EventBackbone } from '../events/backbone.ts';
 import type { Notifications } from '../notifications/index.ts';
+import type { CallLimits } from './calls/index.ts';
 import type { Carrier } from './carrier/port.ts';
 import type { CarrierEventReader, NumberHooks } from './ports.ts';
 import type { NumberLimits } from './texts/index.ts';
@@ -86,6 +87,8 @@ export interface PhoneDeps {
   readonly admits: (userId: string) => boolean | Promise<boolean>;
   /** Default: the interface's. */
   readonly textLimits?: NumberLimits;
+  /** Absent: the usual ones. */
+  readonly callLimits?: CallLimits;
 }
 
 /** Of a part, which is only made where there is a carrier. */

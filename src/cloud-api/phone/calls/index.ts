@@ -18,7 +18,7 @@ import { createTargets } from './targets.ts';
 import { createWatch } from './watch.ts';
 import { createVoiceWorker, type VoiceWorker } from './worker.ts';
 
-export type { CallLimits } from './calling.ts';
+export { type CallLimits, usualCallLimits } from './calling.ts';
 export { phoneCallMigrations } from './migrations.ts';
 
 export interface CallsDeps

@@ -1,0 +1,28 @@
+/** Limits of calls from the environment: how many of a person at once, out of a number a day, and how long one may take. Pure. */
+import { type CallLimits, usualCallLimits } from '../cloud-api/phone/calls/index.ts';
+import { AppError } from '../contracts/common/errors.ts';
+
+const names = {
+  atOnce: 'GANTRY_CALLS_AT_ONCE',
+  perDay: 'GANTRY_CALLS_PER_DAY',
+  minutes: 'GANTRY_CALL_MINUTES',
+} as const;
+const minuteMs = 60_000;
+const most = { atOnce: 1_000, perDay: 100_000, minutes: 240 } as const;
+
+/** The usual ones where nothing is said. Throws `usage`, naming the variable. No call takes longer than four hours. */
+export function readCallLimits(env: Readonly<Record<string, string | undefined>>): CallLimits {
+  function given(name: keyof typeof names, usual: number): number {
+    const value = env[names[name]]?.trim() ?? '';
+    if (value === '') return usual;
+    if (/^[1-9]\d{0,9}$/.test(value) && Number(value) <= most[name]) return Number(value);
+    const fact = `${names[name]} cannot be ${JSON.stringify(value)}.`;
+    throw new AppError('usage', fact, `Give a whole number from 1 to ${most[name]}.`);
+  }
+  const { mostAtOnce, perDay, longestCallMs } = usualCallLimits;
+  return {
+    mostAtOnce: given('atOnce', mostAtOnce),
+    perDay: given('perDay', perDay),
+    longestCallMs: given('minutes', longestCallMs / minuteMs) * minuteMs,
+  };
+}
