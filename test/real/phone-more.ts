@@ -56,7 +56,11 @@ export async function playPort(around: Around): Promise<void> {
     await dialog.getByLabel(/^Letter of authorization/).setInputFiles(pdf);
     await dialog.getByLabel(/^Last bill/).setInputFiles(pdf);
     await app.picture('40-port', 'all');
-    await commit(page);
+    // Files that are being read are waited for by who hands them in.
+    await until('the port handed in', async () => {
+      await page.keyboard.press('Control+Enter');
+      return dialog.waitFor({ state: 'detached', timeout: 2000 }).then(() => true);
+    });
     await button(card, 'Refuse the PIN').click(patience);
     await status(page, 'Port needs correcting');
     await card.getByText('The PIN is wrong.').waitFor(patience);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { RegistrationForm } from '../../../src/contracts/phone/registration.ts';
-import { detailsOf, emptyPort, problemsOfPort, wantedOf } from '../../../src/renderer/areas/phone/port-form.ts';
+import { detailsOf, emptyPort, problemsOfPort, unread, wantedOf } from '../../../src/renderer/areas/phone/port-form.ts';
 import {
   draftOf,
   fieldWord,
@@ -88,6 +88,7 @@ test('a port tells the other carrier what was typed, and asks for what is missin
     'billingNumber',
     'country',
   ]);
+  expect(problemsOfPort({ ...emptyPort, invoice: unread })).toEqual({ invoice: 'It is being read.' });
   const wanted = wantedOf({
     missing: ['invoice'],
     problems: [
