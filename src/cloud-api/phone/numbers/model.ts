@@ -152,8 +152,18 @@ export function portOf(row: NumberRow): Port | null {
   };
 }
 
-/** What is ported texts only once its texting part is, whatever was approved before (gaps.md F; phone.md 2.3). */
+const lostAs = new Set(['ported-out', 'deleted']);
+/** Whether what the carrier knows is not ours any more (phone.md 2.1). */
+export const isLost = ({ status }: { readonly status: string }) => lostAs.has(status);
+/** Noted of a number until the carrier has it again. */
+export const lostSays = 'The carrier does not have this number any more: it was taken to another one. Release it here.';
+
+/**
+ * What the carrier does not have texts nothing. What is ported texts only once its texting part is, whatever was approved before (gaps.md
+ * F; phone.md 2.3).
+ */
 function smsStateOf(row: NumberRow): SmsState {
+  if (row.problem === lostSays) return 'blocked';
   const waits = row.portState !== null && row.portMessaging !== 'ported';
   return waits && row.smsState === 'active' ? 'pending_registration' : row.smsState;
 }

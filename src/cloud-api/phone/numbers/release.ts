@@ -1,11 +1,12 @@
 /**
  * Giving a number up: first the fees of the other parts, then the number or the order for it, then its profile (phone.md 2.1,
- * "release"). Also clears away what a purchase or a port that failed has left. Must not know HTTP.
+ * "release"). A fee that cannot be ended yet holds up none of the others. Also clears away what a purchase or a port that failed has
+ * left. Must not know HTTP.
  */
 import type { SharedLaneOutcome } from '../../../kit/lane/lane.ts';
-import type { NumberOrder } from '../carrier/port.ts';
+import { CarrierFault, type NumberOrder } from '../carrier/port.ts';
 import { orNull } from './faults.ts';
-import { type NumberRow, toHeld } from './model.ts';
+import { isLost, type NumberRow, toHeld } from './model.ts';
 import { type DoJob, endProfile, settled, type WorkDeps } from './work.ts';
 
 const waiting = (reason: string): SharedLaneOutcome => ({ to: 'retry', reason });
@@ -16,7 +17,21 @@ export function createRelease(deps: WorkDeps): DoJob {
 
   async function giveUp(row: NumberRow): Promise<void> {
     const found = await numbers.find(row.e164);
-    if (found !== null) await orNull(() => numbers.release(found.id));
+    if (found !== null && !isLost(found)) await orNull(() => numbers.release(found.id));
+  }
+
+  /** Null: all have ended. */
+  async function endOthers(row: NumberRow): Promise<CarrierFault | null> {
+    let fault: CarrierFault | null = null;
+    for (const { ending } of deps.hooks()) {
+      try {
+        await ending?.(toHeld(row));
+      } catch (error) {
+        if (!(error instanceof CarrierFault)) throw error;
+        fault ??= error;
+      }
+    }
+    return fault;
   }
 
   /** Null: nothing of it is left. */
@@ -54,7 +69,7 @@ export function createRelease(deps: WorkDeps): DoJob {
   }
 
   return async (row) => {
-    for (const { ending } of deps.hooks()) await ending?.(toHeld(row));
+    const fault = await endOthers(row);
     // What failed left nothing to give up; and the number may be somebody else's by now.
     if (row.carrierNumberId !== null) await giveUp(row);
     else if (row.fault === null) {
@@ -62,6 +77,7 @@ export function createRelease(deps: WorkDeps): DoJob {
       if (left !== null) return left;
     }
     await endProfile(deps, row);
+    if (fault !== null) throw fault;
     return {
       to: 'done',
       *commit(tx) {
