@@ -225,10 +225,9 @@ export const listInvites = defineRoute({
 export const createInvite = defineRoute({
   ...ofNumber,
   op: 'createPhoneInvite',
-  summary: 'A page for one person, good for one yes to being called: shown once, it lasts 7 days',
+  summary: 'A page for one person, good for one yes to being called; it lasts 7 days',
   method: 'POST',
   path: `${base}/:id/invites`,
-  idempotent: true,
   body: z.strictObject({}).optional(),
   answers: { 201: z.strictObject({ invite: Invite }) },
 });

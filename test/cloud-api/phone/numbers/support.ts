@@ -150,7 +150,18 @@ async function openReplica(place: Place, world: World, wrap: (carrier: Carrier) 
   const ada = call('ada');
   const numbers = '/api/v1/phone/numbers';
   return {
-    ...{ store, part, web, warnings, close, ada, bob: call('bob'), nobody: call(null), computer: call('computer_a') },
+    ...{
+      store,
+      clock,
+      part,
+      web,
+      warnings,
+      close,
+      ada,
+      bob: call('bob'),
+      nobody: call(null),
+      computer: call('computer_a'),
+    },
     buy: (e164: string, more: object = {}, who = ada) =>
       who('POST', numbers, { e164, runtimeId: 'computer_a', botId: 'bot_1', ...more }),
     async list(who = ada): Promise<PhoneNumber[]> {
