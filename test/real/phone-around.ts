@@ -111,7 +111,29 @@ export async function commit(page: Page): Promise<void> {
   await page.getByRole('dialog').waitFor({ state: 'detached', ...patience });
 }
 
-export async function fill(within: Locator, fields: Readonly<Record<string, string>>): Promise<void> {
+async function fill(within: Locator, fields: Readonly<Record<string, string>>): Promise<void> {
   for (const [name, value] of Object.entries(fields))
     await within.getByRole('textbox', { name: new RegExp(`^${name}( needed)?$`) }).fill(value);
+}
+
+/** From the page of the number up to the filing, the form of a business or of who has a mobile phone for the code; answers the plan. */
+export async function register(
+  page: Page,
+  fields: Readonly<Record<string, string>>,
+  picture: (name: 'form' | 'plan') => Promise<void> = async () => {},
+): Promise<string> {
+  await button(page, 'Register it').click();
+  const form = page.getByRole('form', { name: 'Registration' });
+  if ('Mobile phone' in fields) await form.getByRole('radio', { name: /A sole proprietor/ }).check();
+  await fill(form, fields);
+  await picture('form');
+  await button(form, 'Check the form').click();
+  const plan = form.getByRole('region', { name: 'What filing does' });
+  await plan.waitFor(patience);
+  const said = [await plan.getByRole('paragraph').first().textContent()];
+  for (const row of await plan.getByRole('row').all())
+    said.push((await row.locator('th, td').allTextContents()).join(' '));
+  await picture('plan');
+  await button(form, 'File it').click();
+  return said.join('; ');
 }

@@ -7,7 +7,6 @@ import {
   arrived,
   button,
   commit,
-  fill,
   handsetOf,
   mainNumber,
   numbersOf,
@@ -15,14 +14,28 @@ import {
   openNumber,
   patience,
   pick,
+  register,
   setSpeed,
   status,
   textFrom,
   words,
 } from './phone-around.ts';
+import { business } from './phone-number.ts';
 import { seconds, until } from './scenes.ts';
 
 const ported = '+13035550177';
+const person = {
+  'Known as': 'Fay mends clocks',
+  Street: '4 Pearl Street',
+  City: 'Boulder',
+  State: 'CO',
+  'ZIP code': '80302',
+  'First name': 'Fay',
+  'Last name': 'Moreau',
+  Email: 'fay@clocks.example',
+  'Sample text 1': 'Fay mends clocks: yours ticks again. Reply STOP to end.',
+  'Sample text 2': 'Fay mends clocks: I am away until Monday. Reply HELP for help.',
+};
 const pdf = { name: 'bill.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.4\n%%EOF\n') };
 
 export async function playPort(around: Around): Promise<void> {
@@ -99,26 +112,7 @@ export async function playPort(around: Around): Promise<void> {
   await scenes.scene('once registered beside the first one, it texts', async () => {
     await setSpeed(page, 'Instant');
     await openNumber(page, ported);
-    const form = page.getByRole('form', { name: 'Registration' });
-    if (await button(page, 'Register it').isVisible()) {
-      await button(page, 'Register it').click();
-      await fill(form, {
-        'Legal name': 'Corner Bikes LLC',
-        EIN: '12-3456789',
-        Street: '12 Market Street',
-        City: 'Denver',
-        State: 'CO',
-        'ZIP code': '80202',
-        Email: 'ada@bikes.example',
-        Phone: '+13035550188',
-        Website: 'https://bikes.example',
-        'Sample text 1': 'Corner Bikes: your bike is ready. Reply STOP to end.',
-        'Sample text 2': 'Corner Bikes: we open at nine tomorrow. Reply HELP for help.',
-      });
-      await button(form, 'Check the form').click();
-      await form.getByRole('region', { name: 'What filing does' }).getByRole('row').first().waitFor(patience);
-      await button(form, 'File it').click();
-    }
+    const plan = await register(page, business);
     await status(page, 'Texts and calls');
     await openHandsets(page);
     const eve = await addHandset(page, 'Eve');
@@ -130,7 +124,7 @@ export async function playPort(around: Around): Promise<void> {
     const took = seconds(from);
     const [answer] = (await handsetOf(around, eve)).texts.filter(({ direction }) => direction === 'in');
     assert.equal(answer?.with, ported);
-    return `${words(ported)} answered ${took} after the text: “${answer.text}”`;
+    return `“${plan}”; ${words(ported)} answered ${took} after the text: “${answer.text}”`;
   });
 }
 
@@ -144,25 +138,7 @@ export async function playPerson(around: Around): Promise<void> {
     const e164 = await pick(page, '720', 'night');
     await commit(page);
     await status(page, 'Needs registration');
-    await button(page, 'Register it').click();
-    const form = page.getByRole('form', { name: 'Registration' });
-    await form.getByRole('radio', { name: /A sole proprietor/ }).check();
-    await fill(form, {
-      'Known as': 'Fay mends clocks',
-      Street: '4 Pearl Street',
-      City: 'Boulder',
-      State: 'CO',
-      'ZIP code': '80302',
-      'First name': 'Fay',
-      'Last name': 'Moreau',
-      Email: 'fay@clocks.example',
-      'Mobile phone': words(fay),
-      'Sample text 1': 'Fay mends clocks: yours ticks again. Reply STOP to end.',
-      'Sample text 2': 'Fay mends clocks: I am away until Monday. Reply HELP for help.',
-    });
-    await button(form, 'Check the form').click();
-    await form.getByRole('region', { name: 'What filing does' }).getByRole('row').first().waitFor(patience);
-    await button(form, 'File it').click();
+    await register(page, { ...person, 'Mobile phone': words(fay) });
     await status(page, 'Needs a code');
     await app.picture('50-code', 'all');
     const pin = await until('the code on the handset', async () => {

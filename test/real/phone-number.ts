@@ -1,21 +1,10 @@
 /** The first minutes of somebody new: that nothing is real, a device for pushes, a number, and its registration as a business. */
 import assert from 'node:assert/strict';
 import { go } from '../e2e/support/browser.ts';
-import {
-  type Around,
-  button,
-  commit,
-  fill,
-  mainNumber,
-  patience,
-  pick,
-  setSpeed,
-  status,
-  words,
-} from './phone-around.ts';
+import { type Around, commit, mainNumber, pick, register, setSpeed, status, words } from './phone-around.ts';
 import { seconds } from './scenes.ts';
 
-const business = {
+export const business = {
   'Legal name': 'Corner Bikes LLC',
   EIN: '12-3456789',
   Street: '12 Market Street',
@@ -68,24 +57,15 @@ export async function playNumber(around: Around): Promise<void> {
   });
 
   await scenes.scene('the business is registered, its fees said before, and approved step by step', async () => {
-    await button(page, 'Register it').click();
-    const form = page.getByRole('form', { name: 'Registration' });
-    await fill(form, business);
-    await app.picture('5-form', 'all');
-    await button(form, 'Check the form').click();
-    const plan = form.getByRole('region', { name: 'What filing does' });
-    await plan.getByRole('row').first().waitFor(patience);
-    const fees = (await plan.getByRole('row').allTextContents()).join(', ');
-    await app.picture('6-plan', 'all');
+    const plan = await register(page, business, (name) => app.picture(name === 'form' ? '5-form' : '6-plan', 'all'));
     const from = performance.now();
-    await button(form, 'File it').click();
     await status(page, 'Texts and calls');
     const took = seconds(from);
     const steps = await page.getByRole('list', { name: 'Steps of the registration' }).locator('[data-step]').count();
     assert.ok(steps >= 3, `${steps} steps are shown`);
     await app.picture('7-registered', 'all');
     assert.doesNotMatch(await page.content(), /12-?3456789/);
-    return `${fees}; ${steps} steps, approved ${took} after it was filed; the EIN is shown nowhere`;
+    return `“${plan}”; ${steps} steps, approved ${took} after it was filed; the EIN is shown nowhere`;
   });
 
   await scenes.scene('the page that the carriers are told of is there for everybody', async () => {
