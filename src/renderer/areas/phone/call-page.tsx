@@ -113,7 +113,8 @@ function Controls({ number, call }: { number: PhoneNumber; call: Call }) {
   const [pressed, setPressed] = useState('');
   const [transferring, setTransferring] = useState(false);
   const { status, muted } = call;
-  const talks = status === 'active' || status === 'held';
+  // Who was handed over talks without the bot: only hanging up is left.
+  const talks = (status === 'active' || status === 'held') && call.transfer?.state !== 'accepted';
   const params = { callId: call.id };
   const act = useAct(async (action: Simple) => {
     await api.phone.calls.controlPhoneCall({ params, body: { action } });
