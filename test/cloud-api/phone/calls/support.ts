@@ -117,9 +117,11 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
     const at = { occurredAt: Date.parse(data.occurred_at), receivedAt: clock.now() };
     const event = { id: data.id, type: data.event_type, ...at, payload: data.payload, numberId: null };
     events.push(event);
+    for (const replica of replicas) replica(event);
     taking = taking.then(() => take(event)).catch((fault: Error) => void warnings.push(fault.message));
   }
 
+  const replicas: ((event: CarrierEvent) => void)[] = [];
   let taking: Promise<void> = Promise.resolve();
   const take = async (event: CarrierEvent) => {
     const reader = calls.readers?.find(({ prefix }) => event.type.startsWith(prefix));
@@ -242,6 +244,33 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
       calls = createPart(store);
     },
     start: async () => calls.start?.(),
+    /** Another cloud over the same database, which the carrier posts to as well. */
+    async replica(at: Place) {
+      const second = createPart(await at.open(migrations, clock));
+      await second.start?.();
+      let heard: Promise<unknown> = Promise.resolve();
+      let count = 0;
+      replicas.push((event) => {
+        count += 1;
+        const reader = second.readers?.find(({ prefix }) => event.type.startsWith(prefix));
+        heard = Promise.all([heard, reader?.take(event, new AbortController().signal)]);
+      });
+      const door = await serve({
+        routes: second.routes,
+        owners: { ...second.owners, phoneNumber: () => true },
+        authenticators: [createOwnerAuthenticator(ownerToken)],
+        idempotency: createIdempotency(store, clock),
+      });
+      onEnd(async () => {
+        await heard;
+        await second.close?.();
+      });
+      return {
+        events: () => count,
+        heardAll: () => heard,
+        dial: (consentRef: unknown) => door.call('POST', '/api/v1/voice/calls', { body: { consentRef } }),
+      };
+    },
     random: () => randomBytes(32).toString('base64url'),
   };
 }
