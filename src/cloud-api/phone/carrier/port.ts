@@ -203,6 +203,7 @@ export interface TollFreeAsked {
   readonly contactEmail: string;
   readonly contactPhone: string;
   readonly monthlyMessages: number;
+  /** In the registry's words, as of a campaign. */
   readonly useCase: string;
   readonly summary: string;
   readonly sample: string;

@@ -60,22 +60,6 @@ export function campaignOf(
   };
 }
 
-/** Its labels are other words than the campaigns'. */
-const tollFreeUseCases: Readonly<Record<string, string>> = {
-  LOW_VOLUME: 'Conversational / Alerts',
-  CUSTOMER_CARE: 'Conversational / Alerts',
-  ACCOUNT_NOTIFICATION: 'App Notifications',
-  DELIVERY_NOTIFICATION: 'Courier Services & Deliveries',
-  FRAUD_ALERT: 'Fraud Alerts',
-  HIGHER_EDUCATION: 'General School Updates',
-  MARKETING: 'General Marketing',
-  MIXED: 'Mixed',
-  POLLING_VOTING: 'Surveys',
-  PUBLIC_SERVICE_ANNOUNCEMENT: 'Public Works',
-  SECURITY_ALERT: 'System Alerts',
-  '2FA': '2FA',
-};
-
 const usualMonthlyMessages = 1000;
 
 export function tollFreeOf(form: CheckedForm, ein: string, { number, origin, webhookUrl }: FilingFacts): TollFreeAsked {
@@ -96,7 +80,7 @@ export function tollFreeOf(form: CheckedForm, ein: string, { number, origin, web
     contactEmail: form.contactEmail,
     contactPhone: form.contactPhone,
     monthlyMessages: form.monthlyMessages ?? usualMonthlyMessages,
-    useCase: tollFreeUseCases[form.useCase] ?? 'Mixed',
+    useCase: form.useCase,
     summary: form.description,
     messageFlow: messageFlowOf(number.e164, links),
     optInUrl: links.optInUrl,

@@ -22,6 +22,16 @@ describe.each(engines)('a toll-free number on $name', (engine) => {
     });
   });
 
+  test('is filed for the use that its person chose, in the carrier’s word for it', async () => {
+    const rig = await openRig(engine);
+    const { id } = await rig.buy(number, 'toll_free');
+    await rig.submit(id, { ...business, useCase: 'DELIVERY_NOTIFICATION' });
+    await rig.until(id, isApproved);
+    expect(Object.values(rig.sim.state.tollFree).map(({ asked }) => asked.useCase)).toEqual([
+      'Courier Services & Deliveries',
+    ]);
+  });
+
   test.each(['toll_free_rejected', 'toll_free_waiting'])('%s: the person corrects it in place', async (fault) => {
     const rig = await openRig(engine);
     const { id } = await rig.buy(number, 'toll_free');

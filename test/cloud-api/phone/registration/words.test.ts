@@ -102,7 +102,7 @@ describe('what is filed', () => {
 
   test('of a toll-free number has the whole name of the state', () => {
     const asked = tollFreeOf(checked({ ...business, region: 'co' }, tollFree), '12-3456789', facts);
-    expect(asked).toMatchObject({ state: 'Colorado', useCase: 'Conversational / Alerts', monthlyMessages: 1000 });
+    expect(asked).toMatchObject({ state: 'Colorado', useCase: 'CUSTOMER_CARE', monthlyMessages: 1000 });
   });
 
   test('costs what is not there yet', () => {
