@@ -70,6 +70,8 @@ export interface CarrierEventReader {
   readonly prefix: string;
   /** Events of one subject are brought one after another. */
   subject(event: CarrierEvent): string;
+  /** What of it may wait in the database until it is brought; absent: all. */
+  keep?(payload: CarrierEvent['payload']): CarrierEvent['payload'];
   /** Must be repeatable: the same event may come twice. */
   take(event: CarrierEvent, signal: AbortSignal): Promise<void>;
 }

@@ -18,6 +18,8 @@ export function createReaders({ registrations, advance, now }: EventsDeps): read
       const { brandId, campaignId, requestId, e164 } = namedIn(event);
       return brandId ?? campaignId ?? requestId ?? e164 ?? prefix;
     },
+    // The rest is the carrier's words, which repeat the EIN.
+    keep: (payload) => Object.fromEntries(Object.entries(payload).filter(([name]) => names.has(name))),
     async take(event) {
       for (const row of await registrations.about(namedIn(event))) {
         // Should this program end now, another looks.
@@ -28,7 +30,15 @@ export function createReaders({ registrations, advance, now }: EventsDeps): read
   }));
 }
 
-/** Its words are the carrier's, in two shapes (phone.md 2.0, 2.7). */
+/** By which an event says what it is about, in two shapes (phone.md 2.0, 2.7). */
+const requestNames = ['verificationRequestId', 'verification_request_id', 'requestId', 'id'] as const;
+const numberNames = ['phoneNumber', 'phone_number'] as const;
+const names: ReadonlySet<string> = new Set([
+  ...['brandId', 'campaignId', 'phoneNumbers'],
+  ...requestNames,
+  ...numberNames,
+]);
+
 function namedIn({ payload }: CarrierEvent) {
   const word = (...names: readonly string[]): string | undefined => {
     const found = names.map((name) => payload[name]).find((value) => typeof value === 'string' && value !== '');
@@ -39,7 +49,7 @@ function namedIn({ payload }: CarrierEvent) {
   return {
     brandId: word('brandId'),
     campaignId: word('campaignId'),
-    requestId: word('verificationRequestId', 'verification_request_id', 'requestId', 'id'),
-    e164: word('phoneNumber', 'phone_number') ?? (typeof listed === 'string' ? listed : undefined),
+    requestId: word(...requestNames),
+    e164: word(...numberNames) ?? (typeof listed === 'string' ? listed : undefined),
   };
 }

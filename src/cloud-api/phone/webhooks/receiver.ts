@@ -47,7 +47,8 @@ export function createReceiver({ store, clock, publicKey, delivery }: ReceiverDe
     if (to !== null && !isOfNumber(posted, to.e164)) throw notSigned();
     const reader = delivery.readerOf(posted.type);
     if (reader === null) return 'ignored';
-    const event = eventOf(posted, to, tag, now);
+    const whole = eventOf(posted, to, tag, now);
+    const event = { ...whole, payload: reader.keep?.(whole.payload) ?? whole.payload };
     const lane = delivery.laneOf(reader, event);
     if (delivery.isFull(lane)) throw tooMany();
     return take(store, delivery, { lane, event, now, id: receiptOf(posted) });

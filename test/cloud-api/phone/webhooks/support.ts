@@ -54,6 +54,7 @@ export async function openReceiver(
   place: Place,
   how: {
     take?: (event: CarrierEvent) => Promise<void>;
+    keep?: NonNullable<CarrierEventReader['keep']>;
     publicKey?: string;
     clock?: ReturnType<typeof movableClock>;
     key?: Key;
@@ -68,6 +69,7 @@ export async function openReceiver(
   const log = (message: string, facts?: unknown) => void logged.push({ message, facts });
   const reader = (prefix: string): CarrierEventReader => ({
     prefix,
+    ...(how.keep === undefined ? {} : { keep: how.keep }),
     subject: ({ payload }) => String((payload.from as { phone_number?: string } | undefined)?.phone_number ?? 'one'),
     async take(event) {
       await how.take?.(event);

@@ -31,6 +31,18 @@ describe.each(engines)('what the carrier posts, on $name', ({ place, name }) => 
     );
   });
 
+  test('of an event is kept what its reader keeps of it', async () => {
+    const it = await open({
+      keep: ({ brandId }) => ({ brandId }),
+      take: () => Promise.reject(new Error('not now')),
+    });
+    const text = eventText('evt_1', '10dlc.brand.update', { brandId: 'b_1', reasons: ['EIN 45-9876543'] });
+    expect((await it.send(text, carrierPath)).status).toBe(200);
+    const kept = JSON.stringify(await it.rows('lane_item'));
+    expect(kept).toContain('b_1');
+    expect(kept).not.toContain('9876543');
+  });
+
   test('what is forged, changed, too old or too new is refused in one way and leaves nothing', async () => {
     const it = await open();
     const text = eventText('evt_1');
