@@ -34,7 +34,9 @@ export function optInPageOf(e164: string, form: CheckedForm): string {
   const number = `<a href="sms:${text(e164)}">${text(written(e164))}</a>`;
   const replies = repliesOf({ e164 }, form);
   const link = (address: string) => `<a href="${text(address)}" rel="noopener nofollow">${text(address)}</a>`;
-  const contact = [form.contactEmail, form.contactPhone].filter((one) => one !== '').map(text);
+  // Where a code went is of nobody's business.
+  const phone = form.contactPhone === form.mobilePhone ? '' : form.contactPhone;
+  const contact = [form.contactEmail, phone].filter((one) => one !== '').map(text);
   const also = (words: string, address: string | undefined) =>
     address === undefined ? '' : `<p>${words} ${link(address)}</p>`;
   return page(

@@ -5,7 +5,7 @@
 import { entityTypes, type RegistrationForm, useCases, verticals } from '../../../contracts/phone/registration.ts';
 import type { NumberType, RegistrationKind } from '../../../contracts/phone/values.ts';
 import { readE164 } from '../e164.ts';
-import { isMasked, readEin } from './ein.ts';
+import { isMasked, maskEin, readEin } from './ein.ts';
 import { type CheckedForm, isSoleProprietor, type Problem, readKind, readWord } from './form.ts';
 import { linksOf, longestTollFreeFlow, messageFlowOf } from './message-flow.ts';
 import { regionCode } from './regions.ts';
@@ -214,7 +214,7 @@ function checkEin(
     note('ein', 'That is no EIN: it has nine digits, as 12-3456789.');
     return none;
   }
-  return { masked: `**-***${ein.slice(-4)}`, ein };
+  return { masked: maskEin(ein), ein };
 }
 
 function checkUse(form: CheckedForm, note: Note): void {

@@ -138,6 +138,18 @@ describe.each(engines)('events of the carrier on $name', (engine) => {
 });
 
 describe('the EIN', () => {
+  test('that the carrier repeats in an event is not kept with it, and what the event is about is', async () => {
+    const { part } = await openRig(engines[0]!);
+    const about = { brandId: 'brand_1', phoneNumbers: [{ phoneNumber: '+18005550199' }] };
+    const told = { ...about, reasons: [{ fields: ['ein'], description: 'EIN 45-9876543 is of another business.' }] };
+    for (const prefix of ['10dlc.', 'toll_free']) {
+      const reader = part.readers?.find((one) => one.prefix === prefix);
+      const kept = reader?.keep?.(told) ?? told;
+      expect(kept).toEqual(about);
+      expect(reader?.subject(event('10dlc.brand.update', kept))).toBe('brand_1');
+    }
+  });
+
   test('is nowhere in the database, its journals and the log, before and after the decision', async () => {
     const ein = '45-9876543';
     const folder = scratchFolder();
@@ -189,6 +201,17 @@ describe.each(engines)('the hosted page on $name', (engine) => {
     expect(
       new Set(others.map(({ headers }) => JSON.stringify({ ...headers, date: '', 'x-request-id': '' }))).size,
     ).toBe(1);
+  });
+
+  test('shows no mobile of a person that only the code went to', async () => {
+    const rig = await openRig(engine);
+    const [one, two] = [await rig.buy(), await rig.buy()];
+    const open = async (id: string) => (await rig.call('GET', `/sms/${id}`, { token: null })).text;
+    await rig.submit(one.id, person);
+    expect(await open(one.id)).toContain('ada@moss.example.com');
+    expect(await open(one.id)).not.toContain('5550122');
+    await rig.submit(two.id, business);
+    expect(await open(two.id)).toContain('+19705550111');
   });
 
   test('asked for too often is 429', async () => {
