@@ -11,7 +11,7 @@ import type { VoiceWorker } from './worker.ts';
 
 export interface WatchDeps extends Pick<PartDeps, 'store' | 'clock' | 'timers' | 'log'> {
   readonly calls: Pick<CarrierCalls, 'isAlive'>;
-  readonly worker: Pick<VoiceWorker, 'legEnded' | 'giveUpAsking' | 'hangUp'>;
+  readonly worker: Pick<VoiceWorker, 'legEnded' | 'speakUp' | 'giveUpAsking' | 'hangUp'>;
   readonly longestCallMs: number;
 }
 
@@ -25,6 +25,8 @@ const mostAtOnce = 50;
 /** Between two looks at one call. */
 const ringingMs = 15_000;
 const talkingMs = 60_000;
+/** Longer than the carrier takes to tell people from machines. */
+const longestSilenceMs = 10_000;
 /** Longer than it rings, and than somebody takes over a key. */
 const longestAskingMs = 75_000;
 const longestRingingMs = 90_000;
@@ -81,6 +83,10 @@ export function createWatch({ store, clock, timers, log, calls, worker, longestC
     if (now - (call.answeredAt ?? call.startedAt) >= longestCallMs) return yield* worker.hangUp(tx, call, 'time_limit');
     if (call.status === 'ringing' && now - call.startedAt >= longestRingingMs) {
       return yield* worker.hangUp(tx, call, 'no_answer');
+    }
+    for (const leg of yield* legsOf(tx, id)) {
+      const since = leg.role === 'person' ? call.answeredAt : leg.at;
+      if (since !== null && now - since >= longestSilenceMs) yield* worker.speakUp(tx, call, leg);
     }
     const { transferState, transferAt } = call;
     if (transferState === 'asking' && now - (transferAt ?? 0) >= longestAskingMs) yield* worker.giveUpAsking(tx, call);

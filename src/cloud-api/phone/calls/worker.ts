@@ -47,6 +47,8 @@ export interface VoiceWorker {
   hear(tx: SharedTx, event: HeardOnLeg, number: HeldNumber | null): Op<void>;
   /** That leg is over, whoever says so. */
   legEnded(tx: SharedTx, leg: LegRow, because: string, at: number): Op<void>;
+  /** Whoever has picked up and was not spoken to since what tells people from machines was lost. */
+  speakUp(tx: SharedTx, call: CallRow, leg: LegRow): Op<void>;
   /** Nobody waits for who is asked any longer. */
   giveUpAsking(tx: SharedTx, call: CallRow): Op<void>;
   hangUp(tx: SharedTx, call: CallRow, because: string | null): Op<void>;
@@ -270,6 +272,11 @@ export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly ou
       else if (event.kind === 'detected') yield* detected(tx, call, leg, event);
       else if (event.kind === 'bridged') yield* outcomes.bridged(tx, call);
       else if (event.kind === 'pressed') yield* transfers.pressed(tx, call, leg, event.digits);
+    },
+    *speakUp(tx, call, leg) {
+      if (leg.state !== 'talking' || leg.askedAt !== null) return;
+      if (leg.role === 'consult') yield* transfers.picked(tx, call, leg, false);
+      else if (!isHandedOver(call)) yield* greet(tx, call, leg);
     },
     *giveUpAsking(tx, call) {
       yield* transfers.settle(tx, call, 'no_answer');

@@ -83,4 +83,57 @@ describe.each(engines)('a cloud that was away on $name', ({ place }) => {
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(floor.legs(alice).length).toBe(1);
   });
+
+  test('what tells a person from a machine is lost: they are spoken to a little later, and asked', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    await floor.texted(id, alice);
+    await floor.consent(id, bob);
+    floor.sim.fault({ name: 'missing', on: 'call.machine.detection.ended', times: 2 });
+    const { callId } = said(await floor.dial(said(await floor.ask(id, alice)).consentRef));
+    await floor.settled();
+    floor.handset(alice, 'answer');
+    await eventually(() => floor.last(id)).toMatchObject({ status: 'active' });
+    expect(floor.legs(alice)[0]!.heard).toEqual([]);
+    await floor.stop();
+    floor.clock.move(11_000);
+    await floor.start();
+    await eventually(() => floor.legs(alice)[0]!.heard.length).toBe(1);
+
+    await floor.control(String(callId), { action: 'transfer', to: bob, mode: 'warm' });
+    await eventually(() => floor.legs(bob).length).toBe(1);
+    await floor.settled();
+    floor.handset(bob, 'answer');
+    await eventually(async () => (await floor.last(id)).legs[1]?.state).toBe('talking');
+    await floor.stop();
+    floor.clock.move(11_000);
+    await floor.start();
+    await eventually(() => floor.legs(bob)[0]!.heard.length).toBe(1);
+    floor.handset(bob, 'press', '1');
+    await eventually(() => floor.last(id)).toMatchObject({ transfer: { state: 'accepted' } });
+    expect(floor.legs(alice)[0]!.heard.length).toBe(1);
+  });
+
+  test('nobody who is asked says anything, and the carrier neither: she does not wait without end', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    const callId = await floor.talking(id);
+    await floor.consent(id, bob);
+    floor.sim.setSpeed('paused');
+    for (const [at, mode] of (['warm', 'cold'] as const).entries()) {
+      await floor.control(callId, { action: 'transfer', to: bob, mode });
+      await eventually(() => floor.legs(bob).length).toBe(at + 1);
+      await floor.settled();
+      await floor.stop();
+      floor.clock.move(76_000);
+      await floor.start();
+      await eventually(() => floor.last(id)).toMatchObject({
+        status: 'active',
+        transfer: { mode, state: 'no_answer' },
+      });
+      await eventually(() => floor.legs(bob).every(({ state }) => state === 'ended')).toBe(true);
+      await eventually(() => floor.legs(alice)[0]!.state).toBe('talking');
+    }
+    expect(floor.emitted).toEqual([]);
+  });
 });

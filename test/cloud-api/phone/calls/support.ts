@@ -154,15 +154,17 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
       return null;
     },
   };
-  const web = await serve({
-    routes: calls.routes,
-    owners: {
-      ...calls.owners,
-      phoneNumber: async ({ userId }, id) => (await rows.numbers.find(id))?.userId === userId,
-    },
-    authenticators: [others, createOwnerAuthenticator(ownerToken)],
-    idempotency: createIdempotency(store, clock),
-  });
+  const open = () =>
+    serve({
+      routes: calls.routes,
+      owners: {
+        ...calls.owners,
+        phoneNumber: async ({ userId }, id) => (await rows.numbers.find(id))?.userId === userId,
+      },
+      authenticators: [others, createOwnerAuthenticator(ownerToken)],
+      idempotency: createIdempotency(store, clock),
+    });
+  let web = await open();
   onEnd(async () => {
     await taking;
     await calls.close?.();
@@ -173,7 +175,10 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
     store.write((tx) => stops.apply(tx, { numberId, peer, action, source: 'text', evidence: action, at: clock.now() }));
 
   return {
-    ...{ clock, store, ids, rows, sim, simulated, web, emitted, warnings, away, own, events, addNumber, take, say },
+    ...{ clock, store, ids, rows, sim, simulated, emitted, warnings, away, own, events, addNumber, take, say },
+    get web() {
+      return web;
+    },
     get calls() {
       return calls;
     },
@@ -242,6 +247,7 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
     async stop() {
       await calls.close?.();
       calls = createPart(store);
+      web = await open();
     },
     start: async () => calls.start?.(),
     /** Another cloud over the same database, which the carrier posts to as well. */

@@ -166,9 +166,10 @@ describe.each(engines)('transfers on $name', ({ place }) => {
     await eventually(() => floor.legs(bob)[0]!.state).toBe('ended');
   });
 
-  test('STOP wins in both modes, before and while it rings', async () => {
+  test.each(['warm', 'cold'] as const)('STOP wins in both modes, before and while it rings: %s', async (first) => {
     const floor = await openFloor(await place());
-    const { id, callId } = await asked(floor);
+    const { id, callId } = await asked(floor, first);
+    await floor.settled();
     await floor.say(id, bob, 'stop');
     await isBack(floor, id, 'stopped', /may not call/);
     await eventually(() => floor.legs(bob)[0]!.state).toBe('ended');
