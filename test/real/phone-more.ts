@@ -6,6 +6,7 @@ import {
   addHandset,
   arrived,
   button,
+  carrierOf,
   commit,
   handsetOf,
   mainNumber,
@@ -161,34 +162,54 @@ export async function playPerson(around: Around): Promise<void> {
 }
 
 export async function playEnd(around: Around): Promise<void> {
-  const { scenes, app } = around;
+  const { scenes, app, product } = around;
   const { page, errors } = app.seen;
   const dialog = page.getByRole('dialog');
 
   await scenes.scene('a number moves to another bot, whose answer is what people get from then on', async () => {
     const number = await mainNumber(around);
+    const bea = (await carrierOf(around)).handsets.find(({ name }) => name === 'Bea')?.e164 ?? '';
     await openNumber(page, number.e164);
     await button(page, 'Move').click();
     await dialog.getByRole('combobox', { name: /^Bot/ }).selectOption({ label: 'night' });
     await app.picture('60-move', 'all');
     await commit(page);
     await page.getByRole('region', { name: 'This number' }).getByText('night').waitFor(patience);
-    return `${words(number.e164)} is night’s`;
+    await openHandsets(page);
+    await page.getByRole('combobox', { name: 'Whom Bea reaches' }).selectOption({ label: words(number.e164) });
+    await textFrom(page, 'Bea', 'Who is there now?');
+    await openNumber(page, number.e164, 'Texts');
+    await page.locator('[data-conversation]', { hasText: words(bea) }).click();
+    const log = page.getByRole('log', { name: 'Messages' });
+    await log.locator('[data-text="delivered"]', { hasText: 'by night' }).waitFor(patience);
+    const before = await log.locator('[data-text="delivered"]', { hasText: 'by clerk' }).count();
+    await app.picture('61-moved');
+    return `${words(number.e164)} is night’s, which answers; ${before} older answers are clerk’s`;
   });
 
   await scenes.scene('a number is released after what ends with it is said', async () => {
-    const before = (await numbersOf(around)).length;
+    const before = await numbersOf(around);
+    const { id } = before.find(({ e164 }) => e164 === ported) ?? { id: '' };
+    const optIn = async () => (await fetch(`${product.origin}/sms/${id}`)).status;
+    assert.equal(await optIn(), 200);
     await openNumber(page, ported);
     await button(page, 'Release').click();
     const ends = dialog.locator('[data-plan="release"]');
     await ends.getByText(/arrive nowhere/).waitFor();
     const said = await ends.getByRole('listitem').count();
-    await app.picture('61-release', 'all');
+    await app.picture('62-release', 'all');
     await button(dialog, 'Release').click();
     await dialog.waitFor({ state: 'detached', ...patience });
-    await until('one number less', async () => (await numbersOf(around)).length === before - 1);
+    await until('one number less', async () => (await numbersOf(around)).length === before.length - 1);
     await page.locator('[data-number]', { hasText: words(ported) }).waitFor({ state: 'detached', ...patience });
-    return `${said} things are said to end; ${before - 1} numbers are left`;
+    const eve = (await carrierOf(around)).handsets.find(({ name }) => name === 'Eve')?.e164 ?? '';
+    const refusal = await until('that the carrier takes no text for it', async () => {
+      const path = `/api/v1/phone/demo/handsets/${encodeURIComponent(eve)}/text`;
+      const said = await product.web.call('POST', path, { to: ported, text: 'Hello?' }).then(() => null, String);
+      return said?.replace(/^.*?(\d{3}) /, '$1 ');
+    });
+    assert.equal(await optIn(), 404);
+    return `${said} things are said to end; its page is 404, and a text to it is refused: ${refusal}`;
   });
 
   await scenes.scene('the page made no mistake of its own', async () => {

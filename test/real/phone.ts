@@ -17,6 +17,7 @@ import { playCalls } from './phone-calls.ts';
 import { openDevice } from './phone-device.ts';
 import { playEnd, playPerson, playPort } from './phone-more.ts';
 import { playNumber } from './phone-number.ts';
+import { playOwn } from './phone-own.ts';
 import { playTexts } from './phone-texts.ts';
 import { createScenes } from './scenes.ts';
 
@@ -69,7 +70,7 @@ async function play(): Promise<number> {
     const device = await openDevice(product, push);
     opened.push(() => device.close());
     const around: Around = { scenes, app: shown, product, model, device };
-    for (const part of [playNumber, playTexts, playCalls, playPort, playPerson, playEnd]) {
+    for (const part of [playNumber, playTexts, playOwn, playCalls, playPort, playPerson, playEnd]) {
       const before = scenes.failed();
       await part(around).catch((error: Error) => {
         if (scenes.failed() === before) scenes.fail('between scenes', error);
