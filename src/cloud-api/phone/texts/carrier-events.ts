@@ -1,23 +1,27 @@
 /** What the carrier tells of texts, read out of its payloads (phone.md 2.8, 2.9; a foreign party's, so loosely). Pure. */
 import { z } from 'zod';
 import type { Media } from '../../../contracts/phone/texts.ts';
+import { kindOfTextError } from '../carrier/telnyx/faults.ts';
 import type { CarrierEvent } from '../ports.ts';
 
 const text = z.string().nullish();
 
+const numbers = z.array(z.looseObject({ phone_number: z.string() }));
+const Attached = z.looseObject({ url: z.string().max(4000), content_type: text, size: z.number().nullish() });
+const mostMedia = 50;
+
+/** Who wrote what to whom; nothing else is worth losing a text over. */
 const Inbound = z.looseObject({
   id: z.string().min(1).max(200),
-  direction: text,
   from: z.looseObject({ phone_number: z.string().min(1).max(40) }),
-  to: z.array(z.looseObject({ phone_number: z.string() })).min(1),
+  to: numbers.min(1),
+  // Of a text to a group: the others.
+  cc: numbers.nullish().catch(null),
   text,
-  media: z
-    .array(z.looseObject({ url: z.string().max(2000), content_type: text, size: z.number().nullish() }))
-    .max(50)
-    .nullish(),
-  parts: z.number().nullish(),
-  received_at: text,
-  autoresponse_type: text,
+  media: z.array(z.unknown()).nullish().catch(null),
+  parts: z.number().nullish().catch(null),
+  received_at: text.catch(null),
+  autoresponse_type: text.catch(null),
 });
 
 export interface InboundText {
@@ -38,18 +42,14 @@ export interface InboundText {
 export function readInbound(event: CarrierEvent): InboundText | null {
   const parsed = Inbound.safeParse(event.payload);
   if (!parsed.success) return null;
-  const { id, from, to, parts, received_at: receivedAt, autoresponse_type: answered } = parsed.data;
+  const { id, from, to, cc, parts, received_at: receivedAt, autoresponse_type: answered } = parsed.data;
   const said = Date.parse(receivedAt ?? '');
   const saidAt = Math.min(Number.isNaN(said) ? event.occurredAt : said, event.receivedAt);
-  const media = (parsed.data.media ?? []).map((one) => ({
-    url: one.url,
-    contentType: one.content_type ?? null,
-    size: Number.isSafeInteger(one.size) ? (one.size as number) : null,
-  }));
+  const media = (parsed.data.media ?? []).flatMap((one) => mediumIn(one) ?? []).slice(0, mostMedia);
   return {
     carrierId: id,
     from: from.phone_number,
-    to: to.map((one) => one.phone_number),
+    to: [...to, ...(cc ?? [])].map((one) => one.phone_number),
     // What a database cannot keep is no letter.
     text: (parsed.data.text ?? '').replaceAll('\u0000', ''),
     media,
@@ -57,6 +57,13 @@ export function readInbound(event: CarrierEvent): InboundText | null {
     saidAt,
     isAnswered: (answered ?? '') !== '',
   };
+}
+
+function mediumIn(attached: unknown): Media | null {
+  const { success, data } = Attached.safeParse(attached);
+  if (!success) return null;
+  const size = Number.isSafeInteger(data.size) ? (data.size as number) : null;
+  return { url: data.url, contentType: data.content_type ?? null, size };
 }
 
 const Receipt = z.looseObject({
@@ -78,6 +85,10 @@ export interface TextReceipt {
   readonly parts: number | null;
   readonly code: string;
   readonly said: string;
+  /** The carrier did not bring it because its reader said STOP. */
+  readonly isBlocked: boolean;
+  /** Milliseconds since the epoch; never later than it came. */
+  readonly at: number;
 }
 
 const statusOf: Readonly<Record<string, TextReceipt['status']>> = {
@@ -99,13 +110,17 @@ export function readReceipt(event: CarrierEvent): TextReceipt | null {
   const status = statusOf[to?.[0]?.status ?? ''];
   if (status === undefined) return null;
   const error = errors?.[0];
+  const code = String(error?.code ?? '');
+  const words = { code, title: error?.title ?? '', detail: error?.detail ?? '' };
   return {
     carrierId: id,
     tags: [...(tags ?? []), ...tagsIn(url ?? '')],
     status,
     parts: Number.isSafeInteger(parts) && (parts as number) > 0 ? (parts as number) : null,
-    code: String(error?.code ?? ''),
+    code,
     said: error?.detail ?? error?.title ?? 'It was not delivered.',
+    isBlocked: status === 'failed' && kindOfTextError(words) === 'opted_out',
+    at: Math.min(event.occurredAt, event.receivedAt),
   };
 }
 

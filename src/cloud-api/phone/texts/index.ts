@@ -86,13 +86,9 @@ export function createTexts(given: TextsDeps): Texts {
   const optOuts = createOptOuts(deps);
   const stops = createStops({ optOuts, onStop: deps.onStop });
   const own = createOwnPhones({ ...deps, admits: deps.admits ?? (() => true) });
-  const outbound = createOutbound({
-    ...{ ...deps, optOuts },
-    *blocked(tx, { numberId, peer }, said) {
-      const at = deps.clock.now();
-      yield* stops.apply(tx, { numberId, peer, action: 'stop', source: 'carrier', evidence: said, at });
-    },
-  });
+  const blocked: OutboundDeps['blocked'] = (tx, { numberId, peer }, evidence, at) =>
+    stops.apply(tx, { numberId, peer, action: 'stop', source: 'carrier', evidence, at });
+  const outbound = createOutbound({ ...deps, optOuts, blocked });
   const relay = createRelay(deps);
   const takeText = createInbound({ ...deps, optOuts, stops, own, outbound, relay });
   let stopFollowing = () => {};
@@ -131,7 +127,7 @@ export function createTexts(given: TextsDeps): Texts {
     async take(event) {
       if (event.type === 'message.received') return received(event);
       const receipt = readReceipt(event);
-      if (receipt !== null) await takeReceipt(store, receipt, event.numberId);
+      if (receipt !== null) await takeReceipt({ store, blocked }, receipt, event.numberId);
     },
   };
 

@@ -34,7 +34,7 @@ export interface OutboundDeps {
   readonly optOuts: Pick<OptOutLog, 'isOptedOut'>;
   readonly limits: (tx: SharedReader, number: HeldNumber) => Asked<TextLimits>;
   /** The carrier has them on its own list of who said STOP. */
-  readonly blocked: (tx: SharedTx, row: TextRow, said: string) => Op<unknown>;
+  readonly blocked: (tx: SharedTx, row: TextRow, said: string, at: number) => Op<unknown>;
   readonly openLanes: OpenPhoneLanes;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
@@ -86,6 +86,13 @@ class Slowed extends CarrierFault {
   }
 }
 
+/** That its records cannot be read says nothing of what was sent. */
+function cannotTell(thrown: unknown): never {
+  if (!(thrown instanceof CarrierFault) || thrown.kind === 'unknown') throw thrown;
+  const { message, code, retryAfter } = thrown;
+  throw new CarrierFault('unknown', message, { code, retryAfter, cause: thrown });
+}
+
 export function createOutbound(deps: OutboundDeps): Outbound {
   const { store, clock, steps, texts } = deps;
   const lanes: SharedLanes = deps.openLanes({ name: 'texts', send, onExpired, backoffMs, parallel });
@@ -111,7 +118,8 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     if (row.carrierKey !== null) return { carrierId: row.carrierKey.slice('out:'.length), parts: row.parts };
     // It never came as far as that.
     if (row.leftAt === null) return null;
-    const found = await texts.findSent({ from: row.ours, to: row.peer, tag: id, since: row.leftAt });
+    const asked = { from: row.ours, to: row.peer, tag: id, since: row.leftAt };
+    const found = await texts.findSent(asked).catch(cannotTell);
     const left = row.leftAt + silenceMs - clock.now();
     if (found !== null || left <= 0 || left > silenceMs) return found;
     throw new CarrierFault('unknown', 'The carrier gave no answer, and may still tell that it was sent.', {
@@ -145,7 +153,8 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     const now = clock.now();
     const { perMinute } = yield* deps.limits(tx, number);
     const full = perMinute === null ? null : yield* nthLeftSince(tx, row.numberId, now - minuteMs, perMinute);
-    if (full !== null && row.leftAt === null) {
+    // One that is tried again within the minute is among them.
+    if (full !== null && (row.leftAt === null || row.leftAt <= now - minuteMs)) {
       const reason = `It goes out slowly: this number may send ${perMinute} texts a minute.`;
       yield* noteOnText(tx, id, { reason });
       tx.afterCommit(tell);
@@ -168,18 +177,20 @@ export function createOutbound(deps: OutboundDeps): Outbound {
       const at = fault.retryAfter === null ? undefined : clock.now() + fault.retryAfter * 1000;
       return { to: 'retry', reason, ...(at === undefined ? {} : { at }) };
     }
-    if (fault.kind === 'service' && (fault.retryAfter !== null || isRate(fault.code) || fault.code === '')) {
+    // The carrier's codes are numbers; the system's are words: nobody was reached.
+    const isAway = !/^\d+$/.test(fault.code);
+    if (fault.kind === 'service' && (fault.retryAfter !== null || isRate(fault.code) || isAway)) {
       // Nothing was sent: it waits like any other, and STOP ends it.
       await store.write((tx) => putBack(tx, id, `It goes out slowly: ${reason}`));
       const forMs = fault.retryAfter === null ? rateMs : fault.retryAfter * 1000;
-      return fault.code === '' ? { to: 'retry', reason } : { to: 'hold', reason, forMs };
+      return isAway ? { to: 'retry', reason } : { to: 'hold', reason, forMs };
     }
     deps.log.warn('The carrier refused a text.', { id, kind: fault.kind, code: fault.code });
     return {
       to: 'done',
       *commit(tx) {
         yield* settled(tx, id, 'failed', { reason, code: fault.code });
-        if (fault.kind === 'opted_out') yield* deps.blocked(tx, row, fault.message);
+        if (fault.kind === 'opted_out') yield* deps.blocked(tx, row, fault.message, clock.now());
       },
     };
   }

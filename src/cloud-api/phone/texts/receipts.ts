@@ -9,8 +9,18 @@ import type { TextRow } from './model.ts';
 import { textsTopic } from './outbound.ts';
 import { findByCarrier, findText, moveText, noteOnText } from './store.ts';
 
+export interface ReceiptsDeps {
+  readonly store: SharedStore;
+  /** The carrier has them on its own list of who said STOP, since `at`. */
+  readonly blocked: (tx: SharedTx, row: TextRow, said: string, at: number) => Op<unknown>;
+}
+
 /** `numberId`: that it was posted to. False: no text of ours. */
-export function takeReceipt(store: SharedStore, receipt: TextReceipt, numberId: string | null): Promise<boolean> {
+export function takeReceipt(
+  { store, blocked }: ReceiptsDeps,
+  receipt: TextReceipt,
+  numberId: string | null,
+): Promise<boolean> {
   return store.write(function* (tx) {
     const row = yield* textOf(tx, receipt, numberId);
     if (row === null) return false;
@@ -20,7 +30,9 @@ export function takeReceipt(store: SharedStore, receipt: TextReceipt, numberId: 
     const failed = status === 'failed' ? { code, reason: deliveryReason(code, said) } : {};
     const unconfirmed = status === 'unconfirmed' ? { reason: 'Their carrier does not say whether it arrived.' } : {};
     const good = status === 'sent' || status === 'delivered' ? { reason: null } : {};
-    yield* moveText(tx, row.id, status, { ...failed, ...unconfirmed, ...good, ...(parts === null ? {} : { parts }) });
+    const changes = { ...failed, ...unconfirmed, ...good, ...(parts === null ? {} : { parts }) };
+    const moved = yield* moveText(tx, row.id, status, changes);
+    if (moved && receipt.isBlocked) yield* blocked(tx, row, said, receipt.at);
     tx.afterCommit(() => store.wake.signal(textsTopic));
     return true;
   });

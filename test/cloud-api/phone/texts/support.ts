@@ -67,6 +67,8 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   const events: CarrierEvent[] = [];
   const queue: CarrierEvent[] = [];
   const held = { events: false };
+  /** Whether nobody listens where the carrier was. */
+  const away = { carrier: false };
   const simulated = await startSimulator({
     clock,
     fetch: async (url, init) => {
@@ -80,6 +82,11 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   const carrier = createTelnyxCarrier({
     ...{ baseUrl: simulated.sim.url, apiKey: simulated.sim.apiKey, connectionId: '1', name: 'simulator' },
     receiptsUrl: `${relayHost}/receipts`,
+    fetch(...request) {
+      if (!away.carrier) return fetch(...request);
+      const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+      return Promise.reject(new TypeError('fetch failed', { cause }));
+    },
   });
 
   const delivered: RelayedText[] = [];
@@ -244,7 +251,24 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   });
 
   return {
-    ...{ clock, store, ids, rows, simulated, texts, web, warnings, linked, asked, addNumber, take, events, held, pump },
+    ...{
+      clock,
+      store,
+      ids,
+      rows,
+      simulated,
+      texts,
+      web,
+      warnings,
+      linked,
+      asked,
+      addNumber,
+      take,
+      events,
+      held,
+      away,
+      pump,
+    },
     ...{ delivered, pushed, emitted, stopped },
     /** One more replica of the cloud on the same database. */
     async another() {
