@@ -46,6 +46,8 @@ export interface PhoneRegistration extends PhonePart {
 
 /** An answer waits so long for the carrier, then says how far it is. */
 const answerMs = 5_000;
+/** The end of the program waits so long for what is under way. */
+const graceMs = 2_000;
 /** A pending one is read from the carrier at most so often, however many ask. */
 const readEveryMs = 3_000;
 
@@ -69,15 +71,18 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
   const submit = createSubmit(bench);
   const watch = createWatch({ ...bench, advance });
 
-  /** As far as it gets in a few seconds; the rest goes on by itself. */
-  async function advanceForAnswer(id: string): Promise<void> {
+  /** Resolves with `work`, or after `ms`. */
+  async function within(ms: number, work: Promise<void>): Promise<void> {
     const done = new AbortController();
-    const work = advance(id)
-      .catch((fault: Error) => {
-        log.warn('A registration could not be moved on.', { registration: id, fault: fault.message });
-      })
-      .finally(() => done.abort());
-    await Promise.race([work, pause(timers, answerMs, done.signal)]);
+    await Promise.race([work.finally(() => done.abort()), pause(timers, ms, done.signal)]);
+  }
+
+  /** As far as it gets in a few seconds; the rest goes on by itself. */
+  function advanceForAnswer(id: string): Promise<void> {
+    const work = advance(id).catch((fault: Error) => {
+      log.warn('A registration could not be moved on.', { registration: id, fault: fault.message });
+    });
+    return within(answerMs, work);
   }
 
   async function held(numberId: string): Promise<HeldNumber> {
@@ -183,9 +188,7 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
       await store.write((tx) => tx.run(sql, at - codeKeptMs), { isolation: 'statement' });
     },
     start: () => watch.start(),
-    async close() {
-      await watch.close();
-      await settled();
-    },
+    // What a carrier does not answer is looked for by whoever starts next.
+    close: () => within(graceMs, watch.close().then(settled)),
   };
 }

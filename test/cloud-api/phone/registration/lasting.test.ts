@@ -48,6 +48,33 @@ describe.each(engines)('on $name', (engine) => {
     await expect.poll(() => rig.store.all('SELECT look_at AS at FROM phone_registration')).toEqual([{ at: null }]);
   });
 
+  test('a carrier that never answers holds up neither an answer nor the end of the program', async () => {
+    const rig = await openRig(engine);
+    const { id } = await rig.buy();
+    let die: ((fault: CarrierFault) => void) | undefined;
+    instead(rig, {
+      createBrand: () =>
+        new Promise((_, reject) => {
+          die = reject;
+        }),
+    });
+    const filing = rig.submit(id, business);
+    await expect.poll(() => die).toBeDefined();
+    await rig.clock.advance(5_000);
+    expect(registrationOf(await filing)).toMatchObject({ state: 'pending', steps: [{ step: 'filed', state: 'done' }] });
+    let closed = false;
+    const closing = Promise.resolve(rig.part.close?.()).then(() => {
+      closed = true;
+    });
+    for (let turn = 0; turn < 50 && !closed; turn += 1) {
+      await delay(10);
+      await rig.clock.advance(100);
+    }
+    die?.(new CarrierFault('unknown', 'Nobody is there any more to hear it.'));
+    expect(closed).toBe(true);
+    await closing;
+  });
+
   test('a number joins a campaign that was filed months ago, and it is not filed again', async () => {
     const rig = await openRig(engine);
     const one = await rig.buy();
