@@ -71,7 +71,7 @@ export interface RegistrationStore {
   move(tx: SharedTx, id: string, move: Move, changes: Changes, step: NewStep): Op<RegistrationRow | null>;
   /** What the carrier gave, also where the number was released meanwhile: somebody has to end its fees. */
   keep(tx: SharedTx, id: string, ids: Pick<Changes, 'brandId' | 'campaignId' | 'requestId'>): Op<void>;
-  /** It waits for us or the carrier until `retryAt`; told once however often it is tried. */
+  /** It waits for us or the carrier until `retryAt`; one step of its timeline however often it is tried. */
   wait(tx: SharedTx, id: string, why: string, retryAt: number): Op<void>;
   /** It waits for us no more. */
   calm(id: string): Promise<void>;
@@ -142,6 +142,14 @@ export function createRegistrationStore({ store, now, numbers }: StoreDeps): Reg
     yield* tx.run(sql, row.id, row.id, name, state, text, field, now());
   }
 
+  /** Where nothing else happened since, however often it waited. False: something did. */
+  function* noteAgain(tx: SharedTx, row: RegistrationRow, { state, text }: NewStep): Op<boolean> {
+    const sql = `UPDATE phone_registration_step SET text = ?, at = ? WHERE registration_id = ? AND step = ? AND state = ?
+      AND n = (SELECT max(n) FROM phone_registration_step WHERE registration_id = ?)`;
+    const { changes } = yield* tx.run(sql, text, now(), row.id, stageSays[row.stage].step, state, row.id);
+    return changes === 1;
+  }
+
   return {
     find,
     get: (id) => store.read((tx) => find(tx, id)),
@@ -206,7 +214,9 @@ export function createRegistrationStore({ store, now, numbers }: StoreDeps): Reg
       if (row === null || row.endedAt !== null) return;
       const sql = 'UPDATE phone_registration SET waiting = ?, retry_at = ?, look_at = ? WHERE id = ?';
       yield* tx.run(sql, why, retryAt, retryAt, id);
-      if (row.waiting !== why) yield* note(tx, row, { state: 'waiting', text: why, field: null });
+      if (row.waiting === why) return;
+      const step: NewStep = { state: 'waiting', text: why, field: null };
+      if (!(yield* noteAgain(tx, row, step))) yield* note(tx, row, step);
     },
     async calm(id) {
       const sql = 'UPDATE phone_registration SET waiting = NULL, retry_at = NULL WHERE id = ?';

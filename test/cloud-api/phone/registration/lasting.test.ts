@@ -75,6 +75,34 @@ describe.each(engines)('on $name', (engine) => {
     await closing;
   });
 
+  test('a carrier that is away every other time fills no timeline', async () => {
+    const rig = await openRig(engine);
+    const { id } = await rig.buy();
+    await rig.fail('brand_slow');
+    await rig.submit(id, business);
+    const { readBrand } = rig.carrier.registry;
+    let reads = 0;
+    instead(rig, {
+      readBrand: (brandId) => {
+        reads += 1;
+        const away = new CarrierFault('service', `Away, request ${reads}.`);
+        return reads % 2 === 0 ? readBrand(brandId) : Promise.reject(away);
+      },
+    });
+    let last = registrationOf(await rig.read(id));
+    for (let turn = 0; turn < 20; turn += 1) {
+      await rig.clock.advance(31 * 60_000);
+      last = registrationOf(await rig.read(id));
+    }
+    expect(reads).toBeGreaterThan(10);
+    expect(last.steps.map(({ step, state }) => `${step} ${state}`)).toEqual([
+      'filed done',
+      'brand working',
+      'brand waiting',
+    ]);
+    expect(last.steps[2]?.text).toMatch(/^Away, request \d\d\.$/);
+  });
+
   test('a number joins a campaign that was filed months ago, and it is not filed again', async () => {
     const rig = await openRig(engine);
     const one = await rig.buy();
