@@ -6,7 +6,7 @@ import type { EventBackbone } from '../../events/backbone.ts';
 import { refusedDestination } from '../e164.ts';
 import type { Numbers, OptOuts } from '../ports.ts';
 import type { Outbound } from './outbound.ts';
-import type { OwnPhones } from './own-phone.ts';
+import { isOfBots, type OwnPhones } from './own-phone.ts';
 
 export interface ApprovalTextsDeps {
   readonly store: SharedStore;
@@ -14,7 +14,7 @@ export interface ApprovalTextsDeps {
   /** Throws where it cannot be answered any more. */
   readonly approvals: { check(id: string, userId: string): Promise<Pick<Approval, 'title' | 'expiresAt'>> };
   readonly own: Pick<OwnPhones, 'confirmed' | 'codeFor'>;
-  readonly numbers: Pick<Numbers, 'read'>;
+  readonly numbers: Pick<Numbers, 'read' | 'byE164'>;
   readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
   readonly outbound: Pick<Outbound, 'queue'>;
   readonly countries: readonly string[];
@@ -30,6 +30,7 @@ export function followApprovals(deps: ApprovalTextsDeps): () => void {
   async function ask(approvalId: string, userId: string): Promise<void> {
     const phone = await store.read((tx: SharedReader) => own.confirmed(tx, userId));
     if (phone === null || refusedDestination(phone.e164, deps.countries) !== null) return;
+    if (await isOfBots(deps.numbers, phone.e164)) return;
     const { title, expiresAt } = await deps.approvals.check(approvalId, userId);
     await store.write(function* (tx) {
       const held = yield* own.confirmed(tx, userId);

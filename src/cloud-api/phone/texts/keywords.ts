@@ -18,7 +18,9 @@ export const stopWords: readonly string[] = [
   ...['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit'],
   ...['stop all', 'revoke', 'opt out', 'optout', 'remove', 'arret'],
 ];
-export const startWords: readonly string[] = ['start', 'unstop'];
+export const startWords: readonly string[] = ['start', 'unstop', 'un stop'];
+/** Of the first list, those that mean nothing else. */
+const plainStop = ['stop', 'stopall', 'unsubscribe', 'revoke', 'optout', 'arret'];
 export const helpWords: readonly string[] = ['help'];
 
 const politeHead = /^(?:please|pls|plz|kindly|hi|hey|hello|ok|okay|just) /;
@@ -56,6 +58,9 @@ const stopClauses: readonly RegExp[] = [
 const clauseHead =
   /^(?:and|so|but|no|again|seriously|listen|can you|could you|would you|will you|you need to|you must|i said|i told you(?: to)?|i asked you(?: to)?|i am asking you to|im asking you to|for the last time) /;
 
+/** Says how much, not what. */
+const curse = /\b(?:fucking|fuckin|freaking|frigging|bloody|damn|goddamn) /g;
+
 /** Words of ordinary sentences in which the same letters mean something else. */
 const harmless =
   /\b(?:bus|train|tram|metro|subway|truck|pit|rest|full|next|last|first|non|one|door|short|tour) stops?\b|\bstop(?:ped|s|ping|over)?(?: \w+)? (?:by|in|at|over|off|light|sign|watch)\b/g;
@@ -78,6 +83,7 @@ export function plain(text: string): string {
     .replace(/[\p{M}\p{Cf}'’‘`´]/gu, '')
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .replace(/\bun subscribe\b/g, 'unsubscribe')
     .trim();
   // S.T.O.P
   return /^(?:\p{L} )+\p{L}$/u.test(spelled) ? spelled.replaceAll(' ', '') : spelled;
@@ -99,13 +105,14 @@ export function readKeyword(text: string): ReadKeyword | null {
   return found === null ? null : { kind: 'unclear', matched: found[0] };
 }
 
-/** The word that the whole of it is, said once or again and again. */
+/** The word that the whole of it is, said once, again and again, or with others of the list. */
 function stopWord(bare: string): string | null {
   if (stopWords.includes(bare)) return bare;
-  const words = bare.split(' ');
-  return words.length > 1 && words.every((word) => word === words[0]) && stopWords.includes(words[0] as string)
-    ? (words[0] as string)
-    : null;
+  const said = bare.replace(/\bopt out\b/g, 'optout').split(' ');
+  // "Cancel. And stop" may speak of an order.
+  const words = plainStop.includes(said[0] as string) ? said.filter((word) => word !== 'and' && word !== 'or') : said;
+  if (!words.every((word) => stopWords.includes(word))) return null;
+  return words.find((word) => plainStop.includes(word) || words.every((other) => other === word)) ?? null;
 }
 
 function withoutPolite(bare: string): string {
@@ -119,7 +126,9 @@ function withoutPolite(bare: string): string {
 
 /** Each with and without what leads to it: "no more texts" begins like "no, stop texting me". */
 function clausesOf(text: string): string[] {
-  const clauses = [text, ...text.slice(0, mostRead).split(/[.!?;\n\r]+/)].map(plain);
+  const clauses = [text, ...text.slice(0, mostRead).split(/[.!?;\n\r]+/)].map((clause) =>
+    plain(clause).replace(curse, ''),
+  );
   return clauses.flatMap((clause) => [withoutPolite(clause), withoutHeads(clause)]).filter((clause) => clause !== '');
 }
 

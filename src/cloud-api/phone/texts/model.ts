@@ -65,6 +65,9 @@ export const exemptKinds: readonly ServiceKind[] = ['stop', 'help'];
 export const isExempt = ({ by, kind }: Pick<TextRow, 'by' | 'kind'>): boolean =>
   by === 'service' && kind !== null && exemptKinds.includes(kind);
 
+/** The code stands on the person's own phone alone: keys and programs read this list, too. */
+const withoutCode = (text: string) => text.replace(/\b(YES|NO) \d{6}\b/g, '$1 ······');
+
 export function toMessage(row: TextRow): TextMessage {
   const inward = row.direction === 'in';
   return {
@@ -73,7 +76,7 @@ export function toMessage(row: TextRow): TextMessage {
     direction: row.direction,
     from: inward ? row.peer : row.ours,
     to: inward ? row.ours : row.peer,
-    text: row.text,
+    text: row.kind === 'approval' ? withoutCode(row.text) : row.text,
     media: JSON.parse(row.media) as Media[],
     parts: row.parts,
     status: row.status,

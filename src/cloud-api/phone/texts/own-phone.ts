@@ -9,7 +9,7 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import type { OwnPhone } from '../../../contracts/phone/texts.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
-import type { HeldNumber } from '../ports.ts';
+import type { HeldNumber, Numbers } from '../ports.ts';
 
 export interface OwnPhonesDeps {
   readonly store: SharedStore;
@@ -26,6 +26,7 @@ export interface OwnPhonesDeps {
       },
     ): Promise<{ readonly title: string }>;
   };
+  readonly numbers: Pick<Numbers, 'byE164'>;
   /** Whether this person may act at all. */
   readonly admits: (userId: string) => boolean | Promise<boolean>;
 }
@@ -77,14 +78,24 @@ const select = `SELECT user_id AS "userId", e164, number_id AS "numberId", code,
 const answerWords = /^\s*(yes|no)[\s,:.-]+(\d{6})\s*[.!]*\s*$/i;
 const codeAlone = /^\s*(\d{6})\s*\.?\s*$/;
 
-export function createOwnPhones({ store, clock, approvals, admits }: OwnPhonesDeps): OwnPhones {
+/** Bots text from such a number: what comes from it is no word of a person. */
+export async function isOfBots(numbers: Pick<Numbers, 'byE164'>, e164: string): Promise<boolean> {
+  const number = await numbers.byE164(e164);
+  // Until it is ours at the carrier, whoever asked for it proves nothing by that.
+  return number !== null && number.carrierNumberId !== null;
+}
+
+export function createOwnPhones({ store, clock, approvals, numbers, admits }: OwnPhonesDeps): OwnPhones {
   const nothing = function* (): Op<void> {};
 
-  function* wrongAgain(tx: SharedTx, own: Row): Op<void> {
+  function* wrongAgain(tx: SharedTx, { userId, e164 }: Row): Op<void> {
+    const own = yield* tx.get<Row>(select, userId);
+    // Others may have guessed meanwhile, by another number; of another phone nothing was guessed.
+    if (own === undefined || own.e164 !== e164) return;
     const now = clock.now();
     const isNew = now - own.wrongSince > wrongMs;
     const sql = 'UPDATE phone_own SET wrong = ?, wrong_since = ? WHERE user_id = ?';
-    yield* tx.run(sql, isNew ? 1 : own.wrong + 1, isNew ? now : own.wrongSince, own.userId);
+    yield* tx.run(sql, isNew ? 1 : own.wrong + 1, isNew ? now : own.wrongSince, userId);
   }
 
   const isShut = (own: Row) => own.wrong >= mostWrong && clock.now() - own.wrongSince <= wrongMs;
@@ -165,6 +176,7 @@ export function createOwnPhones({ store, clock, approvals, admits }: OwnPhonesDe
     async hear(number, from, text) {
       const own = await find(number.userId);
       if (own === null || own.e164 !== from || !(await admits(own.userId))) return null;
+      if (await isOfBots(numbers, from)) return null;
       if (own.confirmedAt === null) return confirm(own, number, text);
       const [, word, code] = answerWords.exec(text.normalize('NFKC')) ?? [];
       if (word === undefined || code === undefined) return null;

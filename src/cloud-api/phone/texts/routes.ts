@@ -9,14 +9,14 @@ import { readE164, refusedDestination } from '../e164.ts';
 import type { Consents, Numbers } from '../ports.ts';
 import { toMessage } from './model.ts';
 import type { OptOutLog } from './opt-outs.ts';
-import type { OwnPhones } from './own-phone.ts';
+import { isOfBots, type OwnPhones } from './own-phone.ts';
 import type { Stops } from './stop.ts';
 import { type ConversationRow, findText, listContacts, listTexts } from './store.ts';
 
 export interface RoutesDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
-  readonly numbers: Pick<Numbers, 'find'>;
+  readonly numbers: Pick<Numbers, 'find' | 'byE164'>;
   readonly optOuts: OptOutLog;
   readonly stops: Stops;
   readonly own: OwnPhones;
@@ -105,6 +105,7 @@ export function ownRoutes({ numbers, own, countries }: RoutesDeps): readonly Bou
         throw new AppError('not_found', fact, 'List your numbers to find it.', { wireCode: 'number_not_found' });
       }
       if (number.e164 === e164) throw bad(`${e164} is the number itself.`, 'Name the phone that you carry.');
+      if (await isOfBots(numbers, e164)) throw bad(`${e164} is a number of a bot.`, 'Name the phone that you carry.');
       const { code, until } = await own.name(userId, e164, numberId);
       return { body: { own: { e164, confirmed: false, numberId }, code, expiresAt: iso(until) } };
     }),

@@ -148,6 +148,27 @@ describe('STOP in every spelling', () => {
   });
 });
 
+describe('STOP said in several words of the list', () => {
+  test.each([
+    ...['STOP STOPALL', 'stop/unsubscribe', 'Stop and unsubscribe', 'QUIT, STOP!', 'stop. end. cancel', 'STOP & END'],
+    ...['Un-subscribe', 'UN SUBSCRIBE', 'un-subscribe me', 'STOP-ALL', 'opt-out / stop', 'Stop fucking texting me'],
+    ...['quit bloody calling me', 'Stop sending me your damn texts'],
+  ])('%s', (text) => {
+    expect(readKeyword(text)?.kind).toBe('stop');
+  });
+
+  test.each(['un-stop', 'UN STOP'])('%s is START', (text) => {
+    expect(readKeyword(text)?.kind).toBe('start');
+  });
+
+  test.each(['the end and stop', 'start and end', 'cancel and help', 'end and start', 'quit and go home'])(
+    '%s is none',
+    (text) => {
+      expect(['stop', 'start', 'help']).not.toContain(readKeyword(text)?.kind);
+    },
+  );
+});
+
 describe('ordinary sentences are no STOP', () => {
   test.each([
     ...[

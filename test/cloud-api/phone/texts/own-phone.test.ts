@@ -68,6 +68,41 @@ describe.each(engines)('the person’s own phone, on $name', ({ place }) => {
     expect(await put(alice, foreign.id)).toBe('number_not_found');
   });
 
+  test('is no number that bots have, neither when it is named nor later', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    await floor.addNumber('+14165550151');
+    const put = (e164: string) => floor.web.call('PUT', path, { body: { e164, numberId: id } });
+    expect((await put('+14165550151')).json.error).toBe('bad_request');
+    const phone = '+14165550153';
+    const { code } = (await put(phone)).json as never as { code: string };
+    await floor.say(phone, code);
+    await eventually(() => floor.reached(phone).length).toBe(1);
+    await floor.request('approval_1', 'Pay $4,000');
+    await eventually(() => floor.reached(phone).length).toBe(2);
+    const asked = /YES (\d{6})/.exec(floor.reached(phone).at(-1) ?? '')?.[1];
+    await floor.addNumber(phone, { userId: 'somebody else' });
+    await floor.say(phone, `YES ${asked}`);
+    expect(floor.asked.get('approval_1')!.state).toBe('pending');
+    await floor.request('approval_2', 'Pay $5,000');
+    await floor.settled();
+    expect(floor.reached(phone)).toHaveLength(2);
+  });
+
+  test('the codes that it is asked with are read on it alone', async () => {
+    const floor = await openFloor(await place());
+    const id = await confirmed(floor);
+    await floor.request('approval_1', 'Pay 123456 crowns');
+    await eventually(() => codeIn(floor)).not.toBe('');
+    const code = codeIn(floor);
+    const read = async (route: string) =>
+      JSON.stringify((await floor.web.call('GET', `/api/v1/phone/numbers/${id}/${route}`)).json);
+    for (const route of ['messages', 'conversations']) {
+      expect(await read(route)).toContain('Pay 123456 crowns - reply YES ');
+      expect(await read(route)).not.toContain(code);
+    }
+  });
+
   test('is asked what bots ask, and its yes or no answers that once', async () => {
     const floor = await openFloor(await place());
     await confirmed(floor);
