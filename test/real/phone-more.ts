@@ -114,6 +114,7 @@ export async function playPort(around: Around): Promise<void> {
     await setSpeed(page, 'Instant');
     await openNumber(page, ported);
     const plan = await register(page, business);
+    assert.match(plan, /joins them/);
     await status(page, 'Texts and calls');
     await openHandsets(page);
     const eve = await addHandset(page, 'Eve');

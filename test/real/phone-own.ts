@@ -13,8 +13,7 @@ export async function playOwn(around: Around): Promise<void> {
   const number = await mainNumber(around);
   // A handset that is there from the start.
   const mine = '+12025550101';
-  const texts = async () =>
-    (await handsetOf(around, mine)).texts.filter(({ text }) => text.includes(' to approve or '));
+  const texts = async () => (await handsetOf(around, mine)).texts.filter(({ text }) => /\bNO \d{6}/.test(text));
 
   await scenes.scene('the person’s own phone is confirmed by the code that the page shows', async () => {
     await page.locator('[data-page="own"]').click();

@@ -119,14 +119,14 @@ function Known({
 
 /** What was is grey; only what stands now calls for anybody. */
 function Step({ step, last }: { step: RegistrationStep; last: boolean }) {
-  const look = stepStatus[step.state];
   const failed = step.state === 'failed';
+  // What was under way is past once another step has come.
+  const look = last || failed ? stepStatus[step.state] : stepStatus.done;
   const tone = failed && last ? 'text-fail' : last ? '' : 'text-muted';
   return (
     <li data-step={step.step} className={`flex gap-2 ${tone}`}>
       <span className="mt-[3px]" title={step.state}>
-        {/* What was under way is past once another step has come. */}
-        <StatusIcon look={last || failed ? look : stepStatus.done} />
+        <StatusIcon look={look} />
       </span>
       <span className="min-w-0 flex-1">
         <span className="sr-only">{look.word}: </span>

@@ -29,7 +29,9 @@ export function PlanShown({ plan }: { plan: FilingPlan }) {
           ? 'What was filed is corrected in place and goes back into review.'
           : plan.kind === 'toll_free'
             ? 'The form is filed for toll-free verification.'
-            : 'The form is filed with the registry of carriers; the campaign follows by itself.'}
+            : plan.fees.length === 0
+              ? 'The business and its campaign are registered already: the number joins them.'
+              : 'The form is filed with the registry of carriers; the campaign follows by itself.'}
       </p>
       {plan.warnings.length > 0 && (
         <ul aria-label="What carriers often refuse" className="flex flex-col gap-1">
