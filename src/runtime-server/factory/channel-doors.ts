@@ -27,9 +27,16 @@ export interface ChannelDoorsDeps {
   readonly events: BotEvents;
 }
 
+const asComments = (text: string) => text.replace(/^/gm, '# ');
+
 /** A plain shell would run what it is told, also by a stranger: whoever sits there reads it as comments. */
 export function asWords(bot: Pick<Member, 'spec'> | null, text: string): string {
-  return bot?.spec?.harness === 'shell' ? text.replace(/^/gm, '# ') : text;
+  return bot?.spec?.harness === 'shell' ? asComments(text) : text;
+}
+
+/** Of somebody outside: what runs as `custom` may be a shell as well, or anything else that takes each line as a command. */
+export function strangersWords(bot: Pick<Member, 'spec'> | null, text: string): string {
+  return bot?.spec?.harness === 'custom' ? asComments(text) : asWords(bot, text);
 }
 
 export function createChannelDoors(deps: ChannelDoorsDeps): ChannelDoors {
@@ -68,7 +75,7 @@ export function createChannelDoors(deps: ChannelDoorsDeps): ChannelDoors {
       // Queued, which is durable: whoever brings it does not wait until the bot has time.
       const request: SendRequest = {
         to: bot.id,
-        text: asWords(bot, text),
+        text: strangersWords(bot, text),
         threadId,
         queue: true,
         idempotencyKey: messageId,

@@ -32,6 +32,9 @@ export interface Phone {
   close(): Promise<void>;
 }
 
+/** The cloud brings a text for one day. */
+const knownMs = 7 * 24 * 60 * 60_000;
+
 export function createPhone(deps: PhoneDeps): Phone {
   const { store, clock, log } = deps;
   const numbers = createPhoneNumbers(deps);
@@ -50,6 +53,7 @@ export function createPhone(deps: PhoneDeps): Phone {
     const message = messageOf(text);
     const { threadId } = await deps.doors().take(message).catch(said);
     await store.write((tx) => {
+      tx.run('DELETE FROM phone_text WHERE at < ?', clock.now() - knownMs);
       const sql = 'INSERT INTO phone_text (message_id, thread_id, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING';
       if (tx.run(sql, messageId, threadId, clock.now()).changes === 1) deps.doors().received(tx, message, threadId);
     });
@@ -80,15 +84,19 @@ export function createPhone(deps: PhoneDeps): Phone {
   };
 }
 
+/** For the bot and for whoever is told of the text. */
+const mayMeanStop =
+  '[This may ask for no more texts. If it does, do not answer: its writer can be marked as opted out on the page of the number.]';
+
 /** Pictures and the like stay with the carrier: their addresses are told. */
-function messageOf({ messageId, numberId, botId, from, to, text, media }: RelayedText): ChannelMessage {
+function messageOf({ messageId, numberId, botId, from, to, text, media, flag }: RelayedText): ChannelMessage {
   const attached = media.map(({ url, contentType }) => `Attached: ${contentType ?? 'a file'} ${url}`);
   return {
     channel: { provider: 'sms', numberId, peer: from },
     messageId,
     botId,
     title: `Texts with ${from} on ${to}`,
-    text: [text, ...attached].filter((line) => line !== '').join('\n'),
+    text: [text, ...attached, flag === 'may_mean_stop' ? mayMeanStop : ''].filter((line) => line !== '').join('\n'),
   };
 }
 

@@ -85,6 +85,10 @@ export function createOutgoing({ openLanes, numbers, doors, call, clock }: Outgo
     }
     const said = answer.body as { error?: unknown; message?: unknown } | null;
     const why = typeof said?.message === 'string' ? said.message : `the cloud answered ${answer.status}`;
+    // The key is this text's alone: its first request was cut off, and asking again would never end.
+    if (said?.error === 'idempotency_conflict') {
+      return end(piece, 'best_effort', 'the cloud was cut off over it: nobody knows whether it was sent');
+    }
     // 401: a clock that is off. 502: the carrier refused this text, and 503 with that name: there is none.
     const lasting = answer.status === 502 || said?.error === 'phone_not_configured' || said?.error === 'daily_limit';
     const again = [401, 408, 409, 425, 429].includes(answer.status) || answer.status >= 500;

@@ -1,20 +1,26 @@
 /** What a bot says, cut into texts that carriers take (gaps.md F: 1,600 characters and ten parts). Pure. */
 import { longestText } from '../../contracts/phone/values.ts';
 
-/** Ten parts of seven-bit letters hold 1,530 and of all others 670 (phone.md 6.3). */
+/**
+ * Ten parts of seven-bit letters hold 1,530 and of all others 670 (phone.md 6.3), but a letter of several units, as a family of
+ * pictures, is not torn between two of them: ten units of each part may stay empty.
+ */
 const longestPlain = 1_530;
-const longestOther = 670;
+const longestOther = 560;
 /** An answer of more is no text message. */
 export const mostPieces = 4;
 
 /** Letters that every carrier writes in seven bits; what is none costs the whole text its other alphabet. */
 const plain = /^[\n\r\x20-\x5a\x61-\x7a_@£$¥èéùìòÇØøÅåÆæßÉÄÖÑÜ§¿äöñüà¡]*$/;
 
-/** In order; the last ends with `…` where the rest was left out. None for a text that says nothing. */
+/** In order; the last ends with an ellipsis where the rest was left out. None for a text that says nothing. */
 export function piecesOf(text: string): readonly string[] {
   const said = text.trim();
   if (said === '') return [];
-  const longest = Math.min(longestText, plain.test(said) ? longestPlain : longestOther);
+  const isPlain = plain.test(said);
+  const longest = Math.min(longestText, isPlain ? longestPlain : longestOther);
+  // The one letter would cost the whole text its alphabet.
+  const ellipsis = isPlain ? '...' : '…';
   const pieces: string[] = [];
   let rest = said;
   while (rest.length > longest && pieces.length < mostPieces - 1) {
@@ -22,7 +28,8 @@ export function piecesOf(text: string): readonly string[] {
     pieces.push(rest.slice(0, at).trimEnd());
     rest = rest.slice(at).trimStart();
   }
-  pieces.push(rest.length > longest ? `${rest.slice(0, cutAt(rest, longest - 1)).trimEnd()}…` : rest);
+  const left = () => rest.slice(0, cutAt(rest, longest - ellipsis.length)).trimEnd();
+  pieces.push(rest.length > longest ? `${left()}${ellipsis}` : rest);
   return pieces;
 }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { tooLong } from '../../../src/cloud-api/phone/texts/parts.ts';
 import { mostPieces, piecesOf } from '../../../src/runtime-server/phone/pieces.ts';
 
 test('a short answer is one text, and one that says nothing is none', () => {
@@ -12,7 +13,29 @@ test('a long answer is cut between sentences, and what is more than four texts e
   const pieces = piecesOf(sentence.repeat(300));
   expect(pieces).toHaveLength(mostPieces);
   for (const piece of pieces.slice(0, -1)) expect(piece).toMatch(/answer\.$/);
-  expect(pieces.at(-1)).toMatch(/…$/);
+  expect(pieces.at(-1)).toMatch(/\.\.\.$/);
+  expect(piecesOf('Страница текста. '.repeat(300)).at(-1)).toMatch(/…$/);
+});
+
+test.each([
+  'This is one sentence of a long answer. ',
+  '😀',
+  '👨‍👩‍👧‍👦',
+  'a😀',
+  'é',
+  '家',
+  '[{€}] ',
+  'one\n',
+  'Grüße, ',
+  '🇨🇦 ',
+])('the cloud takes each text that an answer of %j is cut into', (unit) => {
+  for (const times of [1, 100, 335, 400, 1000, 4000]) {
+    expect(
+      piecesOf(unit.repeat(times))
+        .map(tooLong)
+        .filter((why) => why !== null),
+    ).toEqual([]);
+  }
 });
 
 test('no text is longer than ten parts hold, no letter is torn apart, and nothing but blanks is lost between them', () => {
@@ -26,7 +49,8 @@ test('no text is longer than ten parts hold, no letter is torn apart, and nothin
         expect(piece.length).toBeLessThanOrEqual(1530);
         expect(piece.isWellFormed()).toBe(true);
       }
-      if (whole.endsWith('…')) expect(packed(text).startsWith(whole.slice(0, -1))).toBe(true);
+      const cut = /(?:…|\.\.\.)$/.exec(whole)?.[0];
+      if (cut !== undefined) expect(packed(text).startsWith(whole.slice(0, -cut.length))).toBe(true);
       else expect(whole).toBe(packed(text));
     }),
     { numRuns: 60 },

@@ -160,6 +160,52 @@ test('a refusal of the cloud is what the bot reads, and an outage is waited out'
   await vi.waitFor(async () => expect(await state(waits)).toMatchObject({ state: 'best_effort' }));
 });
 
+test('what the cloud was cut off over is not sent again, and holds up nothing', async () => {
+  const { engine, phone, cloud, web } = await start();
+  await bring(phone, incoming(web, 'echo hi'));
+  const [thread] = await threads(engine);
+  const say = async (text: string) =>
+    (await engine.call<Delivery>('POST', '/send', { to: `channel:${thread?.id}`, text })).body.id;
+  const state = async (id: string) =>
+    (await engine.call<{ deliveries: Delivery[] }>('GET', `/deliveries?thread=${thread?.id}`)).body.deliveries.find(
+      (one) => one.id === id,
+    );
+  cloud.answer = { status: 409, body: { error: 'idempotency_conflict', message: 'The first request was cut off.' } };
+  const first = await say('One');
+  await vi.waitFor(async () =>
+    expect(await state(first)).toMatchObject({ state: 'best_effort', detail: expect.stringContaining('nobody knows') }),
+  );
+  expect(cloud.sent).toHaveLength(1);
+  cloud.answer = { status: 200, body: { ok: true, messageId: 'text_2', parts: 1 } };
+  const second = await say('Two');
+  await vi.waitFor(async () =>
+    expect(await state(second)).toMatchObject({ detail: expect.stringContaining('text_2') }),
+  );
+});
+
+test('what may mean STOP reaches the bot and its person with that said', async () => {
+  const { engine, phone, web } = await start();
+  await bring(phone, { ...incoming(web, 'Stop it'), flag: 'may_mean_stop' });
+  const [thread] = await threads(engine);
+  const { messages } = (await engine.call<{ messages: { text: string }[] }>('GET', `/threads/${thread?.id}/messages`))
+    .body;
+  expect(messages[0]?.text).toMatch(/^# Stop it\n# \[.*may ask for no more texts.*\]$/);
+  await vi.waitFor(() =>
+    expect(engine.told.find(({ type }) => type === 'message.received')?.data).toMatchObject({
+      text: expect.stringContaining('opted out'),
+    }),
+  );
+});
+
+test('that a text came is known for as long as it may come again, and not for ever', async () => {
+  const { engine, phone, web } = await start();
+  await bring(phone, incoming(web, 'echo one', 'text_old'));
+  await engine.store.write((tx) => tx.run('UPDATE phone_text SET at = at - 8 * 24 * 3600000'));
+  await bring(phone, incoming(web, 'echo two', 'text_new'));
+  const kept = await engine.store.read((tx) => tx.all<{ id: string }>('SELECT message_id AS id FROM phone_text'));
+  expect(kept).toEqual([{ id: 'text_new' }]);
+});
+
 test('after its number went to another bot, a thread’s old bot can no longer text by it', async () => {
   const { engine, phone, cloud, web, team } = await start();
   await bring(phone, incoming(web, 'echo hi'));
