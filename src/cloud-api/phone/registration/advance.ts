@@ -42,6 +42,8 @@ const refusedBy: Readonly<Record<RegistrationRow['kind'], Partial<Record<Stage, 
   toll_free: { filed: 'verificationRefused', correcting: 'verificationRefused' },
 };
 
+const isDecided = ({ stage }: Pick<RegistrationRow, 'stage'>) => stage === 'approved' || stage === 'blocked';
+
 export function createAdvance(deps: AdvanceDeps): Advance {
   const { store, clock, registrations, log } = deps;
   const running = new Map<string, { again: boolean; readonly work: Promise<void> }>();
@@ -50,6 +52,8 @@ export function createAdvance(deps: AdvanceDeps): Advance {
     for (let moved = 0; moved < mostMoves; moved += 1) {
       const row = await registrations.get(id);
       if (row === null || row.endedAt !== null) return row === null ? undefined : ended(row);
+      // What the carrier just said, its lists may not say yet.
+      if (moved > 0 && isDecided(row)) return rest(row);
       const action = deps.actions[row.kind][row.stage];
       if (action === undefined) return registrations.lookAgain(id, null);
       try {
@@ -106,7 +110,7 @@ export function createAdvance(deps: AdvanceDeps): Advance {
     });
     const now = clock.now();
     // What was decided stays as it is while the carrier cannot be asked.
-    if (row.stage === 'approved' || row.stage === 'blocked') return registrations.lookAgain(row.id, now + retryMs);
+    if (isDecided(row)) return registrations.lookAgain(row.id, now + retryMs);
     // What is still looked for is no outage; whatever is asked for anew waits its time.
     const looks = fault.kind === 'unknown' && (fault.retryAfter !== null || row.waiting === null);
     const inMs = looks ? (fault.retryAfter === null ? lookForMs : (fault.retryAfter + 1) * 1000) : retryMs;

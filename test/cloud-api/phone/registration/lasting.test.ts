@@ -103,6 +103,28 @@ describe.each(engines)('on $name', (engine) => {
     expect(last.steps[2]?.text).toMatch(/^Away, request \d\d\.$/);
   });
 
+  test('a carrier whose lists lag behind its answers has a number joined once', async () => {
+    const rig = await openRig(engine);
+    const { id } = await rig.buy();
+    const { assign, readAssignment } = rig.carrier.registry;
+    let assigned = 0;
+    let lags = true;
+    instead(rig, {
+      async assign(e164, campaignId) {
+        assigned += 1;
+        await assign(e164, campaignId);
+        return { state: 'assigned', campaignId, reason: null };
+      },
+      readAssignment: async (e164) => (lags ? { state: 'none', campaignId: null, reason: null } : readAssignment(e164)),
+    });
+    await rig.submit(id, business);
+    const approved = await rig.until(id, isApproved);
+    await rig.clock.advance(60_000);
+    lags = false;
+    expect([assigned, registrationOf(await rig.read(id)).steps.length]).toEqual([1, approved.steps.length]);
+    expect(approved.steps.map(({ text }) => text).join()).not.toContain('no longer part');
+  });
+
   test('a number joins a campaign that was filed months ago, and it is not filed again', async () => {
     const rig = await openRig(engine);
     const one = await rig.buy();
