@@ -39,6 +39,7 @@ export async function playCalls(around: Around): Promise<void> {
     await dialog.getByRole('textbox', { name: /^Purpose/ }).fill(purpose);
     await button(dialog, 'May it call?').click();
   };
+  const heardBy = async (e164: string) => (await handsetOf(around, e164)).calls.at(-1)?.heard ?? [];
   let cy = '';
   let dee = '';
 
@@ -91,22 +92,16 @@ export async function playCalls(around: Around): Promise<void> {
     await app.picture('25-held', 'all');
     await button(bar, 'Resume').click();
     await status(page, 'Talking');
-    const heard = (await handsetOf(around, cy)).calls.at(-1)?.heard ?? [];
+    const heard = await heardBy(cy);
     return heard.length === 0 ? 'nothing was spoken yet' : `the handset heard “${heard.join('” “')}”`;
   });
 
-  await scenes.scene('a warm transfer asks a colleague, who takes it with 1', async () => {
-    await openNumber(page, number.e164, 'Calls');
-    const add = page.getByRole('form', { name: 'Add a transfer target' });
-    await add.getByRole('textbox', { name: 'Name' }).fill('Dee at the workshop');
-    await add.getByRole('textbox', { name: 'Number' }).fill(words(dee));
-    await button(add, 'Add').click();
-    await page.getByRole('list', { name: 'Transfer targets' }).getByText(words(dee)).waitFor(patience);
-    await page.locator('[data-call]').first().click();
+  /** Up to the moment in which Dee hears what they are asked; the call is the newest one. */
+  const transfer = async () => {
+    await openCall();
     await page.getByRole('toolbar', { name: 'The call' }).getByRole('button', { name: 'Transfer' }).click();
     await dialog.getByRole('radio', { name: /Dee at the workshop/ }).check();
     await app.picture('26-transfer', 'all');
-    const from = performance.now();
     await button(dialog, 'Transfer').click();
     await dialog.waitFor({ state: 'detached', ...patience });
     await status(page, 'Being transferred');
@@ -116,8 +111,33 @@ export async function playCalls(around: Around): Promise<void> {
     await state('Cy', 'held');
     await button(handset(page, 'Dee'), 'Answer').click();
     await state('Dee', 'talking');
-    await handset(page, 'Dee').getByRole('list', { name: 'What was heard' }).getByText(/1/).first().waitFor(patience);
+    const live = handset(page, 'Dee').locator('[data-handset-call]');
+    await live.getByText(/Press 1 to take it/).waitFor(patience);
     await app.picture('28-asked', 'all');
+  };
+
+  await scenes.scene(
+    'a warm transfer asks a colleague; who declines it with 2 leaves the caller to the bot',
+    async () => {
+      await openNumber(page, number.e164, 'Calls');
+      const add = page.getByRole('form', { name: 'Add a transfer target' });
+      await add.getByRole('textbox', { name: 'Name' }).fill('Dee at the workshop');
+      await add.getByRole('textbox', { name: 'Number' }).fill(words(dee));
+      await button(add, 'Add').click();
+      await page.getByRole('list', { name: 'Transfer targets' }).getByText(words(dee)).waitFor(patience);
+      await transfer();
+      await button(handset(page, 'Dee'), 'Press 2').click();
+      await state('Cy', 'talking');
+      await openCall();
+      await page.getByText('Declined').waitFor(patience);
+      await status(page, 'Talking');
+      return `Cy is told “${(await heardBy(cy)).at(-1)}”`;
+    },
+  );
+
+  await scenes.scene('asked again the colleague takes it with 1, and both hear each other', async () => {
+    const from = performance.now();
+    await transfer();
     await button(handset(page, 'Dee'), 'Press 1').click();
     await state('Cy', 'talking');
     const [call] = await until('that they are joined', async () => {
@@ -125,11 +145,10 @@ export async function playCalls(around: Around): Promise<void> {
       return all[0]?.transfer?.state === 'accepted' && all;
     });
     const took = seconds(from);
-    const heard = (await handsetOf(around, dee)).calls.at(-1)?.heard ?? [];
     await openCall();
     await page.getByText('Took it over').waitFor(patience);
     await app.picture('29-bridged', 'all');
-    return `${took} after the click, ${call?.legs.map(({ role, state: is }) => `${role} ${is}`).join(', ')}; Dee heard “${heard.join('” “')}”`;
+    return `${took} after the click, ${call?.legs.map(({ role, state: is }) => `${role} ${is}`).join(', ')}; Dee heard “${(await heardBy(dee)).join('” “')}”`;
   });
 
   await scenes.scene('the call ends for everybody, and the device is told', async () => {
@@ -161,7 +180,7 @@ export async function playCalls(around: Around): Promise<void> {
     await status(page, 'Ended');
     const [call] = await calls();
     assert.deepEqual([call?.direction, call?.with], ['in', dee]);
-    const heard = (await handsetOf(around, dee)).calls.at(-1)?.heard ?? [];
+    const heard = await heardBy(dee);
     return `answered by itself; Dee heard “${heard.join('” “')}”`;
   });
 }
