@@ -6,7 +6,7 @@
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../../kit/lane/lane.ts';
 import type { Op, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
-import { type CarrierCalls, CarrierFault } from '../carrier/port.ts';
+import { type CarrierCalls, CarrierFault, isUnreached } from '../carrier/port.ts';
 import type { PartDeps } from '../part.ts';
 import type { Numbers, OptOuts } from '../ports.ts';
 import type { CallRow, LegRow } from './model.ts';
@@ -183,7 +183,7 @@ export function createCommands(deps: CommandsDeps): Commands {
       const at = fault.retryAfter === null ? undefined : clock.now() + fault.retryAfter * 1000;
       return { to: 'retry', reason: fault.message, ...(at === undefined ? {} : { at }) };
     }
-    if (fault.code === notAnsweredYet || (fault.kind === 'service' && fault.code === '')) {
+    if (fault.code === notAnsweredYet || isUnreached(fault)) {
       return { to: 'retry', reason: fault.message };
     }
     if (tell === 'hangup') return { to: 'retry', reason: fault.message };

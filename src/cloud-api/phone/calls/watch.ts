@@ -2,6 +2,7 @@
  * What time alone does to calls, each once over all replicas: events of the carrier may be lost, above all while this cloud was away, so
  * each leg of a call that goes on is read again; nobody is asked, rung up or talked to without end. Must not know commands.
  */
+import { pause } from '../../../kit/clock/timers.ts';
 import type { Op, SharedTx } from '../../../kit/store/shared-store.ts';
 import { type CarrierCalls, CarrierFault } from '../carrier/port.ts';
 import type { PartDeps } from '../part.ts';
@@ -22,6 +23,8 @@ export interface Watch {
 
 const lookMs = 5_000;
 const mostAtOnce = 50;
+/** The end of the program waits so long for a carrier that says nothing: whoever starts next looks again. */
+const graceMs = 2_000;
 /** Between two looks at one call. */
 const ringingMs = 15_000;
 const talkingMs = 60_000;
@@ -56,9 +59,10 @@ export function createWatch({ store, clock, timers, log, calls, worker, longestC
     const legs = await store.read((tx) => legsOf(tx, call.id));
     for (const leg of legs) {
       if (leg.state === 'ended' || leg.carrierLeg === null || (await isAlive(leg.carrierLeg))) continue;
+      if (closed) return;
       await store.write((tx) => isOver(tx, leg));
     }
-    await store.write((tx) => tooLong(tx, call.id));
+    if (!closed) await store.write((tx) => tooLong(tx, call.id));
   }
 
   /** What cannot be asked is taken to go on. */
@@ -114,7 +118,8 @@ export function createWatch({ store, clock, timers, log, calls, worker, longestC
     async close() {
       closed = true;
       cancel();
-      await under.catch(() => {});
+      const done = new AbortController();
+      await Promise.race([under.finally(() => done.abort()), pause(timers, graceMs, done.signal)]);
     },
   };
 }

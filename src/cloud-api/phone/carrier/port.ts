@@ -47,6 +47,9 @@ export class CarrierFault extends Error {
   }
 }
 
+/** Nobody was reached, so that nothing was done. The carrier's codes are numbers, the system's are words. */
+export const isUnreached = ({ kind, code }: CarrierFault): boolean => kind === 'service' && !/^\d+$/.test(code);
+
 export interface CarrierOffer {
   readonly e164: string;
   readonly type: NumberType;

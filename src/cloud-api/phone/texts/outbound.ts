@@ -8,7 +8,7 @@ import type { Ids } from '../../../kit/ids/ids.ts';
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../../kit/lane/lane.ts';
 import type { Asked, Op, SharedReader, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
-import { CarrierFault, type CarrierTexts } from '../carrier/port.ts';
+import { CarrierFault, type CarrierTexts, isUnreached } from '../carrier/port.ts';
 import type { OpenPhoneLanes } from '../part.ts';
 import type { HeldNumber, Numbers } from '../ports.ts';
 import { deliveryReason, isRate } from './delivery-errors.ts';
@@ -177,8 +177,7 @@ export function createOutbound(deps: OutboundDeps): Outbound {
       const at = fault.retryAfter === null ? undefined : clock.now() + fault.retryAfter * 1000;
       return { to: 'retry', reason, ...(at === undefined ? {} : { at }) };
     }
-    // The carrier's codes are numbers; the system's are words: nobody was reached.
-    const isAway = !/^\d+$/.test(fault.code);
+    const isAway = isUnreached(fault);
     if (fault.kind === 'service' && (fault.retryAfter !== null || isRate(fault.code) || isAway)) {
       // Nothing was sent: it waits like any other, and STOP ends it.
       await store.write((tx) => putBack(tx, id, `It goes out slowly: ${reason}`));

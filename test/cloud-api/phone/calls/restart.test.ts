@@ -84,6 +84,35 @@ describe.each(engines)('a cloud that was away on $name', ({ place }) => {
     expect(floor.legs(alice).length).toBe(1);
   });
 
+  test('a carrier that cannot be reached for a moment hears what it was told a moment later', async () => {
+    const floor = await openFloor(await place(), { patienceMs: 100 });
+    const { id } = await floor.addNumber();
+    await floor.texted(id, alice);
+    floor.away.carrier = 'unreachable';
+    expect((await floor.dial(said(await floor.ask(id, alice)).consentRef)).status).toBe(201);
+    floor.away.carrier = 'there';
+    await eventually(() => floor.legs(alice).length).toBe(1);
+    await floor.settled();
+    floor.handset(alice, 'answer');
+    await eventually(() => floor.last(id)).toMatchObject({ status: 'active' });
+    expect(floor.legs(alice).length).toBe(1);
+  });
+
+  test('a carrier that says nothing does not keep the cloud from its end', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    await floor.talking(id);
+    await floor.settled();
+    await floor.stop();
+    floor.away.carrier = 'silent';
+    await floor.start();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const begun = performance.now();
+    await floor.stop();
+    expect(performance.now() - begun).toBeLessThan(4_000);
+    floor.away.carrier = 'there';
+  });
+
   test('what tells a person from a machine is lost: they are spoken to a little later, and asked', async () => {
     const floor = await openFloor(await place());
     const { id } = await floor.addNumber();

@@ -63,7 +63,7 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   const optOuts = createOptOuts({ ids });
   const events: CarrierEvent[] = [];
   /** Away: what the carrier posts is lost, as while a cloud is down. */
-  const away = { is: false };
+  const away = { is: false, carrier: 'there' as 'there' | 'unreachable' | 'silent' };
   const simulated = await startSimulator({
     ...{ clock, webhookUrl: `${cloud}/calls` },
     async fetch(_url, init) {
@@ -78,6 +78,12 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   const { sim } = simulated;
   const carrier = createTelnyxCarrier({
     ...{ baseUrl: sim.url, apiKey: sim.apiKey, connectionId: '1', name: 'simulator' },
+    fetch(url, init) {
+      if (away.carrier === 'there') return fetch(url, init);
+      if (away.carrier === 'silent') return new Promise((_, gone) => init?.signal?.addEventListener('abort', gone));
+      const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+      return Promise.reject(new TypeError('fetch failed', { cause }));
+    },
   });
   const emitted: { type: string; sourceId: string; data: unknown }[] = [];
   const warnings: string[] = [];
