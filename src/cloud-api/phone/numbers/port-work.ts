@@ -65,7 +65,8 @@ export function createPortWork(deps: PortDeps): DoJob {
       await noteHanded(row, { portGiven: given.portGiven, problem: null }, handed);
     }
     if (missingOf(given).length === 0) await ports.confirm(orderId);
-    await noteHanded({ ...row, portDetails: handed }, {}, null);
+    // What was read before is not how it stands now.
+    await noteHanded({ ...row, portDetails: handed }, { lookedAt: null }, null);
   }
 
   /** What was corrected meanwhile is handed over next. */

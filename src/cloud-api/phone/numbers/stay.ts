@@ -61,7 +61,7 @@ export function createStay(deps: WorkDeps & { readonly work: Work; readonly come
       if (how === 'read again' && waits === null && age !== null && age >= 0 && age < readEveryMs) return there(id);
       work.wake(id);
       const isRead = ({ lookedAt, portDetails, phase }: NumberRow) =>
-        (lookedAt !== before && portDetails === null) || phase === 'failed';
+        (lookedAt !== null && lookedAt !== before && portDetails === null) || phase === 'failed';
       return deps.come.until(id, isRead, askedMs);
     },
     async move(userId, id, { botId, runtimeId, botName }) {
