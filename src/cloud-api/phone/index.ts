@@ -5,6 +5,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { phoneRoutes } from '../../contracts/phone/routes.ts';
 import { type BoundRoute, bindPassThrough, type OwnerLookups } from '../../kit/http/types.ts';
+import type { Op, SharedReader } from '../../kit/store/shared-store.ts';
 import type { Migration } from '../../kit/store/store.ts';
 import { createCalls, phoneCallMigrations } from './calls/index.ts';
 import { phoneCarrierMigrations } from './carrier/migrations.ts';
@@ -61,6 +62,7 @@ function createParts(deps: PartDeps): readonly PhonePart[] {
     ...{ ...deps, steps },
     hooks: () => parts.flatMap((part) => (part.hooks === undefined ? [] : [part.hooks])),
     consents: () => calls.consents,
+    brandOf: (numberId) => deps.store.read((tx) => brandOf(tx, numberId)),
   });
   const registration = createPhoneRegistration({ ...deps, numbers: numbers.numbers, paid: steps });
   const texts = createTexts({
@@ -77,11 +79,12 @@ function createParts(deps: PartDeps): readonly PhonePart[] {
   const calls = createCalls({
     ...{ ...deps, steps, numbers: numbers.numbers, optOuts: texts.optOuts, ownPhone: texts.ownPhone },
     ...(deps.callLimits === undefined ? {} : { limits: deps.callLimits }),
-    *brandOf(tx, numberId) {
-      const form = (yield* registrations.current(tx, numberId))?.form;
-      return form?.brandName ?? form?.legalName ?? null;
-    },
+    brandOf,
   });
+  function* brandOf(tx: SharedReader, numberId: string): Op<string | null> {
+    const form = (yield* registrations.current(tx, numberId))?.form;
+    return form?.brandName ?? form?.legalName ?? null;
+  }
   // What was begun long ago is nobody's.
   const paid: PhonePart = { routes: [], forgetOld: (now) => steps.forgetOld(now) };
   const parts: readonly PhonePart[] = [paid, numbers, registration, texts, calls];

@@ -29,6 +29,8 @@ export interface NumbersDeps extends PartDeps {
   /** Of all other parts; asked when something happens, not before. */
   readonly hooks: () => readonly NumberHooks[];
   readonly consents: () => Pick<Consents, 'record'>;
+  /** The business that a number is registered for; null: none yet. */
+  readonly brandOf: (numberId: string) => Promise<string | null>;
   readonly random?: (bytes: number) => Buffer;
 }
 
@@ -77,7 +79,7 @@ export function createNumbers(deps: NumbersDeps): NumbersPart {
     },
     routes: createNumberRoutes({
       ...{ carrier: deps.carrier, rows, come, stay, invites },
-      page: createInvitePage({ invites, users: deps.users }),
+      page: createInvitePage({ invites, users: deps.users, brandOf: deps.brandOf }),
     }),
     readers: createOrderReaders({ rows, work }),
     wake: (computerId) => resync.wake(computerId),

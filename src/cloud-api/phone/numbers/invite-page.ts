@@ -13,6 +13,8 @@ import type { Invites } from './invites.ts';
 
 export interface InvitePageDeps {
   readonly invites: Pick<Invites, 'open' | 'accept'>;
+  /** The business that the number is registered for; null: none yet. */
+  readonly brandOf: (numberId: string) => Promise<string | null>;
   readonly users: { find(userId: string): Promise<{ readonly name: string } | null> };
 }
 
@@ -31,7 +33,7 @@ const headers = {
 
 const largestForm = 4096;
 
-export function createInvitePage({ invites, users }: InvitePageDeps): InvitePage {
+export function createInvitePage({ invites, users, brandOf }: InvitePageDeps): InvitePage {
   function answer(response: ServerResponse, status: number, html: string): void {
     response.writeHead(status, headers);
     response.end(html);
@@ -60,7 +62,8 @@ ${problem === undefined ? '' : `<p role="alert"><strong>${escapeHtml(problem)}</
   }
 
   async function callerOf(number: HeldNumber) {
-    const name = (await users.find(number.userId))?.name.trim() || 'The owner of this number';
+    const brand = (await brandOf(number.id))?.trim();
+    const name = brand || (await users.find(number.userId))?.name.trim() || 'The owner of this number';
     const bot = number.botName === null ? 'an automated assistant' : `${number.botName}, an automated assistant,`;
     return { name, sentence: `${name} would like to have ${bot} call you from ${number.e164}.` };
   }

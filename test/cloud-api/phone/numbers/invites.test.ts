@@ -58,6 +58,18 @@ describe.each(engines)('on $name', ({ place }) => {
     expect((await replica.ada('DELETE', `${numbers}/${id}/invites/${invite.id}`)).status).toBe(404);
   });
 
+  test('once the number is registered the page names its business, as calls do', async () => {
+    const world = await openWorld(await place());
+    const replica = await world.open();
+    const { id, invite } = await invited(replica);
+    world.brands.set(id, 'Blue Bottle');
+    const page = await replica.nobody('GET', pathOf(invite));
+    expect(page.text).toContain('I agree that Blue Bottle may');
+    expect(page.text).not.toContain('Ada');
+    await submit(replica, pathOf(invite), { phone: '2025550123', agree: 'yes' });
+    expect(world.consents[0]?.evidence).toContain('“I agree that Blue Bottle may');
+  });
+
   test('two at once: one yes counts', async () => {
     const world = await openWorld(await place());
     const replica = await world.open();

@@ -35,6 +35,8 @@ export interface World {
   readonly away: Set<string>;
   /** What the other parts were told, in order. */
   readonly heard: string[];
+  /** Businesses that numbers are registered for, by number. */
+  readonly brands: Map<string, string>;
   readonly consents: { numberId: string; e164: string; source: string; evidence: string }[];
   /** What the other parts do besides hearing of it. */
   hooks: NumberHooks;
@@ -51,7 +53,16 @@ export async function openWorld(place: Place): Promise<World> {
   onEnd(async () => simulated[Symbol.asyncDispose]());
   const clock = movableClock();
   const world: World = {
-    ...{ clock, simulated, told: [], away: new Set<string>(), heard: [], consents: [], hooks: {} },
+    ...{
+      clock,
+      simulated,
+      told: [],
+      away: new Set<string>(),
+      heard: [],
+      brands: new Map<string, string>(),
+      consents: [],
+      hooks: {},
+    },
     plans: new Map([
       ['ada', 'plus'],
       ['bob', 'plus'],
@@ -130,6 +141,7 @@ async function openReplica(place: Place, world: World, wrap: (carrier: Carrier) 
     steps: createPaidSteps({ store, clock, settleMs: 100 }),
     hooks: () => [hears, world.hooks],
     consents: () => consents,
+    brandOf: async (id) => world.brands.get(id) ?? null,
   });
   await part.start?.();
   const web = await serve({
