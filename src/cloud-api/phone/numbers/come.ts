@@ -5,7 +5,7 @@
 import type { OfferedNumber, PortDetails } from '../../../contracts/phone/number.ts';
 import type { NumberType } from '../../../contracts/phone/values.ts';
 import type { SearchAsked } from '../carrier/port.ts';
-import { readE164, usualCountries } from '../e164.ts';
+import { readE164, refusedDestination, usualCountries } from '../e164.ts';
 import { asked } from './faults.ts';
 import {
   badRequest,
@@ -74,6 +74,8 @@ export function createCome(deps: WorkDeps & { readonly work: Work }): Come {
     if (country === null || !usualCountries.includes(country)) {
       throw badRequest(`${to.e164} is a number of ${country ?? 'no country'}.`, 'Choose one of the US or Canada.');
     }
+    const costly = refusedDestination(to.e164);
+    if (costly !== null) throw badRequest(costly, 'Choose an ordinary number of the US or Canada.');
     if (to.botId.trim() === '') throw badRequest('botId is empty.', 'Name the bot that the number is for.');
     const plan = (await deps.users.find(userId))?.plan ?? 'free';
     const limit = limitOf(plan);
@@ -131,7 +133,9 @@ export function createCome(deps: WorkDeps & { readonly work: Work }): Come {
   return {
     until,
     async search(query) {
-      const offers = await asked(() => carrier.numbers.search(query));
+      const found = await asked(() => carrier.numbers.search(query));
+      // Area codes of premium numbers and of other countries of the +1 are not for bots, whatever the carrier sells there.
+      const offers = found.filter(({ e164 }) => refusedDestination(e164) === null);
       // What is nearly what was asked for is not what was asked for.
       const fits = ({ e164, type }: OfferedNumber) =>
         type === query.type && (query.areaCode === undefined || e164.startsWith(`+1${query.areaCode}`));

@@ -211,7 +211,7 @@ export const numberTakenHere = (e164: string) =>
 export const notPortable = (e164: string, reason: string | null) =>
   refused(
     'not_portable',
-    `${e164} cannot be brought here${reason === null ? '' : `: ${reason}`}.`,
+    `${e164} cannot be brought here${reason === null ? '' : `: ${reason.replace(/[.\s]+$/, '')}`}.`,
     'Keep it where it is, and buy another number.',
     409,
   );

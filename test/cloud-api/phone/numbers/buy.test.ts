@@ -25,6 +25,9 @@ describe.each(engines)('on $name', ({ place }) => {
     const free = await ada('GET', `${numbers}/search?type=toll_free&limit=1`);
     expect((free.json as unknown as { numbers: { type: string }[] }).numbers[0]?.type).toBe('toll_free');
     expect((await ada('GET', `${numbers}/search?country=DE`)).json).toMatchObject({ error: 'bad_request' });
+    for (const other of ['876', '900']) {
+      expect((await ada('GET', `${numbers}/search?areaCode=${other}`)).json.numbers).toEqual([]);
+    }
     expect((await ada('GET', `${numbers}/search?limit=51`)).status).toBe(400);
     world.simulated.sim.fault({ name: 'fail_before', on: 'numbers.search' });
     expect((await ada('GET', `${numbers}/search`)).json).toMatchObject({ error: 'carrier_unavailable' });
