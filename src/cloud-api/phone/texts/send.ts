@@ -36,7 +36,8 @@ const lookMs = 1_000;
 export function sendRoute(deps: SendDeps): BoundRoute {
   const { store, clock } = deps;
   return bind(sendText, async ({ principal, body: { numberId, to, text }, signal }) => {
-    const wrong = text.trim() === '' ? 'The text is empty.' : refusedDestination(to, deps.countries);
+    if (text.trim() === '') throw refusal('usage', 'The text is empty.', 'Write something in it.', 'bad_request');
+    const wrong = refusedDestination(to, deps.countries);
     if (wrong !== null) throw refusal('usage', wrong, 'Write to a number as +12025550123.', 'bad_request');
     const long = tooLong(text);
     if (long !== null) throw refusal('usage', long, 'Send it as several texts.', 'too_long');
