@@ -192,11 +192,11 @@ export function BuyDialog({
               ) : (
                 <>
                   <p>
-                    <span className="font-medium tabular-nums">{numberWords(plan.data.e164)}</span> is bought for{' '}
+                    <span className="font-medium tabular-nums">{numberWords(plan.data.e164)}</span> for{' '}
                     <span className="font-medium tabular-nums">{costWords(plan.data.monthlyCost)}</span>.
                   </p>
                   <p className="text-muted tabular-nums">
-                    You have {plan.data.numbers} of the {plan.data.limit} numbers of your plan then. Calls work at once;
+                    It will be {plan.data.numbers} of the {plan.data.limit} numbers of your plan. Calls work at once;
                     texts once it is registered.
                   </p>
                 </>

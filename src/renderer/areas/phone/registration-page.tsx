@@ -240,7 +240,7 @@ function Form({
                     inputMode="numeric"
                     autoComplete="off"
                     value={draft.monthly}
-                    onChange={(event) => change({ monthly: event.target.value })}
+                    onChange={(event) => change({ monthly: event.target.value.replace(/\D/g, '') })}
                     className={`${ids.className} ${line} tabular-nums sm:w-1/2`}
                   />
                 )}
