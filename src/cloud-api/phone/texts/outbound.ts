@@ -66,6 +66,9 @@ const backoffMs = [5_000, 20_000, 60_000, 300_000];
 const rateMs = 10_000;
 /** The carrier's records lag behind, and so long its receipts, which name the text, are waited for. */
 const silenceMs = 2 * 60_000;
+/** While its records cannot be read, so long the other texts to the same person wait behind it. */
+const unreadableMs = 10 * 60_000;
+const nobodyKnows = 'The carrier gave no answer; nobody knows whether it was sent. It is not sent again.';
 const parallel = 32;
 
 /** It is not sent, and `status` says what became of it; null: that was settled before. */
@@ -87,8 +90,9 @@ class Slowed extends CarrierFault {
 }
 
 /** That its records cannot be read says nothing of what was sent. */
-function cannotTell(thrown: unknown): never {
-  if (!(thrown instanceof CarrierFault) || thrown.kind === 'unknown') throw thrown;
+function cannotTell(thrown: unknown, forGood: boolean): never {
+  if (!(thrown instanceof CarrierFault)) throw thrown;
+  if (forGood) throw new Withheld('unconfirmed', nobodyKnows);
   const { message, code, retryAfter } = thrown;
   throw new CarrierFault('unknown', message, { code, retryAfter, cause: thrown });
 }
@@ -119,8 +123,9 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     // It never came as far as that.
     if (row.leftAt === null) return null;
     const asked = { from: row.ours, to: row.peer, tag: id, since: row.leftAt };
-    const found = await texts.findSent(asked).catch(cannotTell);
-    const left = row.leftAt + silenceMs - clock.now();
+    const since = clock.now() - row.leftAt;
+    const found = await texts.findSent(asked).catch((thrown: unknown) => cannotTell(thrown, since >= unreadableMs));
+    const left = silenceMs - since;
     if (found !== null || left <= 0 || left > silenceMs) return found;
     throw new CarrierFault('unknown', 'The carrier gave no answer, and may still tell that it was sent.', {
       retryAfter: Math.ceil(left / 1000),
@@ -216,9 +221,7 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     const row = yield* findText(tx, id);
     if (row === null) return;
     const isOpen = row.status === 'sending';
-    const reason = isOpen
-      ? 'The carrier gave no answer; nobody knows whether it was sent. It is not sent again.'
-      : `It could not be sent in time: ${row.reason ?? 'the carrier was away.'}`;
+    const reason = isOpen ? nobodyKnows : `It could not be sent in time: ${row.reason ?? 'the carrier was away.'}`;
     if (isOpen || row.status === 'queued') yield* settled(tx, id, isOpen ? 'unconfirmed' : 'failed', { reason });
   }
 

@@ -30,6 +30,23 @@ describe.each(engines)('texts in trouble, on $name', ({ place }) => {
     },
   );
 
+  test('one of which nobody can ever tell whether it was sent holds up its conversation for minutes, not hours', async () => {
+    const floor = await openFloor(await place(), { patienceMs: 200 });
+    const { id } = await floor.addNumber();
+    await floor.say(alice, 'Hi');
+    for (const on of ['message.sent', 'message.finalized']) floor.simulated.sim.fault({ name: 'missing', on });
+    floor.simulated.sim.fault({ name: 'cut_after', on: 'texts.send' });
+    const refused = { name: 'refuse', on: 'texts.records', status: 403, code: '10010', times: 10_000 };
+    floor.simulated.sim.fault(refused as never);
+    await floor.send(id, alice, 'Unknown');
+    await floor.send(id, alice, 'Next');
+    floor.pass(60_000);
+    expect(await sentOf(floor, id)).toEqual(['queued', 'sending']);
+    floor.pass(10 * 60_000);
+    await eventually(() => floor.reached(alice)).toEqual(['Unknown', 'Next']);
+    expect((await sentOf(floor, id)).at(-1)).toBe('unconfirmed');
+  });
+
   test('waits while nobody can reach the carrier, and leaves once when that is over', async () => {
     const floor = await openFloor(await place(), { patienceMs: 200 });
     const { id } = await floor.addNumber();
