@@ -19,7 +19,7 @@ import type { VoiceWorker } from './worker.ts';
 export interface CallLimits {
   /** Calls of one person that go on at the same time, in both directions. */
   readonly mostAtOnce: number;
-  /** Calls out of one number in 24 hours. */
+  /** Calls out of one number in 24 hours; whom transfers ring up counts as well. */
   readonly perDay: number;
   readonly longestCallMs: number;
 }
@@ -99,6 +99,10 @@ export function createCalling(deps: CallingDeps): Calling {
       const fact = `${live} of your calls go on now, which is the most.`;
       throw new AppError('refused', fact, 'Wait until one has ended.', { status: 429, wireCode: 'too_many_calls' });
     }
+    yield* notTooMany(tx, number);
+  }
+
+  function* notTooMany(tx: SharedTx, number: Pick<HeldNumber, 'id' | 'e164'>): Op<void> {
     const now = clock.now();
     const dialled = yield* dialledSince(tx, number.id, now - dayMs, limits.perDay);
     const oldest = dialled.at(-1);
@@ -161,7 +165,9 @@ export function createCalling(deps: CallingDeps): Calling {
         const fact = `${to} is no transfer target of the bot ${JSON.stringify(call.botId)}.`;
         throw new AppError('refused', fact, 'Its person adds it to the bot’s targets.', { wireCode: 'not_a_target' });
       }
-      yield* notStopped(tx, { id: call.numberId, e164: call.ours }, to);
+      const number = { id: call.numberId, e164: call.ours };
+      yield* notStopped(tx, number, to);
+      yield* notTooMany(tx, number);
       const consentRef = mode === 'warm' ? yield* transferRef(tx, call, to) : null;
       yield* deps.worker.control(tx, call, { action, transfer: { to, mode, consentRef } });
       return consentRef;

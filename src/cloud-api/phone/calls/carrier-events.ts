@@ -35,7 +35,9 @@ const kinds: Readonly<Record<string, HeardKind>> = {
 const longest = 500;
 /** Of the caller, as {@link import('../../../contracts/phone/values.ts').Sender}. */
 const longestSender = 40;
-const textOf = (value: unknown) => (typeof value === 'string' && value.length <= longest ? value : '');
+/** Callers name themselves: no database of ours may stumble over it. */
+const withoutNul = (text: string) => text.replaceAll('\u0000', '');
+const textOf = (value: unknown) => (typeof value === 'string' && value.length <= longest ? withoutNul(value) : '');
 
 /** Null: it says nothing that moves a call. */
 export function readCallEvent({ type, payload, occurredAt }: CarrierEvent): HeardOnLeg | null {
@@ -49,7 +51,7 @@ export function readCallEvent({ type, payload, occurredAt }: CarrierEvent): Hear
     incoming: payload.direction === 'incoming',
     from: textOf(payload.from).slice(0, longestSender),
     to: textOf(payload.to),
-    clientState: state === '' ? null : Buffer.from(state, 'base64').toString('utf8'),
+    clientState: state === '' ? null : withoutNul(Buffer.from(state, 'base64').toString('utf8')),
     at: occurredAt,
     cause: textOf(payload.hangup_cause) || 'unspecified',
     // `not_sure` and `silence` are taken for people: nobody is hung up on for being quiet.

@@ -4,7 +4,7 @@
  * decided in the transaction before it rings: STOP wins over whatever was begun. Must not know why a command was given.
  */
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../../kit/lane/lane.ts';
-import type { Op, SharedTx } from '../../../kit/store/shared-store.ts';
+import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
 import { type CarrierCalls, CarrierFault, isUnreached } from '../carrier/port.ts';
 import type { PartDeps } from '../part.ts';
@@ -81,13 +81,25 @@ export function createCommands(deps: CommandsDeps): Commands {
       if (command.tell === 'dial') return await dial(leg);
       // Whoever dials hangs up by itself what has ended meanwhile.
       if (leg.carrierLeg === null || (leg.state === 'ended' && command.tell !== 'hangup')) return { to: 'done' };
+      // Who was to be joined was let go meanwhile: hanging up on them then would hang up on both.
+      if (command.tell === 'bridge' && (await store.read((tx) => hasLeft(tx, command.other)))) return { to: 'done' };
       await obey(leg, leg.carrierLeg, command, item.id);
     } catch (fault) {
       if (!(fault instanceof CarrierFault)) throw fault;
       return refused(leg, command, fault);
     }
     if (command.tell !== 'bridge') return { to: 'done' };
-    return { to: 'done', commit: (tx) => withCall(tx, leg, (call) => outcomes.bridged(tx, call)) };
+    return {
+      to: 'done',
+      *commit(tx) {
+        // The transfer that goes on now may be another one.
+        if (!(yield* hasLeft(tx, command.other))) yield* withCall(tx, leg, (call) => outcomes.bridged(tx, call));
+      },
+    };
+  }
+
+  function* hasLeft(tx: SharedReader, legId: string): Op<boolean> {
+    return (yield* findLeg(tx, legId))?.state === 'ended';
   }
 
   async function dial(leg: LegRow): Promise<SharedLaneOutcome> {

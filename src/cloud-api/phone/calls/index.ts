@@ -68,7 +68,11 @@ export function createCalls(given: CallsDeps): Calls {
       log.warn('A call came for a number that nobody has here.', { event: event.id });
       return;
     }
-    await store.write((tx) => worker.hear(tx, heard, number));
+    await store.write(function* (tx) {
+      // It may have been released since.
+      const held = number === null ? null : yield* numbers.read(tx, number.id);
+      yield* worker.hear(tx, heard, held);
+    });
   }
 
   return {

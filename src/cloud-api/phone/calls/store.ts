@@ -182,11 +182,17 @@ export function* countLive(tx: SharedReader, userId: string): Op<number> {
   return Number((yield* tx.get<{ n: number }>(sql, userId))?.n ?? 0);
 }
 
-/** When calls out of this number began since, the newest first. */
+/** No call goes on for so long. */
+const longestMs = 24 * 60 * 60_000;
+
+/** When somebody was rung up from this number since, by a call out or by a transfer; the newest first. */
 export function* dialledSince(tx: SharedReader, numberId: string, since: number, most: number): Op<number[]> {
-  const sql = `SELECT started_at AS at FROM phone_call WHERE number_id = ? AND direction = 'out' AND started_at > ?
-    ORDER BY started_at DESC LIMIT ?`;
-  return (yield* tx.all<{ at: number }>(sql, numberId, since, most)).map(({ at }) => at);
+  const calls = `SELECT started_at AS at FROM phone_call WHERE number_id = ? AND direction = 'out' AND started_at > ?`;
+  const transfers = `SELECT asked.at FROM phone_call_leg asked JOIN phone_call of_call ON of_call.id = asked.call_id
+    WHERE of_call.number_id = ? AND of_call.started_at > ? AND asked.role = 'consult' AND asked.at > ?`;
+  const sql = `SELECT at FROM (${calls} UNION ALL ${transfers}) AS rung ORDER BY at DESC LIMIT ?`;
+  const values = [numberId, since, numberId, since - longestMs, since, most];
+  return (yield* tx.all<{ at: number }>(sql, ...values)).map(({ at }) => at);
 }
 
 export function* liveOf(tx: SharedReader, numberId: string): Op<CallRow[]> {

@@ -30,6 +30,8 @@ export interface Transfers {
   legEnded(tx: SharedTx, call: CallRow, leg: LegRow, because: string): Op<void>;
   /** It came to nothing: the person is brought back and told. */
   settle(tx: SharedTx, call: CallRow, as: TransferEnding): Op<void>;
+  /** It has taken too long. */
+  giveUp(tx: SharedTx, call: CallRow): Op<void>;
   stopped(tx: SharedTx, leg: LegRow): Op<void>;
   /** A leg that the carrier dialled by itself; null: it is not of this call. */
   adopt(tx: SharedTx, call: CallRow, event: HeardOnLeg): Op<LegRow | null>;
@@ -86,6 +88,13 @@ export function createTransfers({ clock, ids, commands, refs, speaker }: Transfe
     yield* commands.append(tx, call, { tell: 'speak', leg: person.id, text: comeBack[as] });
   }
 
+  function* bridged(tx: SharedTx, call: CallRow): Op<void> {
+    const consult = yield* consultOf(tx, call.id);
+    if (call.transferState !== 'asking' || consult === null) return;
+    yield* moveCall(tx, call.id, 'settle', { transferState: 'accepted' });
+    yield* moveLeg(tx, consult.id, 'answer');
+  }
+
   const isAsked = (call: CallRow, leg: LegRow) =>
     call.transferState === 'asking' && leg.role === 'consult' && leg.state !== 'ended';
 
@@ -114,11 +123,12 @@ export function createTransfers({ clock, ids, commands, refs, speaker }: Transfe
       if (yield* moveLeg(tx, person.id, 'resume')) yield* commands.append(tx, call, { tell: 'resume', leg: person.id });
       yield* commands.append(tx, call, { tell: 'bridge', leg: person.id, other: leg.id });
     },
-    *bridged(tx, call) {
+    bridged,
+    *giveUp(tx, call) {
       const consult = yield* consultOf(tx, call.id);
-      if (call.transferState !== 'asking' || consult === null) return;
-      yield* moveCall(tx, call.id, 'settle', { transferState: 'accepted' });
-      yield* moveLeg(tx, consult.id, 'answer');
+      // The carrier joins a cold one by itself once it is picked up: only the word of it was lost.
+      if (call.transferMode === 'cold' && consult?.state === 'talking') yield* bridged(tx, call);
+      else yield* settle(tx, call, 'no_answer');
     },
     *legEnded(tx, call, leg, because) {
       if (call.transferState === 'asking') {

@@ -279,7 +279,7 @@ export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly ou
       else if (!isHandedOver(call)) yield* greet(tx, call, leg);
     },
     *giveUpAsking(tx, call) {
-      yield* transfers.settle(tx, call, 'no_answer');
+      yield* transfers.giveUp(tx, call);
       changed(tx);
     },
     *stopped(tx, numberId, e164) {
