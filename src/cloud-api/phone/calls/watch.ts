@@ -46,23 +46,27 @@ export function createWatch({ store, clock, timers, log, calls, worker, longestC
 
   async function look(): Promise<void> {
     const due = await store.write((tx) => claimDue(tx, clock.now(), mostAtOnce, next));
-    for (const call of due) {
-      if (closed) return;
-      // One that fails holds up no other.
-      await lookAt(call).catch((fault: Error) =>
+    // One that fails, or that the carrier is slow about, holds up no other.
+    const looks = due.map((call) =>
+      lookAt(call).catch((fault: Error) =>
         log.warn('A call could not be looked after.', { call: call.id, fault: fault.message }),
-      );
-    }
+      ),
+    );
+    await Promise.all(looks);
   }
 
   async function lookAt(call: CallRow): Promise<void> {
-    const legs = await store.read((tx) => legsOf(tx, call.id));
-    for (const leg of legs) {
-      if (leg.state === 'ended' || leg.carrierLeg === null || (await isAlive(leg.carrierLeg))) continue;
-      if (closed) return;
-      await store.write((tx) => isOver(tx, leg));
+    try {
+      const legs = await store.read((tx) => legsOf(tx, call.id));
+      for (const leg of legs) {
+        if (leg.state === 'ended' || leg.carrierLeg === null || (await isAlive(leg.carrierLeg))) continue;
+        if (closed) return;
+        await store.write((tx) => isOver(tx, leg));
+      }
+    } finally {
+      // Whatever the carrier says: nobody talks without end.
+      if (!closed) await store.write((tx) => tooLong(tx, call.id));
     }
-    if (!closed) await store.write((tx) => tooLong(tx, call.id));
   }
 
   /** What cannot be asked is taken to go on. */

@@ -1,0 +1,135 @@
+/** What a call may cost: numbers rung up by transfers count, and nothing that is lost, late or broken keeps a line open or cuts one off. */
+import { describe, expect, test } from 'vitest';
+import { createWatch } from '../../../../src/cloud-api/phone/calls/watch.ts';
+import { systemTimers } from '../../../../src/kit/clock/timers.ts';
+import { engines } from '../../../support/engines.ts';
+import { alice, bob, carol, eventually, type Floor, openFloor, ours, said } from './support.ts';
+
+const hour = 60 * 60_000;
+
+/** Looks after the floor's calls in its place, at a carrier that answers as told. */
+function watchOver(floor: Floor, isAlive: (carrierLeg: string) => Promise<boolean>) {
+  return createWatch({
+    ...{ store: floor.store, clock: floor.clock, timers: systemTimers, worker: floor.calls.worker },
+    ...{ calls: { isAlive }, longestCallMs: 4 * hour },
+    log: { warn: (message) => void floor.warnings.push(message), error: () => {} },
+  });
+}
+
+describe.each(engines)('what a call costs, on $name', ({ place }) => {
+  test('whom transfers ring up counts as the calls out of a number do', async () => {
+    const limits = { mostAtOnce: 5, perDay: 3, longestCallMs: 4 * hour };
+    const floor = await openFloor(await place(), { limits });
+    const { id } = await floor.addNumber();
+    const callId = await floor.talking(id);
+    await floor.consent(id, bob);
+    for (const [at, mode] of (['cold', 'warm'] as const).entries()) {
+      expect((await floor.control(callId, { action: 'transfer', to: bob, mode })).status).toBe(202);
+      await eventually(() => floor.legs(bob).length).toBe(at + 1);
+      await floor.settled();
+      floor.handset(bob, 'busy');
+      await eventually(() => floor.last(id)).toMatchObject({ status: 'active', transfer: { mode, state: 'busy' } });
+    }
+    for (const mode of ['cold', 'warm']) {
+      const refused = await floor.control(callId, { action: 'transfer', to: bob, mode });
+      expect([mode, refused.status, refused.json.error]).toEqual([mode, 429, 'daily_limit']);
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(86_000);
+    }
+    expect(floor.legs(bob).length).toBe(2);
+    await floor.texted(id, carol);
+    const daily = await floor.dial(said(await floor.ask(id, carol)).consentRef);
+    expect([daily.status, daily.json.error]).toEqual([429, 'daily_limit']);
+    expect((await floor.last(id)).status).toBe('active');
+  });
+
+  test('two whom the carrier has joined are not parted since it told nobody', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    const callId = await floor.talking(id);
+    floor.sim.fault({ name: 'missing', on: 'call.bridged', times: 9 });
+    await floor.control(callId, { action: 'transfer', to: bob, mode: 'cold' });
+    await eventually(() => floor.legs(bob).length).toBe(1);
+    await floor.settled();
+    floor.handset(bob, 'answer');
+    await eventually(async () => (await floor.last(id)).legs[1]?.state).toBe('talking');
+    expect(await floor.last(id)).toMatchObject({ status: 'transferring' });
+    await floor.stop();
+    floor.clock.move(76_000);
+    await floor.start();
+    await eventually(() => floor.last(id)).toMatchObject({ status: 'active', transfer: { state: 'accepted' } });
+    await floor.settled();
+    expect(floor.legs(bob)[0]).toMatchObject({ state: 'talking', bridgedWith: floor.legs(alice)[0]!.id });
+  });
+
+  test('who pressed 1 and then said STOP is not joined to her', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    const callId = await floor.talking(id);
+    await floor.consent(id, bob);
+    await floor.control(callId, { action: 'transfer', to: bob, mode: 'warm' });
+    await eventually(() => floor.legs(bob).length).toBe(1);
+    await floor.settled();
+    floor.handset(bob, 'answer');
+    await eventually(() => floor.legs(bob)[0]!.heard.length).toBe(1);
+    await floor.settled();
+    // Both are heard before the carrier is told anything, and it is slow to hang up.
+    await floor.stop();
+    floor.handset(bob, 'press', '1');
+    await floor.settled();
+    await floor.say(id, bob, 'stop');
+    floor.sim.fault({ name: 'refuse', on: 'calls.hangup', times: 5, status: 429, code: '10011', title: 'Too many' });
+    await floor.start();
+    await eventually(() => floor.legs(bob)[0]!.state).toBe('ended');
+    await eventually(() => floor.legs(alice)[0]!.heard.at(-1)).toMatch(/may not call/);
+    expect(floor.legs(alice)[0]).toMatchObject({ state: 'talking', bridgedWith: null });
+  });
+
+  test('the longest call ends also where its legs cannot be read, and none waits for another one’s answer', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    await floor.talking(id, alice);
+    await floor.talking(id, bob);
+    await floor.stop();
+    floor.clock.move(4 * hour);
+    const hung = Promise.withResolvers<boolean>();
+    const aliceAt = floor.legs(alice)[0]!.id;
+    const watch = watchOver(floor, (leg) =>
+      leg === aliceAt ? hung.promise : Promise.reject(new TypeError('The answer could not be read.')),
+    );
+    await watch.start();
+    await eventually(async () => (await floor.list(id)).find((call) => call.with === bob)).toMatchObject({
+      ...{ status: 'ended', endedBecause: 'time_limit' },
+    });
+    hung.resolve(true);
+    await eventually(async () => (await floor.list(id)).map(({ status }) => status)).toEqual(['ended', 'ended']);
+    await watch.close();
+    expect(floor.emitted.length).toBe(2);
+  });
+
+  test('a call that comes while its number is released is not taken up', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    const number = (await floor.rows.numbers.find(id))!;
+    // It was looked for a moment before.
+    Object.assign(floor.rows.numbers, { byE164: async () => number });
+    await floor.store.write(function* (tx) {
+      yield* floor.rows.move(tx, id, 'release');
+      yield* floor.calls.hooks.released!(tx, number);
+    });
+    floor.sim.call(alice, ours);
+    await floor.settled();
+    expect(await floor.store.all('SELECT id FROM phone_call')).toEqual([]);
+    expect(floor.legs(alice)[0]!.state).not.toBe('talking');
+  });
+
+  test('a caller whose name holds what no database keeps is taken up all the same', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    const payload = { call_control_id: 'leg_1', call_session_id: 'session_1', from: 'a\u0000b', to: ours };
+    await floor.take({
+      ...{ id: 'event_1', type: 'call.initiated', numberId: null, payload: { ...payload, direction: 'incoming' } },
+      ...{ occurredAt: floor.clock.now(), receivedAt: floor.clock.now() },
+    });
+    expect(await floor.list(id)).toMatchObject([{ with: 'ab', direction: 'in' }]);
+  });
+});
