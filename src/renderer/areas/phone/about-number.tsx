@@ -38,7 +38,7 @@ export function AboutNumber({ number, onGone }: { number: PhoneNumber; onGone: (
           )}
         </Fact>
         <Fact name="Carrier">{number.carrier}</Fact>
-        <Fact name="Since">
+        <Fact name="Added">
           <Ago at={number.createdAt} />
         </Fact>
       </dl>

@@ -26,7 +26,7 @@ describe.each(engines)('on $name', ({ place }) => {
     expect((free.json as unknown as { numbers: { type: string }[] }).numbers[0]?.type).toBe('toll_free');
     expect((await ada('GET', `${numbers}/search?country=DE`)).json).toMatchObject({ error: 'bad_request' });
     for (const other of ['876', '900']) {
-      expect((await ada('GET', `${numbers}/search?areaCode=${other}`)).json.numbers).toEqual([]);
+      expect((await ada('GET', `${numbers}/search?areaCode=${other}`)).json).toMatchObject({ numbers: [] });
     }
     expect((await ada('GET', `${numbers}/search?limit=51`)).status).toBe(400);
     world.simulated.sim.fault({ name: 'fail_before', on: 'numbers.search' });
