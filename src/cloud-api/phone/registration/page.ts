@@ -36,7 +36,7 @@ export function optInPageOf(e164: string, form: CheckedForm): string {
   const link = (address: string) => `<a href="${text(address)}" rel="noopener nofollow">${text(address)}</a>`;
   // Where a code went is of nobody's business.
   const phone = form.contactPhone === form.mobilePhone ? '' : form.contactPhone;
-  const contact = [form.contactEmail, phone].filter((one) => one !== '').map(text);
+  const contact = [form.contactEmail, phone === '' ? '' : written(phone)].filter((one) => one !== '').map(text);
   const also = (words: string, address: string | undefined) =>
     address === undefined ? '' : `<p>${words} ${link(address)}</p>`;
   return page(
