@@ -178,8 +178,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
       wait(state, heldElsewhere, recheckMs);
       return null;
     }
-    const expired = await store.read((tx) => rows.hasExpired(tx, lane, clock.now()));
-    if (expired) await store.write((tx) => expire(tx, lane));
+    if (await store.read((tx) => rows.hasExpired(tx, lane, clock.now()))) await store.write((tx) => expire(tx, lane));
     wait(state, closed, recheckMs);
     return null;
   }
@@ -250,8 +249,9 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
         if (outcome.commit !== undefined) yield* outcome.commit(tx);
         tx.afterCommit(() => changeDepth(lane, -1));
       }
-      const closed = options.gate?.(lane) ?? null;
-      if (closed === null) return yield* take(tx, lane, state);
+      // After the last one nothing is looked for: what is appended meanwhile begins the lane again once it is committed.
+      const isLast = !shared && state.depth <= 1;
+      if (!isLast && (options.gate?.(lane) ?? null) === null) return yield* take(tx, lane, state);
       yield* holds.letGo(tx, lane);
       return null;
     });
