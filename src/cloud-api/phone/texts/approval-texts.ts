@@ -1,5 +1,6 @@
 /** Asks the person on their own phone what a bot asks them: one text an approval, with the code that answers it. Must not know SQL. */
 import type { Approval } from '../../../contracts/approvals/approval.ts';
+import { visibleLine } from '../../../contracts/approvals/visible.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { SharedReader, SharedStore } from '../../../kit/store/shared-store.ts';
 import type { EventBackbone } from '../../events/backbone.ts';
@@ -12,7 +13,7 @@ export interface ApprovalTextsDeps {
   readonly store: SharedStore;
   readonly events: Pick<EventBackbone, 'follow'>;
   /** Throws where it cannot be answered any more. */
-  readonly approvals: { check(id: string, userId: string): Promise<Pick<Approval, 'title' | 'expiresAt'>> };
+  readonly approvals: { check(id: string, userId: string): Promise<Pick<Approval, 'title' | 'summary' | 'expiresAt'>> };
   readonly own: Pick<OwnPhones, 'confirmed' | 'codeFor'>;
   readonly numbers: Pick<Numbers, 'read' | 'byE164'>;
   readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
@@ -21,7 +22,17 @@ export interface ApprovalTextsDeps {
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
+/** Characters; a few parts of a text. */
+const longestAsked = 300;
 const longestTitle = 90;
+
+/** What is asked, to the last character; null where no text holds it: nobody approves a command of which they saw a part. */
+function wholeOf(title: string, summary: string): string | null {
+  const asked = visibleLine(summary === '' || summary === title ? title : `${title}: ${summary}`);
+  return asked.length > longestAsked ? null : asked;
+}
+
+const shortened = (title: string) => (title.length > longestTitle ? `${title.slice(0, longestTitle - 1)}…` : title);
 
 /** Returns the way to stop. */
 export function followApprovals(deps: ApprovalTextsDeps): () => void {
@@ -31,16 +42,19 @@ export function followApprovals(deps: ApprovalTextsDeps): () => void {
     const phone = await store.read((tx: SharedReader) => own.confirmed(tx, userId));
     if (phone === null || refusedDestination(phone.e164, deps.countries) !== null) return;
     if (await isOfBots(deps.numbers, phone.e164)) return;
-    const { title, expiresAt } = await deps.approvals.check(approvalId, userId);
+    const { title, summary, expiresAt } = await deps.approvals.check(approvalId, userId);
     await store.write(function* (tx) {
       const held = yield* own.confirmed(tx, userId);
       const number = held === null ? null : yield* deps.numbers.read(tx, held.numberId);
       if (held === null || number === null || number.userId !== userId || number.smsState !== 'active') return;
       if (yield* deps.optOuts.isOptedOut(tx, number.id, held.e164)) return;
-      const code = yield* own.codeFor(tx, approvalId, userId, Date.parse(expiresAt));
+      const asked = wholeOf(title, summary);
+      const code = asked === null ? '' : yield* own.codeFor(tx, approvalId, userId, Date.parse(expiresAt));
       if (code === null) return;
-      const short = title.length > longestTitle ? `${title.slice(0, longestTitle - 1)}…` : title;
-      const text = `Gantry: ${short} - reply YES ${code} to approve or NO ${code} to reject.`;
+      const text =
+        asked === null
+          ? `Gantry: ${shortened(visibleLine(title))} - open Gantry to read it whole and to answer.`
+          : `Gantry: ${asked} - reply YES ${code} to approve or NO ${code} to reject.`;
       yield* deps.outbound.queue(tx, number, { to: held.e164, text, by: 'service', kind: 'approval' });
     });
   }

@@ -125,6 +125,19 @@ describe.each(engines)('the person’s own phone, on $name', ({ place }) => {
     expect(floor.delivered).toHaveLength(1);
   });
 
+  test('reads the whole of what it may say yes to, and is sent to Gantry for what no text holds', async () => {
+    const floor = await openFloor(await place());
+    await confirmed(floor);
+    await floor.request('approval_1', 'clerk: shell.exec', 'rm -r ./old\u200b && ls\npwd');
+    await expect
+      .poll(() => floor.reached(alice).at(-1))
+      .toMatch(/^Gantry: clerk: shell\.exec: rm -r \.\/old\\u\{200b\} && ls\\npwd - reply YES \d{6} /);
+    await floor.request('approval_2', 'clerk: shell.exec', `echo ${'long '.repeat(100)}`);
+    await expect
+      .poll(() => floor.reached(alice).at(-1))
+      .toBe('Gantry: clerk: shell.exec - open Gantry to read it whole and to answer.');
+  });
+
   test('hears who was faster, and that a code is nobody’s', async () => {
     const floor = await openFloor(await place());
     await confirmed(floor);
@@ -133,7 +146,7 @@ describe.each(engines)('the person’s own phone, on $name', ({ place }) => {
     const code = codeIn(floor);
     floor.asked.get('approval_1')!.state = 'reject';
     await floor.say(alice, `YES ${code}`);
-    await eventually(() => floor.reached(alice).at(-1)).toBe('Gantry: The approval approval_1 was already rejectd.');
+    await eventually(() => floor.reached(alice).at(-1)).toBe('Gantry: The approval approval_1 was already rejected.');
     const other = code === '000000' ? '000001' : '000000';
     for (let times = 0; times < 5; times += 1) await floor.say(alice, `YES ${other}`);
     await eventually(() => floor.reached(alice).at(-1)).toBe(`Gantry: No approval waits under ${other}.`);

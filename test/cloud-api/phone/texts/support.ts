@@ -57,7 +57,7 @@ export interface FloorOptions {
   readonly answer?: (text: RelayedText) => number;
 }
 
-type Asked = { id: string; title: string; until: number; state: 'pending' | 'approve' | 'reject' };
+type Asked = { id: string; title: string; summary: string; until: number; state: 'pending' | 'approve' | 'reject' };
 
 export async function openFloor(place: Place, options: FloorOptions = {}) {
   const clock = movableClock();
@@ -152,13 +152,22 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
         async check(id, userId) {
           const found = asked.get(id);
           if (found === undefined || userId !== person) throw new AppError('not_found', 'unknown', '');
-          return { title: found.title, expiresAt: new Date(found.until).toISOString() } as Approval;
+          return {
+            title: found.title,
+            summary: found.summary,
+            expiresAt: new Date(found.until).toISOString(),
+          } as Approval;
         },
         async resolve(id, { decision }) {
           const found = asked.get(id);
           if (found === undefined) throw new AppError('not_found', 'unknown', '');
           if (found.state !== 'pending') {
-            throw new AppError('refused', `The approval ${id} was already ${found.state}d.`, '', { status: 409 });
+            throw new AppError(
+              'refused',
+              `The approval ${id} was already ${found.state === 'approve' ? 'approved' : 'rejected'}.`,
+              '',
+              { status: 409 },
+            );
           }
           found.state = decision;
           return { title: found.title } as Approval;
@@ -289,8 +298,8 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
       for (const opened of lanes) opened.wake();
     },
     /** What bots and programs asked the person for. */
-    request(id: string, title: string) {
-      asked.set(id, { id, title, until: clock.now() + 3_600_000, state: 'pending' });
+    request(id: string, title: string, summary = '') {
+      asked.set(id, { id, title, summary, until: clock.now() + 3_600_000, state: 'pending' });
       return Promise.all([...listeners].map((tell) => tell({ sourceId: id, userId: person })));
     },
     /** Somebody's handset says it; resolves once it was taken. */
