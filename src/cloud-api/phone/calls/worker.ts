@@ -270,8 +270,10 @@ export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly ou
       if (call.status === 'ended' || leg.state === 'ended') return;
       if (event.kind === 'answered') yield* answered(tx, call, leg, event.at);
       else if (event.kind === 'detected') yield* detected(tx, call, leg, event);
-      else if (event.kind === 'bridged') yield* outcomes.bridged(tx, call);
-      else if (event.kind === 'pressed') yield* transfers.pressed(tx, call, leg, event.digits);
+      else if (event.kind === 'bridged') {
+        // Both are told of. Of the person it may be late, and of an earlier transfer.
+        if (leg.role === 'consult') yield* outcomes.bridged(tx, call);
+      } else if (event.kind === 'pressed') yield* transfers.pressed(tx, call, leg, event.digits);
     },
     *speakUp(tx, call, leg) {
       if (leg.state !== 'talking' || leg.askedAt !== null) return;

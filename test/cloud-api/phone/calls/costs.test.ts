@@ -61,6 +61,25 @@ describe.each(engines)('what a call costs, on $name', ({ place }) => {
     expect(floor.legs(bob)[0]).toMatchObject({ state: 'talking', bridgedWith: floor.legs(alice)[0]!.id });
   });
 
+  test('word of an earlier transfer, come late, is not taken for the one that is asked for now', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    const callId = await floor.talking(id);
+    await floor.consent(id, bob);
+    await floor.control(callId, { action: 'transfer', to: bob, mode: 'warm' });
+    await eventually(() => floor.legs(bob).length).toBe(1);
+    await floor.settled();
+    const { id: leg, sessionId } = floor.legs(alice)[0]!;
+    await floor.take({
+      ...{ id: 'event_1', type: 'call.bridged', numberId: null },
+      ...{ occurredAt: floor.clock.now(), receivedAt: floor.clock.now() },
+      payload: { call_control_id: leg, call_session_id: sessionId },
+    });
+    expect(await floor.last(id)).toMatchObject({ status: 'transferring', transfer: { state: 'asking' } });
+    floor.handset(bob, 'answer');
+    await eventually(() => floor.legs(bob)[0]!.heard[0]).toMatch(/Press 1/);
+  });
+
   test('who pressed 1 and then said STOP is not joined to her', async () => {
     const floor = await openFloor(await place());
     const { id } = await floor.addNumber();
