@@ -65,6 +65,8 @@ export interface CarrierEvent {
   readonly numberId: string | null;
 }
 
+export type Keep = (tx: SharedTx) => Op<unknown>;
+
 /** Takes events whose type begins with `prefix`. In order of arrival within a subject; throwing brings it again later. */
 export interface CarrierEventReader {
   readonly prefix: string;
@@ -72,8 +74,11 @@ export interface CarrierEventReader {
   subject(event: CarrierEvent): string;
   /** What of it may wait in the database until it is brought; absent: all. */
   keep?(payload: CarrierEvent['payload']): CarrierEvent['payload'];
-  /** Must be repeatable: the same event may come twice. */
-  take(event: CarrierEvent, signal: AbortSignal): Promise<void>;
+  /**
+   * Must be repeatable: the same event may come twice. What is answered is run in the transaction that takes the event off its lane: one
+   * commit less an event.
+   */
+  take(event: CarrierEvent, signal: AbortSignal): Promise<void> | Promise<Keep | undefined>;
 }
 
 /** Of the texts' part: who said STOP, and who wrote. `number` is the number's id. */

@@ -236,7 +236,8 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
     },
     async take(event: CarrierEvent): Promise<void> {
       const readers = [...parts.texts.readers, ...(parts.calls.readers ?? [])];
-      await readers.find(({ prefix }) => event.type.startsWith(prefix))?.take(event, never);
+      const keep = await readers.find(({ prefix }) => event.type.startsWith(prefix))?.take(event, never);
+      if (typeof keep === 'function') await store.write(keep);
     },
     wake: (id: string) => parts.texts.wake(id),
     async look(): Promise<void> {

@@ -39,7 +39,10 @@ export type Taken = 'relayed' | 'kept_back' | 'duplicate' | 'released';
 /** Two machines that answer each other with HELP or START stop here. */
 const quietMs: Readonly<Record<Exclude<Keyword, 'stop'>, number>> = { help: 60_000, start: 10 * 60_000 };
 
-export function createInbound(deps: InboundDeps): (text: InboundText, number: HeldNumber) => Promise<Taken> {
+/** Answers what keeps it, to be run in one transaction; undefined: it was kept before. */
+export type TakeText = (text: InboundText, number: HeldNumber) => Promise<((tx: SharedTx) => Op<Taken>) | undefined>;
+
+export function createInbound(deps: InboundDeps): TakeText {
   const { store, clock } = deps;
 
   /** What is said back, where that can be done. */
@@ -73,7 +76,7 @@ export function createInbound(deps: InboundDeps): (text: InboundText, number: He
   const isKnown = (tx: SharedReader, text: InboundText) => findByCarrier(tx, `in:${text.carrierId}`);
 
   return async (text, number) => {
-    if ((await store.read((tx) => isKnown(tx, text))) !== null) return 'duplicate';
+    if ((await store.read((tx) => isKnown(tx, text))) !== null) return undefined;
     const read = readKeyword(text.text);
     const keyword = read === null || read.kind === 'unclear' ? null : read.kind;
     // A question of the person's own, which more than the database answers.
@@ -81,7 +84,7 @@ export function createInbound(deps: InboundDeps): (text: InboundText, number: He
     const words = keyword === null ? null : (await deps.replies(number))[keyword];
     const keptBack = keyword?.toUpperCase() ?? heard?.reason ?? null;
     const unclear = read?.kind === 'unclear' ? 'It may mean STOP. If it does, mark them as opted out.' : null;
-    return store.write(function* (tx): Op<Taken> {
+    return function* (tx) {
       const now = yield* deps.numbers.read(tx, number.id);
       // Nobody's any more: what they wrote is not for the next one.
       if (now === null) return 'released';
@@ -120,6 +123,6 @@ export function createInbound(deps: InboundDeps): (text: InboundText, number: He
         yield* deps.relay.append(tx, { ...about, computerId: now.runtimeId });
       }
       return keptBack === null ? 'relayed' : 'kept_back';
-    });
+    };
   };
 }

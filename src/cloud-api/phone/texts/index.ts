@@ -13,6 +13,7 @@ import type {
   CarrierEventReader,
   Consents,
   HeldNumber,
+  Keep,
   NumberHooks,
   Numbers,
   OnStop,
@@ -93,19 +94,19 @@ export function createTexts(given: TextsDeps): Texts {
   const takeText = createInbound({ ...deps, optOuts, stops, own, outbound, relay });
   let stopFollowing = () => {};
 
-  async function received(event: CarrierEvent): Promise<void> {
+  async function received(event: CarrierEvent): Promise<Keep | undefined> {
     const text = readInbound(event);
     if (text === null) {
       log.warn('A text of the carrier cannot be read.', { event: event.id });
-      return;
+      return undefined;
     }
     const number = await numberOf(event, text.to);
     // A good signature over another number's text: all numbers of an account share the key.
     if (number === null || !text.to.includes(number.e164)) {
       log.warn('A text came for a number that nobody has here.', { event: event.id });
-      return;
+      return undefined;
     }
-    await takeText(text, number);
+    return takeText(text, number);
   }
 
   async function numberOf({ numberId }: CarrierEvent, to: readonly string[]): Promise<HeldNumber | null> {
@@ -128,6 +129,7 @@ export function createTexts(given: TextsDeps): Texts {
       if (event.type === 'message.received') return received(event);
       const receipt = readReceipt(event);
       if (receipt !== null) await takeReceipt({ store, blocked }, receipt, event.numberId);
+      return undefined;
     },
   };
 

@@ -42,7 +42,8 @@ export function createDelivery({ clock, readers, openLanes, log }: DeliveryDeps)
   async function send({ body, attempt }: LaneItem, signal: AbortSignal): Promise<SharedLaneOutcome> {
     const event = body as CarrierEvent;
     try {
-      await readerOf(event.type)?.take(event, signal);
+      const commit = await readerOf(event.type)?.take(event, signal);
+      return typeof commit === 'function' ? { to: 'done', commit } : { to: 'done' };
     } catch (error) {
       // Not its words: they may quote the event.
       if (attempt >= toldFrom && !signal.aborted) {
@@ -50,7 +51,6 @@ export function createDelivery({ clock, readers, openLanes, log }: DeliveryDeps)
       }
       throw error;
     }
-    return { to: 'done' };
   }
 
   function onExpired(tx: SharedTx, { body }: LaneItem): Asked<void> {

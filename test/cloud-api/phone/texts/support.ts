@@ -6,7 +6,7 @@ import { createPaidSteps } from '../../../../src/cloud-api/phone/carrier/paid-st
 import { createTelnyxCarrier } from '../../../../src/cloud-api/phone/carrier/telnyx/index.ts';
 import { phoneNumberMigrations } from '../../../../src/cloud-api/phone/numbers/index.ts';
 import { createNumberStore } from '../../../../src/cloud-api/phone/numbers/store.ts';
-import type { CarrierEvent } from '../../../../src/cloud-api/phone/ports.ts';
+import type { CarrierEvent, CarrierEventReader } from '../../../../src/cloud-api/phone/ports.ts';
 import { repliesOf } from '../../../../src/cloud-api/phone/registration/replies.ts';
 import {
   createTexts,
@@ -200,9 +200,7 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
     return pumping;
   }
 
-  const take = async (event: CarrierEvent) => {
-    if (event.type.startsWith(reader!.prefix)) await reader!.take(event, new AbortController().signal);
-  };
+  const take = taker(store, reader!);
 
   /** A number that texts, of this person. */
   async function addNumber(e164 = ours, more: { smsState?: 'active' | 'pending_registration'; userId?: string } = {}) {
@@ -281,10 +279,11 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
     ...{ delivered, pushed, emitted, stopped },
     /** One more replica of the cloud on the same database. */
     async another() {
-      const replica = replicaOn(await place.open(migrations, clock));
+      const itsStore = await place.open(migrations, clock);
+      const replica = replicaOn(itsStore);
       await replica.start();
       onEnd(() => replica.close());
-      return replica;
+      return { ...replica, take: taker(itsStore, replica.readers[0]!) };
     },
     setAnswer(next: (text: RelayedText) => number) {
       answer = next;
@@ -342,3 +341,10 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
 }
 
 export type Floor = Awaited<ReturnType<typeof openFloor>>;
+
+/** As the lane of the carrier's events brings one. */
+const taker = (store: SharedStore, reader: CarrierEventReader) => async (event: CarrierEvent) => {
+  if (!event.type.startsWith(reader.prefix)) return;
+  const keep = await reader.take(event, new AbortController().signal);
+  if (typeof keep === 'function') await store.write(keep);
+};
