@@ -23,6 +23,8 @@ export type Command =
 export interface CommandOutcomes {
   /** The carrier knows the leg by its name now. */
   named(tx: SharedTx, leg: LegRow, carrierLeg: string): Op<void>;
+  /** Whoever called was taken up. */
+  answered(tx: SharedTx, call: CallRow, leg: LegRow): Op<void>;
   bridged(tx: SharedTx, call: CallRow): Op<void>;
   /** That leg is over at the carrier, or never came to be. `because`: a sentence. */
   over(tx: SharedTx, leg: LegRow, because: string): Op<void>;
@@ -88,6 +90,7 @@ export function createCommands(deps: CommandsDeps): Commands {
       if (!(fault instanceof CarrierFault)) throw fault;
       return refused(leg, command, fault);
     }
+    if (command.tell === 'answer') return { to: 'done', commit: (tx) => isAnswered(tx, leg) };
     if (command.tell !== 'bridge') return { to: 'done' };
     return {
       to: 'done',
@@ -206,6 +209,11 @@ export function createCommands(deps: CommandsDeps): Commands {
     }
     log.warn('The carrier refused what it was told about a call.', { call: leg.callId, tell, code: fault.code });
     return { to: 'done', commit: (tx) => isRefused(tx, leg, command, fault.message) };
+  }
+
+  function* isAnswered(tx: SharedTx, { id }: LegRow): Op<void> {
+    const leg = yield* findLeg(tx, id);
+    if (leg !== null) yield* withCall(tx, leg, (call) => outcomes.answered(tx, call, leg));
   }
 
   function* isOver(tx: SharedTx, { id }: LegRow, because: string): Op<void> {

@@ -197,6 +197,10 @@ export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly ou
       // It ended before the carrier had told its name.
       if (call !== null && leg.state === 'ended') yield* commands.append(tx, call, { tell: 'hangup', leg: leg.id });
     },
+    *answered(tx, call, leg) {
+      // The carrier tells of it as well; that may be lost.
+      if (call.status !== 'ended') yield* answered(tx, call, leg, clock.now());
+    },
     *bridged(tx, call) {
       yield* transfers.bridged(tx, call);
       changed(tx);

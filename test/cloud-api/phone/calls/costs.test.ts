@@ -125,6 +125,18 @@ describe.each(engines)('what a call costs, on $name', ({ place }) => {
     expect(floor.emitted.length).toBe(2);
   });
 
+  test('a caller who was taken up is spoken to, and was not missed, also where nobody tells of it', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    floor.sim.fault({ name: 'missing', on: 'call.answered', times: 9 });
+    floor.sim.call(alice, ours);
+    await eventually(() => floor.legs(alice)[0]?.heard.length).toBe(1);
+    expect(await floor.last(id)).toMatchObject({ status: 'active' });
+    floor.handset(alice, 'hangup');
+    await eventually(() => floor.last(id)).toMatchObject({ status: 'ended', missed: false });
+    expect(floor.emitted).toMatchObject([{ data: { missed: false } }]);
+  });
+
   test('a call that comes while its number is released is not taken up', async () => {
     const floor = await openFloor(await place());
     const { id } = await floor.addNumber();
