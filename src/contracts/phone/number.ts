@@ -131,6 +131,12 @@ export const buyNumber = defineRoute({
   },
 });
 
+/** As every PDF begins. */
+const Pdf = z
+  .string()
+  .max(7_000_000)
+  .regex(/^JVBERi0[A-Za-z0-9+/]+={0,2}$/, 'a PDF in base64');
+
 /** What the carrier that the number comes from asks for. Secrets among it are never answered. */
 export const PortDetails = z.strictObject({
   entityName: z.string().min(1).max(200).optional(),
@@ -147,8 +153,8 @@ export const PortDetails = z.strictObject({
     .regex(/^[A-Z]{2}$/)
     .optional(),
   /** Base64 of a PDF. */
-  letterOfAuthorization: z.string().max(7_000_000).optional(),
-  invoice: z.string().max(7_000_000).optional(),
+  letterOfAuthorization: Pdf.optional(),
+  invoice: Pdf.optional(),
 });
 export type PortDetails = z.infer<typeof PortDetails>;
 

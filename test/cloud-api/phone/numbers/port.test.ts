@@ -64,6 +64,11 @@ describe.each(engines)('on $name', ({ place }) => {
     const [row] = await replica.store.all<{ port_details: string | null }>('SELECT port_details FROM phone_number');
     expect(row?.port_details).toBeNull();
     expect((await replica.ada('PATCH', `${numbers}/${id}/port`, { details: {} })).json.error).toBe('bad_request');
+    const letter = { letterOfAuthorization: Buffer.from('no paper').toString('base64') };
+    expect((await replica.ada('PATCH', `${numbers}/${id}/port`, { details: letter })).json).toMatchObject({
+      error: 'bad_request',
+      message: expect.stringContaining('a PDF in base64'),
+    });
     expect(JSON.stringify([corrected.json, replica.warnings])).not.toMatch(/ACC-778899|4711/);
   });
 
