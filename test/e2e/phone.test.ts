@@ -46,7 +46,7 @@ test('a number is searched, planned with its cost, and bought for a bot', async 
   await dialog.locator('[data-offered^="+1303"]').first().check();
   expect(await button(dialog, 'Buy').isDisabled()).toBe(true);
   await dialog.getByRole('combobox', { name: /^Bot/ }).selectOption({ label: 'clerk' });
-  await dialog.getByText(/You have 1 of the 10 numbers of your plan/).waitFor();
+  await dialog.getByText(/It will be 1 of the 10 numbers of your plan/).waitFor();
   await looked(page, 'phone-buy');
   await page.keyboard.press('Control+Enter');
   await dialog.waitFor({ state: 'detached', ...patience });

@@ -209,9 +209,9 @@ describe.each(engines)('the hosted page on $name', (engine) => {
     const open = async (id: string) => (await rig.call('GET', `/sms/${id}`, { token: null })).text;
     await rig.submit(one.id, person);
     expect(await open(one.id)).toContain('ada@moss.example.com');
-    expect(await open(one.id)).not.toContain('5550122');
+    expect(await open(one.id)).not.toMatch(/555-?0122/);
     await rig.submit(two.id, business);
-    expect(await open(two.id)).toContain('+19705550111');
+    expect(await open(two.id)).toContain('+1 (970) 555-0111');
   });
 
   test('asked for too often is 429', async () => {
