@@ -1,6 +1,6 @@
 /** Asks the person on their own phone what a bot asks them: one text an approval, with the code that answers it. Must not know SQL. */
 import type { Approval } from '../../../contracts/approvals/approval.ts';
-import { visibleLine } from '../../../contracts/approvals/visible.ts';
+import { visible, visibleLine } from '../../../contracts/approvals/visible.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { SharedReader, SharedStore } from '../../../kit/store/shared-store.ts';
 import type { EventBackbone } from '../../events/backbone.ts';
@@ -28,7 +28,7 @@ const longestTitle = 90;
 
 /** What is asked, to the last character; null where no text holds it: nobody approves a command of which they saw a part. */
 function wholeOf(title: string, summary: string): string | null {
-  const asked = visibleLine(summary === '' || summary === title ? title : `${title}: ${summary}`);
+  const asked = visible(summary === '' || summary === title ? title : `${title}: ${summary}`);
   return asked.length > longestAsked ? null : asked;
 }
 
