@@ -124,5 +124,6 @@ describe.each(carriers)('numbers and texts of $name', ({ open }) => {
 });
 
 describe.skipIf(withoutPapers !== null)('the carrier’s OpenAPI', () => {
-  test('is among what the contract is held against', () => expect(carriers).toHaveLength(2));
+  test('is among what the contract is held against (needs CARRIER_OPENAPI to point to it)', () =>
+    expect(carriers).toHaveLength(2));
 });

@@ -110,9 +110,11 @@ describe.each(engines)('trouble at the carrier on $name', (engine) => {
     await pass(rig, halfHour);
     await rig.until(id, isApproved);
   });
+});
 
-  // One process alone has a file of SQLite.
-  test.skipIf(engine.name === 'sqlite')('two processes over one database file once', async () => {
+// One process alone has a file of SQLite.
+describe.each(engines.filter(({ name }) => name === 'postgres'))('a carrier that is away on $name', (engine) => {
+  test('is asked again by one of two processes over one database, once', async () => {
     const rig = await openRig(engine);
     const other = await openPart(await rig.floor.open(migrations, rig.clock), rig);
     const { id } = await rig.buy();
