@@ -77,7 +77,6 @@ export const plainStatus: Readonly<Record<string, number>> = {
   too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,
-  not_built: 501,
   unavailable: 503,
   computer_unavailable: 503,
   push_not_configured: 503,
