@@ -38,7 +38,6 @@ export interface CallersComputers {
 /** Bytes of an answer that says only what is wrong. */
 const longestRefusal = 64 * 1024;
 /** What a computer says of a thing that it does not have, or, being older, of a route. */
-// `not_built` is what a computer of an earlier version says.
 const unknownThere: ReadonlySet<string> = new Set(['run_not_found', 'session_not_found', 'not_found', 'not_built']);
 
 export function createCallersComputers({ engines, computers, advice }: CallersComputersDeps): CallersComputers {
