@@ -25,6 +25,7 @@ import {
   listThreads,
   sendMessage,
 } from './orchestration-routes.ts';
+import { searchRoutes } from './search-routes.ts';
 import { checkTeam, listTeams, teamDown, teamUp } from './teams-routes.ts';
 import { whyRoutes } from './why-routes.ts';
 import { workEngineRoutes } from './work-engine/routes.ts';
@@ -36,6 +37,7 @@ export * from '../approvals/gate.ts';
 export * from './agents-routes.ts';
 export * from './guest-routes.ts';
 export * from './orchestration-routes.ts';
+export * from './search-routes.ts';
 export * from './teams-routes.ts';
 export * from './why-routes.ts';
 export * from './workflow-routes.ts';
@@ -74,6 +76,7 @@ export const factoryRoutes = [
   ...workflowRoutes,
   ...worktreeRoutes,
   ...whyRoutes,
+  ...searchRoutes,
   checkGate,
   ...workEngineRoutes,
 ] as const;

@@ -38,6 +38,7 @@ import { orchestrationRoutes } from './routes/orchestration.ts';
 import { teamRoutes } from './routes/teams.ts';
 import { workspaceRoutes } from './routes/workspace.ts';
 import { worktreeRoutes } from './routes/worktrees.ts';
+import { searchRoutes } from './search.ts';
 import { createSendService } from './send.ts';
 import { createSizeOwners } from './size-owners.ts';
 import { listDeliveries } from './store/deliveries.ts';
@@ -270,6 +271,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     ...teamRoutes({ teams }),
     ...peers.ownRoutes,
     ...worktreeRoutes({ worktrees }),
+    ...searchRoutes({ store, workspace: deps.workspace }),
     ...whyRoutes({ store, ledger, workspace: deps.workspace, findAgent: (name) => namedAgent(registry, name) }),
     ...orchestrationRoutes({
       store,

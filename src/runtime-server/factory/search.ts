@@ -1,0 +1,202 @@
+/**
+ * Finds runs, steps, messages and ledger rows by words. Looks through the newest rows of each kind only, so that a search costs the same
+ * however long Gantry has been running; says when there are older ones. Reads only.
+ */
+import { type Found, search } from '../../contracts/factory/search-routes.ts';
+import { iso } from '../../kit/clock/clock.ts';
+import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+
+type Read = Pick<Tx, 'get' | 'all'>;
+
+/** Rows of a kind that are looked through, newest first: about 10 ms of a store that answers one at a time. */
+export const lookedThrough = 10_000;
+/** Of one text; what stands behind is not looked at. Characters. */
+const mostText = 4_000;
+const usually = 6;
+/** Of what is shown of a text, before and after its first word. Characters. */
+const before = 24;
+const after = 120;
+
+export interface SearchDeps {
+  readonly store: Pick<Store, 'read'>;
+  readonly workspace: string;
+}
+
+interface Look {
+  readonly words: readonly string[];
+  readonly limit: number;
+}
+
+interface Kind {
+  /** Rows beyond those that are looked through. */
+  older(tx: Read): boolean;
+  find(tx: Read, look: Look): Found[];
+}
+
+export function searchRoutes(deps: SearchDeps): BoundRoute[] {
+  return [
+    bind(search, async ({ query }) => {
+      const words = query.q.trim().split(/\s+/).filter(Boolean);
+      if (words.length === 0) return { body: { found: [], complete: true } };
+      const look = { words, limit: query.limit ?? usually };
+      const found: Found[] = [];
+      let complete = true;
+      // One kind at a time: what waits for the store goes in between.
+      for (const kind of [runs(deps.workspace), steps(deps.workspace), messages, events]) {
+        const rows = await deps.store.read((tx) => {
+          const hits = kind.find(tx, look);
+          // All that was asked for is there: nobody needs to know of more.
+          if (hits.length < look.limit && kind.older(tx)) complete = false;
+          return hits;
+        });
+        found.push(...rows);
+      }
+      return { body: { found, complete } };
+    }),
+  ];
+}
+
+/** `?` for each word and place: the word stands in one of them. */
+function where(words: readonly string[], places: readonly string[]): { sql: string; values: string[] } {
+  const one = `(${places.map((place) => `${place} LIKE ? ESCAPE '\\'`).join(' OR ')})`;
+  const values = words.flatMap((word) => {
+    const pattern = `%${word.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`;
+    return places.map(() => pattern);
+  });
+  return { sql: words.map(() => one).join(' AND '), values };
+}
+
+const runs = (workspace: string): Kind => ({
+  older: (tx) => isLonger(tx, 'factory_run'),
+  find(tx, { words, limit }) {
+    const { sql, values } = where(words, ['r.title', 'c.title', 'r.dag_id']);
+    return tx
+      .all<{ dag_id: string; title: string; campaign: string; created_at: number }>(
+        `SELECT r.dag_id, r.title, c.title AS campaign, r.created_at
+           FROM (SELECT * FROM factory_run WHERE workspace = ? ORDER BY dag_id DESC LIMIT ${lookedThrough}) r
+           JOIN factory_campaign c ON c.workspace = r.workspace AND c.id = r.campaign_id
+          WHERE ${sql} ORDER BY r.dag_id DESC LIMIT ?`,
+        workspace,
+        ...values,
+        limit,
+      )
+      .map((row) => ({
+        kind: 'run',
+        id: row.dag_id,
+        title: row.title,
+        text: row.campaign === row.title ? '' : row.campaign,
+        at: iso(row.created_at),
+        url: `/work?${new URLSearchParams({ dag: row.dag_id, view: 'graph' })}`,
+      }));
+  },
+});
+
+const steps = (workspace: string): Kind => ({
+  older: (tx) => isLonger(tx, 'factory_node'),
+  find(tx, { words, limit }) {
+    const { sql, values } = where(words, ['n.title', 'n.step_id', 'n.node_id', 'n.assignee']);
+    return tx
+      .all<{ dag_id: string; node_id: string; title: string; run: string; created_at: number }>(
+        `SELECT n.dag_id, n.node_id, n.title, r.title AS run, r.created_at
+           FROM (SELECT * FROM factory_node ORDER BY dag_id DESC, seq LIMIT ${lookedThrough}) n
+           JOIN factory_run r ON r.dag_id = n.dag_id AND r.workspace = ?
+          WHERE ${sql} ORDER BY n.dag_id DESC, n.seq LIMIT ?`,
+        workspace,
+        ...values,
+        limit,
+      )
+      .map((row) => ({
+        kind: 'step',
+        id: row.node_id,
+        title: row.title,
+        text: row.run,
+        at: iso(row.created_at),
+        url: `/work?${new URLSearchParams({ dag: row.dag_id, node: row.node_id, view: 'graph' })}`,
+      }));
+  },
+});
+
+interface MessageFound {
+  id: string;
+  sender: string;
+  recipient: string;
+  text: string;
+  at: number;
+  thread_id: string;
+  title: string;
+  channel: string | null;
+}
+
+const messages: Kind = {
+  older: (tx) => isLonger(tx, 'factory_message'),
+  find(tx, { words, limit }) {
+    const { sql, values } = where(words, ['m.text', 'm.sender', 'm.recipient', 't.title', 't.channel']);
+    return tx
+      .all<MessageFound>(
+        `SELECT m.id, m.sender, m.recipient, m.text, m.at, m.thread_id, t.title, t.channel
+           FROM (SELECT id, thread_id, sender, recipient, substr(text, 1, ${mostText}) AS text, at
+                   FROM factory_message ORDER BY id DESC LIMIT ${lookedThrough}) m
+           JOIN factory_thread t ON t.id = m.thread_id
+          WHERE ${sql} ORDER BY m.id DESC LIMIT ?`,
+        ...values,
+        limit,
+      )
+      .map((row) => ({
+        kind: 'message',
+        id: row.id,
+        title: `${row.sender} to ${row.recipient}`,
+        text: around(row.text, words),
+        at: iso(row.at),
+        url: pageOfThread(row),
+      }));
+  },
+};
+
+/** A conversation by phone has a page of its own; any other thread is shown with the pane of its bot. */
+function pageOfThread({ thread_id, channel }: Pick<MessageFound, 'thread_id' | 'channel'>): string {
+  if (channel !== null) {
+    const { provider, numberId, peer } = JSON.parse(channel) as { provider: string; numberId: string; peer: string };
+    if (provider === 'sms') return `/phone?${new URLSearchParams({ number: numberId, with: peer })}`;
+  }
+  return `/?${new URLSearchParams({ allternit_thread: thread_id })}`;
+}
+
+const events: Kind = {
+  older: (tx) => isLonger(tx, 'ledger'),
+  find(tx, { words, limit }) {
+    const { sql, values } = where(words, ['l.type', 'l.subject', 'l.actor', 'l.body']);
+    return tx
+      .all<{ seq: number; at: number; type: string; subject: string; body: string }>(
+        `SELECT l.seq, l.at, l.type, l.subject, l.body
+           FROM (SELECT seq, at, type, subject, actor, substr(body, 1, ${mostText}) AS body
+                   FROM ledger ORDER BY seq DESC LIMIT ${lookedThrough}) l
+          WHERE ${sql} ORDER BY l.seq DESC LIMIT ?`,
+        ...values,
+        limit,
+      )
+      .map((row) => ({
+        kind: 'event',
+        id: String(row.seq),
+        title: row.type,
+        text: row.subject,
+        at: iso(row.at),
+        url: `/ledger?${new URLSearchParams({ row: String(row.seq) })}`,
+      }));
+  },
+};
+
+function isLonger(tx: Read, table: 'factory_run' | 'factory_node' | 'factory_message' | 'ledger'): boolean {
+  return tx.get(`SELECT 1 FROM ${table} LIMIT 1 OFFSET ${lookedThrough}`) !== undefined;
+}
+
+/** One line of the text with its first word in it. */
+export function around(text: string, words: readonly string[]): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  const lower = line.toLowerCase();
+  const places = words.map((word) => lower.indexOf(word.toLowerCase())).filter((place) => place >= 0);
+  const first = places.length === 0 ? 0 : Math.min(...places);
+  const from = first <= before ? 0 : first - before;
+  const to = Math.min(line.length, first + after);
+  return `${from > 0 ? '…' : ''}${line.slice(from, to)}${to < line.length ? '…' : ''}`;
+}
