@@ -21,7 +21,9 @@ export function commandNames(
   if (installed) return { gantry: 'gantry', start: 'gantry start' };
   const inside = cwd === root || cwd.startsWith(root + sep);
   if (inside) return { gantry: 'npx gantry', start: 'npm start' };
-  const script = `node ${quote(join(root, 'scripts', 'gantry.mjs'))}`;
+  // The packed app brings its own Node; none need be on the path.
+  const node = root.endsWith('app.asar.unpacked') ? quote(process.execPath) : 'node';
+  const script = `${node} ${quote(join(root, 'scripts', 'gantry.mjs'))}`;
   return { gantry: script, start: `${script} start` };
 }
 

@@ -3,14 +3,15 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { unpacked } from '../kit/process/programs.ts';
 
-/** The folder with package.json, from source and once built (`out/…`). */
+/** The folder with package.json, from source and once built (`out/…`); of a packed app the part that Node can read, too. */
 export function packageRoot(moduleUrl: string = import.meta.url): string {
   const self = fileURLToPath(moduleUrl);
   if (self.endsWith('.ts')) return resolve(dirname(self), '..', '..');
   const built = self.lastIndexOf(`${sep}out${sep}`);
   if (built < 0) throw new Error(`${self} is neither in src/ nor in out/: Gantry's files cannot be found from it.`);
-  return self.slice(0, built);
+  return unpacked(self.slice(0, built));
 }
 
 export function packageVersion(root: string = packageRoot()): string {

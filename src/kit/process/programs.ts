@@ -1,7 +1,9 @@
 /**
- * Where Gantry's own programs lie: in `src/` run from source, in `out/server/` once built. First users: the pane host's
- * starter and the CLI handed to hooks. Must not start anything.
+ * Where Gantry's own programs lie and which Node runs them: in `src/` run from source, in `out/server/` once built. The one place
+ * that knows how a program of ours is started (docs/adr/0003). First users: the pane host's starter and the CLI handed to hooks.
+ * Must not start anything.
  */
+import { existsSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -32,10 +34,37 @@ export function programFile(name: ProgramName, moduleUrl: string = import.meta.u
   if (self.endsWith('.ts')) return resolve(dirname(self), '..', '..', '..', sources[name]);
   const built = self.lastIndexOf(`${sep}out${sep}`);
   if (built < 0) throw new Error(`${self} is neither in src/ nor in out/: Gantry's programs cannot be found from it.`);
-  return join(self.slice(0, built), 'out', 'server', `${name}.js`);
+  return join(unpacked(self.slice(0, built)), 'out', 'server', `${name}.js`);
 }
 
-/** argv that runs the program with the Node this process runs on; arguments are appended by the caller. */
+/** Only Electron reads in its archive; what Node reads lies beside it under the same name. */
+export function unpacked(path: string): string {
+  return path.replace(/([\\/]app\.asar)(?=[\\/]|$)/, '$1.unpacked');
+}
+
+/** argv that runs the program with the Node of this process; arguments are appended by the caller. */
 export function programCommand(name: ProgramName): [string, ...string[]] {
-  return [process.execPath, programFile(name)];
+  return [nodeProgram(), programFile(name)];
+}
+
+export interface NodePlace {
+  readonly execPath: string;
+  readonly platform: string;
+  readonly versions: Readonly<Record<string, string | undefined>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Of an app made for installing; Electron sets it. */
+  readonly resourcesPath?: string | undefined;
+}
+
+/**
+ * The Node that runs our programs: the one this process runs on. Electron's program is none (its fuse `runAsNode` is off): there it is
+ * the one that was packed beside the app, else the one of whoever started it, else what the path has.
+ */
+export function nodeProgram(
+  place: NodePlace = process as NodePlace,
+  exists: (file: string) => boolean = existsSync,
+): string {
+  if (place.versions.electron === undefined) return place.execPath;
+  const packed = join(place.resourcesPath ?? '', 'node', place.platform === 'win32' ? 'node.exe' : 'node');
+  return exists(packed) ? packed : place.env.GANTRY_NODE || 'node';
 }

@@ -37,10 +37,7 @@ export function createHands(deps: HandsDeps): Hands {
 
   const program = createExecutorProgram({
     command: deps.command,
-    env: {
-      ...Object.fromEntries(passedOn.flatMap((name) => (deps.env[name] ? [[name, deps.env[name]]] : []))),
-      ...(process.versions.electron ? { ELECTRON_RUN_AS_NODE: '1' } : {}),
-    },
+    env: Object.fromEntries(passedOn.flatMap((name) => (deps.env[name] ? [[name, deps.env[name]]] : []))),
     onEvent,
     onDeath({ code, message }) {
       sessions.lost(null);

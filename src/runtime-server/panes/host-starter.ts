@@ -55,8 +55,6 @@ export function startHost(options: {
       cwd: home,
       detached: true,
       stdio: ['ignore', log, log],
-      // Inside the app the program is Electron's, which is Node only when told so.
-      env: process.versions.electron ? { ...process.env, ELECTRON_RUN_AS_NODE: '1' } : process.env,
       windowsHide: true,
     });
     // That it could not be started is seen, with its reason, when nobody answers.

@@ -1,7 +1,7 @@
 /** Where Gantry's own programs are found, run from source and built. */
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { programCommand, programFile } from '../../../src/kit/process/programs.ts';
+import { nodeProgram, programCommand, programFile, unpacked } from '../../../src/kit/process/programs.ts';
 
 const root = new URL('../../..', import.meta.url).pathname;
 
@@ -26,4 +26,30 @@ test('a clone in a folder called out still finds its own build', () => {
 
 test('code that is neither source nor built is told so', () => {
   expect(() => programFile('cli', 'file:///tmp/bundle.js')).toThrow('neither in src/ nor in out/');
+});
+
+test('in the packed app the programs lie beside its archive, where Node can read them', () => {
+  const url = pathToFileURL('/opt/Gantry/resources/app.asar/out/main/main.js').href;
+  expect(programFile('pane-host', url)).toBe('/opt/Gantry/resources/app.asar.unpacked/out/server/pane-host.js');
+  expect(unpacked('/opt/Gantry/resources/app.asar')).toBe('/opt/Gantry/resources/app.asar.unpacked');
+  expect(unpacked('/opt/Gantry/resources/app.asar.unpacked/x')).toBe('/opt/Gantry/resources/app.asar.unpacked/x');
+  expect(unpacked('/home/me/gantry')).toBe('/home/me/gantry');
+});
+
+const electron = {
+  execPath: '/opt/Gantry/gantry',
+  platform: 'linux',
+  versions: { electron: '45.4.1' },
+  env: {},
+  resourcesPath: '/opt/Gantry/resources',
+};
+
+test('programs run on the Node of this process, and under Electron never on Electron', () => {
+  const packed = (file: string): boolean => file.startsWith('/opt/Gantry/resources/node/');
+  expect(nodeProgram({ ...electron, versions: {} })).toBe('/opt/Gantry/gantry');
+  expect(nodeProgram(electron, packed)).toBe('/opt/Gantry/resources/node/node');
+  expect(nodeProgram({ ...electron, platform: 'win32' }, packed)).toBe('/opt/Gantry/resources/node/node.exe');
+  const none = (): boolean => false;
+  expect(nodeProgram({ ...electron, env: { GANTRY_NODE: '/usr/bin/node' } }, none)).toBe('/usr/bin/node');
+  expect(nodeProgram(electron, none)).toBe('node');
 });

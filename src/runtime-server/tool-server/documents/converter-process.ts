@@ -67,7 +67,7 @@ export function startConverterProcess([program, file]: readonly [string, ...stri
   const child = spawn(program, [`--max-old-space-size=${heapMegabytes}`, ...rights, '--no-warnings', file as string], {
     stdio: ['pipe', 'pipe', 'pipe'],
     cwd: own,
-    env: { ...plainEnvironment(), ...(process.versions.electron ? { ELECTRON_RUN_AS_NODE: '1' } : {}) },
+    env: plainEnvironment(),
     windowsHide: true,
   });
   let complaint = '';
