@@ -21,6 +21,7 @@ import type {
 } from './harness.ts';
 import type { Judge } from './judge/judge.ts';
 import type { Ruleset } from './judge/rules.ts';
+import type { UsageAsk, UsageLimit, UsagePage } from './usage.ts';
 
 /** What harnesses need of panes. */
 export type HarnessPanes = Pick<PaneEngine, 'engine' | 'get' | 'write' | 'read' | 'listen'>;
@@ -110,6 +111,11 @@ export interface Driver {
   approvals?(): readonly string[];
   /** The pane engine can be read again, or no longer. */
   onEngine?(): void;
+  /**
+   * Asked while the state is `blocked`, where the harness says when its limit is over in another way than in the words of the state's
+   * reason, which are read without it (`reset-time.ts`). null: it does not.
+   */
+  limit?(): UsageLimit | null;
 }
 
 export interface Adapter {
@@ -122,6 +128,8 @@ export interface Adapter {
   ): Promise<{ readonly launch: Launch; readonly facts: Readonly<Record<string, unknown>> }>;
   exec?(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
   drive(context: DriverContext): Driver;
+  /** Reads on in the transcripts that the harness keeps itself. The bot need not be live. Reads only. */
+  usage?(ask: UsageAsk): Promise<UsagePage>;
 }
 
 export function createMutex(): Mutex {

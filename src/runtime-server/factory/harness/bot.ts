@@ -12,6 +12,7 @@ import type { Claim } from './judge/evidence.ts';
 import { createJudge } from './judge/judge.ts';
 import type { Matcher } from './judge/rules.ts';
 import { keyBytes } from './keys.ts';
+import { resetTime } from './reset-time.ts';
 
 /** After a person's key nothing is typed for this long: they are likely to press another. */
 const personGraceMs = 1500;
@@ -218,6 +219,23 @@ export function createBot(options: BotOptions): LiveBot {
       bottom: facts?.bottom ?? [],
       approvals: driver.approvals?.() ?? [],
     }),
+    limit() {
+      const { state, reason, since } = judge.state();
+      // What the screen of now says is not clear: the words are not those of the limit.
+      if (state !== 'blocked' || judge.unclear()) return null;
+      const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+      return driver.limit?.() ?? { reason: reason ?? 'it cannot go on', until: resetTime(reason ?? '', since, zone) };
+    },
+    unblock() {
+      judge.take({
+        source: 'person',
+        rule: 'limit.over',
+        claim: { state: 'idle' },
+        seen: 'it may try',
+        from: ['blocked'],
+      });
+      poke();
+    },
     close() {
       closed = true;
       cancelTimer?.();

@@ -5,6 +5,7 @@
  */
 import type { AgentState, HarnessName, PaneInput } from '../../../contracts/factory/agent.ts';
 import type { DeliveryEvidence } from '../../../contracts/factory/delivery.ts';
+import type { UsageCursor, UsageLimit, UsagePage } from './usage.ts';
 
 /** A bot as a harness sees it, resolved from team.yaml and preset. */
 export interface BotSpec {
@@ -129,6 +130,10 @@ export interface HarnessBot {
     /** Approvals in which its program's own questions wait for a person. */
     readonly approvals: readonly string[];
   };
+  /** While it is `blocked`: what its harness says of the limit that stops it. Absent where nothing can be said. */
+  limit?(): UsageLimit | null;
+  /** The limit is over, or a person lets it try: blocked no longer. */
+  unblock?(): void;
   close(): void;
 }
 
@@ -171,6 +176,12 @@ export interface Harnesses {
   exec(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
   /** Takes up a bot in a live pane: after `prepare` + create, or after a runtime restart. */
   attach(bot: BotSpec, paneId: string): HarnessBot;
+  /** What its harness's own transcripts say was used since `cursor`; null where it keeps none that can be read. */
+  usage(
+    bot: Pick<BotSpec, 'agentId' | 'harness'>,
+    cursor: UsageCursor | null,
+    settled: boolean,
+  ): Promise<UsagePage | null>;
 }
 
 /** A harness's own permission question, as it is put to a person. */

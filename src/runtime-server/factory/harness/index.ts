@@ -129,6 +129,10 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
       bots.set(paneId, live);
       return live;
     },
+    async usage(bot, cursor, settled) {
+      const facts = memory.recall(bot.agentId);
+      return (facts && (await adapters[bot.harness]?.usage?.({ facts, cursor, settled }))) ?? null;
+    },
   };
 }
 

@@ -13,6 +13,7 @@ import { createPermissions } from './permissions.ts';
 import { toolEndEvents } from './questions.ts';
 import { claudeRules } from './rules.ts';
 import { transcriptEnd, transcriptFile, transcriptHolds } from './transcript.ts';
+import { readClaudeUsage } from './usage.ts';
 
 /** Until the composer shows a paste. It is drawn within a frame; a loaded computer and long texts take longer. */
 const pasteShownMs = 2000;
@@ -38,6 +39,7 @@ export function createClaudeAdapter(around: Surroundings): Adapter {
     },
     drive: driveClaude,
     exec: (bot, doors, text, options) => execClaude(around, bot, doors, text, options),
+    usage: readClaudeUsage,
   };
 }
 

@@ -154,7 +154,7 @@ const events: readonly EventRule[] = [
     event: 'StopFailure',
     where: {
       last_assistant_message:
-        '(usage|session|weekly|opus|5-hour|your) limit|limit reached|credit balance|out of credit',
+        '(usage|session|weekly|opus|5-hour|your) limit|limit reached|credit balance|out of (credit|(extra )?usage)',
     },
     claim: { state: 'blocked', reason: 'usage limit: {last_assistant_message}' },
   },

@@ -129,7 +129,7 @@ function toEvidence(
   seen: string,
   word: (name: string) => string | undefined,
 ): Evidence {
-  const reason = rule.claim?.reason?.replace(/\{([\w.]+)\}/g, (_, name: string) => shorten(word(name) ?? '', 160));
+  const reason = rule.claim?.reason?.replace(/\{([\w.]+)\}/g, (_, name: string) => shorten(word(name) ?? '', 300));
   return {
     source,
     rule: rule.id,

@@ -1,0 +1,77 @@
+/** A growing file of JSON objects, one a line, read on from where reading stopped. Must not know what the lines mean. */
+import { open } from 'node:fs/promises';
+
+/** Read at once. */
+const pageBytes = 4 * 1024 * 1024;
+/** A longer line is passed over. */
+const longestLine = 64 * 1024 * 1024;
+const newline = 0x0a;
+
+export interface JsonLine {
+  readonly entry: Readonly<Record<string, unknown>>;
+  /** Offset of its first byte. */
+  readonly start: number;
+}
+
+export interface JsonLines {
+  readonly lines: readonly JsonLine[];
+  /** Behind the last whole line. */
+  readonly offset: number;
+  readonly more: boolean;
+}
+
+/** Lines that begin at or after `offset`; from the start where the file is shorter than that. What is no JSON object is passed over. */
+export async function readJsonLines(
+  file: string,
+  offset: number,
+  wanted?: (line: string) => boolean,
+): Promise<JsonLines> {
+  const handle = await open(file, 'r').catch(() => null);
+  if (handle === null) return { lines: [], offset, more: false };
+  try {
+    const { size } = await handle.stat();
+    const from = offset > size ? 0 : offset;
+    for (let most = pageBytes; ; most *= 4) {
+      const length = Math.min(size - from, most);
+      if (length <= 0) return { lines: [], offset: from, more: false };
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, from);
+      const bytes = buffer.subarray(0, bytesRead);
+      const end = bytes.lastIndexOf(newline);
+      const whole = from + bytesRead >= size;
+      if (end < 0) {
+        if (whole) return { lines: [], offset: from, more: false };
+        if (most < longestLine) continue;
+        return { lines: [], offset: from + bytesRead, more: true };
+      }
+      return { lines: parse(bytes.subarray(0, end), from, wanted), offset: from + end + 1, more: !whole };
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+function parse(bytes: Buffer, from: number, wanted: (line: string) => boolean = () => true): JsonLine[] {
+  const lines: JsonLine[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const next = bytes.indexOf(newline, at);
+    const end = next < 0 ? bytes.length : next;
+    const text = bytes.toString('utf8', at, end);
+    if (wanted(text)) {
+      const entry = objectOf(text);
+      if (entry !== null) lines.push({ entry, start: from + at });
+    }
+    at = end + 1;
+  }
+  return lines;
+}
+
+function objectOf(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * What a harness says of its own consumption: tokens and cost from the transcript that it keeps itself, and that a limit of its
+ * provider stops it. Shapes only; must not know prices, budgets or queues.
+ */
+
+/** One answer of a model, as the harness's transcript counts it. Tokens; what was cached is not counted in `input` again. */
+export interface UsageLine {
+  /**
+   * Names this answer in every transcript that holds it: resumed and forked conversations copy it, and it is counted once.
+   * Without the harness's name, which is put before it.
+   */
+  readonly id: string;
+  /** When it was given, milliseconds since the epoch. */
+  readonly at: number;
+  readonly model: string;
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly cacheWrite: number;
+  readonly output: number;
+  /** As the harness itself says, fractions kept; null where it does not: then the price list decides. */
+  readonly cents: number | null;
+}
+
+/** Where reading goes on: JSON of the adapter's own. */
+export type UsageCursor = Readonly<Record<string, unknown>>;
+
+export interface UsagePage {
+  /** Oldest first. A line may come again: it is known by its id. */
+  readonly lines: readonly UsageLine[];
+  readonly cursor: UsageCursor;
+  /** There is more to read at once. */
+  readonly more: boolean;
+}
+
+export interface UsageAsk {
+  /** What the bot remembers: session id, transcript path. */
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** null: from the beginning. */
+  readonly cursor: UsageCursor | null;
+  /** No turn is under way: the last answer in the transcript is whole. */
+  readonly settled: boolean;
+}
+
+/** Its provider lets it do no more for now. */
+export interface UsageLimit {
+  /** As the harness says it. */
+  readonly reason: string;
+  /** When it is over, milliseconds since the epoch; null where that is not said, or not in words that are known. */
+  readonly until: number | null;
+}
