@@ -4,7 +4,7 @@
  * First user: pane and event streams; second: computer-use runs. Must not know what is sent.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { SseSink } from './types.ts';
+import type { SseEvent, SseSink } from './types.ts';
 
 /** What may wait for one reader before it is cut off (security.md 4, row 16). A single larger event still goes out. */
 export const maxBuffered = 256 * 1024;
@@ -22,27 +22,32 @@ export interface OpenSink extends SseSink {
   readonly opened: boolean;
   /** Lets go of a stream whose handler failed, without touching the response. */
   abandon(): void;
-  /** Runs once when the stream is over, whoever ended it. */
-  onEnd(listener: () => void): void;
 }
 
-interface Stream {
-  beat(): void;
-  finish(reason: string): void;
+/** One event as it is sent; several may go out in one {@link SseSink.sendText}. */
+export function eventText({ event, id, data }: SseEvent): string {
+  let text = '';
+  if (event !== undefined) text += `event: ${event}\n`;
+  if (id !== undefined && id !== '') text += `id: ${id}\n`;
+  // JSON has no raw line breaks, so one data line is always enough.
+  return `${text}data: ${JSON.stringify(data)}\n\n`;
 }
+
+/** What a comment says: nothing. */
+const beat = ':\n\n';
 
 export function createSseStreams(): SseStreams {
-  const open = new Set<Stream>();
+  const open = new Set<Sink>();
   let timer: NodeJS.Timeout | undefined;
 
-  const add = (stream: Stream) => {
+  const add = (stream: Sink) => {
     open.add(stream);
     // One timer for all streams, only while there are any: it must not keep the process alive.
     timer ??= setInterval(() => {
       for (const each of open) each.beat();
     }, heartbeatMs).unref();
   };
-  const remove = (stream: Stream) => {
+  const remove = (stream: Sink) => {
     open.delete(stream);
     if (open.size > 0) return;
     clearInterval(timer);
@@ -50,7 +55,11 @@ export function createSseStreams(): SseStreams {
   };
 
   return {
-    create: (request, response, headers) => createSink(request, response, headers, add, remove),
+    create: (request, response, headers) => {
+      const sink = new Sink(request, response, headers, remove);
+      add(sink);
+      return sink;
+    },
     close(reason) {
       for (const stream of [...open]) stream.finish(reason);
     },
@@ -60,95 +69,107 @@ export function createSseStreams(): SseStreams {
   };
 }
 
-function createSink(
-  request: IncomingMessage,
-  response: ServerResponse,
-  headers: Readonly<Record<string, string>>,
-  add: (stream: Stream) => void,
-  remove: (stream: Stream) => void,
-): OpenSink {
-  const gone = new AbortController();
-  const enders: (() => void)[] = [];
-  let opened = false;
-  let ended = false;
+/** A class for its size: there may be ten thousand, and closures of their own would weigh more than all they hold. */
+class Sink implements OpenSink {
+  opened = false;
+  ended = false;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #remove: (sink: Sink) => void;
+  #headers: Readonly<Record<string, string>> | undefined;
+  readonly #enders: (() => void)[] = [];
+  /** For the client to take what was sent. */
+  readonly #waiting: (() => void)[] = [];
+  #gone: AbortController | undefined;
 
-  const end = () => {
-    if (ended) return;
-    ended = true;
-    remove(stream);
-    gone.abort();
-    for (const listener of enders) listener();
-  };
-  const write = (text: string): boolean => {
-    if (ended) return false;
-    if (response.writableLength > maxBuffered) {
-      response.destroy();
-      end();
-      return false;
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    headers: Readonly<Record<string, string>>,
+    remove: (sink: Sink) => void,
+  ) {
+    this.#request = request;
+    this.#response = response;
+    this.#headers = headers;
+    this.#remove = remove;
+    response.once('close', () => this.abandon());
+  }
+
+  get signal(): AbortSignal {
+    if (this.#gone === undefined) {
+      this.#gone = new AbortController();
+      if (this.ended) this.#gone.abort();
     }
-    return response.write(text);
-  };
-  const start = () => {
-    if (opened || ended) return;
-    opened = true;
-    request.socket.setNoDelay(true);
-    response.writeHead(200, {
-      ...headers,
+    return this.#gone.signal;
+  }
+
+  open(): void {
+    if (this.opened || this.ended) return;
+    this.opened = true;
+    this.#request.socket.setNoDelay(true);
+    this.#response.writeHead(200, {
+      ...this.#headers,
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache, no-transform',
       'x-accel-buffering': 'no',
     });
+    this.#headers = undefined;
     // A comment rather than bare headers: some readers report "open" only with the first byte of the body.
-    response.write(':\n\n');
-  };
-  const stream: Stream = {
-    beat: () => {
-      if (opened) write(':\n\n');
-    },
-    finish: (reason) => {
-      if (opened && !ended) response.write(`event: closing\ndata: ${JSON.stringify({ reason })}\n\n`);
-      response.end();
-      end();
-    },
-  };
-  response.once('close', end);
-  add(stream);
+    this.#response.write(beat);
+  }
 
-  return {
-    signal: gone.signal,
-    get opened() {
-      return opened;
-    },
-    open: start,
-    send({ event, id, data }) {
-      start();
-      let text = '';
-      if (event !== undefined) text += `event: ${event}\n`;
-      if (id !== undefined && id !== '') text += `id: ${id}\n`;
-      // JSON has no raw line breaks, so one data line is always enough.
-      return write(`${text}data: ${JSON.stringify(data)}\n\n`);
-    },
-    drained() {
-      if (ended || !response.writableNeedDrain) return Promise.resolve();
-      return new Promise((resolve) => {
-        const done = () => {
-          response.off('drain', done);
-          gone.signal.removeEventListener('abort', done);
-          resolve();
-        };
-        response.once('drain', done);
-        gone.signal.addEventListener('abort', done, { once: true });
-      });
-    },
-    close() {
-      if (ended) return;
-      response.end();
-      end();
-    },
-    abandon: end,
-    onEnd(listener) {
-      if (ended) listener();
-      else enders.push(listener);
-    },
-  };
+  send(event: SseEvent): boolean {
+    return this.sendText(eventText(event));
+  }
+
+  sendText(text: string): boolean {
+    this.open();
+    if (this.ended) return false;
+    if (this.#response.writableLength > maxBuffered) {
+      this.#response.destroy();
+      this.abandon();
+      return false;
+    }
+    return this.#response.write(text);
+  }
+
+  beat(): void {
+    if (this.opened) this.sendText(beat);
+  }
+
+  drained(): Promise<void> {
+    if (this.ended || !this.#response.writableNeedDrain) return Promise.resolve();
+    if (this.#waiting.length === 0) this.#response.once('drain', () => this.#wake());
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  close(): void {
+    if (this.ended) return;
+    this.#response.end();
+    this.abandon();
+  }
+
+  finish(reason: string): void {
+    if (this.opened && !this.ended) this.#response.write(eventText({ event: 'closing', data: { reason } }));
+    this.#response.end();
+    this.abandon();
+  }
+
+  abandon(): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.#remove(this);
+    this.#gone?.abort();
+    this.#wake();
+    for (const listener of this.#enders) listener();
+  }
+
+  onEnd(listener: () => void): void {
+    if (this.ended) listener();
+    else this.#enders.push(listener);
+  }
 }

@@ -63,6 +63,13 @@ export interface Answer<R extends Route> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** `event` absent: an unnamed `data:` event. `id` absent: no id line (never an empty one). */
+export interface SseEvent {
+  readonly event?: string;
+  readonly id?: string;
+  readonly data: unknown;
+}
+
 /**
  * Sink of a `kind: 'sse'` route. The stream begins (headers flushed) at {@link SseSink.open}, at the first `send`, or when
  * the handler's promise resolves, whichever is first; what a handler throws before that is answered as an ordinary error.
@@ -73,14 +80,20 @@ export interface SseSink {
   /** Begins the stream now. Idempotent. Call it once everything that can be refused has been checked. */
   open(): void;
   /**
-   * Sends one event. `event` absent: an unnamed `data:` event. `id` absent: no id line (never an empty one).
-   * Returns false when the client reads too slowly; {@link SseSink.drained} says when it has caught up.
+   * Sends one event. Returns false when the client reads too slowly; {@link SseSink.drained} says when it has caught up.
    */
-  send(event: { event?: string; id?: string; data: unknown }): boolean;
+  send(event: SseEvent): boolean;
+  /** Sends events that are written out already (`eventText`), as where many streams send the same. Answers as {@link SseSink.send}. */
+  sendText(text: string): boolean;
   /** Resolves when everything sent has left the socket's buffer. */
   drained(): Promise<void>;
   /** Ends the stream. Idempotent. */
   close(): void;
+  /** Whether it is over, whoever ended it. */
+  readonly ended: boolean;
+  /** Runs once when the stream is over; at once when it is already. */
+  onEnd(listener: () => void): void;
+  /** For what takes a signal; it is made when it is first asked for. */
   readonly signal: AbortSignal;
 }
 

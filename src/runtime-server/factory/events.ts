@@ -1,28 +1,26 @@
 /**
- * The event stream: ledger rows from a cursor, then the tail, and the live-only states of agents between them
- * (interface.md "Factory event stream"; factory.md 5.4). It reads from the ledger as fast as the client takes, so nothing is
- * buffered, nothing is skipped and nothing comes twice. Must not know HTTP beyond the sink.
+ * The event streams: ledger rows from a cursor, then the tail, and the live-only states of agents between them
+ * (interface.md "Factory event stream"; factory.md 5.4). A stream that is behind reads from the ledger as fast as its client takes, so
+ * nothing is buffered, nothing is skipped and nothing comes twice; those at the tail share one reading. Must not know HTTP beyond
+ * the sink.
  */
+import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';
-import { type Clock, iso } from '../../kit/clock/clock.ts';
+import { iso } from '../../kit/clock/clock.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
-import { eventOfRow, eventRowTypes } from './records.ts';
-import type { AgentStateChange } from './registry.ts';
+import { batch, createEventTail, type EventStreamDeps, type EventTail, type Place, rowText } from './event-tail.ts';
+import { eventRowTypes } from './records.ts';
 
-/** Rows read at once. */
-const batch = 100;
+/** Streams that are written to before the loop gets a turn: some 5 ms. */
+const slice = 250;
 
 export interface EventSink {
   open(): void;
   send(event: { event?: string; id?: string; data: unknown }): boolean;
+  sendText(text: string): boolean;
   drained(): Promise<void>;
-  readonly signal: AbortSignal;
-}
-
-export interface EventStreamDeps {
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly onState: (listener: (change: AgentStateChange) => void) => () => void;
+  readonly ended: boolean;
+  onEnd(listener: () => void): void;
 }
 
 export interface Cursors {
@@ -30,68 +28,175 @@ export interface Cursors {
   readonly lastEventId: string | undefined;
 }
 
+export interface EventStreams {
+  /** Runs until the client leaves. Throws `usage` for a bad cursor, before anything is sent. */
+  stream(cursors: Cursors, sink: EventSink): Promise<void>;
+}
+
 type Start = { readonly at: string; readonly reset: string | null };
 
-/** Runs until the client leaves. Throws `usage` for a bad cursor, before anything is sent. */
-export async function streamEvents(deps: EventStreamDeps, cursors: Cursors, sink: EventSink): Promise<void> {
-  const { ledger } = deps;
-  // States are latest-only: an agent that changes faster than the client reads shows its newest.
-  const states = new Map<string, { change: AgentStateChange; at: string }>();
-  let wake = () => {};
-  let woken = false;
-  const rouse = () => {
-    woken = true;
-    wake();
-  };
-  const offState = deps.onState((change) => {
-    states.set(change.agentId, { change, at: iso(deps.clock.now()) });
-    rouse();
-  });
-  const offLedger = ledger.onAppend(rouse);
-  sink.signal.addEventListener('abort', rouse, { once: true });
-  try {
-    const start = await startOf(ledger, cursors);
-    sink.open();
-    let cursor = start.at;
-    if (start.reset !== null) {
-      const data = { type: 'reset', at: iso(deps.clock.now()), data: { reason: start.reset } };
-      sink.send({ event: 'reset', id: cursor, data });
-    }
-    while (!sink.signal.aborted) {
-      woken = false;
-      const rows = await ledger.read(cursor, batch, eventRowTypes);
-      for (const row of rows) {
-        const event = eventOfRow(row);
-        if (event !== null && !sink.send({ id: row.id, data: event })) await sink.drained();
-        cursor = row.id;
-      }
-      for (const [agentId, { change, at }] of states) {
-        states.delete(agentId);
-        if (!sink.send({ data: { type: 'agent.state', at, data: change } })) await sink.drained();
-      }
-      if (rows.length === batch || woken || sink.signal.aborted) continue;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
-  } finally {
-    offState();
+interface Reader {
+  readonly sink: EventSink;
+  place: Place;
+  /** It waits for its client, or reads what the tail no longer has. */
+  busy: boolean;
+  readonly fail: (error: unknown) => void;
+}
+
+export function createEventStreams(deps: EventStreamDeps): EventStreams {
+  const { ledger, clock } = deps;
+  const readers = new Set<Reader>();
+  /** With those that have not begun to read. */
+  let present = 0;
+  let tail: EventTail | undefined;
+  let offLedger = () => {};
+  let newest = '0';
+  let running = false;
+  let again = false;
+
+  /** The tail lives as long as anybody reads. */
+  async function join(): Promise<EventTail> {
+    if (tail !== undefined) return tail;
+    const head = await ledger.head();
+    if (tail !== undefined) return tail;
+    tail = createEventTail(deps, Number(head), advance);
+    offLedger = ledger.onAppend((id) => {
+      newest = id;
+      advance();
+    });
+    // What was written since the head was read woke nobody.
+    advance();
+    return tail;
+  }
+
+  function leave(): void {
+    present -= 1;
+    if (present > 0 || tail === undefined) return;
     offLedger();
+    tail.close();
+    tail = undefined;
+  }
+
+  function advance(): void {
+    again = true;
+    if (!running) void run();
+  }
+
+  async function run(): Promise<void> {
+    running = true;
+    try {
+      while (again && tail !== undefined) {
+        again = false;
+        await tail.read(newest);
+        await tellAll(tail);
+      }
+    } catch (error) {
+      // What cannot be read cannot be sent: whoever waits for it hears so, and comes back.
+      for (const reader of [...readers]) reader.fail(error);
+    } finally {
+      running = false;
+    }
+  }
+
+  async function tellAll(from: EventTail): Promise<void> {
+    let told = 0;
+    let behind = false;
+    for (const reader of readers) {
+      if (!reader.busy) pump(reader, from);
+      behind ||= reader.busy;
+      told += 1;
+      if (told % slice === 0) await turn();
+    }
+    if (!behind && !again && readers.size === present) from.forgetStates();
+  }
+
+  /** Sends what there is, as long as the client takes it. */
+  function pump(reader: Reader, from: EventTail): void {
+    while (!reader.sink.ended) {
+      const portion = from.after(reader.place);
+      if (portion === null) {
+        settle(reader, from, catchUp(reader, from));
+        return;
+      }
+      reader.place = portion.upTo;
+      if (portion.text === '') return;
+      if (!reader.sink.sendText(portion.text)) {
+        settle(reader, from, reader.sink.drained());
+        return;
+      }
+    }
+  }
+
+  function settle(reader: Reader, from: EventTail, work: Promise<void>): void {
+    reader.busy = true;
+    work.then(() => {
+      reader.busy = false;
+      pump(reader, from);
+    }, reader.fail);
+  }
+
+  /** What the tail has no more, from the ledger itself. */
+  async function catchUp(reader: Reader, from: EventTail): Promise<void> {
+    const { sink } = reader;
+    while (!sink.ended) {
+      // All rows up to here are in what is read below.
+      const { head } = from;
+      const rows = await ledger.read(String(reader.place.row), batch, eventRowTypes);
+      let text = '';
+      for (const row of rows) text += rowText(row);
+      const last = rows.length < batch ? Math.max(head, Number(rows.at(-1)?.id ?? 0)) : Number(rows.at(-1)?.id);
+      reader.place = { row: Math.max(last, reader.place.row), state: reader.place.state };
+      if (text !== '' && !sink.sendText(text)) await sink.drained();
+      if (rows.length < batch) return;
+    }
+  }
+
+  return {
+    async stream(cursors, sink) {
+      for (const cursor of given(cursors)) checkCursor(cursor);
+      present += 1;
+      try {
+        const from = await join();
+        const { state } = from;
+        const start = await startOf(ledger, cursors);
+        sink.open();
+        if (start.reset !== null) {
+          const data = { type: 'reset', at: iso(clock.now()), data: { reason: start.reset } };
+          sink.send({ event: 'reset', id: start.at, data });
+        }
+        await follow(sink, { row: Number(start.at), state }, from);
+      } finally {
+        leave();
+      }
+    },
+  };
+
+  function follow(sink: EventSink, place: Place, from: EventTail): Promise<void> {
+    return new Promise((resolve, fail) => {
+      const reader: Reader = { sink, place, busy: false, fail };
+      readers.add(reader);
+      sink.onEnd(() => {
+        readers.delete(reader);
+        resolve();
+      });
+      pump(reader, from);
+    });
   }
 }
 
+function given({ after, lastEventId }: Cursors): string[] {
+  return [after, lastEventId].filter((cursor): cursor is string => cursor !== undefined && cursor !== '');
+}
+
 async function startOf(ledger: Ledger, cursors: Cursors): Promise<Start> {
-  const given = [cursors.after, cursors.lastEventId].filter(
-    (cursor): cursor is string => cursor !== undefined && cursor !== '',
-  );
-  for (const cursor of given) checkCursor(cursor);
-  if (given.length === 0) return { at: await ledger.head(), reset: null };
-  const numbers = given.filter((cursor) => /^\d+$/.test(cursor)).map(BigInt);
+  const all = given(cursors);
+  if (all.length === 0) return { at: await ledger.head(), reset: null };
+  const numbers = all.filter((cursor) => /^\d+$/.test(cursor)).map(BigInt);
   const largest = numbers.reduce<bigint | null>((a, b) => (a === null || b > a ? b : a), null);
   const cursor = largest === null ? null : String(largest);
   if (cursor !== null && (cursor === '0' || (await ledger.knows(cursor)))) return { at: cursor, reset: null };
   // An id of an approval, or of another engine's ledger: what came before it here is not known.
-  return { at: await ledger.head(), reset: `The event ${given.join(' or ')} is not known here.` };
+  return { at: await ledger.head(), reset: `The event ${all.join(' or ')} is not known here.` };
 }
 
 function checkCursor(cursor: string): void {

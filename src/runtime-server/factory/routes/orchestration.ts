@@ -11,7 +11,8 @@ import {
 import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { Store } from '../../../kit/store/store.ts';
 import type { Drain } from '../drain.ts';
-import { type EventStreamDeps, streamEvents } from '../events.ts';
+import type { EventStreamDeps } from '../event-tail.ts';
+import { createEventStreams } from '../events.ts';
 import { toDelivery } from '../model.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../paging.ts';
 import type { Registry } from '../registry.ts';
@@ -32,6 +33,7 @@ export interface OrchestrationRoutesDeps {
 
 export function orchestrationRoutes(deps: OrchestrationRoutesDeps): BoundRoute[] {
   const { store, registry } = deps;
+  const events = createEventStreams(deps.events);
 
   /** A filter names an agent by id or address; one that is not here has no rows. */
   const agentFilter = (agent: string | undefined) =>
@@ -64,7 +66,7 @@ export function orchestrationRoutes(deps: OrchestrationRoutesDeps): BoundRoute[]
     bind(factoryEventStream, ({ query, request }, sink) => {
       const header = request.headers['last-event-id'];
       const lastEventId = Array.isArray(header) ? header[0] : header;
-      return streamEvents(deps.events, { after: query.after, lastEventId }, sink);
+      return events.stream({ after: query.after, lastEventId }, sink);
     }),
     bind(listThreads, async ({ query, principal }) => {
       const limit = query.limit ?? defaultLimit;
