@@ -20,7 +20,7 @@ const span =
  * `try again at 2:51 PM.` · `try again at Dec 5th, 2025 3:14 PM` · `Access resets at 10:57 PM GMT-3`
  */
 const clockTime =
-  /(?:resets?|try again)(?: at)? (?:(?<month>[A-Z][a-z]{2,8})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?:,? (?<year>\d{4}))?(?:,| at|,? at)? ?)?(?<hour>\d{1,2})(?::(?<minute>\d{2}))? ?(?<half>[ap]\.?m\.?)?(?<zone> ?\([^)]+\)| (?:GMT|UTC)(?:[+-]\d{1,2}(?::?\d{2})?)?| [A-Z]{2,5}\b)?/i;
+  /(?:resets?|try again)(?: at)? (?:(?<month>[A-Z][a-z]{2,8})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?:,? (?<year>\d{4}))?(?:,| at|,? at)? ?)?(?<hour>\d{1,2})(?::(?<minute>\d{2}))?(?: ?(?<half>[ap]\.?m\.?))?(?<zone> ?\([^)]+\)| (?:GMT|UTC)(?:[+-]\d{1,2}(?::?\d{2})?)?| [A-Z]{2,5}\b)?/i;
 
 /** `now`: when the text was seen. `zone`: the computer's, for texts that name none. */
 export function resetTime(text: string, now: number, zone: string): number | null {
