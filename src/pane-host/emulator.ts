@@ -5,6 +5,7 @@
  */
 import type { SerializeAddon } from '@xterm/addon-serialize';
 import type { Terminal } from '@xterm/headless';
+import { freezeTerminal, thawTerminal } from './frozen.ts';
 import { drawRows, lastLines, mostlyDim } from './screen-text.ts';
 
 export interface EmulatorOptions {
@@ -14,6 +15,8 @@ export interface EmulatorOptions {
   /** An answer to the program, to be typed into its terminal. */
   readonly onReply: (text: string) => void;
   readonly onOsc: (code: number, text: string) => void;
+  /** What an earlier one of the same size and scrollback gave. Throws when it is not whole or another version's. */
+  readonly frozen?: Uint8Array;
 }
 
 export interface EmulatorFacts {
@@ -42,6 +45,8 @@ export interface Emulator {
   snapshot(): string;
   /** How many of the last bytes belong to a sequence or character not yet complete; `recent` ends where parsing stands. */
   incomplete(recent: Uint8Array): number;
+  /** All of it as bytes, for `frozen` of a later one; null while an unfinished sequence stands in the way. `recent` as above. */
+  freeze(recent: Uint8Array): Uint8Array | null;
   dispose(): void;
 }
 
@@ -67,10 +72,7 @@ interface Core {
     writeSync(data: Uint8Array): void;
     readonly coreService: { readonly isCursorHidden: boolean };
     readonly buffers: { readonly normal: { readonly lines: { onTrim(listener: (lines: number) => void): void } } };
-    readonly _inputHandler: {
-      readonly _parser: { readonly currentState: number };
-      readonly _utf8Decoder: { readonly interim: Uint8Array };
-    };
+    readonly _inputHandler: { readonly _parser: { readonly currentState: number } };
   };
 }
 
@@ -98,6 +100,8 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
   let progress: string | null = null;
   let trimmed = 0;
   let serializer: SerializeAddon | null = null;
+  /** The first bytes of a character whose last ones have not come. */
+  let held: Uint8Array = new Uint8Array(0);
   const cell = terminal.buffer.active.getNullCell();
 
   core.buffers.normal.lines.onTrim((lines) => {
@@ -137,9 +141,22 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
     return true;
   });
 
+  if (options.frozen) {
+    const { more, tail } = thawTerminal(terminal, options.frozen);
+    ({ title, progress, trimmed } = more as { title: string; progress: string | null; trimmed: number });
+    write(tail);
+  }
+
+  /** Whole characters only: the terminal's own decoder loses one that was cut before a byte 0x80, such as a dash or an ellipsis. */
+  function write(bytes: Uint8Array): void {
+    const all = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+    const open = openCharacter(all);
+    held = open === 0 ? held.subarray(0, 0) : all.slice(all.length - open);
+    core.writeSync(open === 0 ? all : all.subarray(0, all.length - open));
+  }
   const top = (): number => terminal.buffer.active.baseY;
   return {
-    write: (bytes) => core.writeSync(bytes),
+    write,
     resize: (toCols, toRows) => terminal.resize(toCols, toRows),
     screen: () => drawRows(terminal.buffer.active, top(), top() + terminal.rows),
     cursor: () => ({
@@ -188,17 +205,23 @@ export function createEmulator(parts: EmulatorParts, options: EmulatorOptions): 
       return serializer.serialize();
     },
     incomplete(recent) {
-      const { _parser, _utf8Decoder } = core._inputHandler;
-      if (_parser.currentState !== 0) {
-        const begin = recent.lastIndexOf(0x1b);
-        return begin < 0 ? 0 : recent.length - begin;
-      }
-      if (_utf8Decoder.interim[0] === 0) return 0;
-      for (let back = 1; back <= 3 && back <= recent.length; back++) {
-        if (recent[recent.length - back]! >= 0xc0) return back;
-      }
-      return 0;
+      if (core._inputHandler._parser.currentState === 0) return held.length;
+      const begin = recent.lastIndexOf(0x1b);
+      return begin < 0 ? held.length : recent.length - begin;
     },
+    freeze: (recent) => freezeTerminal(terminal, recent, held, { title, progress, trimmed }),
     dispose: () => terminal.dispose(),
   };
+}
+
+/** How many of the last bytes begin a character and do not end it. */
+function openCharacter(bytes: Uint8Array): number {
+  for (let back = 1; back <= 3 && back <= bytes.length; back++) {
+    const byte = bytes[bytes.length - back]!;
+    if (byte < 0x80) return 0;
+    if (byte < 0xc0) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return back < length ? back : 0;
+  }
+  return 0;
 }
