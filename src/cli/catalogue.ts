@@ -3,6 +3,7 @@
  * is specified and not built: it says so with exit code 2.
  */
 import { admin } from './admin/catalogue.ts';
+import { backup, restore } from './backup/catalogue.ts';
 import type { Option, Part, Verb } from './command.ts';
 import { computerHost } from './computer-host/catalogue.ts';
 import { tools } from './tools/catalogue.ts';
@@ -391,6 +392,6 @@ export const commands: readonly Verb[] = [
     load: () => import('./verbs/why.ts').then((m) => m.why),
   },
   unbuilt('install', 'Start Gantry with this computer'),
-  unbuilt('backup', 'Write a backup'),
-  unbuilt('restore', 'Restore a backup'),
+  backup,
+  restore,
 ];

@@ -3,48 +3,39 @@
  * interface. Embedded in one process with a runtime on 127.0.0.1:3010, or headless for many people; what differs is passed in.
  * It reaches a runtime only over the link.
  */
-import { approvalMigrations, createApprovals } from '../cloud-api/approvals/index.ts';
+import { createApprovals } from '../cloud-api/approvals/index.ts';
 import { createComputerUse } from '../cloud-api/computer-use/index.ts';
-import { connectorEventMigrations, createConnectorEvents } from '../cloud-api/connector-events/index.ts';
-import { edgeAppMigrations, edgeEventMigrations } from '../cloud-api/edge/index.ts';
-import { createEvents, eventMigrations } from '../cloud-api/events/index.ts';
+import { createConnectorEvents } from '../cloud-api/connector-events/index.ts';
+import { createEvents } from '../cloud-api/events/index.ts';
 import { createFactoryProxy } from '../cloud-api/factory/index.ts';
 import { createToPeers } from '../cloud-api/factory/to-peers.ts';
-import {
-  createHostedComputers,
-  createLocalDriver,
-  hostedComputerMigrations,
-} from '../cloud-api/hosted-computers/index.ts';
-import { createIdentity, type Ended, type IdentityDeps, identityMigrations } from '../cloud-api/identity/index.ts';
+import { createHostedComputers, createLocalDriver } from '../cloud-api/hosted-computers/index.ts';
+import { createIdentity, type Ended, type IdentityDeps } from '../cloud-api/identity/index.ts';
 import { createRuntimeCalls } from '../cloud-api/link/call-runtime.ts';
 import { createEngines } from '../cloud-api/link/engines.ts';
-import { linkMigrations } from '../cloud-api/link/migrations.ts';
 import { pipeMount } from '../cloud-api/link/replica-proof.ts';
-import { notificationMigrations } from '../cloud-api/notifications/index.ts';
-import { phoneMigrations } from '../cloud-api/phone/index.ts';
 import { createToolServer } from '../cloud-api/tool-server/index.ts';
 import { createTriggerDoor } from '../cloud-api/triggers/index.ts';
-import { createUsage, usageMigrations } from '../cloud-api/usage/index.ts';
-import { createStoreClock, createWorkQueue, workQueueMigrations } from '../cloud-api/work-queue/index.ts';
+import { createUsage } from '../cloud-api/usage/index.ts';
+import { createStoreClock, createWorkQueue } from '../cloud-api/work-queue/index.ts';
 import { edgeBase } from '../contracts/edge/routes.ts';
 import { linkPath } from '../contracts/link/dial-in.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createAddressOf } from '../kit/http/client-address.ts';
 import { createDispatcher, type DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { createGuard, type Door } from '../kit/http/guard.ts';
-import { createIdempotency, idempotencyMigrations } from '../kit/http/idempotency.ts';
+import { createIdempotency } from '../kit/http/idempotency.ts';
 import { createOwnerAuthenticator, localUserId } from '../kit/http/principals.ts';
-import { createSharedCount, sharedCountMigrations } from '../kit/http/shared-count.ts';
+import { createSharedCount } from '../kit/http/shared-count.ts';
 import type { BoundRoute, OwnerLookups, Principal } from '../kit/http/types.ts';
-import { laneMigrations } from '../kit/lane/migrations.ts';
 import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
-import { signingMigrations } from '../kit/signing/authenticator.ts';
 import { openSharedStore } from '../kit/store/open-shared-store.ts';
 import { createClosing } from './closing.ts';
+import { cloudMigrations } from './cloud-migrations.ts';
 import type { Cloud, CloudOptions } from './cloud-options.ts';
 import { composeComputers, noComputerHere } from './computers.ts';
-import { createDaily, dailyMigrations } from './daily.ts';
+import { createDaily } from './daily.ts';
 import { composeEdge } from './edge.ts';
 import { stopReason } from './engine-server.ts';
 import { createHomeDispatcher } from './home-dispatcher.ts';
@@ -52,7 +43,7 @@ import { composeNotifications } from './notifications.ts';
 import { composePhone } from './phone.ts';
 import { packageVersion } from './places.ts';
 import { usualPushSettings } from './push-settings.ts';
-import { checkSharedSecrets, sharedSecretsMigrations } from './shared-secrets.ts';
+import { checkSharedSecrets } from './shared-secrets.ts';
 import { createUpgradeListener, createWebListener, isPage, isWayBack } from './web-door.ts';
 
 const closeLimitMs = 2_000;
@@ -78,26 +69,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const store = await openSharedStore({
       databaseUrl: options.databaseUrl ?? null,
       file: options.databaseFile,
-      migrations: [
-        ...identityMigrations,
-        ...idempotencyMigrations,
-        ...laneMigrations,
-        ...signingMigrations,
-        ...linkMigrations,
-        ...approvalMigrations,
-        ...eventMigrations,
-        ...notificationMigrations,
-        ...usageMigrations,
-        ...hostedComputerMigrations,
-        ...sharedSecretsMigrations,
-        ...edgeAppMigrations,
-        ...edgeEventMigrations,
-        ...workQueueMigrations,
-        ...connectorEventMigrations,
-        ...phoneMigrations,
-        ...sharedCountMigrations,
-        ...dailyMigrations,
-      ],
+      migrations: cloudMigrations,
       clock,
       tell: (sentence) => log.warn('database', { said: sentence }),
     });

@@ -11,6 +11,7 @@ import { type Clock, iso } from '../kit/clock/clock.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import { ensureTokenFile, writePrivateFile } from '../kit/secrets/token-file.ts';
 import { takeInstanceLock } from '../kit/store/instance-lock.ts';
+import { undoCutOff } from './backup/exchange.ts';
 import type { Places } from './places.ts';
 
 const Computer = z.strictObject({ id: z.string().regex(/^computer_[0-9A-Z]{26}$/), createdAt: z.string() });
@@ -70,6 +71,8 @@ function open<More>({ places, clock, gantry }: DataFolderDeps, more: () => More)
   const release = takeInstanceLock(places.lock, lookMs);
   if (release === null) throw alreadyRunning(places, gantry);
   try {
+    // A restore that was killed on its way: what was there before it is put back.
+    undoCutOff(places.home);
     const announce = (address: string | null, listens?: string) =>
       writePrivateFile(places.holder, JSON.stringify({ pid: process.pid, address, listens, since: iso(clock.now()) }));
     announce(null);

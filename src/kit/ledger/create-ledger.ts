@@ -102,40 +102,12 @@ export async function createLedger(deps: LedgerDeps): Promise<Ledger> {
     return sql === '' ? [] : store.read((tx) => tx.all<StoredRow>(sql, ...values, wanted.limit).map(toRow));
   }
 
-  async function headRow(): Promise<Head> {
-    const head = await store.read((tx) => tx.get<Head>(selectHead));
-    return head ?? { seq: 0, hash: noHash };
-  }
+  const headRow = () => headOf(store);
 
   async function knows(id: string): Promise<boolean> {
     if (!idPattern.test(id)) return false;
     const found = await store.read((tx) => tx.get('SELECT 1 FROM ledger WHERE seq = ?', Number(id)));
     return found !== undefined;
-  }
-
-  async function verify(): Promise<LedgerVerdict> {
-    const end = await headRow();
-    const sql = `SELECT ${columns} FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?`;
-    let previous: Head | null = null;
-    let rows = 0;
-    let from = beforeAll;
-    while (true) {
-      // One row more than is checked, so that every checked row but the last of all has its successor at hand.
-      const batch: StoredRow[] = await store.read((tx) => tx.all<StoredRow>(sql, from, verifyBatch + 1));
-      const checked = Math.min(batch.length, verifyBatch);
-      for (let index = 0; index < checked; index += 1) {
-        const row = batch[index] as StoredRow;
-        const broken = findBreak(previous, row, batch[index + 1]);
-        if (broken !== null)
-          return { ok: false, rows, id: String(broken.seq), problem: broken.problem, fact: broken.fact };
-        previous = row;
-        rows += 1;
-      }
-      if (checked < verifyBatch || batch.length === checked) break;
-      from = (previous as Head).seq;
-      await turn();
-    }
-    return verdictAtEnd(previous, end, rows);
   }
 
   return {
@@ -159,8 +131,39 @@ export async function createLedger(deps: LedgerDeps): Promise<Ledger> {
       listeners.add(entry);
       return () => listeners.delete(entry);
     },
-    verify,
+    verify: () => verifyLedger(store),
   };
+}
+
+async function headOf(store: Pick<Store, 'read'>): Promise<Head> {
+  const head = await store.read((tx) => tx.get<Head>(selectHead));
+  return head ?? { seq: 0, hash: noHash };
+}
+
+/** Walks the whole chain of an open database, also of one that is only read. */
+export async function verifyLedger(store: Pick<Store, 'read'>): Promise<LedgerVerdict> {
+  const end = await headOf(store);
+  const sql = `SELECT ${columns} FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?`;
+  let previous: Head | null = null;
+  let rows = 0;
+  let from = beforeAll;
+  while (true) {
+    // One row more than is checked, so that every checked row but the last of all has its successor at hand.
+    const batch: StoredRow[] = await store.read((tx) => tx.all<StoredRow>(sql, from, verifyBatch + 1));
+    const checked = Math.min(batch.length, verifyBatch);
+    for (let index = 0; index < checked; index += 1) {
+      const row = batch[index] as StoredRow;
+      const broken = findBreak(previous, row, batch[index + 1]);
+      if (broken !== null)
+        return { ok: false, rows, id: String(broken.seq), problem: broken.problem, fact: broken.fact };
+      previous = row;
+      rows += 1;
+    }
+    if (checked < verifyBatch || batch.length === checked) break;
+    from = (previous as Head).seq;
+    await turn();
+  }
+  return verdictAtEnd(previous, end, rows);
 }
 
 const idPattern = /^(0|[1-9]\d{0,15})$/;

@@ -1,0 +1,62 @@
+/** `gantry restore`. */
+import { resolve } from 'node:path';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type Restored, restoreBackup } from '../../host/backup/restore-backup.ts';
+import { dataFolder, placesIn } from '../../host/places.ts';
+import { type Action, type Context, flag, text } from '../command.ts';
+import { findRunning } from '../running.ts';
+import { localTimes } from '../words.ts';
+
+export const restore: Action = async (context, input) => {
+  const places = placesIn(dataFolder(context.env));
+  const running = findRunning(context.env);
+  if (running !== null) {
+    throw new AppError(
+      'refused',
+      `Gantry runs in ${places.home} (process ${running.pid}): nothing can be put under it.`,
+      `Stop it first: ${context.names.gantry} stop`,
+    );
+  }
+  const dryRun = flag(input, 'dryRun');
+  const file = resolve(context.cwd, text(input, 'file'));
+  const now = context.now();
+  const clock = { now: () => now, monotonic: () => now };
+  const done = await restoreBackup({ places, file, salvage: flag(input, 'salvage'), dryRun, clock });
+  context.output.result(dryRun ? { dryRun: true, plan: done } : done, () => told(context, done, dryRun));
+  return undefined;
+};
+
+function told(context: Context, done: Restored, dryRun: boolean): string {
+  const { manifest, ledger } = done;
+  const from = manifest.computer === null ? 'a cloud' : manifest.computer.name;
+  const head = `${dryRun ? 'Would restore' : 'Restored'} the backup of ${from}, taken ${localTimes(manifest.at)} by Gantry ${manifest.version}.`;
+  return [
+    ...(done.undone ? ['An earlier restore that was cut off was taken back first.'] : []),
+    head,
+    ...done.put.map((path) => `  ${dryRun ? 'would put' : 'put'}  ${path}`),
+    ...done.damaged.map(({ path, what }) => `  left out  ${path}: it ${what}`),
+    done.aside === null
+      ? 'Nothing was there before.'
+      : `What is there now ${dryRun ? 'would be' : 'was'} moved to ${done.aside}; nothing is deleted.`,
+    ...ledgerLine(ledger),
+    ...done.elsewhere.map((one) => elsewhereLine(one, dryRun)),
+    ...(manifest.secrets ? [] : ['It holds no keys: what was sealed opens only if the same master.key is here.']),
+    ...(done.pairing === 'dropped'
+      ? [
+          `This is another computer, or another folder: it is not paired. Stop the other one if it still runs, since both would act, then: ${context.names.gantry} pair`,
+        ]
+      : []),
+    ...(dryRun ? ['Nothing was changed.'] : [`Start it: ${context.names.start}`]),
+  ].join('\n');
+}
+
+function ledgerLine(ledger: Restored['ledger']): string[] {
+  if (ledger === null) return [];
+  const { rows, problem } = ledger;
+  return [problem === null ? `Its ledger is whole (${rows} rows).` : `Its ledger is not whole: ${problem}`];
+}
+
+function elsewhereLine({ workspace, why, in: place }: Restored['elsewhere'][number], dryRun: boolean): string {
+  const what = why === 'taken' ? 'has teams already, which may be another Gantry’s' : 'is not at that place here';
+  return `${workspace} ${what}: its saved teams and proofs ${dryRun ? 'would lie' : 'lie'} in ${place}. Saved runs are seen only in a workspace at the old place.`;
+}

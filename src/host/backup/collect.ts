@@ -1,0 +1,134 @@
+/**
+ * What goes into a backup, laid out in a folder as the archive will have it: databases as whole copies of one moment, everything else as it
+ * is. Must not know the archive's form.
+ */
+import { createHash } from 'node:crypto';
+import {
+  constants,
+  copyFileSync,
+  createReadStream,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { copyStores, openReader } from '../../kit/store/copy-store.ts';
+import type { Places } from '../places.ts';
+import { type ArchivedFile, besides, databases, kept, leftOut, secrets } from './manifest.ts';
+
+export interface Collected {
+  readonly files: readonly ArchivedFile[];
+  readonly workspaces: readonly string[];
+  /** What lies in the data folder and is not in the backup, beside what never is. */
+  readonly unknown: readonly string[];
+}
+
+export interface CollectOptions {
+  readonly places: Places;
+  readonly staging: string;
+  readonly withSecrets: boolean;
+}
+
+export async function collect({ places, staging, withSecrets }: CollectOptions): Promise<Collected> {
+  const home = join(staging, 'home');
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const stores = databases.filter((name) => existsSync(join(places.home, name)));
+  // First: whatever is written meanwhile belongs to what comes after this backup.
+  await copyStores(stores.map((name) => ({ from: join(places.home, name), to: join(home, name) })));
+  const wanted = kept.filter(
+    (name) =>
+      !(databases as readonly string[]).includes(name) &&
+      (withSecrets || !(secrets as readonly string[]).includes(name)),
+  );
+  for (const name of wanted) copyTree(join(places.home, name), join(home, name));
+  const workspaces = (await workspacesOf(places, join(home, 'runtime.db'))).filter((path) =>
+    existsSync(join(path, '.gantry')),
+  );
+  workspaces.forEach((path, index) => {
+    copyTree(join(path, '.gantry'), join(staging, 'workspaces', String(index)), notOfWorkspace);
+  });
+  const files: ArchivedFile[] = [];
+  for (const path of listFiles(staging)) files.push(await describe(staging, path));
+  const unknown = readdirSync(places.home).filter(
+    (name) => !kept.includes(name) && !leftOut.includes(name) && !besides(name),
+  );
+  return { files, workspaces, unknown };
+}
+
+/** Commands that are under way write there. */
+const notOfWorkspace = new Set(['ledger/running']);
+
+/** Regular files only: a link could lead anywhere, a socket is nobody's data. What is half written (`.incoming`) is left out. */
+function copyTree(from: string, to: string, without: ReadonlySet<string> = new Set(), below = ''): void {
+  const status = lstatSync(from, { throwIfNoEntry: false });
+  if (status?.isDirectory()) {
+    mkdirSync(to, { recursive: true, mode: 0o700 });
+    for (const name of readdirSync(from)) {
+      const path = below === '' ? name : `${below}/${name}`;
+      if (name === '.incoming' || without.has(path)) continue;
+      copyTree(join(from, name), join(to, name), without, path);
+    }
+    return;
+  }
+  if (!status?.isFile()) return;
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+  // A file named by its hash is never written again: a second name for it is as good as a copy.
+  if (!(isBlob.test(from) && linked(from, to))) copyFileSync(from, to, constants.COPYFILE_FICLONE);
+}
+
+const isBlob = /[\\/][0-9a-f]{64}$/;
+
+function linked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Every workspace that this computer ever had teams in, and the last one used. */
+async function workspacesOf(places: Places, runtimeDb: string): Promise<string[]> {
+  const found = new Set<string>();
+  if (existsSync(places.lastWorkspace)) found.add(readFileSync(places.lastWorkspace, 'utf8').trim());
+  if (existsSync(runtimeDb)) {
+    const store = openReader(runtimeDb);
+    try {
+      const sql = `SELECT 1 FROM sqlite_schema WHERE name = 'factory_team'`;
+      const rows = await store.read((tx) =>
+        tx.get(sql) === undefined
+          ? []
+          : tx.all<{ workspace: string }>('SELECT DISTINCT workspace FROM factory_team ORDER BY workspace'),
+      );
+      for (const row of rows) found.add(row.workspace);
+    } finally {
+      store.close();
+    }
+  }
+  found.delete('');
+  return [...found];
+}
+
+function* listFiles(folder: string, below = ''): Generator<string> {
+  const entries = readdirSync(join(folder, below), { withFileTypes: true });
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = below === '' ? entry.name : `${below}/${entry.name}`;
+    if (entry.isDirectory()) yield* listFiles(folder, path);
+    else yield path;
+  }
+}
+
+async function describe(folder: string, path: string): Promise<ArchivedFile> {
+  const file = join(folder, path);
+  const digest = createHash('sha256');
+  let size = 0;
+  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+    digest.update(chunk);
+    size += chunk.length;
+  }
+  const mayRun = path.startsWith('workspaces/') && (lstatSync(file).mode & 0o100) !== 0;
+  return { path, size, sha256: digest.digest('hex'), ...(mayRun ? { exec: true as const } : {}) };
+}

@@ -1,0 +1,119 @@
+/** `gantry backup`: one file with everything of a data folder that cannot be made again, taken while Gantry runs. */
+import {
+  closeSync,
+  createWriteStream,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { create } from 'tar';
+import { z } from 'zod';
+import { AppError } from '../../contracts/common/errors.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
+import { type Places, packageVersion } from '../places.ts';
+import { collect } from './collect.ts';
+import { machineName } from './machine.ts';
+import { databases, installationOf, type Manifest, manifestName, stagingPrefix } from './manifest.ts';
+import { readJson } from './read-json.ts';
+
+export interface WriteBackupOptions {
+  readonly places: Places;
+  /** Absolute. */
+  readonly file: string;
+  readonly withSecrets: boolean;
+  readonly clock: Clock;
+  readonly machine?: string;
+}
+
+export interface WrittenBackup {
+  readonly file: string;
+  readonly bytes: number;
+  readonly files: number;
+  readonly workspaces: readonly string[];
+  readonly databases: readonly string[];
+  readonly unknown: readonly string[];
+}
+
+const Computer = z.object({ id: z.string() });
+
+/** Nothing is left behind when it fails, and the file is whole or not there. `refused` when there is one already. */
+export async function writeBackup(options: WriteBackupOptions): Promise<WrittenBackup> {
+  const { places, file, withSecrets, clock } = options;
+  if (existsSync(file)) throw new AppError('refused', `${file} is there already.`, 'Name another file.');
+  removeLeftOvers(places.home, clock.now());
+  const staging = join(places.home, `${stagingPrefix}${process.pid}-${clock.now()}`);
+  const part = join(dirname(file), `.${basename(file)}.part`);
+  try {
+    mkdirSync(staging, { mode: 0o700 });
+    const { files, workspaces, unknown } = await collect({ places, staging, withSecrets });
+    const computer = Computer.safeParse(readJson(places.computer));
+    const manifest: Manifest = {
+      gantry: 'backup',
+      v: 1,
+      version: packageVersion(),
+      at: iso(clock.now()),
+      home: places.home,
+      computer: computer.success ? { id: computer.data.id, name: hostname() } : null,
+      installation: installationOf(options.machine ?? machineName(), places.home),
+      secrets: withSecrets,
+      workspaces: [...workspaces],
+      files: [...files],
+    };
+    writeFileSync(join(staging, manifestName), `${JSON.stringify(manifest)}\n`, { mode: 0o600 });
+    rmSync(part, { force: true });
+    // Names as they are: one with "@" in front would else be read as an archive to add.
+    const names = [manifestName, ...files.map(({ path }) => path)].map((name) => `./${name}`);
+    const archive = create(
+      { cwd: staging, gzip: { level: 6 }, portable: true, noDirRecurse: true, strict: true },
+      names,
+    );
+    await pipeline(archive, createWriteStream(part, { mode: 0o600, flags: 'wx' }));
+    makeDurable(part);
+    renameSync(part, file);
+    const stores = databases.filter((name) => files.some(({ path }) => path === `home/${name}`));
+    return { file, bytes: lstatSync(file).size, files: files.length, workspaces, databases: stores, unknown };
+  } catch (error) {
+    throw error instanceof AppError ? error : cannotWrite(file, error as NodeJS.ErrnoException);
+  } finally {
+    rmSync(part, { force: true });
+    rmSync(staging, { recursive: true, force: true });
+  }
+}
+
+function makeDurable(file: string): void {
+  const handle = openSync(file, 'r+');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+const day = 24 * 60 * 60_000;
+
+/** Of backups that were killed. One that is a day old is nobody's any more. */
+function removeLeftOvers(home: string, now: number): void {
+  for (const name of readdirSync(home)) {
+    const began = Number(/^\.backup-\d+-(\d+)$/.exec(name)?.[1] ?? Number.NaN);
+    if (now - began > day) rmSync(join(home, name), { recursive: true, force: true });
+  }
+}
+
+function cannotWrite(file: string, cause: NodeJS.ErrnoException): AppError {
+  if (cause.code === 'ENOSPC' || cause.code === 'EDQUOT') {
+    const action = 'Free some space or name a file on another disk; what was copied so far is removed.';
+    return new AppError('transport', `The disk is full: no backup was written (${cause.message}).`, action, { cause });
+  }
+  return new AppError('transport', `No backup was written to ${file}: ${cause.message}.`, 'Name another file.', {
+    cause,
+  });
+}

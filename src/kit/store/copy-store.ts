@@ -1,0 +1,91 @@
+/**
+ * Whole copies of databases that are in use, and what can be said of such a copy before anything relies on it. First user: `gantry
+ * backup`; second: `gantry restore`. Must not know tables.
+ */
+import { chmodSync, rmSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { AppError } from '../../contracts/common/errors.ts';
+import { pendingSteps } from './migrate.ts';
+import { isBusy, isTrouble, refusal, sqliteCode } from './sqlite-errors.ts';
+import type { Migration, Store } from './store.ts';
+
+/** Pages a turn: a few milliseconds of reading. */
+const portion = 2000;
+const busyMs = 5_000;
+
+export interface StoreCopy {
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * Copies while others write. All are taken at one moment: each is read through a transaction that was begun before the first page of any
+ * was copied. Throws `transport` with the file's name.
+ */
+export async function copyStores(copies: readonly StoreCopy[]): Promise<void> {
+  const opened: { readonly database: Database.Database; readonly copy: StoreCopy }[] = [];
+  let at = copies[0];
+  try {
+    for (const copy of copies) {
+      at = copy;
+      opened.push({ database: new Database(copy.from, { readonly: true, timeout: busyMs }), copy });
+    }
+    for (const { database, copy } of opened) {
+      at = copy;
+      database.exec('BEGIN');
+      // Only a read makes the snapshot.
+      database.prepare('SELECT count(*) FROM sqlite_schema').get();
+    }
+    for (const { database, copy } of opened) {
+      at = copy;
+      await database.backup(copy.to, { progress: () => portion });
+      chmodSync(copy.to, 0o600);
+    }
+  } catch (error) {
+    throw cannotCopy(at?.from ?? '', error);
+  } finally {
+    for (const { database } of opened) database.close();
+  }
+}
+
+function cannotCopy(file: string, cause: unknown): AppError {
+  const code = sqliteCode(cause);
+  if (isTrouble(code) || isBusy(code)) return refusal(code, file, cause);
+  return new AppError('transport', `${file} cannot be copied: ${(cause as Error).message}.`, 'Check its rights.', {
+    cause,
+  });
+}
+
+/** A database that is only read. Close it: while it is open, files of its own stand beside it. */
+export function openReader(file: string): Pick<Store, 'read'> & { close(): void } {
+  const database = new Database(file, { readonly: true });
+  return {
+    read: async (operation) =>
+      operation({
+        get: <T>(sql: string, ...values: unknown[]) => database.prepare(sql).get(...values) as T | undefined,
+        all: <T>(sql: string, ...values: unknown[]) => database.prepare(sql).all(...values) as T[],
+      }),
+    close() {
+      database.close();
+      for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true });
+    },
+  };
+}
+
+/** What is wrong with a copy, in words; null when it is sound. Throws `refused` for one of a newer or other Gantry. */
+export function inspectCopy(file: string, migrations: readonly Migration[], where = file): string | null {
+  let database: Database.Database | undefined;
+  try {
+    database = new Database(file, { readonly: true });
+    const verdict = String(database.pragma('integrity_check(1)', { simple: true }));
+    if (verdict !== 'ok') return verdict.split('\n')[0] as string;
+    pendingSteps(database, where, migrations);
+    return null;
+  } catch (error) {
+    if (sqliteCode(error) !== '') return (error as Error).message;
+    throw error;
+  } finally {
+    database?.close();
+    for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true });
+  }
+}
