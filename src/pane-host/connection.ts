@@ -4,7 +4,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { type Host, HostRefusal, mostUnwritten } from './host.ts';
+import { type Host, mostUnwritten } from './host.ts';
 import type { KeptOsc, LivePane } from './pane.ts';
 import { tickMs } from './pane.ts';
 import {
@@ -21,6 +21,7 @@ import {
   type Request,
   type ToHost,
 } from './protocol.ts';
+import { HostRefusal } from './start-check.ts';
 import { createStream, type Stream } from './stream.ts';
 
 /** A client must say hello within this time, ms; it is on the same computer. */
@@ -34,12 +35,17 @@ export interface ConnectionDeps {
   readonly host: Host;
   readonly token: string;
   readonly startedAt: string;
+  readonly build: string;
   readonly log: (line: string) => void;
+  sleepAfter(ms: number | null): void;
+  handOver(command: readonly string[], asked: Connection): Promise<Answers['hand-over']>;
   stop(force: boolean): { stopped: boolean; live: number };
   closed(connection: Connection): void;
 }
 
 export interface Connection {
+  /** Whether it looks at the pane's screen. */
+  watches(pane: string): boolean;
   wanted(pane: string): boolean;
   created(info: InfoWire): void;
   tick(pane: LivePane): void;
@@ -112,7 +118,13 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
 
   const handlers: Handlers = {
     hello() {
-      return { major: protocol.major, minor: protocol.minor, pid: process.pid, startedAt: deps.startedAt };
+      return {
+        major: protocol.major,
+        minor: protocol.minor,
+        pid: process.pid,
+        startedAt: deps.startedAt,
+        build: deps.build,
+      };
     },
     ping: () => ({}),
     observe({ seen }) {
@@ -125,7 +137,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
       });
       return { panes: host.infos() };
     },
-    create: async ({ spec }) => ({ info: await host.create(spec) }),
+    create: async ({ spec, revive }) => ({ info: await host.create(spec, revive) }),
     write({ pane: id }, tail) {
       const pane = livePane(id);
       if (pane.pty.unwritten + tail.length > mostUnwritten) {
@@ -196,6 +208,11 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
       return {};
     },
     stop: ({ force }) => deps.stop(force),
+    settings({ sleepAfterMs }) {
+      deps.sleepAfter(sleepAfterMs);
+      return {};
+    },
+    'hand-over': ({ command }) => deps.handOver(command, connection),
   };
 
   function greet(request: Request): void {
@@ -277,6 +294,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
   }
 
   const connection: Connection = {
+    watches: (pane) => watches.has(pane),
     wanted: (pane) => observing || watches.has(pane),
     created(info) {
       if (observing) tell({ ev: 'created', pane: info.id, info });

@@ -2,19 +2,31 @@
  * All panes of one data folder, live and closed: starts, finds, ends and forgets them. The doors are elsewhere (server.ts).
  * It keeps no secrets and judges no state.
  */
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { createEmulator, type EmulatorParts, loadEmulatorParts } from './emulator.ts';
 import { createFeed } from './feed.ts';
 import { journalFiles, readFiles } from './journal.ts';
-import { defaultScrollback, type KeptOsc, type LivePane, type PaneDrawing, startPane } from './pane.ts';
+import {
+  defaultScrollback,
+  type HandedPane,
+  type KeptOsc,
+  type LivePane,
+  type PaneDrawing,
+  type PanePast,
+  startPane,
+} from './pane.ts';
 import { endTree, paneMark, startOf } from './process-tree.ts';
-import type { HostError, InfoWire, PaneSpecWire } from './protocol.ts';
-import type { StartPty } from './pty.ts';
+import { hostEnded, type InfoWire, type PaneSpecWire, type Revival } from './protocol.ts';
+import type { AdoptPty, PtySink, StartPty } from './pty.ts';
 import { closeRecord, type PaneRecord, readRecords, removeRecord, writeRecord } from './records.ts';
+import { replayBytes, replay as replayBytesOf } from './replay.ts';
+import { checkStart, HostRefusal } from './start-check.ts';
 
 export interface HostListener {
   wanted(pane: string): boolean;
+  /** Whether somebody looks at its screen. */
+  watched(pane: string): boolean;
   created(info: InfoWire): void;
   tick(pane: LivePane): void;
   printed(pane: string): void;
@@ -26,7 +38,8 @@ export interface Host {
   infos(): InfoWire[];
   live(): LivePane[];
   find(id: string): LivePane | undefined;
-  create(spec: PaneSpecWire): Promise<InfoWire>;
+  /** `revival`: under the id of a closed pane, with its text above. */
+  create(spec: PaneSpecWire, revival?: Revival): Promise<InfoWire>;
   kill(id: string): Promise<void>;
   forget(id: string): void;
   draw(id: string): Promise<PaneDrawing>;
@@ -41,6 +54,12 @@ export interface Host {
     offset: number,
     max: number,
   ): { start: number; bytes: Uint8Array; end: number; live: boolean; at: string };
+  /** Puts to sleep one pane that nobody has needed for so long; answers whether there was one. */
+  sleepOne(idleMs: number): boolean;
+  /** All live panes stop at a byte. Throws where one cannot; all go on then. */
+  prepare(): Promise<(HandedPane & { readonly fd: number })[]>;
+  /** After `prepare`, or in the host that took the panes up: terminals are read from now on. */
+  goOn(): void;
   /** Ends every pane; resolves when all are gone. */
   endAll(reason: string): Promise<void>;
 }
@@ -51,23 +70,17 @@ export interface HostDeps {
   readonly now: () => number;
   readonly listener: HostListener;
   readonly log: (line: string) => void;
+  /** Live panes of the host before, each with its terminal. They stand still until `goOn`. */
+  readonly handed?: {
+    readonly panes: readonly (HandedPane & { readonly fd: number })[];
+    readonly parts: EmulatorParts;
+    readonly adoptPty: AdoptPty;
+  };
 }
 
-/** A refusal that goes back to the caller as it is. */
-export class HostRefusal extends Error {
-  readonly wire: HostError;
-  constructor(code: HostError['code'], fact: string, action: string) {
-    super(fact);
-    this.wire = { code, fact, action };
-  }
-}
-
-/** How much of a closed pane's journal is parsed again to show it: more than its scrollback and quick to parse. */
-const replayBytes = 2 * 1024 * 1024;
 /** Bytes waiting for a program that does not read its input; a paste is far smaller. */
 export const mostUnwritten = 4 * 1024 * 1024;
-/** Letters that are safe as part of a file name on every system. */
-const paneId = /^[A-Za-z0-9_-]{1,80}$/;
+type PaneSize = { readonly cols: number; readonly rows: number };
 
 export function createHost(deps: HostDeps): Host {
   const { folder, listener, log } = deps;
@@ -79,7 +92,8 @@ export function createHost(deps: HostDeps): Host {
   let parts: Promise<EmulatorParts> | undefined;
   let pty: Promise<StartPty> | undefined;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  adopt();
+  const stopped = new Set<LivePane>();
+  takeRecords();
 
   /** Ids are unique in a data folder, and a computer may have several of those. */
   function markOf(id: string): string {
@@ -87,17 +101,34 @@ export function createHost(deps: HostDeps): Host {
   }
 
   /** Panes of an earlier host: their terminals went with it. What is left of their programs is ended. */
-  function adopt(): void {
+  function takeRecords(): void {
+    const handed = new Set(deps.handed?.panes.map((pane) => pane.spec.id));
     for (const found of readRecords(folder, (path) => log(`passed over ${path}: not a whole record`))) {
       let record = found;
-      if (record.info.alive) {
-        record = closeRecord(folder, record, 'the pane host ended');
+      const { id, alive, pid } = record.info;
+      if (alive && handed.has(id)) {
+        records.set(id, record);
+        continue;
+      }
+      if (alive) {
+        record = closeRecord(folder, record, hostEnded);
         writeRecord(folder, record);
         const started = process.platform === 'win32' ? null : record.processStart;
-        void endTree({ pid: record.info.pid, started }, markOf(record.info.id));
+        // What comes under the same id waits for it: two programs must not go on with one conversation.
+        underWay(
+          id,
+          endTree({ pid, started }, markOf(id)).then(() => {}),
+        );
       }
-      closed.set(record.info.id, record);
+      closed.set(id, record);
     }
+  }
+
+  function underWay(id: string, work: Promise<void>): Promise<void> {
+    ending.set(id, work);
+    const done = (): void => void ending.delete(id);
+    work.then(done, done);
+    return work;
   }
 
   function save(pane: LivePane): void {
@@ -155,24 +186,50 @@ export function createHost(deps: HostDeps): Host {
       rows: first.rows,
       scrollback: record.scrollback,
     });
-    const { start, bytes } = readFiles(
-      journalFiles(folder, id),
-      Math.max(0, record.info.offset - replayBytes),
-      replayBytes,
-    );
-    let at = 0;
-    for (const size of [...record.resizes.slice(1), null]) {
-      const until = size ? Math.min(Math.max(size.offset - start, at), bytes.length) : bytes.length;
-      emulator.write(bytes.subarray(at, until));
-      if (size) emulator.resize(size.cols, size.rows);
-      at = until;
-    }
+    const from = Math.max(0, record.info.offset - replayBytes);
+    const { start, bytes } = readFiles(journalFiles(folder, id), from, replayBytes);
+    replayBytesOf(emulator, start, bytes, record.resizes);
     try {
       return look(emulator);
     } finally {
       emulator.dispose();
     }
   }
+
+  const paneDeps = (loaded: EmulatorParts) => ({ folder, parts: loaded, feed, now: deps.now, events });
+
+  /** The text of its last life, and the size that its viewers gave it. */
+  function past(record: PaneRecord, { words, offset, revision }: Revival): { past: PanePast; size: PaneSize } {
+    const { cols, rows } = record.info;
+    const start = Math.max(record.info.offset, offset);
+    const screen = {
+      offset: start,
+      revision: Math.max(record.info.facts.revision, revision),
+      frozen: null,
+      drawing: null,
+    };
+    return { past: { offset: start, resizes: record.resizes, screen, words }, size: { cols, rows } };
+  }
+
+  /** Before the first request: everything it needs is there. */
+  function takeHanded({ panes: list, parts: loaded, adoptPty }: NonNullable<HostDeps['handed']>): void {
+    parts = Promise.resolve(loaded);
+    for (const { spec, fd, pid, ...rest } of list) {
+      const id = spec.id;
+      const started = records.get(id)?.processStart ?? startOf(pid);
+      const openPty = (sink: PtySink) => {
+        const pty = adoptPty({ fd, pid, started }, sink);
+        pty.hold?.();
+        return pty;
+      };
+      const { cols, rows } = rest;
+      const pane = startPane({ ...paneDeps(loaded), openPty }, { ...spec, env: {}, cols, rows }, rest);
+      panes.set(id, pane);
+      stopped.add(pane);
+      save(pane);
+    }
+  }
+  if (deps.handed) takeHanded(deps.handed);
 
   const host: Host = {
     infos: () => [
@@ -181,16 +238,27 @@ export function createHost(deps: HostDeps): Host {
     ],
     live: () => [...panes.values()],
     find: (id) => panes.get(id),
-    async create(spec) {
-      check(spec);
+    async create(spec, revival) {
+      checkStart(spec);
       pty ??= Promise.resolve(deps.loadPty());
       parts ??= loadEmulatorParts();
       const [startPty, loaded] = await Promise.all([pty, parts]);
-      if (panes.has(spec.id) || closed.has(spec.id)) {
+      // What is left of its last program is ended first.
+      if (revival) await ending.get(spec.id);
+      const before = revival ? closed.get(spec.id) : undefined;
+      if (panes.has(spec.id) || (closed.has(spec.id) && !before)) {
         throw new HostRefusal('usage', `A pane ${spec.id} exists already.`, 'Choose a new id for each pane.');
       }
       const marked = { ...spec, env: { ...spec.env, [paneMark]: markOf(spec.id) } };
-      const pane = startPane({ folder, startPty, parts: loaded, feed, now: deps.now, events }, marked);
+      const again = before && revival ? past(before, revival) : undefined;
+      const own = { ...marked, ...again?.size };
+      const { command, cwd, env, cols, rows } = own;
+      const pane = startPane(
+        { ...paneDeps(loaded), openPty: (sink) => startPty({ command, cwd, env, cols, rows }, sink) },
+        own,
+        again?.past,
+      );
+      closed.delete(spec.id);
       panes.set(spec.id, pane);
       save(pane);
       const info = pane.info();
@@ -210,10 +278,7 @@ export function createHost(deps: HostDeps): Host {
           throw new HostRefusal('internal', `${left} processes of pane ${id} would not end.`, 'End them by hand.');
         await pane?.closed;
       });
-      ending.set(id, work);
-      const done = (): void => void ending.delete(id);
-      work.then(done, done);
-      return work;
+      return underWay(id, work);
     },
     forget(id) {
       if (panes.has(id)) throw new HostRefusal('refused', `Pane ${id} is still running.`, 'Kill it first.');
@@ -262,44 +327,38 @@ export function createHost(deps: HostDeps): Host {
         at,
       };
     },
+    sleepOne(idleMs) {
+      const since = performance.now() - idleMs;
+      for (const pane of panes.values()) {
+        if (pane.asleep || pane.usedAt > since || listener.watched(pane.spec.id)) continue;
+        if (pane.sleep()) return true;
+      }
+      return false;
+    },
+    async prepare() {
+      if (ending.size > 0) throw new Error('a pane is just being ended');
+      try {
+        const handed = [];
+        for (const pane of panes.values()) {
+          stopped.add(pane);
+          const fd = pane.pty.fd ?? -1;
+          handed.push({ ...(await pane.prepare()), fd });
+          if (!pane.alive) throw new Error(`pane ${pane.spec.id} ended meanwhile`);
+        }
+        return handed;
+      } catch (error) {
+        host.goOn();
+        throw error;
+      }
+    },
+    goOn() {
+      for (const pane of stopped) pane.goOn();
+      stopped.clear();
+    },
     async endAll(reason) {
       for (const pane of panes.values()) pane.willEnd(reason);
       await Promise.allSettled([...panes.keys()].map((id) => host.kill(id)));
     },
   };
   return host;
-}
-
-/** What would otherwise be a line of the kernel's in the pane and an exit code is said before anything starts. */
-function check(spec: PaneSpecWire): void {
-  const [file] = spec.command;
-  if (!paneId.test(spec.id))
-    throw new HostRefusal('usage', `"${spec.id}" is not an id for a pane.`, 'Use letters, digits, _ and -.');
-  if (!file) throw new HostRefusal('usage', 'The command is empty.', 'Name a program.');
-  if (!existsSync(spec.cwd) || !statSync(spec.cwd).isDirectory()) {
-    throw new HostRefusal(
-      'usage',
-      `${spec.cwd} is not a folder.`,
-      'Name a folder that exists as the working directory.',
-    );
-  }
-  if (process.platform !== 'win32' && !findProgram(file, spec)) {
-    throw new HostRefusal('usage', `The program ${file} was not found.`, 'Install it, or name it by its full path.');
-  }
-}
-
-function findProgram(file: string, spec: PaneSpecWire): string | null {
-  const places = file.includes('/')
-    ? [isAbsolute(file) ? file : resolve(spec.cwd, file)]
-    : (spec.env.PATH ?? '/usr/bin:/bin').split(delimiter).map((folder) => join(folder || '.', file));
-  return places.find(isProgram) ?? null;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }

@@ -22,6 +22,8 @@ export interface Journal {
   readonly end: number;
   /** Bytes that are in memory only. */
   readonly unsaved: number;
+  /** Why the disk takes no more; null while it does. */
+  readonly fault: string | null;
   room(): Uint8Array;
   took(bytes: number): void;
   /** The longest piece held in memory from `offset`, at most `max` bytes; null when older than memory. Not to be kept: memory is used again. */
@@ -30,7 +32,11 @@ export interface Journal {
   read(offset: number, max: number): { start: number; bytes: Uint8Array };
   /** First byte held anywhere. */
   start(): number;
-  /** Writes what is left and closes the file; reading goes on. */
+  /** Nothing is held by memory alone: also what the disk once refused is not in memory any more. */
+  readonly whole: boolean;
+  /** Nobody reads now: memory whose bytes are on disk is let go. */
+  rest(): void;
+  /** Writes what is left and closes the file; reading goes on, and so may writing. */
   finish(): Promise<void>;
 }
 
@@ -93,6 +99,8 @@ export function readFiles(
 export function createJournal(options: {
   readonly folder: string;
   readonly pane: string;
+  /** Where an earlier one ended: its files are gone on with. */
+  readonly from?: number;
   /** The disk takes no more: told once a fault, with the reason. */
   readonly onFault: (reason: string) => void;
   /** Bytes have left memory for the disk. */
@@ -102,14 +110,16 @@ export function createJournal(options: {
   let rooms: Room[] = [];
   /** A flood writes over the room it has left behind instead of asking for memory: whoever reads gets a copy. */
   let spare: Uint8Array | null = null;
-  let end = 0;
-  let saved = 0;
+  let end = options.from ?? 0;
+  let saved = end;
   let fd: number | null = null;
   let fileStart = 0;
-  const files: { offset: number; path: string; size: number }[] = [];
+  const files: { offset: number; path: string; size: number }[] = end === 0 ? [] : journalFiles(folder, pane);
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | null = null;
-  let faulty = false;
+  let fault: string | null = null;
+  /** Bytes before this one may be in no file. */
+  let refusedTo = 0;
 
   function newest(): Room {
     const last = rooms.at(-1);
@@ -132,6 +142,12 @@ export function createJournal(options: {
   function openFile(): number {
     if (fd !== null && saved - fileStart < fileBytes) return fd;
     closeFile();
+    const last = files.at(-1);
+    if (last && last.offset + last.size === saved && last.size < fileBytes) {
+      fd = openSync(last.path, 'a', 0o600);
+      fileStart = last.offset;
+      return fd;
+    }
     const path = join(folder, `${pane}.${saved}.journal`);
     fd = openSync(path, 'a', 0o600);
     fileStart = saved;
@@ -174,13 +190,15 @@ export function createJournal(options: {
         const written = await writePieces(file, pieces);
         saved += written;
         files.at(-1)!.size += written;
-        faulty = false;
+        fault = null;
       } catch (error) {
         // The program goes on; its text is in memory as long as memory holds it, and a later file begins after the hole.
-        if (!faulty) options.onFault((error as Error).message);
-        faulty = true;
+        const reason = (error as Error).message;
+        if (fault === null) options.onFault(reason);
+        fault = reason;
         closeFile();
         saved = end;
+        refusedTo = end;
       }
       options.onSaved();
     }
@@ -192,6 +210,9 @@ export function createJournal(options: {
     },
     get unsaved() {
       return end - saved;
+    },
+    get fault() {
+      return fault;
     },
     room: () => {
       const room = newest();
@@ -221,6 +242,14 @@ export function createJournal(options: {
       }
       const start = Math.max(from, oldest);
       return { start, bytes: Buffer.concat(piecesFrom(start, max)) };
+    },
+    get whole() {
+      return fault === null && saved === end && (rooms[0]?.offset ?? end) >= refusedTo;
+    },
+    rest() {
+      // The newest room stays: the next read of the terminal goes there.
+      while (rooms.length > 1 && rooms[1]!.offset <= saved && rooms[0]!.offset >= refusedTo) rooms.shift();
+      spare = null;
     },
     start: () => Math.min(files[0]?.offset ?? end, rooms[0]?.offset ?? end),
     async finish() {

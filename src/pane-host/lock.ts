@@ -10,18 +10,42 @@ const takeoverMs = 5000;
 
 export interface Lock {
   release(): void;
+  /** It is this process's once more, after it was given to an heir that is gone. */
+  renew(): void;
 }
 
 /** Null when another live process holds it. */
 export function takeLock(path: string): Lock | null {
   const own = `${path}.${process.pid}`;
-  writeFileSync(own, JSON.stringify({ pid: process.pid, started: startOf(process.pid) }), { mode: 0o600 });
+  writeFileSync(own, ownerText(), { mode: 0o600 });
   try {
     if (!link(own, path) && !takeOver(own, path)) return null;
   } finally {
     rmSync(own, { force: true });
   }
-  return { release: () => rmSync(path, { force: true }) };
+  return held(path);
+}
+
+/** For the heir of the process that holds it: the old host lives still, and gives it away. */
+export function inheritLock(path: string): Lock {
+  const lock = held(path);
+  lock.renew();
+  return lock;
+}
+
+function held(path: string): Lock {
+  return {
+    release: () => rmSync(path, { force: true }),
+    renew() {
+      const own = `${path}.${process.pid}`;
+      writeFileSync(own, ownerText(), { mode: 0o600 });
+      renameSync(own, path);
+    },
+  };
+}
+
+function ownerText(): string {
+  return JSON.stringify({ pid: process.pid, started: startOf(process.pid) });
 }
 
 /** Linking fails where the name exists: the one exclusive step that also puts the content in place. */

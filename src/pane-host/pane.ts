@@ -2,11 +2,14 @@
  * One live pane: its terminal, journal and emulator, and who is told when something changed. Facts are reported, never judged.
  * It knows nothing of sockets and frames.
  */
-import { createEmulator, type Emulator, type EmulatorParts } from './emulator.ts';
+import type { EmulatorParts } from './emulator.ts';
 import type { Feed } from './feed.ts';
 import { createJournal, type Journal } from './journal.ts';
+import { resetAndSay } from './mode-reset.ts';
+import { createPaneScreen, type ScreenStart } from './pane-screen.ts';
 import type { FactsWire, InfoWire, OscWire, PaneSpecWire, ScreenWire } from './protocol.ts';
-import type { Pty, StartPty } from './pty.ts';
+import type { Pty, PtySink } from './pty.ts';
+import type { Resize } from './replay.ts';
 
 /** A screen or facts leave at most this often, ms: 30 a second is what an eye follows. The first change leaves at once. */
 export const tickMs = 33;
@@ -20,15 +23,10 @@ const unsavedMost = 8 * 1024 * 1024;
 const slice = 64 * 1024;
 /** An echo or a short answer is parsed where it is read. */
 const parseAtOnce = 4096;
-/** How far back the start of an unfinished sequence is looked for. */
-const longestOpenSequence = 64 * 1024;
 /** Sequences kept for a runtime that comes back. */
 const oscsKept = 64;
 const resizesKept = 64;
 export const defaultScrollback = 1000;
-/** Text given to a new emulator when the old one broke: more than any screen, little to parse. */
-const rebuildBytes = 256 * 1024;
-
 export interface KeptOsc {
   readonly seq: number;
   readonly osc: OscWire;
@@ -38,6 +36,34 @@ export interface PaneDrawing {
   readonly screen: ScreenWire;
   readonly ansi: string;
 }
+
+/** What went before: an earlier life of the pane, or the same program under an earlier host. */
+export interface PanePast {
+  /** Where its journal goes on. */
+  readonly offset: number;
+  readonly resizes: readonly Resize[];
+  readonly screen: ScreenStart;
+  /** Said in a line before the program starts, after modes are set back: what ended the one before. */
+  readonly words?: string;
+  /** Of a program that goes on. */
+  readonly running?: {
+    readonly startedAt: string;
+    readonly printedAt: number;
+    readonly oscSeq: number;
+    readonly oscs: readonly KeptOsc[];
+    readonly endReason: string | null;
+    /** Input that its terminal has not taken yet, base64. */
+    readonly unwritten: string;
+  };
+}
+
+/** All that the next host needs to go on with a pane. Nothing of its environment: it may hold secrets. */
+export type HandedPane = Required<Omit<PanePast, 'words'>> & {
+  readonly spec: Omit<PaneSpecWire, 'env'>;
+  readonly pid: number;
+  readonly cols: number;
+  readonly rows: number;
+};
 
 /** What happens to a pane; each is called in the turn in which it happened. */
 export interface PaneEvents {
@@ -72,54 +98,72 @@ export interface LivePane {
   willEnd(reason: string): void;
   /** A tick as soon as one is due. */
   touch(): void;
+  /** Its emulator is kept as a few bytes, until somebody needs it. */
+  readonly asleep: boolean;
+  /** `performance.now()` of when its emulator was last needed. */
+  readonly usedAt: number;
+  /** False where it cannot sleep now. */
+  sleep(): boolean;
+  /** Stops at a byte, with everything before it parsed and on disk; throws where it cannot. */
+  prepare(): Promise<HandedPane>;
+  /** Nobody took it, or not all could be prepared: it goes on. */
+  goOn(): void;
   /** Resolves when the pane has ended and its journal is whole. */
   readonly closed: Promise<void>;
   dispose(): void;
 }
 
-/** From `offset` on the pane had this size. */
-export interface Resize {
-  readonly offset: number;
-  readonly cols: number;
-  readonly rows: number;
-}
-
 export interface PaneDeps {
   readonly folder: string;
-  readonly startPty: StartPty;
+  /** Starts the program, or takes up one that runs. */
+  readonly openPty: (sink: PtySink) => Pty;
   readonly parts: EmulatorParts;
   readonly feed: Feed;
   readonly now: () => number;
   readonly events: PaneEvents;
 }
 
-export function startPane(deps: PaneDeps, spec: PaneSpecWire): LivePane {
+export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): LivePane {
   const { events, now } = deps;
   const scrollback = spec.scrollback ?? defaultScrollback;
-  const startedAt = iso(now());
+  const { running } = past ?? {};
+  const startedAt = running?.startedAt ?? iso(now());
   let { cols, rows } = spec;
-  let emulator = newEmulator();
-  let silent = false;
-  let parsed = 0;
+  let parsed = past?.offset ?? 0;
   let paused = false;
-  let printedAt = now();
-  let revision = 0;
-  let drawn: { ansi: string; cursor: string } = { ansi: '', cursor: '' };
+  let handing = false;
+  let printedAt = running?.printedAt ?? now();
   let dirty = true;
   let lastTick = -Infinity;
   let tickTimer: NodeJS.Timeout | undefined;
   let frameSince: number | null = null;
   let end: { code: number | null; signal: string | null; at: string } | null = null;
-  let endReason: string | null = null;
-  let oscSeq = 0;
-  let kept: KeptOsc[] = [];
+  let endReason: string | null = running?.endReason ?? null;
+  let oscSeq = running?.oscSeq ?? 0;
+  let kept: readonly KeptOsc[] = running?.oscs ?? [];
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
-  const resizes: Resize[] = [{ offset: 0, cols, rows }];
+  const resizes: Resize[] = past ? [...past.resizes] : [{ offset: 0, cols, rows }];
   const journal = createJournal({
     folder: deps.folder,
     pane: spec.id,
+    from: past?.offset ?? 0,
     onFault: (reason) => events.fault(pane, `its journal cannot be written: ${reason}`),
     onSaved: () => throttle(),
+  });
+  const screen = createPaneScreen({
+    parts: deps.parts,
+    scrollback,
+    resizes,
+    read: (offset, max) => journal.read(offset, max),
+    onReply: (text) => pty.write(Buffer.from(text, 'utf8')),
+    onOsc(code, text) {
+      const osc = { seq: ++oscSeq, osc: { code, text, offset: journal.end, at: iso(printedAt) } };
+      kept = [...kept.slice(1 - oscsKept), osc];
+      events.osc(pane, osc);
+    },
+    // It may be told while the pane is being made.
+    onFault: (what) => queueMicrotask(() => events.fault(pane, what)),
+    ...(past && { from: past.screen }),
   });
 
   const feeder = {
@@ -129,49 +173,18 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire): LivePane {
     },
   };
 
-  const pty = deps.startPty(
-    { command: spec.command, cwd: spec.cwd, env: spec.env, cols, rows },
-    {
-      room: () => journal.room(),
-      took(bytes) {
-        journal.took(bytes);
-        printedAt = now();
-        const waiting = journal.end - parsed;
-        if (waiting <= parseAtOnce) parse(parseAtOnce);
-        else deps.feed.wants(feeder);
-        throttle();
-        events.printed(pane);
-      },
-      ended(code, signal) {
-        end = { code, signal, at: iso(now()) };
-        while (parsed < journal.end) parse(slice);
-        clearTimeout(tickTimer);
-        void journal.finish().then(() => {
-          events.ended(pane);
-          close();
-        });
-      },
-    },
-  );
-
-  function newEmulator(): Emulator {
-    return createEmulator(deps.parts, {
-      cols,
-      rows,
-      scrollback,
-      onReply(text) {
-        if (!silent) pty.write(Buffer.from(text, 'utf8'));
-      },
-      onOsc(code, text) {
-        if (silent) return;
-        const osc = { seq: ++oscSeq, osc: { code, text, offset: journal.end, at: iso(printedAt) } };
-        kept = [...kept.slice(1 - oscsKept), osc];
-        events.osc(pane, osc);
-      },
-    });
+  function took(bytes: number): void {
+    journal.took(bytes);
+    printedAt = now();
+    const waiting = journal.end - parsed;
+    if (waiting <= parseAtOnce) parse(parseAtOnce);
+    else deps.feed.wants(feeder);
+    throttle();
+    events.printed(pane);
   }
 
   function throttle(): void {
+    if (handing) return;
     const waiting = journal.end - parsed;
     if (!paused && (waiting > inFlight.high || journal.unsaved > unsavedMost)) {
       paused = true;
@@ -186,11 +199,7 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire): LivePane {
   function parse(most: number): void {
     const bytes = journal.view(parsed, most);
     if (bytes && bytes.length > 0) {
-      try {
-        emulator.write(bytes);
-      } catch (error) {
-        rebuild(error as Error, parsed);
-      }
+      screen.write(bytes, parsed + bytes.length);
       parsed += bytes.length;
       dirty = true;
       pane.touch();
@@ -198,29 +207,11 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire): LivePane {
     throttle();
   }
 
-  /** A parser that threw is of no more use. A new one gets the text before the bytes that broke it, and goes on after them. */
-  function rebuild(error: Error, until: number): void {
-    events.fault(pane, `its emulator was rebuilt: ${error.message}`);
-    emulator.dispose();
-    silent = true;
-    emulator = newEmulator();
-    try {
-      const from = Math.max(0, until - rebuildBytes);
-      emulator.write(journal.read(from, until - from).bytes);
-      // Ends whatever the lost bytes may have begun.
-      emulator.write(Buffer.from('\x1b\\\x1b[0m'));
-    } catch {
-      emulator.dispose();
-      emulator = newEmulator();
-    }
-    silent = false;
-  }
-
   function tick(): void {
     clearTimeout(tickTimer);
     tickTimer = undefined;
     if (!dirty || !events.wanted(pane)) return;
-    if (emulator.drawing() && !end) {
+    if (screen.drawing() && !end) {
       frameSince ??= performance.now();
       if (performance.now() - frameSince < longestFrameMs) {
         tickTimer = setTimeout(tick, tickMs);
@@ -236,7 +227,9 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire): LivePane {
   const pane: LivePane = {
     spec,
     journal,
-    pty,
+    get pty() {
+      return pty;
+    },
     resizes,
     get alive() {
       return end === null;
@@ -256,45 +249,36 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire): LivePane {
       rows,
       offset: journal.end,
       facts: pane.facts(),
+      fault: journal.fault,
     }),
     draw() {
-      const cursor = emulator.cursor();
-      const ansi = emulator.screen();
-      const cursorKey = `${cursor.x};${cursor.y};${cursor.visible};${cols};${rows}`;
-      if (ansi !== drawn.ansi || cursorKey !== drawn.cursor) {
-        revision++;
-        drawn = { ansi, cursor: cursorKey };
-      }
+      const { revision, ansi, cursor } = screen.draw();
       return { screen: { revision, at: iso(printedAt), cols, rows, cursor }, ansi };
     },
     facts() {
-      const { screen } = pane.draw();
-      return { revision: screen.revision, offset: parsed, ...emulator.facts(), cursor: screen.cursor, at: screen.at };
+      const { revision, cursor, facts } = screen.glance();
+      return { revision, offset: parsed, ...facts, cursor, at: iso(printedAt) };
     },
     oscs: () => kept,
-    capture: (lines) => ({ text: emulator.lastLines(lines), at: end?.at ?? iso(now()) }),
-    scrollback: (before, lines) => emulator.scrollback(before, lines),
-    snapshot() {
-      const from = Math.max(0, parsed - longestOpenSequence);
-      const recent = journal.read(from, parsed - from).bytes;
-      return { offset: parsed - emulator.incomplete(recent), ansi: emulator.snapshot(), cols, rows };
-    },
+    capture: (lines) => ({ text: screen.lastLines(lines), at: end?.at ?? iso(now()) }),
+    scrollback: (before, lines) => screen.scrollback(before, lines),
+    snapshot: () => ({ ...screen.snapshot(), cols, rows }),
     resize(toCols, toRows) {
       if (end || (toCols === cols && toRows === rows)) return;
       // What the program printed for the old size is parsed at the old size.
       while (parsed < journal.end) parse(slice);
       cols = toCols;
       rows = toRows;
-      emulator.resize(cols, rows);
-      pty.resize(cols, rows);
       resizes.push({ offset: journal.end, cols, rows });
       if (resizes.length > resizesKept) resizes.shift();
+      screen.resized();
+      pty.resize(cols, rows);
       events.resized(pane);
       dirty = true;
       pane.touch();
     },
     closed,
-    dispose: () => emulator.dispose(),
+    dispose: () => screen.dispose(),
     willEnd(reason) {
       endReason ??= end ? null : reason;
     },
@@ -304,7 +288,74 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire): LivePane {
       if (wait <= 0) tick();
       else tickTimer = setTimeout(tick, wait);
     },
+    get asleep() {
+      return screen.asleep;
+    },
+    get usedAt() {
+      return screen.usedAt;
+    },
+    sleep() {
+      if (parsed < journal.end || !screen.sleep()) return false;
+      journal.rest();
+      return true;
+    },
+    async prepare() {
+      if (!pty.hold) throw new Error(`the terminal of pane ${spec.id} cannot be handed over`);
+      handing = true;
+      const unwritten = Buffer.from(pty.hold()).toString('base64');
+      while (parsed < journal.end) parse(slice);
+      await journal.finish();
+      if (!journal.whole) throw new Error(`not all of the text of pane ${spec.id} is on disk`);
+      const { env: _, ...rest } = spec;
+      return {
+        spec: rest,
+        pid: pty.pid,
+        cols,
+        rows,
+        offset: journal.end,
+        resizes,
+        screen: screen.handOver(),
+        running: { startedAt, printedAt, oscSeq, oscs: kept, endReason, unwritten },
+      };
+    },
+    goOn() {
+      handing = false;
+      paused = false;
+      pty.release?.();
+      pty.resume();
+      throttle();
+    },
   };
+
+  if (past?.words !== undefined) {
+    const { facts, cursor } = screen.glance();
+    let rest: Uint8Array = Buffer.from(
+      resetAndSay(past.words, { altScreen: facts.altScreen, column: cursor.x }),
+      'utf8',
+    );
+    while (rest.length > 0) {
+      const room = journal.room();
+      const taken = rest.subarray(0, room.length);
+      room.set(taken);
+      journal.took(taken.length);
+      rest = rest.subarray(taken.length);
+    }
+  }
+  const pty = deps.openPty({
+    room: () => journal.room(),
+    took,
+    ended(code, signal) {
+      end = { code, signal, at: iso(now()) };
+      while (parsed < journal.end) parse(slice);
+      clearTimeout(tickTimer);
+      void journal.finish().then(() => {
+        events.ended(pane);
+        close();
+      });
+    },
+  });
+  while (parsed < journal.end) parse(slice);
+  if (running) pty.write(Buffer.from(running.unwritten, 'base64'));
   return pane;
 }
 

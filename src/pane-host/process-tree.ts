@@ -35,6 +35,13 @@ export function startOf(pid: number): string | null {
   return stdout.trim().replace(/\s+/g, ' ') || null;
 }
 
+/** Whether that very process still runs; one that has ended and waits for its parent does not. */
+export function processLives(pid: number, started: string | null): boolean {
+  if (process.platform !== 'linux') return startOf(pid) === started;
+  const found = readProc(pid);
+  return found !== null && found.state !== 'Z' && found.started === started;
+}
+
 /** Resolves when nothing of it is left, or with the number of processes that would not go. */
 export async function endTree(
   root: { readonly pid: number; readonly started: string | null },

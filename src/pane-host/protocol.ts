@@ -9,7 +9,10 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 
 /** A host of another major is left alone and another host is started beside it; a minor only adds. */
-export const protocol = { major: 1, minor: 0 } as const;
+export const protocol = { major: 1, minor: 1 } as const;
+
+/** The `endReason` of panes whose host is gone: their programs did not end by themselves. */
+export const hostEnded = 'the pane host ended';
 
 /** Longest frame taken from the other end, bytes. A read answers at most {@link maxRead}, an input at most a megabyte. */
 export const maxFrame = 16 * 1024 * 1024;
@@ -67,6 +70,15 @@ export interface PaneSpecWire {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** A closed pane begins again: the same id, its text above, a new program. */
+export interface Revival {
+  /** Said in the pane, in a line before the program. */
+  readonly words: string;
+  /** What the caller has seen of the last life: offsets and revisions only grow. */
+  readonly offset: number;
+  readonly revision: number;
+}
+
 export interface FactsWire {
   readonly revision: number;
   readonly offset: number;
@@ -103,6 +115,8 @@ export interface InfoWire {
   readonly rows: number;
   readonly offset: number;
   readonly facts: FactsWire;
+  /** Why its text does not reach the disk; null while it does. Absent from an older host. */
+  readonly fault?: string | null;
 }
 
 export interface ScreenWire {
@@ -120,7 +134,7 @@ export type Request =
   | { readonly op: 'ping' }
   /** Facts, sequences and ends of all panes from now on; each pane's kept sequences after `seen[pane]` come first. */
   | { readonly op: 'observe'; readonly seen: Readonly<Record<string, number>> }
-  | { readonly op: 'create'; readonly spec: PaneSpecWire }
+  | { readonly op: 'create'; readonly spec: PaneSpecWire; readonly revive?: Revival }
   /** Tail: the bytes. */
   | { readonly op: 'write'; readonly pane: string }
   | { readonly op: 'resize'; readonly pane: string; readonly cols: number; readonly rows: number }
@@ -137,10 +151,21 @@ export type Request =
   | { readonly op: 'detach'; readonly stream: number }
   | { readonly op: 'kill'; readonly pane: string }
   | { readonly op: 'forget'; readonly pane: string }
-  | { readonly op: 'stop'; readonly force: boolean };
+  | { readonly op: 'stop'; readonly force: boolean }
+  /** From minor 1. A pane that nobody needs for so long sleeps; null: never. */
+  | { readonly op: 'settings'; readonly sleepAfterMs: number | null }
+  /** From minor 1. Another host, started with this argv, goes on with all panes. Refused where it cannot; this one then goes on. */
+  | { readonly op: 'hand-over'; readonly command: readonly string[] };
 
 export interface Answers {
-  hello: { readonly major: number; readonly minor: number; readonly pid: number; readonly startedAt: string };
+  hello: {
+    readonly major: number;
+    readonly minor: number;
+    readonly pid: number;
+    readonly startedAt: string;
+    /** Which Gantry it is of; absent before minor 1. */
+    readonly build?: string;
+  };
   ping: Record<never, never>;
   observe: { readonly panes: readonly InfoWire[] };
   create: { readonly info: InfoWire };
@@ -157,6 +182,8 @@ export interface Answers {
   kill: Record<never, never>;
   forget: Record<never, never>;
   stop: { readonly stopped: boolean; readonly live: number };
+  settings: Record<never, never>;
+  'hand-over': { readonly pid: number; readonly panes: number };
 }
 export type Op = Request['op'];
 

@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { constants as osConstants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ReadStream } from 'node:tty';
+import { processLives } from './process-tree.ts';
 
 export interface PtyOptions {
   readonly command: readonly string[];
@@ -33,9 +34,19 @@ export interface Pty {
   resize(cols: number, rows: number): void;
   pause(): void;
   resume(): void;
+  /** Reads and writes nothing more until `release`; answers the input that is not written. Absent where it cannot be handed over. */
+  hold?(): Uint8Array;
+  release?(): void;
+  /** The terminal's number in this process; absent where there is none to hand over. */
+  readonly fd?: number;
 }
 
 export type StartPty = (options: PtyOptions, sink: PtySink) => Pty;
+/** Takes up a terminal that another process opened, with the program in it. */
+export type AdoptPty = (
+  given: { readonly fd: number; readonly pid: number; readonly started: string | null },
+  sink: PtySink,
+) => Pty;
 
 interface NativePty {
   fork(
@@ -62,6 +73,8 @@ const mostInOneTurn = 64 * 1024;
 const writeRetry = { first: 1, longest: 50 };
 /** The kernel hangs the terminal up when its leader exits; where it does not, this silence after the exit ends the reading. */
 const silenceAfterExitMs = 1000;
+/** Nobody tells of the end of a program that is no child: it is looked at this often. */
+const lookMs = 1000;
 
 export function loadUnixPty(): StartPty {
   const require = createRequire(import.meta.url);
@@ -76,30 +89,54 @@ export function loadUnixPty(): StartPty {
   return (options, sink) => startUnixPty(native, helper, options, sink);
 }
 
+/** For hosts that go on with the terminals of the one before. How a program ends is then not known: null, never 0. */
+export function loadAdoptPty(): AdoptPty {
+  const require = createRequire(import.meta.url);
+  const { native } = require('node-pty') as { native: NativePty };
+  return ({ fd, pid, started }, sink) => {
+    let told: (() => void) | undefined;
+    const timer = setInterval(() => {
+      if (processLives(pid, started)) return;
+      clearInterval(timer);
+      told?.();
+    }, lookMs);
+    return openPty(native, fd, pid, sink, (onExit) => {
+      told = () => onExit(null);
+    });
+  };
+}
+
 function startUnixPty(native: NativePty, helper: string, options: PtyOptions, sink: PtySink): Pty {
   const [file = '', ...args] = options.command;
   const env = Object.entries(options.env).map(([name, value]) => `${name}=${value}`);
-  let exit: { code: number; signal: number } | null = null;
+  const { cwd, cols, rows } = options;
+  let told: ((exit: Exit) => void) | undefined;
+  const ended = (code: number, signal: number): void => told?.({ code, signal });
+  const { fd, pid } = native.fork(file, args, env, cwd, cols, rows, -1, -1, true, helper, ended);
+  return openPty(native, fd, pid, sink, (onExit) => {
+    told = onExit;
+  });
+}
+
+/** Null: it ended, and how is not known. */
+type Exit = { readonly code: number; readonly signal: number } | null;
+
+function openPty(
+  native: NativePty,
+  fd: number,
+  pid: number,
+  sink: PtySink,
+  whenEnded: (told: (exit: Exit) => void) => void,
+): Pty {
+  let exit: { readonly of: Exit } | null = null;
   let closed = false;
   let paused = false;
   let readSinceLooked = false;
-  const { fd, pid } = native.fork(
-    file,
-    args,
-    env,
-    options.cwd,
-    options.cols,
-    options.rows,
-    -1,
-    -1,
-    true,
-    helper,
-    (code, signal) => {
-      exit = { code, signal };
-      if (closed) report();
-      else hangUpWhenSilent();
-    },
-  );
+  whenEnded((of) => {
+    exit = { of };
+    if (closed) report();
+    else hangUpWhenSilent();
+  });
 
   const read = (bytes: number): void => {
     if (bytes === 0) return;
@@ -153,18 +190,19 @@ function startUnixPty(native: NativePty, helper: string, options: PtyOptions, si
   }
   function report(): void {
     if (!exit) return;
-    const signal = exit.signal === 0 ? null : signalName(exit.signal);
-    sink.ended(signal === null ? exit.code : null, signal);
+    const signal = !exit.of || exit.of.signal === 0 ? null : signalName(exit.of.signal);
+    sink.ended(signal === null ? (exit.of?.code ?? null) : null, signal);
   }
 
   let queue: Uint8Array[] = [];
   let unwritten = 0;
   let wait = writeRetry.first;
+  let held = false;
   let retry: NodeJS.Timeout | undefined;
 
   function writeQueued(): void {
     retry = undefined;
-    while (queue.length > 0 && !closed) {
+    while (queue.length > 0 && !closed && !held) {
       const head = queue[0]!;
       let written: number;
       try {
@@ -188,8 +226,21 @@ function startUnixPty(native: NativePty, helper: string, options: PtyOptions, si
 
   return {
     pid,
+    fd,
     get unwritten() {
       return unwritten;
+    },
+    hold() {
+      held = true;
+      clearTimeout(retry);
+      retry = undefined;
+      paused = true;
+      stream.pause();
+      return Buffer.concat(queue);
+    },
+    release() {
+      held = false;
+      writeQueued();
     },
     write(data) {
       if (closed || data.length === 0) return;

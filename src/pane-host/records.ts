@@ -5,8 +5,8 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { journalFiles, removeJournal } from './journal.ts';
-import type { Resize } from './pane.ts';
 import type { InfoWire } from './protocol.ts';
+import type { Resize } from './replay.ts';
 
 export interface PaneRecord {
   readonly version: 1;

@@ -2,9 +2,12 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { type Connection, serveConnection } from './connection.ts';
-import { createHost, type Host } from './host.ts';
-import type { HostFiles } from './protocol.ts';
+import { startHeir } from './hand-over.ts';
+import { createHost, type Host, type HostDeps } from './host.ts';
+import type { Answers, HostFiles } from './protocol.ts';
 import type { StartPty } from './pty.ts';
+import { createRest } from './rest.ts';
+import { HostRefusal } from './start-check.ts';
 
 /**
  * Without a live pane and without a client the host ends after this time, ms: long enough for a runtime to be installed anew
@@ -14,6 +17,8 @@ export const idleExitMs = 120_000;
 
 export interface HostServer {
   readonly host: Host;
+  /** Opens the door. */
+  listen(): Promise<void>;
   /** Ends all panes and the door. */
   close(reason: string): Promise<void>;
 }
@@ -26,6 +31,14 @@ export interface HostServerOptions {
   readonly log: (line: string) => void;
   /** The host has ended itself: on request or because nobody needs it. */
   readonly onEnd: (why: string) => void;
+  /** Which Gantry it is of. */
+  readonly build: string;
+  /** Panes that the host before hands over; it then listens when it is told, and stands still until `host.goOn`. */
+  readonly handed?: HostDeps['handed'];
+  /** The lock is this process's once more. */
+  readonly renewLock: () => void;
+  /** An heir serves: this process ends, and its panes live on. */
+  readonly onHandedOver: () => void;
 }
 
 export async function startHostServer(options: HostServerOptions): Promise<HostServer> {
@@ -40,7 +53,9 @@ export async function startHostServer(options: HostServerOptions): Promise<HostS
     loadPty: options.loadPty,
     now,
     log,
+    ...(options.handed && { handed: options.handed }),
     listener: {
+      watched: (pane) => [...connections].some((connection) => connection.watches(pane)),
       wanted: (pane) => [...connections].some((connection) => connection.wanted(pane)),
       created: (info) => each((connection) => connection.created(info)),
       tick: (pane) => each((connection) => connection.tick(pane)),
@@ -55,11 +70,13 @@ export async function startHostServer(options: HostServerOptions): Promise<HostS
   const startedAt = new Date(now()).toISOString();
   let idle: NodeJS.Timeout | undefined;
   let ending = false;
+  let handing = false;
+  const rest = createRest(host);
 
   function endWhenIdle(): void {
     clearTimeout(idle);
     idle = setTimeout(() => {
-      if (connections.size === 0 && host.live().length === 0) void end('nobody needed it');
+      if (!handing && connections.size === 0 && host.live().length === 0) void end('nobody needed it');
     }, options.idleExitMs);
   }
   async function end(why: string): Promise<void> {
@@ -70,34 +87,87 @@ export async function startHostServer(options: HostServerOptions): Promise<HostS
     options.onEnd(why);
   }
   async function close(reason: string): Promise<void> {
+    ending = true;
+    rest.stop();
     server.close();
     await host.endAll(reason);
     each((connection) => connection.close());
   }
 
-  const server = createServer((socket) => {
-    const connection = serveConnection(socket, {
-      host,
-      token,
-      startedAt,
-      log,
-      closed(gone) {
-        connections.delete(gone);
-        endWhenIdle();
-      },
-      stop(force) {
-        const live = host.live().length;
-        if (live > 0 && !force) return { stopped: false, live };
-        // After the answer has left.
-        setImmediate(() => void end('it was asked to stop'));
-        return { stopped: true, live };
-      },
+  async function handOver(command: readonly string[], asked: Connection): Promise<Answers['hand-over']> {
+    const refuse = (why: string) =>
+      new HostRefusal('refused', `The panes were not handed over: ${why}.`, 'They go on where they are.');
+    if (process.platform === 'win32') throw refuse('Windows gives no terminal from one process to another');
+    if (ending || handing) throw refuse('this host is just ending');
+    if ([...connections].some((connection) => connection !== asked)) throw refuse('another program uses this host');
+    handing = true;
+    let shut = false;
+    const heir: { process?: Awaited<ReturnType<typeof startHeir>> } = {};
+    try {
+      const panes = await host.prepare();
+      heir.process = await startHeir({ command, folder: options.files.panes, panes });
+      // Its name goes with it: from here until the heir binds the socket nobody can be reached.
+      shut = true;
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        // Clients keep it from being closed; its name is free all the same.
+        setImmediate(resolve);
+      });
+      await heir.process.serve();
+      log(`handed ${panes.length} panes to process ${heir.process.pid}`);
+      const { process: next } = heir;
+      // After the answer has left.
+      setTimeout(() => void next.begin().then(options.onHandedOver), 10);
+      return { pid: next.pid, panes: panes.length };
+    } catch (error) {
+      await heir.process?.giveUp();
+      if (shut) {
+        options.renewLock();
+        server = newServer();
+        await listen(server, files);
+      }
+      host.goOn();
+      handing = false;
+      log(`the panes were not handed over: ${(error as Error).message}`);
+      throw refuse((error as Error).message);
+    }
+  }
+
+  const newServer = (): Server =>
+    createServer((socket) => {
+      if (handing) {
+        socket.destroy();
+        return;
+      }
+      const connection = serveConnection(socket, {
+        host,
+        token,
+        startedAt,
+        build: options.build,
+        log,
+        sleepAfter: rest.after,
+        handOver,
+        closed(gone) {
+          connections.delete(gone);
+          endWhenIdle();
+        },
+        stop(force) {
+          const live = host.live().length;
+          if (handing || (live > 0 && !force)) return { stopped: false, live };
+          // After the answer has left.
+          setImmediate(() => void end('it was asked to stop'));
+          return { stopped: true, live };
+        },
+      });
+      connections.add(connection);
     });
-    connections.add(connection);
-  });
-  await listen(server, files);
-  endWhenIdle();
-  return { host, close };
+  let server = newServer();
+  const open = async (): Promise<void> => {
+    await listen(server, files);
+    endWhenIdle();
+  };
+  if (!options.handed) await open();
+  return { host, close, listen: open };
 }
 
 async function listen(server: Server, files: HostFiles): Promise<void> {

@@ -9,7 +9,7 @@ import { createFeed } from '../../src/pane-host/feed.ts';
 import { type LivePane, type PaneDeps, type PaneEvents, startPane } from '../../src/pane-host/pane.ts';
 import { endTree } from '../../src/pane-host/process-tree.ts';
 import { type Event, hostFiles, type PaneSpecWire } from '../../src/pane-host/protocol.ts';
-import { loadUnixPty } from '../../src/pane-host/pty.ts';
+import { loadUnixPty, type PtySink } from '../../src/pane-host/pty.ts';
 import { connectHost, type HostConnection } from '../../src/runtime-server/panes/host-connection.ts';
 import { hostToken, startHost } from '../../src/runtime-server/panes/host-starter.ts';
 import { scratchFolder } from '../support/scratch.ts';
@@ -89,7 +89,9 @@ export async function testPane(
     ...events,
   };
   const loaded = parts ?? (await loadEmulatorParts());
-  const deps = { folder, startPty: loadUnixPty(), parts: loaded, feed: createFeed(), now: Date.now, events: none };
+  const { command, cwd, env, cols, rows } = paneSpec;
+  const openPty = (sink: PtySink) => loadUnixPty()({ command, cwd, env, cols, rows }, sink);
+  const deps = { folder, openPty, parts: loaded, feed: createFeed(), now: Date.now, events: none };
   const pane = startPane(deps, paneSpec);
   onTestFinished(async () => {
     await endTree({ pid: pane.pty.pid, started: null }, paneSpec.id);
