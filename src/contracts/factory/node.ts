@@ -54,6 +54,8 @@ export const nodeCauses = {
   gave_up: 'its executor gave it up',
   delivery_failed: 'its bot could not be reached',
   unconfirmed: 'whether its bot got it is not known',
+  budget: 'its bot has reached what it may spend',
+  usage_limit: 'its bot has reached a usage limit',
   retry: 'will be tried again',
   retried: 'tried again by a person',
   loop: 'a later step failed: once more from here',

@@ -26,6 +26,7 @@ import {
   sendMessage,
 } from './orchestration-routes.ts';
 import { searchRoutes } from './search-routes.ts';
+import { spendingRoutes } from './spending-routes.ts';
 import { checkTeam, listTeams, teamDown, teamUp } from './teams-routes.ts';
 import { whyRoutes } from './why-routes.ts';
 import { workEngineRoutes } from './work-engine/routes.ts';
@@ -38,6 +39,7 @@ export * from './agents-routes.ts';
 export * from './guest-routes.ts';
 export * from './orchestration-routes.ts';
 export * from './search-routes.ts';
+export * from './spending-routes.ts';
 export * from './teams-routes.ts';
 export * from './why-routes.ts';
 export * from './workflow-routes.ts';
@@ -77,6 +79,7 @@ export const factoryRoutes = [
   ...worktreeRoutes,
   ...whyRoutes,
   ...searchRoutes,
+  ...spendingRoutes,
   checkGate,
   ...workEngineRoutes,
 ] as const;

@@ -5,7 +5,7 @@
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { FactoryDoors } from '../connectors/ports.ts';
-import type { Models } from '../models/index.ts';
+import type { Models, SpendSum } from '../models/index.ts';
 import { type BotEvents, nameOf } from './bot-events.ts';
 import { createConnectorBots } from './connector-bots.ts';
 import { createExecutor, type ExecutorDeps } from './executor.ts';
@@ -44,9 +44,7 @@ export function createConnectorDoors(deps: ConnectorDoorsDeps): FactoryDoors {
     runs: {
       reported(tx, { id, botId }) {
         // Of all times: the clock may have jumped since it began.
-        const { requests, input, output, microUsd, unpriced } = deps.hosted.models.spent(tx, botId, 0, id);
-        if (requests === 0) return null;
-        return { inputTokens: input, outputTokens: output, ...(unpriced === 0 && { cents: microUsd / 10_000 }) };
+        return usageOf(deps.hosted.models.spent(tx, botId, 0, id));
       },
       begin: (tx, { id, botId, jobId, at }) =>
         agentRuns.begin(tx, { id, botId, source: { kind: 'automation', ref: jobId }, at }),
@@ -63,4 +61,10 @@ export function createConnectorDoors(deps: ConnectorDoorsDeps): FactoryDoors {
       },
     },
   };
+}
+
+/** As a record of a run shows what was counted; cents only where the price of every request is known. */
+export function usageOf({ requests, input, output, microUsd, unpriced }: SpendSum): Record<string, number> | null {
+  if (requests === 0) return null;
+  return { inputTokens: input, outputTokens: output, ...(unpriced === 0 && { cents: microUsd / 10_000 }) };
 }

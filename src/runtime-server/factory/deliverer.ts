@@ -23,6 +23,8 @@ export interface DelivererDeps {
   readonly panes: Pick<PaneEngine, 'engine'>;
   readonly clock: Clock;
   readonly registry: { find(agentId: string): Member | null; bot(agentId: string): HarnessBot | null };
+  /** Limits that hold bots; absent where nobody counts. */
+  readonly limits?: { held(agentId: string): string | null; taken(agentId: string): void };
 }
 
 export interface Deliverer extends LaneWorker {
@@ -87,6 +89,8 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         ? `${member.address} is not running`
         : `${member.address} is not running: ${member.shown.reason}`;
     }
+    const held = deps.limits?.held(agentId) ?? null;
+    if (held !== null) return held;
     const gate = bot.gate();
     if (gate.open) return null;
     const why = said(gate.why);
@@ -126,6 +130,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     heldFor.delete(queued.agentId);
     const result = await type(queued, (message) => bot.deliver(message));
     if (result.state === 'held') return hold(item, queued, said(result.why));
+    deps.limits?.taken(queued.agentId);
     return settle(item, result);
   };
 

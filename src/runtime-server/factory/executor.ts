@@ -17,6 +17,8 @@ export interface ExecutorDeps {
   /** Secrets of the vault that these variables name. Throws `not_found` where one is gone. */
   openSecrets(env: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
   readonly log: FactoryLog;
+  /** Why a limit holds this bot; null: none does. */
+  readonly held?: (botId: string) => string | null;
 }
 
 export interface BotExecutor extends Executor {
@@ -59,6 +61,8 @@ export function createExecutor(deps: ExecutorDeps): BotExecutor {
     const never = unenforceable(botId);
     if (member === null || never !== null) return never;
     if (!member.live) return `Its bot ${member.address} is not running. Start the team: gantry teams up ${member.team}`;
+    const held = deps.held?.(botId) ?? null;
+    if (held !== null) return `${member.address} cannot take it now: ${held}`;
     if (kindOf(member) !== 'hosted') return running.has(botId) ? `${member.address} is on another run.` : null;
     const bot = registry.hosted(botId);
     if (bot === null) return `Its bot ${member.address} is not running.`;

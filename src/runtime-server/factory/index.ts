@@ -4,20 +4,18 @@
  */
 import { availableParallelism } from 'node:os';
 import { AppError } from '../../contracts/common/errors.ts';
-import type { Agent } from '../../contracts/factory/agent.ts';
 import type { Delivery, SendRequest } from '../../contracts/factory/delivery.ts';
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
-import type { TeamFile } from '../../contracts/factory/team-file.ts';
 import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
 import { gateRoutes } from '../approvals/gate.ts';
 import { askedOfAgent } from '../approvals/holds.ts';
 import type { FactoryDoors } from '../connectors/ports.ts';
 import type { ChannelDoors } from '../phone/ports.ts';
 import type { Library, ToolBot } from '../tool-server/index.ts';
-import { type BotEvents, createBotEvents, nameOf, titleOf } from './bot-events.ts';
+import { createBotEvents, nameOf, titleOf } from './bot-events.ts';
 import { createBotHomes } from './bot-homes.ts';
 import { asWords, createChannelDoors } from './channel-doors.ts';
-import { createConnectorDoors } from './connector-doors.ts';
+import { createConnectorDoors, usageOf } from './connector-doors.ts';
 import { createDeliverer } from './deliverer.ts';
 import { createDemo } from './demo.ts';
 import type { FactoryDeps } from './deps.ts';
@@ -26,7 +24,10 @@ import { createDrain } from './drain.ts';
 import { composeHosted } from './hosted/compose.ts';
 import { hostedMigrations } from './hosted/index.ts';
 import { createLibrary } from './library.ts';
+import { directs, namedAgent } from './lookups.ts';
 import { kindOf } from './member.ts';
+import { composeMetering } from './metering/compose.ts';
+import { meteringMigrations } from './metering/index.ts';
 import { factoryMigrations as agentMigrations } from './migrations.ts';
 import { laneOf, toDelivery } from './model.ts';
 import { createNeeds } from './needs.ts';
@@ -51,7 +52,7 @@ import { toolBotOf } from './tool-bot.ts';
 import { whyRoutes } from './why/index.ts';
 import { createWorkEngine } from './work-engine/index.ts';
 import { workEngineMigrations } from './work-engine/migrations.ts';
-import type { WorkEvents } from './workflows/deps.ts';
+import { workEvents } from './work-events.ts';
 import { createWorkflows } from './workflows/index.ts';
 import { workflowMigrations } from './workflows/migrations.ts';
 import { shippedTemplates } from './workflows/shipped.ts';
@@ -70,6 +71,7 @@ export const factoryMigrations = [
   ...hostedMigrations,
   ...peerMigrations,
   ...remoteMigrations,
+  ...meteringMigrations,
 ];
 export { createTicketAuthenticator, type TicketFacts } from './peers/index.ts';
 export { type PreparedWorkspace, prepareWorkspace, type WorkspaceOptions } from './prepare-workspace.ts';
@@ -117,6 +119,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     ...deps,
     queueDepth: (agentId) => lanes.depth(laneOf(agentId)),
     workOf: (address) => workflows.workOf(address),
+    shownHeld: (agentId, own) => metering.shown(agentId, own),
     attachHosted: (spec) => hosted.attach(spec),
     attachRemote: (agent, ref, events) => remote.attach(agent, ref, events),
   });
@@ -135,7 +138,15 @@ export function createFactory(deps: FactoryDeps): Factory {
       asks: askedOfAgent,
     });
   const needs = followNeeds(registry);
-  const deliverer = createDeliverer({ store, ledger, panes, clock, registry: everyBot });
+  const metering = composeMetering({
+    ...deps,
+    registry: () => registry,
+    workflows: () => workflows,
+    botEvents: () => botEvents,
+    tell: (address, text, idempotencyKey) => tell(address, text, { idempotencyKey }),
+    wake: (agentId) => lanes.wake(laneOf(agentId)),
+  });
+  const deliverer = createDeliverer({ store, ledger, panes, clock, registry: everyBot, limits: metering });
   const lanes = deps.openLanes(deliverer);
   const sends = createSendService({
     store,
@@ -217,6 +228,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       end: (tx, id, end) => void workEngine.agentRuns.end(tx, id, end),
     },
     events: workEvents(botEvents),
+    overBudget: (address) => metering.overBudget(registry.find(address)?.id ?? address),
     places: worktrees,
     desk: deps.desk,
     stopBot: (address, node) => {
@@ -247,6 +259,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     send: (request, sender) => sends.send(request, sender, undefined),
     directs: (team, from, to) => directs(folder.get(team)?.file ?? null, from, to),
     git: createGit(),
+    usageOf: (tx, id) => usageOf(deps.hosted.models.spent(tx, null, 0, id)),
     runner: {
       read: (text, id) => {
         const read = readTemplate(text, id, 'json');
@@ -261,6 +274,7 @@ export function createFactory(deps: FactoryDeps): Factory {
   const routes = peers.doors.open([
     ...workflows.routes,
     ...workEngine.routes,
+    ...metering.routes,
     ...gateRoutes({
       desk: deps.desk,
       policy: deps.policy,
@@ -330,9 +344,18 @@ export function createFactory(deps: FactoryDeps): Factory {
       await peers.start();
       await lanes.start();
       await workflows.start();
+      await metering.start();
       await hosted.tellInterrupted();
     },
-    connectors: createConnectorDoors({ ...deps, registry, homes, workEngine, events: botEvents, tell: tellBot }),
+    connectors: createConnectorDoors({
+      ...deps,
+      registry,
+      homes,
+      workEngine,
+      events: botEvents,
+      tell: tellBot,
+      held: metering.held,
+    }),
     channels: createChannelDoors({ ...deps, registry, sends, deliverer, events: botEvents }),
     library: createLibrary({ ...deps, workflows, agentRuns: workEngine.agentRunReader }),
     toolBots: {
@@ -357,6 +380,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     async close() {
       offMoved();
       needs.close();
+      await metering.close();
       await workflows.close();
       await hosted.close();
       offGate();
@@ -368,32 +392,4 @@ export function createFactory(deps: FactoryDeps): Factory {
       offState();
     },
   };
-}
-
-/** A gate that a person is asked about as an approval is told by that. */
-function workEvents(events: BotEvents): WorkEvents {
-  return {
-    needsUser(tx, { dagId, nodeId, title, cause, detail, assignee }, id) {
-      if (cause === 'gate') return;
-      const reason = titleOf(`${title}: ${detail ?? cause.replaceAll('_', ' ')}`);
-      events.emit(tx, assignee, { type: 'thread.needs_user', id, data: { reason, dagId, nodeId } });
-    },
-    ended(tx, { dagId, title, status }, id) {
-      const data = { runId: dagId, status, title: titleOf(title) };
-      events.emit(tx, null, { type: 'agent.run.completed', id, data });
-    },
-  };
-}
-
-/** By id, address, or a short name that only one bot has. */
-function namedAgent(registry: Registry, name: string): Agent | null {
-  const named = registry.members().filter((member) => member.slug === name);
-  const member = registry.find(name) ?? (named.length === 1 ? named[0] : undefined);
-  return member === undefined ? null : registry.show(member);
-}
-
-/** Whether a team file lets one of its bots direct another. */
-function directs(file: TeamFile | null, from: string, to: string): boolean {
-  const edge = file?.edges?.some((one) => one.kind === 'directs' && one.from === from && one.to === to) ?? false;
-  return edge || (file?.bots.some((bot) => bot.bot === to && bot.directed_by === from) ?? false);
 }

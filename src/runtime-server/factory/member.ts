@@ -21,6 +21,8 @@ export interface Member {
   /** Where it runs when it is live on another computer; null here. */
   readonly remote: RemoteRef | null;
   readonly shown: Shown;
+  /** What it says itself, whatever holds it. */
+  readonly own: Shown;
 }
 
 export function paneOf(member: Pick<Member, 'live' | 'hosted' | 'panes' | 'remote'>): PaneRef | null {

@@ -4,18 +4,15 @@
  * Owns the agents' rows; must not know sends, ledger or HTTP.
  */
 import type { Agent, AgentState, PaneRef } from '../../contracts/factory/agent.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { Ids } from '../../kit/ids/ids.ts';
-import type { Store } from '../../kit/store/store.ts';
-import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
-import type { FactoryLog } from './deps.ts';
-import type { BotSpec, HarnessBot, Harnesses } from './harness/harness.ts';
-import type { HostedBot, HostedSpec } from './hosted/index.ts';
+import type { PaneInfo } from '../panes/pane-engine.ts';
+import type { BotSpec, HarnessBot } from './harness/harness.ts';
+import type { HostedBot } from './hosted/index.ts';
 import { createHosting, type HostingEntry } from './hosting.ts';
 import { type Member, paneOf, showAgent } from './member.ts';
 import { type AgentRecord, addressOf, type Shown, shownAfterExit } from './model.ts';
 import { labelsOf, specFromLabels } from './pane-labels.ts';
-import { type AttachRemote, createRemoting, type RemoteRef, type RemotingEntry } from './remote/remoting.ts';
+import type { RegistryDeps } from './registry-deps.ts';
+import { createRemoting, type RemoteRef, type RemotingEntry } from './remote/remoting.ts';
 import { addPane, endPane, ensureAgent, readAgents, removePane, saveShown, saveSpec } from './store/agents.ts';
 import type { ResolvedTeam } from './team-file/resolve.ts';
 
@@ -53,27 +50,13 @@ export interface Registry {
   onState(listener: (change: AgentStateChange) => void): () => void;
   /** An agent's gate may have opened. */
   onGate(listener: (agentId: string) => void): () => void;
+  /** What holds the agent has changed. */
+  held(agentId: string): void;
   close(): void;
 }
 
-export interface RegistryDeps {
-  readonly store: Store;
-  readonly panes: PaneEngine;
-  readonly harnesses: Pick<Harnesses, 'attach'>;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: FactoryLog;
-  readonly workspace: string;
-  readonly computerId: string;
-  /** How many sends wait for the agent. */
-  readonly queueDepth: (agentId: string) => number;
-  readonly attachRemote: AttachRemote;
-  readonly attachHosted: (spec: HostedSpec) => HostedBot;
-  /** The node that a bot holds now, by its address. */
-  readonly workOf: (address: string) => Pick<Agent, 'currentNode' | 'proof'>;
-}
-
 interface Entry extends HostingEntry, RemotingEntry {
+  own: Shown;
   team: string;
   slug: string;
   spec: BotSpec | null;
@@ -100,6 +83,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       live: record.panes.at(-1)?.endedAt === null,
       hosted: false,
       shown: record.shown,
+      own: record.shown,
       bot: null,
       hostedBot: null,
       remote: null,
@@ -120,7 +104,9 @@ export function createRegistry(deps: RegistryDeps): Registry {
     const change = { agentId: entry.id, state: entry.shown.state, pane: paneOf(entry) };
     for (const listener of stateListeners) listener(change);
   };
-  const show = (entry: Entry, shown: Shown) => {
+  const show = (entry: Entry, own: Shown) => {
+    entry.own = own;
+    const shown = deps.shownHeld?.(entry.id, own) ?? own;
     entry.shown = shown;
     behind(
       `The state of ${entry.address}`,
@@ -386,6 +372,12 @@ export function createRegistry(deps: RegistryDeps): Registry {
     onGate(listener) {
       gateListeners.add(listener);
       return () => gateListeners.delete(listener);
+    },
+    held(agentId) {
+      const entry = entries.get(agentId);
+      if (entry === undefined) return;
+      if (entry.live) show(entry, entry.own);
+      openGate(entry);
     },
     close() {
       unlisten();

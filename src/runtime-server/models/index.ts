@@ -26,6 +26,7 @@ import { recordSpend, type Spend, type SpendSum, sumSpend } from './spend.ts';
 import { type ComputerUseSettings, known, type ToolsetForm, toolsetForm } from './toolsets/which.ts';
 
 export { modelMigrations } from './migrations.ts';
+export { type SpendSum, sumSpendByAgent, unpricedModels } from './spend.ts';
 export type { ComputerUseSettings } from './toolsets/which.ts';
 
 /** `models` of settings.json. */
@@ -54,6 +55,13 @@ export interface Models {
   priced(model: string): boolean;
   /** Writes down what a request cost, millionths of a dollar; null: the price is not known. */
   record(tx: Tx, request: Omit<Spend, 'microUsd'>): number | null;
+  /**
+   * Writes down a request that somebody else made and counted, once by its id. `microUsd` null: the price list says what it cost. False
+   * where it is written down already.
+   */
+  note(tx: Tx, request: Spend): boolean;
+  /** Told of each request once it is durable. */
+  onSpent(listener: (agentId: string) => void): () => void;
   /** What a bot (null: all) spent from `since` on; with a run, of that alone. */
   spent(tx: Pick<Tx, 'get'>, agentId: string | null, since: number, runId?: string | null): SpendSum;
   readonly limits: TurnLimits;
@@ -100,6 +108,15 @@ export function createModels(deps: ModelsDeps): Models {
     if (!('target' in found)) return found;
     return { name, target: found.target, form: toolsetForm(name, found.target, deps.computerUse) };
   };
+  const listeners = new Set<(agentId: string) => void>();
+  const keep = (tx: Tx, spend: Spend): boolean => {
+    if (!recordSpend(tx, spend)) return false;
+    deps.spent?.(tx, spend);
+    tx.afterCommit(() => {
+      for (const listener of listeners) listener(spend.agentId);
+    });
+    return true;
+  };
   const { dailyUsd = null, ...limits } = { ...defaults.limits, ...given } as TurnLimits & { dailyUsd?: number | null };
   return {
     find,
@@ -116,10 +133,14 @@ export function createModels(deps: ModelsDeps): Models {
     priced: (model) => priceOf(model) !== null,
     record(tx, request) {
       const microUsd = costOf(request.usage, priceOf(request.model));
-      const spend = { ...request, microUsd };
-      recordSpend(tx, spend);
-      deps.spent?.(tx, spend);
+      keep(tx, { ...request, microUsd });
       return microUsd;
+    },
+    note: (tx, request) =>
+      keep(tx, { ...request, microUsd: request.microUsd ?? costOf(request.usage, priceOf(request.model)) }),
+    onSpent(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     spent: sumSpend,
     limits,

@@ -24,4 +24,12 @@ CREATE INDEX model_spend_agent ON model_spend (agent_id, at);
 CREATE INDEX model_spend_at ON model_spend (at);
 `,
   },
+  {
+    area: 'models',
+    number: 2,
+    name: 'spend of a run',
+    sql: `
+CREATE INDEX model_spend_run ON model_spend (run_id) WHERE run_id IS NOT NULL;
+`,
+  },
 ];

@@ -1,4 +1,5 @@
 /** Rows of what was spent, and their sums (gaps.md D, "Usage": a runtime reports model spend). Must not know prices or bots. */
+import type { HarnessName } from '../../contracts/factory/agent.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { Usage, Wire } from './model.ts';
 
@@ -8,15 +9,17 @@ export interface Spend {
   readonly agentId: string;
   /** The record of the run that it belongs to. */
   readonly runId: string | null;
-  readonly wire: Wire;
+  /** Of a request of Gantry's own its wire, else the harness that made it. */
+  readonly wire: Wire | HarnessName;
   readonly model: string;
   readonly usage: Usage;
   readonly microUsd: number | null;
 }
 
-export function recordSpend(tx: Tx, spend: Spend): void {
-  tx.run(
-    `INSERT INTO model_spend (id, at, agent_id, run_id, wire, model, input, cached_input, cache_write, output, micro_usd)
+/** False where a request of this id is written down already. */
+export function recordSpend(tx: Tx, spend: Spend): boolean {
+  const { changes } = tx.run(
+    `INSERT OR IGNORE INTO model_spend (id, at, agent_id, run_id, wire, model, input, cached_input, cache_write, output, micro_usd)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     spend.id,
     spend.at,
@@ -30,6 +33,7 @@ export function recordSpend(tx: Tx, spend: Spend): void {
     spend.usage.output,
     spend.microUsd,
   );
+  return changes > 0;
 }
 
 export interface SpendSum {
@@ -62,4 +66,25 @@ export function sumSpend(
   );
   const { requests = 0, input = 0, output = 0, micro_usd: microUsd = 0, unpriced = 0 } = row ?? {};
   return { requests, input, output, microUsd, unpriced };
+}
+
+/** The same, for each bot that spent anything. */
+export function sumSpendByAgent(tx: Pick<Tx, 'all'>, since: number): Map<string, SpendSum> {
+  const rows = tx.all<{ agentId: string } & SpendSum>(
+    `SELECT agent_id AS agentId, COUNT(*) AS requests, SUM(input + cached_input + cache_write) AS input,
+       SUM(output) AS output, COALESCE(SUM(micro_usd), 0) AS microUsd, SUM(micro_usd IS NULL) AS unpriced
+     FROM model_spend WHERE at >= ? GROUP BY agent_id`,
+    since,
+  );
+  return new Map(rows.map(({ agentId, ...sum }) => [agentId, sum]));
+}
+
+/** Models whose price is not known, of requests from `since` on. */
+export function unpricedModels(tx: Pick<Tx, 'all'>, since: number): string[] {
+  return tx
+    .all<{ model: string }>(
+      'SELECT DISTINCT model FROM model_spend WHERE at >= ? AND micro_usd IS NULL ORDER BY model',
+      since,
+    )
+    .map(({ model }) => model);
 }

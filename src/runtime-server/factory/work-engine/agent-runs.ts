@@ -49,11 +49,18 @@ interface RunRow {
 }
 const head = 'id, bot_id, source_kind, source_ref, status, started_at, ended_at, usage, error';
 
-export function createAgentRuns(deps: EnginePartDeps): EnginePart & {
+export interface AgentRunsDeps extends EnginePartDeps {
+  /** What was counted of a run whose end did not say it; null: nothing. */
+  readonly usageOf?: (tx: Pick<Tx, 'get'>, id: string) => Record<string, number> | null;
+}
+
+export function createAgentRuns(deps: AgentRunsDeps): EnginePart & {
   readonly writer: AgentRunWriter;
   readonly reader: AgentRunReader;
 } {
   const { store, workspace, parties } = deps;
+  const wire = (tx: Pick<Tx, 'get'>) => (row: RunRow) =>
+    shape(row, row.usage === null ? (deps.usageOf?.(tx, row.id) ?? null) : null);
   const find = (tx: Pick<Tx, 'get'>, id: string) =>
     tx.get<RunRow>(`SELECT ${head}, output FROM engine_agent_run WHERE workspace = ? AND id = ?`, workspace, id);
 
@@ -97,11 +104,13 @@ export function createAgentRuns(deps: EnginePartDeps): EnginePart & {
             botId,
             limit,
           )
-          .map(wire),
+          .map(wire(tx)),
       ),
     async find(id, botId) {
-      const row = await store.read((tx) => find(tx, id));
-      return row === undefined || (botId !== null && row.bot_id !== botId) ? null : wire(row);
+      return store.read((tx) => {
+        const row = find(tx, id);
+        return row === undefined || (botId !== null && row.bot_id !== botId) ? null : wire(tx)(row);
+      });
     },
   };
 
@@ -128,25 +137,26 @@ export function createAgentRuns(deps: EnginePartDeps): EnginePart & {
           ['id < ?', before],
         ];
         const given = filters.filter((one): one is [string, Value] => one[1] !== undefined && one[1] !== null);
-        const rows = await store.read((tx) =>
-          tx.all<RunRow>(
+        const { shown, nextCursor } = await store.read((tx) => {
+          const rows = tx.all<RunRow>(
             `SELECT ${head}, NULL AS output FROM engine_agent_run WHERE ${given.map(([text]) => text).join(' AND ')}
              ORDER BY id DESC LIMIT ?`,
             ...given.map(([, value]) => value),
             limit + 1,
-          ),
-        );
-        const { shown, nextCursor } = page(rows, limit, (last) => encodeCursor(last.id));
-        return { body: { runs: shown.map(wire), nextCursor } };
+          );
+          const found = page(rows, limit, (last) => encodeCursor(last.id));
+          return { shown: found.shown.map(wire(tx)), nextCursor: found.nextCursor };
+        });
+        return { body: { runs: shown, nextCursor } };
       }),
       bind(table.getAgentRun, async ({ params }) => ({
-        body: wire((await store.read((tx) => find(tx, params.id))) as RunRow),
+        body: await store.read((tx) => wire(tx)(find(tx, params.id) as RunRow)),
       })),
     ],
   };
 }
 
-function wire(row: RunRow): AgentRun {
+function shape(row: RunRow, counted: Record<string, number> | null): AgentRun {
   return {
     id: row.id,
     botId: row.bot_id,
@@ -154,7 +164,7 @@ function wire(row: RunRow): AgentRun {
     status: row.status,
     startedAt: iso(row.started_at),
     endedAt: row.ended_at === null ? null : iso(row.ended_at),
-    usage: row.usage === null ? null : (JSON.parse(row.usage) as Record<string, number>),
+    usage: row.usage === null ? counted : (JSON.parse(row.usage) as Record<string, number>),
     ...(row.output === null ? {} : { output: row.output }),
     ...(row.error === null ? {} : { error: row.error }),
   };

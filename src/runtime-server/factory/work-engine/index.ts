@@ -1,6 +1,6 @@
 /** The work engine (gaps.md C, "Work-engine routes"): what bots and their person work with beside runs. Composed by the factory. */
 import type { BoundRoute, OwnerLookups } from '../../../kit/http/types.ts';
-import { type AgentRunReader, type AgentRunWriter, createAgentRuns } from './agent-runs.ts';
+import { type AgentRunReader, type AgentRunsDeps, type AgentRunWriter, createAgentRuns } from './agent-runs.ts';
 import { createLeases } from './leases.ts';
 import { createLedgerDoors } from './ledger.ts';
 import { createMail } from './mail.ts';
@@ -30,6 +30,7 @@ export interface WorkEngine {
 export type WorkEngineDeps = Omit<SteerDeps & VaultDeps & TriggerDeps, 'parties' | 'registry' | 'tickets'> & {
   readonly registry: PartiesDeps['registry'] & SteerDeps['registry'] & VaultDeps['registry'];
   readonly runner: PlanRunner;
+  readonly usageOf: AgentRunsDeps['usageOf'];
 };
 
 export function createWorkEngine(given: WorkEngineDeps): WorkEngine {

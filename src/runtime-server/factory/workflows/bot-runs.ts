@@ -66,6 +66,6 @@ export function createBotRuns({ ids, agentRuns, workforce }: BotRunsDeps): BotRu
 /** What became of the work, by where its node has gone. */
 function endOfWork({ status, cause }: RunNode): End {
   if (status === 'done' || status === 'checking' || cause === 'proof_to_accept') return 'completed';
-  if (cause === 'interrupted') return 'interrupted';
+  if (cause === 'interrupted' || cause === 'usage_limit') return 'interrupted';
   return status === 'cancelled' || cause === 'cancel_deadline' ? 'cancelled' : 'failed';
 }

@@ -5,8 +5,8 @@
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
-import type { DispatchTo, StopBot, WorkflowLog, WorkPlaces } from './deps.ts';
-import { cancelledFor, instructionFor, reviewFor } from './instruction.ts';
+import type { DispatchTo, OverBudget, StopBot, WorkflowLog, WorkPlaces } from './deps.ts';
+import { cancelledFor, goOnFor, instructionFor, reviewFor } from './instruction.ts';
 import type { RunNode } from './model.ts';
 import type { Queues, Turn } from './queues.ts';
 import { attemptFailed } from './rules.ts';
@@ -26,6 +26,10 @@ export interface BotTurns {
   again(work: Work, node: RunNode): void;
   delivered(delivery: Delivery): void;
   tellCancelled(work: Work, node: RunNode): void;
+  /** A usage limit cut its bot off in the middle of it. `waits`: the bot goes on by itself. */
+  limited(work: Work, node: RunNode, why: string, waits: boolean): void;
+  /** Its bot may go on. Answers whether it waited for that. */
+  goOn(work: Work, node: RunNode): boolean;
   close(): void;
 }
 
@@ -35,12 +39,15 @@ export interface BotTurnsDeps {
   readonly log: WorkflowLog;
   readonly dispatch: DispatchTo;
   readonly stopBot?: StopBot | undefined;
+  readonly overBudget?: OverBudget | undefined;
   readonly places: WorkPlaces;
   persist(dagId: string, change: (work: Work) => void): void;
 }
 
 /** A send that broke on the way is repeated with its key. */
 const repeatMs = 5000;
+/** A message that a person was asked about may arrive after all. */
+const mayArrive: readonly string[] = ['unconfirmed', 'budget'];
 /** Fates that came before the answer of their send: kept until then, a few. */
 const mostEarly = 1000;
 
@@ -173,15 +180,26 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
     switch (delivery.state) {
       case 'queued':
       case 'accepted':
-        if (node.status === 'ready' && node.cause !== 'queued') work.move(node, 'ready', 'queued', detail);
+        queued(work, node, detail);
         return;
       case 'unconfirmed':
         if (node.status === 'ready') work.move(node, 'needs_you', 'unconfirmed', detail);
         return;
       default:
-        if (node.status !== 'ready' && !(node.status === 'needs_you' && node.cause === 'unconfirmed')) return;
+        if (node.status !== 'ready' && !(node.status === 'needs_you' && mayArrive.includes(node.cause))) return;
         node.wakeAt = node.step.timeoutMinutes === undefined ? null : work.now + node.step.timeoutMinutes * 60_000;
         work.move(node, 'working', 'delivered');
+    }
+  }
+
+  /** It waits before its bot. One that may spend no more is a question to a person. */
+  function queued(work: Work, node: RunNode, detail: string | null): void {
+    const asks = deps.overBudget?.(node.assignee) ?? null;
+    const asked = node.status === 'needs_you' && node.cause === 'budget';
+    if (asks !== null && (node.status === 'ready' || (asked && node.detail !== asks))) {
+      work.move(node, 'needs_you', 'budget', asks);
+    } else if (asks === null && (asked || (node.status === 'ready' && node.cause !== 'queued'))) {
+      work.move(node, 'ready', 'queued', detail);
     }
   }
 
@@ -189,7 +207,8 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
     if (node.status === 'checking') {
       node.holder = null;
       work.move(node, 'needs_you', 'proof_to_accept', `${node.checker} could not be asked to check: ${why}`);
-    } else if (node.status === 'ready') attemptFailed(work, node, 'delivery_failed', why);
+    } else if (node.status === 'ready' || (node.status === 'needs_you' && node.cause === 'budget'))
+      attemptFailed(work, node, 'delivery_failed', why);
   }
 
   return {
@@ -248,6 +267,28 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
           deps.log.warn(`${address} could not be told that ${node.nodeId} was cancelled.`, { error: String(error) });
         });
       });
+    },
+    limited(work, node, why, waits) {
+      if (node.status !== 'working' && !(node.status === 'needs_you' && node.cause === 'usage_limit')) return;
+      // Its time does not run while its bot may do nothing.
+      node.wakeAt = null;
+      const to = waits ? 'working' : 'needs_you';
+      if (node.status !== to || node.detail !== why) work.move(node, to, 'usage_limit', why);
+    },
+    goOn(work, node) {
+      if (node.cause !== 'usage_limit' || (node.status !== 'working' && node.status !== 'needs_you')) return false;
+      const minutes = node.step.timeoutMinutes;
+      node.wakeAt = minutes === undefined ? null : work.now + minutes * 60_000;
+      work.move(node, 'working', 'resumed');
+      const { dagId, nodeId, attempt } = node;
+      const key = `${dagId}:${nodeId}:${attempt}:limit:${work.now}`;
+      const text = goOnFor(work.run, node);
+      work.after(() => {
+        deps.dispatch(node.assignee, text, { dagId, nodeId, idempotencyKey: key }).catch((error: unknown) => {
+          deps.log.warn(`${node.assignee} could not be told to go on with ${nodeId}.`, { error: String(error) });
+        });
+      });
+      return true;
     },
     close() {
       closed = true;

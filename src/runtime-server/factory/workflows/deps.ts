@@ -132,7 +132,11 @@ export interface WorkflowLog {
 /** Ends at once what a bot does for a node, where that can be done. False: it has to be told by a message. */
 export type StopBot = (address: string, node: { readonly dagId: string; readonly nodeId: string }) => boolean;
 
+/** Why a bot takes nothing more for what it has spent, as a question to a person; null: it does. */
+export type OverBudget = (address: string) => string | null;
+
 export interface WorkflowDeps {
+  readonly overBudget?: OverBudget | undefined;
   readonly stopBot?: StopBot | undefined;
   readonly store: Store;
   readonly ledger: Ledger;

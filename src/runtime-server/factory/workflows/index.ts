@@ -11,7 +11,7 @@ import { createPages, type Pages } from './pages.ts';
 import { createProofs, type Proofs } from './proofs.ts';
 import { bindWorkflowRoutes, workflowOwners } from './routes.ts';
 import { createRuns, type Runs } from './runs.ts';
-import { type AgentWork, createScheduler } from './scheduler.ts';
+import { type AgentWork, createScheduler, type Scheduler } from './scheduler.ts';
 import { createShell } from './shell.ts';
 import { createTemplateFolder, type TemplateFolder } from './template/folder.ts';
 import { createVerbs, type Verbs } from './verbs.ts';
@@ -31,6 +31,8 @@ export interface Workflows {
   readonly owners: OwnerLookups;
   /** Takes up what an earlier run of this program left; until then nothing begins. */
   start(): Promise<void>;
+  /** A usage limit cut the bot of a node off; it may go on. */
+  readonly limits: Pick<Scheduler, 'limited' | 'goOn'>;
   /** What became of a send that hands a node over. */
   delivered(delivery: Delivery): void;
   /** Ends the commands that run, within `graceMs`; they are shown as interrupted at the next start. */
@@ -71,6 +73,7 @@ export function createWorkflows(deps: WorkflowDeps): Workflows {
     routes: bindWorkflowRoutes(parts),
     owners: workflowOwners(parts),
     start: scheduler.start,
+    limits: scheduler,
     delivered: scheduler.delivered,
     async close(graceMs = 2000) {
       scheduler.close();

@@ -40,6 +40,12 @@ export function reviewFor(run: Run, node: RunNode, valueFor: ValueFor, folder: s
   return parts.filter((part) => part.trim() !== '').join('\n\n');
 }
 
+/** After a usage limit has cut its bot off. */
+export function goOnFor(run: Run, node: RunNode): string {
+  const where = `${node.dagId} ${node.nodeId}`;
+  return `The usage limit that stopped you is over. Go on with the step "${node.title}" of the run "${run.title}", where you left it.\n\nWhen it is done: gantry workspace done ${where} --output "<result>"\nIf you cannot do it: gantry workspace fail ${where} "<reason>"`;
+}
+
 export function cancelledFor(run: Run, node: RunNode): string {
   return `The run "${run.title}" was cancelled. Stop working on its step "${node.title}" and confirm: gantry workspace fail ${node.dagId} ${node.nodeId} "stopped"`;
 }

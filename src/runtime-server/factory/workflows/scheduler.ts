@@ -35,6 +35,10 @@ export interface Scheduler {
   delivered(delivery: Delivery): void;
   /** The node that a bot holds now, by its address. */
   workOf(address: string): AgentWork;
+  /** A usage limit cut this bot off. */
+  limited(address: string, why: string, waits: boolean): void;
+  /** It may go on. Answers whether a node of it waited for that. */
+  goOn(address: string): Promise<boolean>;
   /** Asks what executes a node to end: its processes, or its bot by a message. */
   end(work: Work, node: RunNode, reason: 'cancelled' | 'timed_out'): void;
   leftovers: CommandTurns['leftovers'];
@@ -234,6 +238,22 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     mutate,
     end,
     workOf: (address) => held.get(address) ?? idle,
+    limited(address, why, waits) {
+      const at = held.get(address)?.currentNode ?? null;
+      if (at === null) return;
+      persist(at.dagId, (work) => {
+        const node = work.run.nodes.get(at.nodeId);
+        if (node?.assignee === address && node.holder === address) bots.limited(work, node, why, waits);
+      });
+    },
+    async goOn(address) {
+      const at = held.get(address)?.currentNode ?? null;
+      if (at === null) return false;
+      return mutate(at.dagId, engineActor, (work) => {
+        const node = work.run.nodes.get(at.nodeId);
+        return node?.assignee === address && node.holder === address && bots.goOn(work, node);
+      });
+    },
     leftovers: commands.leftovers,
     begin(tx, run, by, change) {
       live.set(run.dagId, run);

@@ -102,6 +102,7 @@ export function createVerbs(deps: VerbDeps): Verbs {
         if (node.status !== 'failed' && !(node.status === 'needs_you' && node.gate !== 'waiting')) {
           throw conflict(node, 'retry', 'Only what failed or waits for a person can be tried again.');
         }
+        refuseQueued(node, 'retry');
         endLeftovers(work, node);
         retried(work, node);
       }),
@@ -111,6 +112,7 @@ export function createVerbs(deps: VerbDeps): Verbs {
         if (!waiting && !(node.status === 'ready' && node.handed === 'no')) {
           throw conflict(node, 'skip', 'Only what does not work now can be skipped.');
         }
+        refuseQueued(node, 'skip');
         endLeftovers(work, node);
         skip(work, node, reason);
       }),
@@ -151,7 +153,13 @@ export function createVerbs(deps: VerbDeps): Verbs {
 }
 
 /** Causes in which a bot may still be at work although a person was asked. */
-const mayGoOn: readonly string[] = ['interrupted', 'unconfirmed', 'cancel_deadline'];
+const mayGoOn: readonly string[] = ['interrupted', 'unconfirmed', 'cancel_deadline', 'usage_limit'];
+
+/** Its message lies in the queue of its bot and would arrive all the same. */
+function refuseQueued(node: RunNode, verb: string): void {
+  if (node.status !== 'needs_you' || node.cause !== 'budget') return;
+  throw conflict(node, verb, `Raise the limit, or let the bot go on once: gantry agents go-on ${node.assignee}`);
+}
 
 /** A bot that reports has the node, whatever we knew of it. */
 function takeUp(work: Work, node: RunNode): void {

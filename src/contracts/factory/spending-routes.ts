@@ -1,0 +1,137 @@
+/** What bots spent, how much they may a day, and what holds one that reached a limit (gaps.md D "Usage"; factory.md 5.2, 10). */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { Id, Time } from '../common/values.ts';
+import { area, base, errors, people } from './route-parts.ts';
+
+export const Used = z
+  .strictObject({
+    requests: z.number().int(),
+    inputTokens: z.number().int().meta({ description: 'With what came from a cache.' }),
+    outputTokens: z.number().int(),
+    cents: z.number().meta({ description: 'Of the requests whose price is known; fractions are kept.' }),
+    unpriced: z
+      .number()
+      .int()
+      .meta({ description: 'Requests whose price is not known: their tokens count, their cost does not.' }),
+  })
+  .meta({ id: 'Used' });
+export type Used = z.infer<typeof Used>;
+
+export const holdKinds = ['budget', 'usage_limit'] as const;
+export const BotHold = z
+  .strictObject({
+    agentId: z.string(),
+    kind: z.enum(holdKinds),
+    reason: z.string(),
+    until: Time.nullable().meta({ description: 'When it goes on by itself; null: a person decides.' }),
+    since: Time,
+  })
+  .meta({ id: 'BotHold' });
+export type BotHold = z.infer<typeof BotHold>;
+
+/** `*` for all bots of the workspace, the name of a team, or the address of a bot. */
+export const SpendSubject = z
+  .string()
+  .regex(/^(\*|[a-z0-9_-]{1,64}|[A-Za-z0-9_.-]{1,64}@[a-z0-9_-]{1,64})$/, '"*", a team, or a bot such as coder@dev');
+
+export const SpendLimit = z
+  .strictObject({
+    subject: SpendSubject,
+    dailyCents: z.number().int(),
+    spentCents: z.number().meta({ description: 'Today.' }),
+    reached: z.boolean(),
+  })
+  .meta({ id: 'SpendLimit' });
+export type SpendLimit = z.infer<typeof SpendLimit>;
+
+export const Spending = z
+  .strictObject({
+    day: z.iso.date().meta({ description: 'Today, UTC.' }),
+    today: Used,
+    month: Used.meta({ description: 'Of this month, UTC.' }),
+    bots: z.array(z.strictObject({ agentId: z.string(), address: z.string(), today: Used, month: Used })),
+    unpricedModels: z.array(z.string()).meta({ description: 'Of this month: models whose price is not known.' }),
+    limits: z.array(SpendLimit),
+    holds: z.array(BotHold),
+    waitOut: z.boolean().meta({ description: 'Whether bots wait for a reported reset and go on by themselves.' }),
+  })
+  .meta({ id: 'Spending' });
+export type Spending = z.infer<typeof Spending>;
+
+const own = { owner: { none: 'of the one workspace' }, auth: people } as const;
+const dryRun = z.boolean().optional();
+
+export const getSpending = defineRoute({
+  op: 'getSpending',
+  area,
+  errors,
+  summary: 'What the bots of the workspace used today and this month, their limits a day, and which are held by one',
+  method: 'GET',
+  path: `${base}/spending`,
+  scope: 'agents:read',
+  ...own,
+  answers: { 200: Spending },
+});
+
+export const setSpendLimit = defineRoute({
+  op: 'setSpendLimit',
+  area,
+  errors,
+  summary:
+    'Sets how much a bot, a team or all bots may spend a day (UTC); null takes the limit away. Who was held goes on',
+  method: 'PUT',
+  path: `${base}/spending/limits`,
+  scope: 'bots:act',
+  ...own,
+  body: z.strictObject({
+    subject: SpendSubject,
+    dailyCents: z.number().int().min(1).max(1e9).nullable(),
+    dryRun,
+  }),
+  answers: {
+    200: z.union([
+      z.strictObject({ limits: z.array(SpendLimit) }),
+      z.strictObject({
+        dryRun: z.literal(true),
+        plan: z.strictObject({ subject: SpendSubject, from: z.number().nullable(), to: z.number().nullable() }),
+      }),
+    ]),
+  },
+});
+
+export const setWaitOut = defineRoute({
+  op: 'setWaitOut',
+  area,
+  errors,
+  summary: 'Whether bots wait for the reset of a usage limit by themselves; off: each needs its person',
+  method: 'PUT',
+  path: `${base}/spending/wait-out`,
+  scope: 'bots:act',
+  ...own,
+  body: z.strictObject({ on: z.boolean() }),
+  answers: { 200: z.strictObject({ waitOut: z.boolean() }) },
+});
+
+export const letBotGoOn = defineRoute({
+  op: 'letBotGoOn',
+  area,
+  errors,
+  summary:
+    'Lets a held bot go on: with one message more over its budget, or with a try before its usage limit is reset',
+  method: 'POST',
+  path: `${base}/agents/:id/go-on`,
+  auth: people,
+  scope: 'bots:act',
+  params: z.strictObject({ id: Id }),
+  owner: { param: 'id', noun: 'agent', word: 'bot' },
+  body: z.strictObject({ dryRun }),
+  answers: {
+    200: z.union([
+      z.strictObject({ hold: BotHold }),
+      z.strictObject({ dryRun: z.literal(true), plan: z.strictObject({ hold: BotHold }) }),
+    ]),
+  },
+});
+
+export const spendingRoutes = [getSpending, setSpendLimit, setWaitOut, letBotGoOn] as const;

@@ -1,0 +1,60 @@
+/** Joins metering to the rest of the factory: the bots of the registry, nodes, sends. Knows each by the little that it needs. */
+import type { BotEvents } from '../bot-events.ts';
+import type { FactoryDeps } from '../deps.ts';
+import type { Member, Registry } from '../registry.ts';
+import type { Workflows } from '../workflows/index.ts';
+import type { MeteredBot } from './deps.ts';
+import { createMetering, type Metering } from './index.ts';
+
+export interface MeteringFactoryDeps extends FactoryDeps {
+  readonly registry: () => Registry;
+  readonly workflows: () => Workflows;
+  readonly botEvents: () => BotEvents;
+  /** A message of the engine; the same key is sent once. */
+  tell(address: string, text: string, key: string): Promise<unknown>;
+  /** The queue of a bot is tried. */
+  wake(agentId: string): void;
+}
+
+export function composeMetering(deps: MeteringFactoryDeps): Metering {
+  const { registry } = deps;
+  return createMetering({
+    ...deps,
+    models: deps.hosted.models,
+    bots: {
+      all: () => registry().members().map(metered),
+      find(idOrAddress) {
+        const member = registry().find(idOrAddress);
+        return member === null ? null : metered(member);
+      },
+      onState: (listener) => registry().onState(({ agentId }) => listener(agentId)),
+      limit: (agentId) => registry().bot(agentId)?.limit?.() ?? null,
+      unblock: (agentId) => registry().bot(agentId)?.unblock?.(),
+    },
+    nodes: {
+      limited: (address, why, waits) => deps.workflows().limits.limited(address, why, waits),
+      goOn: (address) => deps.workflows().limits.goOn(address),
+    },
+    async tell(address, text, key) {
+      await deps.tell(address, text, key);
+    },
+    needsPerson: (tx, bot, reason, id) =>
+      deps.botEvents().emit(tx, bot, { type: 'thread.needs_user', id, data: { reason } }),
+    changed(agentId) {
+      registry().held(agentId);
+      deps.wake(agentId);
+    },
+  });
+}
+
+/** A bot that runs on another computer is counted and held there. */
+function metered(member: Member): MeteredBot {
+  const here = !member.hosted && member.remote === null && member.panes.length > 0;
+  return {
+    id: member.id,
+    address: member.address,
+    team: member.team,
+    harness: here ? (member.spec?.harness ?? null) : null,
+    state: member.own.state,
+  };
+}
