@@ -30,6 +30,8 @@ export interface Combined extends Computer {
   openUrl(next?: string): Promise<{ url: string; expiresAt: string }>;
   /** How this computer stands with a cloud. */
   pairing(): LocalPairing;
+  /** The computer goes to sleep, or is back. */
+  rest(asleep: boolean): void;
   /** Reads the pairing file at once, not only within half a minute. */
   checkPairing(): Promise<void>;
 }
@@ -93,6 +95,7 @@ export function startCombined(options: CombinedOptions): Promise<Combined> {
       notices: [...computer.notices, ...cloud.notices],
       openUrl: (next) => cloud.openUrl(next),
       pairing: () => runtime.homeLink.pairing.status(),
+      rest: (asleep) => runtime.homeLink.rest(asleep),
       checkPairing: () => runtime.homeLink.pairing.readFile(),
     };
   });

@@ -61,6 +61,8 @@ export interface HomeLink {
   load(): Promise<void>;
   /** Begins to dial while this computer is paired. */
   dial(serve: Parameters<typeof createDialer>[0]['serve']): void;
+  /** The computer goes to sleep (the link is let go of, so that its cloud knows) or is back (it is dialled at once). */
+  rest(asleep: boolean): void;
   /** The home is another one; told at most once for each. */
   onHome(listener: (home: HomeNow) => void): void;
   /** The link came up: whatever waits for home can go. */
@@ -110,11 +112,12 @@ export function createHomeLink(deps: HomeLinkDeps): HomeLink {
 
   /** One change of the link at a time: the one of the home before must be down before the next is dialled. */
   let changing: Promise<void> = Promise.resolve();
+  let asleep = false;
   const follow = () => {
     changing = changing
       .then(() => dialer.stop())
       .then(() => {
-        if (serve !== null && home.current().kind === 'paired') dialer.start();
+        if (serve !== null && !asleep && home.current().kind === 'paired') dialer.start();
       })
       .catch((fault: unknown) => log.error('The link could not follow the pairing.', { fault }));
   };
@@ -161,6 +164,10 @@ export function createHomeLink(deps: HomeLinkDeps): HomeLink {
     dial(given) {
       serve = given;
       if (home.current().kind === 'paired') dialer.start();
+    },
+    rest(sleeps) {
+      asleep = sleeps;
+      follow();
     },
     async close() {
       pairing.close();

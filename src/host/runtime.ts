@@ -82,7 +82,7 @@ export interface Runtime {
   /** How an embedded cloud API reaches this runtime. Its credential is new at each start, in memory alone. */
   readonly link: Link;
   /** Which cloud is home now, the pairing with it and the link to it. */
-  readonly homeLink: Pick<HomeLink, 'home' | 'pairing' | 'door' | 'routes'>;
+  readonly homeLink: Pick<HomeLink, 'home' | 'pairing' | 'door' | 'routes' | 'rest'>;
   /** Signs between this computer and the cloud of the same process, in both directions. */
   readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
   /** Takes up what runs and answers from now on. Call once everything else is up. */

@@ -2,14 +2,7 @@
  * What the desktop window may show and do (desktop.md 6.1): decided here, wired in `shell.ts`. Pure; electron only as types.
  */
 import type { BrowserWindowConstructorOptions } from 'electron';
-
-/** The one-time address that `gantry start` hands over; anything else is refused, because the window would show it as Gantry. */
-export function readOpenAddress(text: string | undefined): { origin: string; address: string } | null {
-  if (text === undefined || !URL.canParse(text)) return null;
-  const url = new URL(text);
-  const ours = url.protocol === 'http:' && url.hostname === '127.0.0.1' && url.pathname === '/open';
-  return ours && url.searchParams.has('t') ? { origin: url.origin, address: url.href } : null;
-}
+import { smallest } from './bounds.ts';
 
 export function mayNavigate(target: string, origin: string): boolean {
   return URL.canParse(target) && new URL(target).origin === origin;
@@ -30,10 +23,8 @@ export function mayUse(permission: string, requester: string, origin: string): b
 
 export function windowOptions(preload: string): BrowserWindowConstructorOptions {
   return {
-    width: 1440,
-    height: 900,
-    minWidth: 390,
-    minHeight: 480,
+    minWidth: smallest.width,
+    minHeight: smallest.height,
     title: 'Gantry',
     show: false,
     autoHideMenuBar: true,

@@ -1,73 +1,318 @@
 /**
- * The desktop window: one instance, one window, quit. It shows what `gantry start` serves and owns no server; when it ends, the
- * process that started it ends the servers. Electron is passed in, so that this runs without its program.
+ * The desktop program put together: one instance, the Gantry that it runs or attaches to, windows, menu, tray, links, notifications,
+ * sleep, updates, quit. What it decides lies beside it; Electron and the servers are passed in, so that this runs without either.
  */
-import type { App, BrowserWindow, BrowserWindowConstructorOptions, Session, Shell } from 'electron';
-import { externalTarget, mayNavigate, mayUse, readOpenAddress, sessionCookie, windowOptions } from './navigation.ts';
+import { join } from 'node:path';
+import { AppError } from '../contracts/common/errors.ts';
+import { desktopChannels } from '../contracts/desktop/bridge.ts';
+import type { DesktopChange, DesktopState, desktopActs, UpdateState } from '../contracts/desktop/channels.ts';
+import type { DesktopGantry } from '../host/desktop.ts';
+import type { Log } from '../kit/log/log.ts';
+import { linkIn, readDeepLink } from './deep-links.ts';
+import { type Counts, createFeed, type Feed } from './feed.ts';
+import { guardPages, guardPermissions } from './guards.ts';
+import { answerPage } from './ipc.ts';
+import { openKept } from './kept.ts';
+import { canOpenAtLogin, type LoginItemDeps, quietly, setOpenAtLogin } from './login-item.ts';
+import { appMenu, type MenuActs, trayMenu, trayWords } from './menus.ts';
+import { sessionCookie } from './navigation.ts';
+import { createNews, shownAs } from './news.ts';
+import type { ElectronParts } from './parts.ts';
+import { createQuitting } from './quitting.ts';
+import type { Fault } from './reviving.ts';
+import { createUpdates, type Updater } from './updates.ts';
+import { createWindows } from './windows.ts';
 
 export interface ShellDeps {
-  readonly app: Pick<App, 'requestSingleInstanceLock' | 'on' | 'quit' | 'exit' | 'whenReady' | 'setPath'>;
-  readonly createWindow: (options: BrowserWindowConstructorOptions) => BrowserWindow;
-  readonly session: () => Pick<Session, 'cookies' | 'setPermissionRequestHandler' | 'setPermissionCheckHandler'>;
-  readonly external: Pick<Shell, 'openExternal'>;
-  readonly fetch: typeof fetch;
-  readonly preload: string;
-  /** Profile folder: one window for each of Gantry's data folders. */
+  readonly parts: ElectronParts;
+  readonly platform: string;
+  readonly argv: readonly string[];
+  readonly env: LoginItemDeps['env'];
+  readonly execPath: string;
+  readonly userHome: string;
+  /** Profile folder: one program for each of Gantry's data folders. */
   readonly profile: string;
-  readonly openAddress: string | undefined;
-  readonly say: (sentence: string) => void;
+  readonly logs: string;
+  readonly preload: string;
+  readonly log: Log;
+  /** Runs Gantry in this process, or finds the one that runs. */
+  readonly openGantry: () => Promise<DesktopGantry>;
+  readonly loadUpdater: () => Promise<Updater>;
+  readonly fetch: typeof fetch;
+  readonly now: () => number;
+  readonly after: (ms: number, task: () => void) => () => void;
+  /** Values that may never be in a log. */
+  readonly secret: (value: string) => void;
 }
 
-/** Exit code 3 (`transport`) when there is nothing to show. */
-export async function runShell(deps: ShellDeps): Promise<void> {
-  const { app } = deps;
+export interface RunningShell {
+  /** Resolves once the windows show Gantry, or why they cannot. */
+  readonly started: Promise<void>;
+  /** A signal came, or a fault that nobody caught (70). Idempotent. */
+  quit(code: number): void;
+}
+
+/** Null: another one runs for this data folder, which shows itself instead. */
+export function runShell(deps: ShellDeps): RunningShell | null {
+  const { parts, log, now, after } = deps;
+  const { app } = parts;
+  // The lock lies in the profile, and comes before anything else: nothing of the data folder has been opened.
   app.setPath('userData', deps.profile);
-  const target = readOpenAddress(deps.openAddress);
-  if (target === null) {
-    deps.say('The desktop window is started by gantry start, not by itself.');
-    app.exit(3);
-    return;
-  }
   if (!app.requestSingleInstanceLock()) {
-    app.quit();
-    return;
+    app.exit(0);
+    return null;
   }
-  app.on('web-contents-created', (_event, contents) => {
-    contents.on('will-attach-webview', (event) => event.preventDefault());
-    contents.setWindowOpenHandler(({ url }) => {
-      const outside = externalTarget(url);
-      if (outside !== null) void deps.external.openExternal(outside);
-      return { action: 'deny' };
-    });
-    const stay = (event: { preventDefault(): void; readonly url: string }): void => {
-      if (!mayNavigate(event.url, target.origin)) event.preventDefault();
-    };
-    contents.on('will-navigate', stay);
-    contents.on('will-redirect', stay);
-    contents.on('will-frame-navigate', stay);
-  });
-  app.on('window-all-closed', () => app.quit());
-
-  await app.whenReady();
-  const session = deps.session();
-  session.setPermissionRequestHandler((contents, permission, answer) =>
-    answer(mayUse(permission, contents.getURL(), target.origin)),
+  const warn = (message: string, facts: Readonly<Record<string, unknown>> = {}) => log.warn(message, facts);
+  const kept = openKept(join(deps.profile, 'desktop.json'), (fault) =>
+    warn('The choices of the desktop program cannot be kept.', { fault: String(fault) }),
   );
-  session.setPermissionCheckHandler((_contents, permission, requester) => mayUse(permission, requester, target.origin));
-  const answer = await deps.fetch(target.address, { redirect: 'manual' });
-  const cookie = sessionCookie(answer.headers.getSetCookie());
-  if (cookie === null) {
-    deps.say(`Gantry did not let the desktop window in (status ${answer.status}).`);
-    app.exit(3);
-    return;
-  }
-  await session.cookies.set({ url: target.origin, ...cookie, path: '/', httpOnly: true, sameSite: 'strict' });
+  const loginItem: LoginItemDeps = { ...deps, app };
 
-  const window = deps.createWindow(windowOptions(deps.preload));
-  app.on('second-instance', () => {
-    if (window.isMinimized()) window.restore();
-    window.focus();
+  let gantry: DesktopGantry | null = null;
+  let feed: Feed | null = null;
+  let counts: Counts | null = null;
+  let tray: ReturnType<ElectronParts['createTray']> | null = null;
+  let closed = false;
+  /** While Gantry comes up, whoever asks for a window waits for it. */
+  let opening: Promise<void> | null = Promise.resolve();
+  let waitingLink: string | null = linkIn(deps.argv);
+
+  const windows = createWindows({ parts, preload: deps.preload, kept, logs: deps.logs, now, after, warn });
+  const origin = (): string | null => gantry?.origin ?? null;
+  const news = createNews(now);
+  const updates = createUpdates({
+    packaged: app.isPackaged,
+    feed: deps.env.GANTRY_UPDATE_FEED,
+    load: deps.loadUpdater,
+    busy: async () => (feed === null ? null : feed.busy()),
+    now: () => new Date(now()).toISOString(),
+    every: (ms, task) => repeat(after, ms, task),
+    changed: (state) => {
+      if (state.kind === 'ready') tellUpdate(state);
+      if (state.kind === 'failed' && closed) quitting.begin(70);
+      sayState();
+    },
+    onFault: (fault) => warn('An update failed.', { fault: String(fault) }),
+    beforeInstall: closeAll,
   });
-  window.once('ready-to-show', () => window.show());
-  await window.loadURL(`${target.origin}/`);
+
+  async function closeAll(): Promise<void> {
+    closed = true;
+    feed?.close();
+    updates.close();
+    tray?.destroy();
+    tray = null;
+    await gantry?.close();
+  }
+  const quitting = createQuitting({
+    close: closeAll,
+    exit: (code) => {
+      log.info('The desktop program ends.', { code });
+      log.close();
+      app.exit(code);
+    },
+    onFault: (fault) => log.error('The desktop program did not close cleanly.', { fault }),
+    after,
+  });
+
+  const state = (): DesktopState => ({
+    settings: kept.settings(),
+    canOpenAtLogin: canOpenAtLogin({ app }),
+    hasTray: tray !== null,
+    servers: gantry?.kind ?? 'own',
+    logs: deps.logs,
+    update: updates.state(),
+  });
+  const sayState = (): void => windows.tellAll({ kind: 'state', state: state() });
+
+  const acts: MenuActs = {
+    newWindow: () => windows.open(),
+    show: () => windows.show(),
+    lead: (to) => windows.lead(to),
+    openLogs: () => void parts.external.openPath(deps.logs),
+    quit: () => quitting.begin(0),
+  };
+
+  /** Links only show something: what is no link of ours is written down, and Gantry shows itself. */
+  function follow(link: string | null): void {
+    if (opening !== null) {
+      waitingLink = link ?? waitingLink;
+      return;
+    }
+    const to = link === null ? null : readDeepLink(link);
+    if (link !== null && to === null) warn('A link was refused.', { link: link.slice(0, 200) });
+    if (to === null) windows.show();
+    else windows.lead(to);
+  }
+
+  function notify(title: string, body: string, clicked: () => void): void {
+    const notification = parts.notify({ title, body });
+    notification.on('click', clicked);
+    notification.show();
+  }
+  function tellUpdate({ version }: Extract<UpdateState, { kind: 'ready' }>): void {
+    notify(`Gantry ${version} is ready`, 'Settings, Desktop: install it when nothing runs.', () =>
+      windows.lead({ kind: 'go', path: '/settings/desktop' }),
+    );
+  }
+
+  function openFeed(at: string, cookie: { name: string; value: string }): Feed {
+    return createFeed({
+      origin: at,
+      cookie,
+      fetch: deps.fetch,
+      after,
+      onCounts(next) {
+        counts = next;
+        tray?.setToolTip(trayWords(counts));
+        tray?.setEntries(trayMenu(counts, acts));
+      },
+      onNews(rows) {
+        const view = { choice: kept.settings().notifications, watched: windows.focused() };
+        for (const { title, body, url } of shownAs(news.take(rows, view))) {
+          notify(title, body, () => windows.lead({ kind: 'go', path: url }));
+        }
+      },
+      onFault: (fault) => warn('Gantry could not be asked what is new.', { fault: String(fault) }),
+    });
+  }
+
+  /** The servers come up, or another try of it; whatever happens, the windows say it. */
+  async function openGantry(): Promise<void> {
+    try {
+      const opened = gantry?.kind === 'own' ? gantry : await deps.openGantry();
+      if (quitting.begun()) return await opened.close();
+      gantry = opened;
+      const cookie = await letIn(opened);
+      for (const notice of opened.notices) notify('Gantry', notice, acts.show);
+      log.info('The desktop program shows Gantry.', { origin: opened.origin, servers: opened.kind });
+      feed?.close();
+      feed = openFeed(opened.origin, cookie);
+      windows.aim({ origin: opened.origin });
+      void feed.look();
+    } catch (error) {
+      log.error('Gantry could not be shown.', { error });
+      windows.aim({ fault: faultOf(error, deps.logs) });
+    }
+  }
+
+  /** The page never sees the code or the cookie: main spends the one for the other. */
+  async function letIn(opened: DesktopGantry): Promise<{ name: string; value: string }> {
+    const answer = await deps.fetch(await opened.openUrl(), { redirect: 'manual' });
+    const cookie = sessionCookie(answer.headers.getSetCookie());
+    if (cookie === null) {
+      const fact = `Gantry did not let its own window in (status ${answer.status}).`;
+      throw new AppError('internal', fact, 'Start the app again; the log says more.');
+    }
+    deps.secret(cookie.value);
+    await parts.session().cookies.set({ url: opened.origin, ...cookie, path: '/', httpOnly: true, sameSite: 'strict' });
+    return cookie;
+  }
+
+  function again(): void {
+    opening ??= openGantry().finally(() => {
+      opening = null;
+    });
+  }
+
+  guardPages({ parts, origin, again });
+  app.on('second-instance', (_event, argv) => follow(linkIn(argv)));
+  app.on('open-url', (event, url) => {
+    event.preventDefault();
+    follow(url);
+  });
+  app.on('activate', () => follow(null));
+  const installing = (): boolean => updates.state().kind === 'installing';
+  app.on('window-all-closed', () => {
+    if (installing()) return;
+    if (!kept.settings().closeToTray || tray === null) quitting.begin(0);
+  });
+  app.on('before-quit', (event) => {
+    // Everything is closed already, and the installer waits for this end.
+    if (installing()) return;
+    event.preventDefault();
+    quitting.begin(0);
+  });
+  app.on('child-process-gone', (_event, { type, reason, exitCode, name }) =>
+    warn('A process of the app ended.', { type, reason, exitCode, name }),
+  );
+  answerPage(
+    {
+      ipc: parts.ipc,
+      origin,
+      isOurs: windows.isOurs,
+      refused: (channel, why) => warn('A request of a page was refused.', { channel, why }),
+    },
+    {
+      [desktopChannels.read](_nothing, contentsId) {
+        windows.ready(contentsId);
+        return state();
+      },
+      [desktopChannels.change]: (change) => changeSettings(change),
+      async [desktopChannels.act](act) {
+        await perform(act);
+        return state();
+      },
+    },
+  );
+
+  function changeSettings(change: DesktopChange): DesktopState {
+    if (change.openAtLogin !== undefined) setOpenAtLogin(loginItem, change.openAtLogin);
+    kept.change(change);
+    sayState();
+    return state();
+  }
+  async function perform(act: (typeof desktopActs)[number]): Promise<void> {
+    if (act === 'open-logs') acts.openLogs();
+    else if (act === 'check-updates') await updates.check();
+    else await updates.install();
+  }
+
+  async function start(): Promise<void> {
+    await app.whenReady();
+    if (app.isPackaged) app.setAsDefaultProtocolClient('gantry');
+    guardPermissions(parts.session(), origin);
+    parts.setMenu(appMenu(acts, { platform: deps.platform, packaged: app.isPackaged }));
+    try {
+      tray = parts.createTray(trayMenu(null, acts));
+      tray.on('click', acts.show);
+    } catch (fault) {
+      warn('This desktop has no tray.', { fault: String(fault) });
+    }
+    for (const [event, asleep] of [
+      ['suspend', true],
+      ['resume', false],
+    ] as const) {
+      parts.power().on(event as 'suspend', () => {
+        log.info(asleep ? 'The computer goes to sleep.' : 'The computer is back.');
+        gantry?.rest(asleep);
+        feed?.rest(asleep);
+      });
+    }
+    await openGantry();
+    opening = null;
+    // Started with the session there is nobody to show anything to; but what went wrong is shown.
+    const link = waitingLink;
+    waitingLink = null;
+    if (link !== null) follow(link);
+    else if (gantry === null || tray === null || !deps.argv.includes(quietly)) windows.show();
+    void updates.check();
+  }
+  return { started: start(), quit: (code) => quitting.begin(code) };
+}
+
+function repeat(after: ShellDeps['after'], ms: number, task: () => void): () => void {
+  let forget = after(ms, again);
+  function again(): void {
+    task();
+    forget = after(ms, again);
+  }
+  return () => forget();
+}
+
+function faultOf(error: unknown, logs: string): Fault {
+  const title = 'Gantry could not start';
+  if (error instanceof AppError) return { title, fact: error.fact, action: error.action };
+  const fact = error instanceof Error ? error.message : String(error);
+  return { title, fact: `It failed in a way that nobody foresaw: ${fact}`, action: `The log says more: \`${logs}\`` };
 }

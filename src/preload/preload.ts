@@ -1,6 +1,17 @@
-/** The bridge between page and desktop window: facts only, no channel. Bundled as CommonJS, because a sandboxed preload cannot be ESM. */
-import { contextBridge } from 'electron';
-import type { DesktopBridge } from '../contracts/desktop/bridge.ts';
+/** The bridge between page and desktop program: four named channels. Bundled as CommonJS, because a sandboxed preload cannot be ESM. */
+import { contextBridge, type IpcRendererEvent, ipcRenderer } from 'electron';
+import { type DesktopBridge, desktopChannels } from '../contracts/desktop/bridge.ts';
 
-const bridge: DesktopBridge = { platform: process.platform };
+const bridge: DesktopBridge = {
+  platform: process.platform,
+  read: () => ipcRenderer.invoke(desktopChannels.read),
+  change: (change) => ipcRenderer.invoke(desktopChannels.change, change),
+  act: (act) => ipcRenderer.invoke(desktopChannels.act, act),
+  onSay(listener) {
+    // The event has the sender in it, and with it every channel: the page gets what was said alone.
+    const heard = (_event: IpcRendererEvent, saying: unknown): void => listener(saying);
+    ipcRenderer.on(desktopChannels.say, heard);
+    return () => ipcRenderer.off(desktopChannels.say, heard);
+  },
+};
 contextBridge.exposeInMainWorld('desktop', bridge);

@@ -40,21 +40,35 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   cli: {
     folders: ['client', 'contracts', 'host', 'worker', 'computer-host'],
     files: [
-      // The token is read by the rules it was written by; the lock is asked before a server is started.
+      // The token is read by the rules it was written by.
       'kit/secrets/token-file.ts',
-      'kit/store/instance-lock.ts',
       // The other end of the hook door: `gantry hook` runs inside a bot's program and must load nothing else.
       'runtime-server/factory/harness/hook-client.ts',
     ],
   },
-  main: { folders: ['host', 'contracts'] },
+  main: {
+    folders: ['host', 'contracts', 'client'],
+    // The log and the clock of a program, its private file, and a page that needs no server.
+    files: ['kit/log/log.ts', 'kit/clock/clock.ts', 'kit/secrets/token-file.ts', 'kit/http/plain-page.ts'],
+  },
   preload: { folders: ['host', 'contracts'] },
   renderer: { folders: ['client', 'contracts'], node: false },
 };
 
 /** Packages with one home each: whoever else wants them goes through what that home offers. */
 export const packageHomes: Readonly<Record<string, readonly string[]>> = {
-  zod: ['contracts', 'client', 'kit', 'computer-host', 'runtime-server', 'cloud-api', 'host', 'cli', 'renderer'],
+  zod: [
+    'contracts',
+    'client',
+    'kit',
+    'computer-host',
+    'runtime-server',
+    'cloud-api',
+    'host',
+    'cli',
+    'main',
+    'renderer',
+  ],
   'better-sqlite3': ['kit/store'],
   pg: ['kit/store'],
   ulid: ['kit/ids'],
@@ -69,6 +83,7 @@ export const packageHomes: Readonly<Record<string, readonly string[]>> = {
   yaml: ['runtime-server'],
   commander: ['cli'],
   electron: ['main', 'preload'],
+  'electron-updater': ['main'],
 };
 
 /** Time and chance are passed in (architecture.md 6). Where they enter, and programs too small to be given them. */

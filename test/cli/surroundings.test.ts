@@ -85,7 +85,6 @@ function windowIn(folder: string, script: string, change: Partial<Surroundings> 
   const entry = join(folder, 'main.js');
   writeFileSync(entry, '');
   const env = { DISPLAY: ':0', PATH: process.env.PATH, ELECTRON_OVERRIDE_DIST_PATH: folder };
-  let codes = 0;
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const started = openWindow(
     {
@@ -93,36 +92,28 @@ function windowIn(folder: string, script: string, change: Partial<Surroundings> 
       entry,
       home: '/the/home',
       place: place({ env, ...change }),
-      address: async () => {
-        codes += 1;
-        return 'http://127.0.0.1:1/open?t=secret';
-      },
     },
     resolve,
   );
-  return { started, closed, codes: () => codes };
+  return { started, closed };
 }
 
-test('the window is started with its address in the environment, never in the arguments, and its end is told', async () => {
+test('the desktop program is started for this data folder and with this Node, without any address, and its end is told', async () => {
   const folder = scratch();
-  const window = windowIn(
-    folder,
-    `echo "$*" > ${folder}/argv; echo "$GANTRY_WINDOW_ADDRESS $GANTRY_HOME" > ${folder}/env`,
-  );
+  const window = windowIn(folder, `echo "$*" > ${folder}/argv; echo "$GANTRY_HOME $GANTRY_NODE" > ${folder}/env`);
   expect(await window.started).toBe(true);
   await window.closed;
   expect(readFileSync(join(folder, 'argv'), 'utf8')).toBe(`${join(folder, 'main.js')}\n`);
-  expect(readFileSync(join(folder, 'env'), 'utf8')).toBe('http://127.0.0.1:1/open?t=secret /the/home\n');
+  expect(readFileSync(join(folder, 'env'), 'utf8')).toBe(`/the/home ${process.execPath}\n`);
 });
 
 test.each([
   ['as root', { uid: 0 }],
   ['over SSH', { env: { DISPLAY: ':0', SSH_CONNECTION: 'a 1 b 2' } }],
   ['without a display', { env: {} }],
-])('%s no window is started and no code is made', async (_name, change) => {
+])('%s no window is started', async (_name, change) => {
   const window = windowIn(scratch(), 'exit 0', change);
   expect(await window.started).toBe(false);
-  expect(window.codes()).toBe(0);
 });
 
 test('a command is named as it works where it is read', () => {

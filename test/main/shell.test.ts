@@ -1,170 +1,179 @@
-/** The desktop window, against a substitute that has Electron's own types. */
+/** The desktop program from its start to its end, against a substitute that has Electron's own types. */
 import { expect, test } from 'vitest';
-import { externalTarget, mayNavigate, readOpenAddress, sessionCookie } from '../../src/main/navigation.ts';
-import { runShell } from '../../src/main/shell.ts';
-import { createFakeElectron, type FakeElectron } from '../support/fake-electron.ts';
+import { AppError } from '../../src/contracts/common/errors.ts';
+import { againAddress } from '../../src/main/reviving.ts';
+import { createFakeElectron } from '../support/fake-electron.ts';
+import { origin, startDesktop } from './support.ts';
 
-const origin = 'http://127.0.0.1:3010';
-const openAddress = `${origin}/open?t=code`;
-const cookieLine = 'gantry_3010=secret; Path=/; HttpOnly; SameSite=Strict';
+const page = (address: string): string => decodeURIComponent(address.replace(/^data:text\/html;charset=utf-8,/, ''));
 
-async function start(
-  fake: FakeElectron,
-  change: { openAddress?: string; status?: number; setCookie?: string | null } = {},
-): Promise<{ said: string[]; asked: string[] }> {
-  const said: string[] = [];
-  const asked: string[] = [];
-  await runShell({
-    ...fake,
-    preload: '/app/preload.cjs',
-    profile: '/home/me/.gantry/desktop',
-    openAddress: 'openAddress' in change ? change.openAddress : openAddress,
-    say: (sentence) => said.push(sentence),
-    fetch: async (input, init) => {
-      asked.push(`${String(input)} ${init?.redirect}`);
-      const headers = new Headers();
-      if (change.setCookie !== null) headers.append('set-cookie', change.setCookie ?? cookieLine);
-      return new Response(null, { status: change.status ?? 303, headers });
-    },
-  });
-  return { said, asked };
-}
-
-test('the window is shown with a cookie that main got for the one-time code; the code never reaches the page', async () => {
-  const fake = createFakeElectron();
-  const { asked } = await start(fake);
-  expect(asked).toEqual([`${openAddress} manual`]);
+test('main spends a one-time address for the cookie and sets it; the page is loaded with neither', async () => {
+  const { fake, asked, logged } = await startDesktop();
+  expect(asked[0]).toBe('/open?t=code manual');
   expect(fake.cookies).toEqual([
     { url: origin, name: 'gantry_3010', value: 'secret', path: '/', httpOnly: true, sameSite: 'strict' },
   ]);
-  expect(fake.done).toEqual([
-    'path userData /home/me/.gantry/desktop',
-    'ready',
-    'cookie',
-    'window',
-    `load ${origin}/`,
-    'show',
+  expect(fake.windows.map(({ loaded }) => loaded)).toEqual([[`${origin}/`]]);
+  expect(logged).toContain('secret secret');
+  expect(logged.filter((line) => !line.startsWith('secret')).join()).not.toContain('secret');
+});
+
+test('the lock is taken before anything is opened, and a second program shows the first and ends', async () => {
+  const { fake, servers } = await startDesktop();
+  expect(fake.done.slice(0, 2)).toEqual([expect.stringMatching(/^path userData /), 'lock']);
+  expect(servers).toEqual(['open']);
+  const second = await startDesktop({ secondInstance: true });
+  expect(second.shell).toBeNull();
+  expect(second.fake.done.at(-1)).toBe('exit 0');
+  expect([second.servers, second.asked]).toEqual([[], []]);
+  fake.windows[0]!.minimized = true;
+  fake.secondInstance(['gantry']);
+  expect(fake.windows[0]?.done.slice(-3)).toEqual(['restore', 'show', 'focus']);
+  expect(fake.windows).toHaveLength(1);
+});
+
+test('what a second program was started with leads the first: a link of ours to its place, a hostile one nowhere', async () => {
+  const { fake, logged } = await startDesktop();
+  const [window] = fake.windows;
+  await fake.call('desktop:read', [undefined], { id: window!.id, url: `${origin}/` });
+  fake.secondInstance(['gantry', '--flag', 'gantry://inbox']);
+  expect(window?.sent).toEqual([['desktop:say', { kind: 'go', path: '/inbox' }]]);
+  fake.secondInstance(['gantry', 'gantry://inbox/../../api/factory/stop?all=1']);
+  expect(window?.sent).toHaveLength(1);
+  expect(logged.join('\n')).toContain('A link was refused.');
+});
+
+test('a link of the system is kept from it and waits until there is something to show', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const fake = createFakeElectron();
+  const started = startDesktop({ fake, open: () => promise.then(() => ({})) });
+  await new Promise((next) => setTimeout(next, 5));
+  expect(fake.prevented('open-url', 'gantry://node/dag_1/node_1')).toBe(true);
+  expect(fake.windows).toEqual([]);
+  resolve();
+  await started;
+  const [window] = fake.windows;
+  expect(window?.sent).toEqual([]);
+  await fake.call('desktop:read', [undefined], { id: window!.id, url: `${origin}/` });
+  expect(window?.sent).toEqual([
+    [
+      'desktop:say',
+      { kind: 'event', name: 'platform:factory-open-node', detail: { dagId: 'dag_1', nodeId: 'node_1' } },
+    ],
   ]);
 });
 
-test('every window is isolated, sandboxed and without Node', async () => {
-  const fake = createFakeElectron();
-  await start(fake);
-  expect(fake.windows).toHaveLength(1);
-  expect(fake.windows[0]?.webPreferences).toEqual({
-    preload: '/app/preload.cjs',
-    contextIsolation: true,
-    sandbox: true,
-    nodeIntegration: false,
-    webviewTag: false,
+test('a start that fails is a page with what happened and what to do; another try shows Gantry', async () => {
+  const taken = new AppError('transport', 'Port 3010 is taken by process 7.', 'Stop it, or set GANTRY_PORT.');
+  const { fake, servers, timeline } = await startDesktop({
+    open: (attempt) => (attempt === 1 ? Promise.reject(taken) : {}),
   });
-});
-
-test.each(['will-navigate', 'will-redirect', 'will-frame-navigate'] as const)('%s stays with Gantry', async (event) => {
-  const fake = createFakeElectron();
-  await start(fake);
-  expect(fake.contents(event, `${origin}/floor`)).toBe(false);
-  for (const elsewhere of [
-    'https://example.com/',
-    'http://127.0.0.1:3011/',
-    'http://localhost:3010/',
-    'file:///etc/passwd',
-    'x',
-  ])
-    expect(fake.contents(event, elsewhere), elsewhere).toBe(true);
-});
-
-test('no window opens from a page; https and mail go to the person’s own programs, nothing else does', async () => {
-  const fake = createFakeElectron();
-  await start(fake);
-  fake.done.length = 0;
-  for (const url of [
-    'https://example.com/a',
-    'mailto:a@b.c',
-    'http://example.com',
-    'file:///x',
-    'javascript:1',
-    'ms-x:y',
-    '%',
-  ]) {
-    expect(fake.openWindow(url)).toEqual({ action: 'deny' });
-  }
-  expect(fake.done).toEqual(['external https://example.com/a', 'external mailto:a@b.c']);
-});
-
-test('webviews are never attached', async () => {
-  const fake = createFakeElectron();
-  await start(fake);
-  expect(fake.contents('will-attach-webview', '')).toBe(true);
-});
-
-test('only our own page may notify and write to the clipboard; every other permission is denied', async () => {
-  const fake = createFakeElectron();
-  await start(fake);
-  expect(fake.mayUse('notifications', `${origin}/`)).toEqual({ asked: true, checked: true });
-  expect(fake.mayUse('clipboard-sanitized-write', `${origin}/`)).toEqual({ asked: true, checked: true });
-  for (const permission of [
-    'media',
-    'geolocation',
-    'clipboard-read',
-    'openExternal',
-    'usb',
-    'hid',
-    'serial',
-    'fullscreen',
-  ])
-    expect(fake.mayUse(permission, `${origin}/`), permission).toEqual({ asked: false, checked: false });
-  expect(fake.mayUse('notifications', 'https://example.com/')).toEqual({ asked: false, checked: false });
-});
-
-test('a second window shows the first one instead', async () => {
-  const second = createFakeElectron({ secondInstance: true });
-  await start(second);
-  expect(second.done).toEqual([expect.stringContaining('path'), 'quit']);
-  const first = createFakeElectron({ minimized: true });
-  await start(first);
-  first.raise('second-instance');
-  expect(first.done.slice(-2)).toEqual(['restore', 'focus']);
-});
-
-test('closing the window quits: whoever started it then ends the servers', async () => {
-  const fake = createFakeElectron();
-  await start(fake);
-  fake.raise('window-all-closed');
-  expect(fake.done.at(-1)).toBe('quit');
+  const [window] = fake.windows;
+  expect(page(window?.loaded[0] ?? '')).toContain('Port 3010 is taken by process 7.');
+  expect(page(window?.loaded[0] ?? '')).toContain('Stop it, or set GANTRY_PORT.');
+  expect(fake.cookies).toEqual([]);
+  expect(window?.go('will-navigate', againAddress)).toBe(true);
+  await timeline.move(0);
+  expect(servers).toEqual(['open', 'open']);
+  expect(window?.loaded.at(-1)).toBe(`${origin}/`);
 });
 
 test.each([
-  undefined,
-  '',
-  'https://127.0.0.1:3010/open?t=x',
-  'http://example.com/open?t=x',
-  'http://127.0.0.1:3010/other?t=x',
-  'http://127.0.0.1:3010/open',
-])('without a one-time address of this computer (%s) nothing is shown', async (address) => {
-  const fake = createFakeElectron();
-  const { said, asked } = await start(fake, { openAddress: address });
-  expect(fake.done.at(-1)).toBe('exit 3');
-  expect(asked).toEqual([]);
-  expect(said).toHaveLength(1);
+  ['an old code', null],
+  ['a cookie that pages could read', 'gantry_3010=secret; Path=/'],
+])('%s is not taken: the window says so and shows nothing of Gantry', async (_name, setCookie) => {
+  const { fake } = await startDesktop({ setCookie });
+  expect(fake.cookies).toEqual([]);
+  expect(page(fake.windows[0]?.loaded[0] ?? '')).toContain('did not let its own window in');
 });
 
-test.each([
-  ['an old code', { status: 410, setCookie: null }],
-  ['a cookie that pages could read', { setCookie: 'gantry_3010=secret; Path=/' }],
-])('%s shows no window', async (_name, change) => {
-  const fake = createFakeElectron();
-  const { said } = await start(fake, change);
-  expect(fake.windows).toEqual([]);
-  expect(fake.done.at(-1)).toBe('exit 3');
-  expect(said).toHaveLength(1);
+test('quit closes the servers once, in order, and ends with 0; the last window quits as well', async () => {
+  const menu = await startDesktop();
+  expect(menu.fake.prevented('before-quit')).toBe(true);
+  menu.shell?.quit(70);
+  await menu.timeline.move(0);
+  expect(menu.servers).toEqual(['open', 'close']);
+  expect(menu.fake.done.at(-1)).toBe('exit 0');
+  expect(menu.fake.tray.alive).toBe(false);
+  const closed = await startDesktop();
+  closed.fake.windows[0]?.close();
+  await closed.timeline.move(0);
+  expect([closed.servers.at(-1), closed.fake.done.at(-1)]).toEqual(['close', 'exit 0']);
 });
 
-test('the guards are exact', () => {
-  expect(mayNavigate(`${origin}.evil.com/`, origin)).toBe(false);
-  expect(mayNavigate(`http://user@127.0.0.1:3010/x`, origin)).toBe(true);
-  expect(mayNavigate('http://127.0.0.1:3010@evil.com/', origin)).toBe(false);
-  expect(externalTarget('HTTPS://example.com')).toBe('https://example.com/');
-  expect(readOpenAddress('http://127.0.0.1:3010@evil.com/open?t=x')).toBeNull();
-  expect(sessionCookie(['a=1; Path=/', 'b=x=y; httponly'])).toEqual({ name: 'b', value: 'x=y' });
+test('servers that do not close hold the end up for five seconds and no longer', async () => {
+  const { fake, shell, timeline, logged } = await startDesktop({
+    open: () => ({ close: () => new Promise(() => {}) }),
+  });
+  shell?.quit(0);
+  await timeline.move(4_999);
+  expect(fake.done.join()).not.toContain('exit');
+  await timeline.move(1);
+  expect(fake.done.at(-1)).toBe('exit 70');
+  expect(logged.join('\n')).toContain('did not close cleanly');
+});
+
+test('a fault that nobody caught closes in order and ends with 70', async () => {
+  const { fake, shell, timeline, servers } = await startDesktop();
+  shell?.quit(70);
+  await timeline.move(0);
+  expect([servers.at(-1), fake.done.at(-1)]).toEqual(['close', 'exit 70']);
+});
+
+test('closing to the tray is the person’s choice, kept over starts, and needs a tray', async () => {
+  const first = await startDesktop();
+  const from = { id: first.fake.windows[0]!.id, url: `${origin}/settings/desktop` };
+  expect(await first.fake.call('desktop:change', [{ closeToTray: true }], from)).toMatchObject({
+    settings: { closeToTray: true },
+    hasTray: true,
+  });
+  first.fake.windows[0]?.close();
+  await first.timeline.move(0);
+  expect(first.servers).toEqual(['open']);
+  first.fake.tray.emit('click');
+  expect(first.fake.windows).toHaveLength(1);
+  const without = await startDesktop({ profile: first.profile, tray: false });
+  without.fake.windows[0]?.close();
+  await without.timeline.move(0);
+  expect(without.fake.done.at(-1)).toBe('exit 0');
+});
+
+test('sleep lets go of the link and stops asking; a day later both go on', async () => {
+  const { fake, servers, timeline, asked } = await startDesktop();
+  fake.power('suspend');
+  expect(servers.at(-1)).toBe('rest true');
+  const before = asked.length;
+  await timeline.move(24 * 60 * 60_000);
+  expect(asked).toHaveLength(before);
+  fake.power('resume');
+  await timeline.move(0);
+  expect(servers.at(-1)).toBe('rest false');
+  expect(asked.length).toBeGreaterThan(before);
+});
+
+test('an attached program shows the other one’s servers, and starts its own once those are gone and the person asks', async () => {
+  const { fake, servers, timeline } = await startDesktop({ kind: 'attached' });
+  const [window] = fake.windows;
+  const state = await fake.call('desktop:read', [undefined], { id: window!.id, url: `${origin}/` });
+  expect(state).toMatchObject({ servers: 'attached' });
+  window?.failLoad(-102, `${origin}/floor`);
+  expect(page(window?.loaded.at(-1) ?? '')).toContain('Gantry does not answer');
+  window?.go('will-navigate', againAddress);
+  await timeline.move(0);
+  expect(servers).toEqual(['open', 'open']);
+  expect(window?.loaded.at(-1)).toBe(`${origin}/`);
+});
+
+test('what ends beside the pages is written down', async () => {
+  const { fake, logged } = await startDesktop();
+  fake.childGone({ type: 'GPU', reason: 'crashed', exitCode: 11, name: 'gpu' });
+  expect(logged.at(-1)).toContain('"type":"GPU","reason":"crashed","exitCode":11');
+});
+
+test('started with the session it shows no window, unless it has something to say or no tray to be found by', async () => {
+  const quiet = await startDesktop({ argv: ['--quietly'] });
+  expect(quiet.fake.windows).toEqual([]);
+  const failed = await startDesktop({ argv: ['--quietly'], open: () => Promise.reject(new Error('broken')) });
+  expect(page(failed.fake.windows[0]?.loaded[0] ?? '')).toContain('broken');
+  expect((await startDesktop({ argv: ['--quietly'], tray: false })).fake.windows).toHaveLength(1);
 });

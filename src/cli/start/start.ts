@@ -108,7 +108,6 @@ async function announce(
       place,
       home: servers.home,
       entry: join(packageRoot(), 'out', 'main', 'main.js'),
-      address: async () => (await servers.openUrl()).url,
     },
     () => end('window'),
   );

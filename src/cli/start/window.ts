@@ -1,4 +1,7 @@
-/** Starts the desktop window if its program is already there and there is a display. Never fetches it, never fails the start. */
+/**
+ * Starts the desktop program if it is already there and there is a display: it finds these servers by their data folder and attaches
+ * (docs/adr/0003). Never fetches it, never fails the start.
+ */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Env } from '../connect.ts';
@@ -10,8 +13,6 @@ export interface WindowDeps {
   readonly home: string;
   /** The desktop program, as built. */
   readonly entry: string;
-  /** A one-time address of its own. */
-  address(): Promise<string>;
 }
 
 /** Answers whether a window was started; `onClosed` is called when the person closed it. */
@@ -21,8 +22,8 @@ export async function openWindow(deps: WindowDeps, onClosed: () => void): Promis
   if (overSsh(place) || !hasDisplay(place) || place.uid === 0 || !existsSync(entry)) return false;
   const electron = findElectron(env);
   if (electron === null) return false;
-  // In the environment, not in the arguments: those are shown to every user of this computer.
-  const childEnv = { ...env, GANTRY_HOME: home, GANTRY_WINDOW_ADDRESS: await deps.address() };
+  // Should it start servers itself later, their programs run on this Node.
+  const childEnv = { ...env, GANTRY_HOME: home, GANTRY_NODE: process.execPath };
   return new Promise((resolve) => {
     const child = spawn(electron, [entry], { stdio: ['ignore', 'ignore', 'inherit'], env: childEnv });
     process.once('exit', () => child.kill('SIGTERM'));

@@ -1,0 +1,107 @@
+/**
+ * The Gantry of a desktop program: its own runtime and cloud API in this process, or the one that runs already for the same data
+ * folder (docs/adr/0003). Must not know windows.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { z } from 'zod';
+import { AppError } from '../contracts/common/errors.ts';
+import { nodeProgram } from '../kit/process/programs.ts';
+import { readTokenFile } from '../kit/secrets/token-file.ts';
+import { startCombined } from './combined.ts';
+import { dataFolder, packageRoot, placesIn } from './places.ts';
+import { findRunning, type Running } from './running.ts';
+import { readSettings } from './settings.ts';
+
+export interface DesktopGantry {
+  /** `attached`: another process owns the servers, and goes on without this one. */
+  readonly kind: 'own' | 'attached';
+  readonly origin: string;
+  /** What a person should read once. */
+  readonly notices: readonly string[];
+  /** A one-time address. */
+  openUrl(): Promise<string>;
+  /** The computer goes to sleep, or is back. */
+  rest(asleep: boolean): void;
+  /** The same close as headless: within 5 s, bots live on. */
+  close(): Promise<void>;
+}
+
+export interface DesktopOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly fetch?: typeof fetch;
+  /** How often, and how many times, another one that is still starting is asked for its address. */
+  readonly waits?: { readonly ms: number; readonly times: number };
+}
+
+const OpenCode = z.object({ url: z.string() });
+const waiting = { ms: 250, times: 80 };
+
+/** Fails as `startCombined`; with `refused` where what runs has no pages to show. */
+export async function openDesktop(options: DesktopOptions): Promise<DesktopGantry> {
+  const { env } = options;
+  const settings = readSettings(env);
+  try {
+    const combined = await startCombined({ env, settings, gantry: commandOf(packageRoot()) });
+    return {
+      kind: 'own',
+      origin: combined.origin,
+      notices: combined.notices,
+      openUrl: async () => (await combined.openUrl()).url,
+      rest: (asleep) => combined.rest(asleep),
+      close: () => combined.close(),
+    };
+  } catch (error) {
+    const refused = error instanceof AppError && error.code === 'refused';
+    const running = refused ? await addressed(options) : null;
+    if (running === null) throw error;
+    return attach(running, options);
+  }
+}
+
+/** One that is starting has no address yet; null when nobody holds the folder any more. */
+async function addressed({ env, waits = waiting }: DesktopOptions): Promise<Running | null> {
+  for (let left = waits.times; ; left -= 1) {
+    const running = findRunning(env);
+    if (running === null || running.address !== null || left === 0) return running;
+    await pause(waits.ms);
+  }
+}
+
+function attach({ pid, address, listens }: Running, { env, fetch: ask = fetch }: DesktopOptions): DesktopGantry {
+  const home = dataFolder(env);
+  if (address === null || listens !== undefined) {
+    throw new AppError(
+      'refused',
+      `In ${home} runs ${listens === undefined ? 'a runtime without pages' : 'a cloud of many people'} (process ${pid}).`,
+      'Open the address of its cloud in a browser, or set GANTRY_HOME to another folder and start the app again.',
+    );
+  }
+  return {
+    kind: 'attached',
+    origin: address,
+    notices: [],
+    rest() {},
+    close: async () => {},
+    // The address stands in a private file that only the process with the folder's lock writes: the token goes to nobody else.
+    async openUrl() {
+      const answer = await ask(`${address}/api/v1/open-codes`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${readTokenFile(placesIn(home).token)}`, 'content-type': 'application/json' },
+        body: '{}',
+        redirect: 'error',
+      });
+      const code = OpenCode.safeParse(await answer.json().catch(() => null)).data;
+      if (code !== undefined) return code.url;
+      throw new AppError(
+        'transport',
+        `The Gantry at ${address} (process ${pid}) gave no way in (status ${answer.status}).`,
+        'Stop it, then start the app again.',
+      );
+    },
+  };
+}
+
+/** Inside of an installed app the command has no name of its own. */
+function commandOf(root: string): string {
+  return root.endsWith('app.asar.unpacked') ? `"${nodeProgram()}" "${root}/scripts/gantry.mjs"` : 'gantry';
+}

@@ -1,0 +1,74 @@
+/**
+ * Links `gantry://…` (desktop.md 6.1.9): where each leads, or null. They come from anywhere, so the list is closed and everything on it
+ * only shows something. One reader for the system's links and for the arguments of a second start. Pure.
+ */
+import type { Destination } from '../contracts/desktop/channels.ts';
+
+const longest = 500;
+const Id = /^[A-Za-z0-9_-]{1,100}$/;
+const pages: ReadonlySet<string> = new Set([
+  'floor',
+  'work',
+  'inbox',
+  'ledger',
+  'tools',
+  'computers',
+  'connectors',
+  'phone',
+  'queue',
+]);
+const settingsPages: ReadonlySet<string> = new Set([
+  'general',
+  'account',
+  'keys',
+  'sign-ins',
+  'computers',
+  'notifications',
+  'usage',
+  'desktop',
+]);
+
+/** `gantry://inbox`, `gantry://settings/desktop`, `gantry://thread/<id>`, `gantry://pane/<id>?bot=<id>`, `gantry://node/<dag>/<node>`, … */
+export function readDeepLink(text: string): Destination | null {
+  if (text.length > longest || !/^gantry:\/\//i.test(text) || !URL.canParse(text)) return null;
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '' || url.port !== '' || url.hash !== '') return null;
+  const path = url.pathname.replace(/^\/|\/$/g, '');
+  const parts = path === '' ? [] : path.split('/');
+  const query = [...url.searchParams];
+  const [first = '', second = ''] = parts;
+  if (!parts.every((part) => Id.test(part))) return null;
+  if (url.hostname === 'pane') {
+    const [name, botId] = query[0] ?? [];
+    if (parts.length !== 1 || query.length !== 1 || name !== 'bot' || botId === undefined || !Id.test(botId))
+      return null;
+    return {
+      kind: 'event',
+      name: 'platform:factory-attach-pane',
+      detail: { paneId: first, botId, originView: 'home' },
+    };
+  }
+  if (query.length > 0) return null;
+  switch (url.hostname) {
+    case '':
+    case 'home':
+      return parts.length === 0 ? { kind: 'go', path: '/' } : null;
+    case 'mode':
+      return path === 'code' ? { kind: 'event', name: 'platform:switch-mode', detail: { mode: 'code' } } : null;
+    case 'node':
+      if (parts.length !== 2) return null;
+      return { kind: 'event', name: 'platform:factory-open-node', detail: { dagId: first, nodeId: second } };
+    case 'thread':
+      return parts.length === 1 ? { kind: 'go', path: `/?allternit_thread=${first}` } : null;
+    case 'settings':
+      if (parts.length > 1 || (parts.length === 1 && !settingsPages.has(first))) return null;
+      return { kind: 'go', path: `/settings/${first || 'general'}` };
+    default:
+      return pages.has(url.hostname) && parts.length === 0 ? { kind: 'go', path: `/${url.hostname}` } : null;
+  }
+}
+
+/** The link among the arguments of a start; systems without `open-url` hand it over so. */
+export function linkIn(argv: readonly string[]): string | null {
+  return argv.find((word) => /^gantry:/i.test(word)) ?? null;
+}

@@ -1,0 +1,46 @@
+/** How often a page that broke is loaded anew before its person is told; and what they are told. Pure but for its own memory. */
+import { plainPage } from '../kit/http/plain-page.ts';
+
+export const revivals = { most: 3, withinMs: 60_000 } as const;
+
+/** Answers whether the page may be loaded anew now. */
+export function createReviving(now: () => number): () => boolean {
+  let tries: number[] = [];
+  return () => {
+    const from = now() - revivals.withinMs;
+    tries = tries.filter((at) => at > from);
+    if (tries.length >= revivals.most) return false;
+    tries.push(now());
+    return true;
+  };
+}
+
+/** Caught before it is gone to: the one thing that such a page can ask for. Nothing answers there. */
+export const againAddress = 'https://again.gantry.invalid/';
+
+export interface Fault {
+  readonly title: string;
+  readonly fact: string;
+  readonly action: string;
+}
+
+/** A page without scripts that needs no server. */
+export function faultPage({ title, fact, action }: Fault): string {
+  const html = plainPage(title, [fact, action], { href: againAddress, text: 'Try again' });
+  return `data:text/html;charset=utf-8,${encodeURIComponent(html)}`;
+}
+
+/** `reason` as Electron words it. */
+export function pageGone(reason: string, logs: string): Fault {
+  const why =
+    reason === 'oom'
+      ? 'It ran out of memory'
+      : reason === 'killed'
+        ? 'Its process was ended from outside'
+        : `Its process ended (${reason})`;
+  return {
+    title: 'This window stopped',
+    fact: `${why}, ${revivals.most} times within a minute. Your bots and their panes run on; nothing is lost.`,
+    action: `What happened is in \`${logs}\`.`,
+  };
+}

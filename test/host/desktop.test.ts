@@ -1,0 +1,67 @@
+/** The Gantry of the desktop program: its own, or the one that runs already for the same data folder. Real servers. */
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { type DesktopGantry, openDesktop } from '../../src/host/desktop.ts';
+import { startRuntimeAlone } from '../../src/host/runtime-alone.ts';
+import { readSettings } from '../../src/host/settings.ts';
+import { onEnd } from '../kit/http/support.ts';
+import { scratchHome } from './support.ts';
+
+const env = (home: string, port = '0') => ({
+  ...process.env,
+  GANTRY_HOME: home,
+  GANTRY_PORT: port,
+  GANTRY_ENGINE_PORT: '0',
+  GANTRY_PEER_PORT: '0',
+});
+
+async function open(home: string): Promise<DesktopGantry> {
+  const gantry = await openDesktop({ env: env(home), waits: { ms: 20, times: 5 } });
+  onEnd(() => gantry.close());
+  return gantry;
+}
+
+async function enters(gantry: DesktopGantry): Promise<boolean> {
+  const answer = await fetch(await gantry.openUrl(), { redirect: 'manual' });
+  return answer.status === 303 && answer.headers.getSetCookie().some((line) => /httponly/i.test(line));
+}
+
+test('the first program runs the servers; the next attaches, is let in as well, and ends nothing', async () => {
+  const home = scratchHome();
+  const own = await open(home);
+  expect(own.kind).toBe('own');
+  expect(await enters(own)).toBe(true);
+  const attached = await open(home);
+  expect([attached.kind, attached.origin]).toEqual(['attached', own.origin]);
+  expect(await enters(attached)).toBe(true);
+  own.rest(true);
+  own.rest(false);
+  await attached.close();
+  expect((await fetch(`${own.origin}/api/factory/health`)).status).toBe(200);
+  await own.close();
+  await expect(attached.openUrl()).rejects.toThrow();
+  expect((await open(home)).kind).toBe('own');
+});
+
+test('a runtime that has no pages cannot be shown, and it is said what can', async () => {
+  const home = scratchHome();
+  const alone = await startRuntimeAlone({ env: env(home), settings: readSettings(env(home)), gantry: 'gantry' });
+  onEnd(() => alone.close());
+  await expect(open(home)).rejects.toMatchObject({
+    code: 'refused',
+    fact: expect.stringContaining('a runtime without pages'),
+  });
+});
+
+test('a taken port is said as it is everywhere, and leaves nothing behind', async () => {
+  const home = scratchHome();
+  const stranger = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => stranger.once('listening', resolve));
+  const { port } = stranger.address() as { port: number };
+  await expect(openDesktop({ env: env(home, String(port)) })).rejects.toMatchObject({
+    code: 'transport',
+    fact: expect.stringContaining(String(port)),
+  });
+  await new Promise((resolve) => stranger.close(resolve));
+  expect((await open(home)).kind).toBe('own');
+});
