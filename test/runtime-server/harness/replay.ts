@@ -33,11 +33,11 @@ export function handClock(): Clock & { pass(ms: number): void } {
 
 const words = ({ state, reason }: BotState) => (reason ? `${state}: ${reason}` : state);
 
-/** `from` is the state before the recording; after its last output time goes on for `restMs`. */
+/** `from` is the state before the recording; after its last output time goes on for `restMs`. What comes after `until` seconds is left out. */
 export async function replay(
   file: string,
   ruleset: Ruleset,
-  { from = 'starting', restMs = 3000 }: { from?: AgentState; restMs?: number } = {},
+  { from = 'starting', restMs = 3000, until = Infinity }: { from?: AgentState; restMs?: number; until?: number } = {},
 ): Promise<Replayed> {
   const [, ...lines] = readFileSync(recording(file), 'utf8').trim().split('\n');
   const terminal = new headless.Terminal({ cols: 120, rows: 40, allowProposedApi: true });
@@ -72,6 +72,7 @@ export async function replay(
   for (const line of lines) {
     const [seconds, kind, data] = JSON.parse(line) as [number, string, string];
     if (kind !== 'o') continue;
+    if (seconds > until) break;
     pass(Math.round((seconds - at) * 1000));
     at = seconds;
     await new Promise<void>((resolve) => terminal.write(data, resolve));

@@ -123,7 +123,7 @@ export function isUnconfined({ tool, input }: Pick<Question, 'tool' | 'input'>):
 }
 
 /** Where a file really lies: inside the workspace relative to it, else absolute. A link leads out of it like any path. */
-async function placeOf(workspace: string | null, file: string): Promise<string> {
+export async function placeOf(workspace: string | null, file: string): Promise<string> {
   const real = await realPlace(file);
   if (workspace === null) return real;
   const inside = relative(await realPlace(workspace), real);

@@ -1,0 +1,118 @@
+/**
+ * The `codex` harness: Codex in a pane. State by the status that it sends, hooks for what is asked and taken, the screen for dialogs
+ * and failures; messages are pasted; evidence is the submit hook, else the transcript, else the composer. Must not know other harnesses.
+ */
+import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
+import { createPasteDelivery } from '../paste-delivery.ts';
+import { transcriptEnd, transcriptHolds } from '../prompt-witness.ts';
+import { holdsOurs, lastFailure, readComposer } from './composer.ts';
+import { execCodex } from './exec.ts';
+import { isThere, launchCodex } from './launch.ts';
+import { createPermissions } from './permissions.ts';
+import { codexRules, limitWords } from './rules.ts';
+import { codexPrompt } from './transcript.ts';
+import { readCodexUsage } from './usage.ts';
+
+/** Its status reads "Idle" for a moment while it starts and between turns. */
+const idleHoldsMs = 400;
+const idleStatus = /(^|;)status=Idle(;|$)/u;
+const workingStatus = /(^|;)status=Working(;|$)/u;
+
+export function createCodexAdapter(around: Surroundings): Adapter {
+  return {
+    ruleset: codexRules,
+    async prepare(bot, doors, memory) {
+      // Its session has an id and a transcript from the first prompt on.
+      const known =
+        typeof memory.sessionId === 'string' && (await isThere(memory.transcript)) ? memory.sessionId : null;
+      const resume = bot.resume === true ? known : null;
+      const launch = await launchCodex(around, bot, doors, resume);
+      const session = resume === null ? {} : { sessionId: resume, transcript: memory.transcript };
+      return { launch, facts: { ...session, workspace: doors.workspace } };
+    },
+    drive: driveCodex,
+    exec: (bot, doors, text, options) => execCodex(around, bot, doors, text, options),
+    usage: readCodexUsage,
+  };
+}
+
+function driveCodex(context: DriverContext): Driver {
+  const { judge, timers } = context;
+  const permissions = createPermissions(context);
+  let cancelIdle: (() => void) | null = null;
+  /** The failure of this turn was read; one of an earlier turn that still stands there was. */
+  let failureRead = judge.state().state !== 'working';
+
+  const transcript = (): string | null => {
+    const file = context.recall().transcript;
+    return typeof file === 'string' ? file : null;
+  };
+  const delivery = createPasteDelivery(context, {
+    composer() {
+      const facts = context.facts();
+      return facts ? readComposer(facts) : { kind: 'closed' };
+    },
+    holds: holdsOurs,
+    transcriptEnd: () => transcriptEnd(transcript()),
+    transcriptHolds: (offset, text) => transcriptHolds(transcript(), offset, text, codexPrompt),
+    settleMs: () => 0,
+    shownMs: 2000,
+    witnessMs: 2000,
+    lateMs: 3500,
+  });
+
+  /** A limit is no failed turn: it blocks, once for each turn that ends with it. */
+  function readFailure(): void {
+    const facts = context.facts();
+    const { state } = judge.state();
+    if (failureRead || !facts || (state !== 'idle' && state !== 'working')) return;
+    const words = lastFailure(facts);
+    if (words === null || !limitWords.test(words)) return;
+    failureRead = true;
+    const claim = { state: 'blocked', reason: `usage limit: ${words.slice(0, 300)}` } as const;
+    judge.take({ source: 'screen', rule: 'codex.limit', claim, seen: words.slice(0, 200) });
+  }
+
+  return {
+    obstacle: delivery.obstacle,
+    deliver: delivery.deliver,
+    onFacts: readFailure,
+    onOsc({ code, text }) {
+      if (code !== 21337) return;
+      cancelIdle?.();
+      cancelIdle = null;
+      // While a hook asks a person, "Working" is all that Codex says.
+      if (workingStatus.test(text) && permissions.waiting()) return;
+      if (!idleStatus.test(text)) {
+        judge.event('osc', String(code), { text });
+        return;
+      }
+      cancelIdle = timers.after(idleHoldsMs, () => {
+        cancelIdle = null;
+        judge.event('osc', String(code), { text });
+        context.poke();
+      });
+    },
+    onInput: permissions.toPane,
+    onState({ state }) {
+      if (state === 'working') failureRead = false;
+    },
+    onExit: permissions.exited,
+    close() {
+      cancelIdle?.();
+      permissions.close();
+    },
+    approvals: permissions.ids,
+    async onHook(event, payload, signal) {
+      if (event === 'PermissionRequest') return permissions.ask(payload, signal);
+      // A sub-agent's events say nothing about the main turn.
+      if (typeof payload.agent_id === 'string' && payload.agent_id !== '') return {};
+      if (typeof payload.transcript_path === 'string' && payload.transcript_path !== transcript()) {
+        context.remember({ transcript: payload.transcript_path, sessionId: payload.session_id });
+      }
+      if (event === 'UserPromptSubmit' && typeof payload.prompt === 'string') delivery.taken(payload.prompt);
+      judge.event('hook', event, payload);
+      return {};
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** Codex's composer and the last word above it, as they stand on the screen. Reads facts; must not type. */
+import type { View } from '../judge/view.ts';
+import type { Composer } from '../paste-delivery.ts';
+import { normalise } from '../wording.ts';
+import { ghostTexts } from './rules.ts';
+
+/** What a paste of more than a thousand characters collapses to. */
+const pasteMarker = /^\[Pasted Content \d+ chars\](?: #\d+)?$/u;
+/** A composer that is taller than the screen allows shows its last rows, and this at the end of the first. */
+const cutMark = /\s+↑$/u;
+/** A choice in a dialog, or a row under one, looks like the composer's first row. */
+const choice = /^› \d+\. /u;
+/** Rows under the composer: the model and folder, key hints, warnings. */
+const footerRows = 2;
+/** A long text that is shown in part is known by at least this much of its end. */
+const tail = 120;
+
+interface Place {
+  readonly first: number;
+  readonly rows: readonly string[];
+  readonly cut: boolean;
+}
+
+/** The composer is the last `›` of the screen, its rows indented by two, a footer of at most two rows behind an empty one. */
+function place(view: View): Place | null {
+  const first = view.bottom.findLastIndex((row) => row === '›' || row.startsWith('› '));
+  if (first < 0 || choice.test(view.bottom[first] ?? '')) return null;
+  const behind = view.bottom.slice(first + 1);
+  // What is not indented is not of the composer: a dialog, a list, an answer.
+  if (behind.some((row) => row !== '' && !/^ /u.test(row))) return null;
+  const lastGap = behind.lastIndexOf('');
+  const footer = lastGap < 0 ? [] : behind.slice(lastGap + 1);
+  const body = lastGap >= 0 && footer.length <= footerRows ? behind.slice(0, lastGap) : behind;
+  const [row = '', ...rest] = [view.bottom[first] ?? '', ...body];
+  return {
+    first,
+    rows: [row.slice(1).replace(/^ /u, '').replace(cutMark, ''), ...rest.map((one) => one.replace(/^ {1,2}/u, ''))],
+    cut: cutMark.test(row),
+  };
+}
+
+export function readComposer(view: View): Composer & { readonly cut?: boolean } {
+  const found = place(view);
+  if (!found) return { kind: 'closed' };
+  const text = found.rows.join('\n').trim();
+  if (text === '' || view.dimRows[found.first] === true || ghostTexts.some((ghost) => ghost.test(text))) {
+    return { kind: 'empty' };
+  }
+  return { kind: 'text', text, cut: found.cut };
+}
+
+/** Whether the composer holds exactly our text, its end where it is cut, or the one marker that it collapsed to. Rows wrap, so blanks do not count. */
+export function holdsOurs(composer: Composer & { readonly cut?: boolean }, ours: string): boolean {
+  if (composer.kind !== 'text') return false;
+  if (pasteMarker.test(composer.text)) return true;
+  const shown = squeeze(composer.text);
+  const wanted = squeeze(ours);
+  return shown === wanted || (composer.cut === true && shown.length >= tail && wanted.endsWith(shown));
+}
+
+/** The message in red right above the composer (`■ …`), which tells why the turn ended; null where there is none. */
+export function lastFailure(view: View): string | null {
+  const found = place(view);
+  if (!found) return null;
+  const above = view.bottom.slice(0, found.first);
+  const at = above.findLastIndex((row) => row !== '' && !row.startsWith('  '));
+  const row = above[at];
+  if (row === undefined || !row.startsWith('■ ')) return null;
+  return [row.slice(2), ...above.slice(at + 1).map((one) => one.trim())].filter(Boolean).join(' ');
+}
+
+function squeeze(text: string): string {
+  return normalise(text).replaceAll(' ', '');
+}

@@ -1,0 +1,71 @@
+/**
+ * Codex's exec mode (tui.md 6): one text in, events as JSON lines out. Nobody can be asked, so what would need a question is refused,
+ * and the exit code is 0 even then: what happened is read from the events, and the refusals from its log.
+ */
+import type { Ran, Surroundings } from '../adapter.ts';
+import { botEnvironment } from '../environment.ts';
+import type { BotDoors, BotSpec, ExecOptions, ExecResult } from '../harness.ts';
+import { count, objectOf } from '../read-usage.ts';
+import { execCommand } from './launch.ts';
+
+const defaultTimeoutMs = 10 * 60_000;
+
+/** One line of its log for each tool call that was turned down. */
+const refusal = /codex_core::tools::router: error=.*\b(reject|denied|not allowed)/u;
+
+export async function execCodex(
+  around: Surroundings,
+  bot: BotSpec,
+  doors: BotDoors,
+  text: string,
+  { mode, resume = null, timeoutMs = defaultTimeoutMs, signal }: ExecOptions,
+): Promise<ExecResult> {
+  const command = await execCommand(around, bot, mode, resume);
+  const env = botEnvironment(around.env, bot, doors);
+  const ran = await around.processes.run(command, { cwd: bot.cwd, env, input: text, timeoutMs, signal });
+  const ended = { text: '', sessionId: resume, refused: 0, usage: null };
+  if (ran.stopped === true) return { ...ended, state: 'stopped', detail: 'it was stopped' };
+  if (ran.timedOut) return { ...ended, state: 'timeout', detail: `no answer within ${timeoutMs} ms; it was ended` };
+  return readEvents(ran, resume);
+}
+
+export function readEvents({ stdout, stderr, code }: Ran, resume: string | null = null): ExecResult {
+  let sessionId = resume;
+  let text = '';
+  let usage: Record<string, number> | null = null;
+  let completed = false;
+  let failure: string | null = null;
+  for (const line of stdout.split('\n')) {
+    const event = parse(line);
+    if (event === null) continue;
+    const item = objectOf(event.item);
+    if (event.type === 'thread.started' && typeof event.thread_id === 'string') sessionId = event.thread_id;
+    else if (event.type === 'item.completed' && item?.type === 'agent_message') text = String(item.text ?? '');
+    else if (event.type === 'turn.completed') {
+      completed = true;
+      usage = usageOf(objectOf(event.usage));
+    } else if (event.type === 'turn.failed' || event.type === 'error') {
+      failure = String(objectOf(event.error)?.message ?? event.message ?? 'the turn failed');
+    }
+  }
+  const refused = stderr.split('\n').filter((line) => refusal.test(line)).length;
+  if (completed && code === 0) {
+    const detail = refused > 0 ? `${refused} tool ${refused === 1 ? 'call was' : 'calls were'} refused` : '';
+    return { state: 'done', text, sessionId, refused, usage, detail };
+  }
+  const words = failure ?? (stderr.trim().split('\n').at(-1) || `exit code ${code}`);
+  return { state: 'failed', text, sessionId, refused, usage, detail: words.slice(0, 500) };
+}
+
+function usageOf(usage: Readonly<Record<string, unknown>> | null): Record<string, number> | null {
+  if (usage === null) return null;
+  return { inputTokens: count(usage.input_tokens), outputTokens: count(usage.output_tokens) };
+}
+
+function parse(line: string): Readonly<Record<string, unknown>> | null {
+  try {
+    return objectOf(JSON.parse(line));
+  } catch {
+    return null;
+  }
+}

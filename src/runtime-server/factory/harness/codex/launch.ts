@@ -1,0 +1,119 @@
+/**
+ * How Codex is started in a pane or for one answer: flags, the hooks of this start, environment. Without its background server, which
+ * would outlive the pane with the environment of another bot. Nothing is written into the person's home.
+ */
+import { access } from 'node:fs/promises';
+import { AppError } from '../../../../contracts/common/errors.ts';
+import type { Surroundings } from '../adapter.ts';
+import { botEnvironment } from '../environment.ts';
+import { findProgram } from '../find-program.ts';
+import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
+import { quote } from '../shell/start-file.ts';
+import { hookFlags, toml } from './hooks.ts';
+import { codexHookEvents } from './rules.ts';
+
+/** How long a question waits for a person elsewhere before Codex asks in the pane, where nothing but this status stands meanwhile. */
+export const askElsewhereMs = 60_000;
+export const askingStatus = 'asks in the Gantry inbox for a minute; any key here asks here';
+
+/** A hook that does not answer holds the turn up: the client gives up sooner by itself. */
+const hookTimeoutSeconds = 10;
+/** Codex grants this one no more. */
+const interruptTimeoutSeconds = 3;
+/** The dialog comes up even where nobody answers the hook any more. */
+const questionTimeoutSeconds = askElsewhereMs / 1000 + 15;
+
+/** Sends its status as OSC 21337 only to a terminal of this name. */
+const terminal = { TERM_PROGRAM: 'iTerm.app' };
+
+/** What may be done without a question: in exec mode nobody can be asked. */
+const sandboxes: Readonly<Record<ExecMode, string>> = {
+  plan: 'read-only',
+  ask: 'read-only',
+  accept_edits: 'workspace-write',
+};
+
+async function findCodex({ env }: Surroundings): Promise<string> {
+  const file = await findProgram('codex', env.PATH);
+  if (file) return file;
+  throw new AppError(
+    'usage',
+    'Codex is not installed: "codex" was not found on PATH.',
+    'Install it with `npm install -g @openai/codex`, then start the team again.',
+  );
+}
+
+function codexHooks(doors: BotDoors): string[] {
+  const call = (event: string) => [...doors.gantry, 'hook', event].map(quote).join(' ');
+  return hookFlags(
+    codexHookEvents.map((event) => {
+      const hook = { event, command: call(event), timeoutSeconds: hookTimeoutSeconds };
+      if (event === 'PermissionRequest')
+        return { ...hook, timeoutSeconds: questionTimeoutSeconds, status: askingStatus };
+      return event === 'Interrupt' ? { ...hook, timeoutSeconds: interruptTimeoutSeconds } : hook;
+    }),
+  );
+}
+
+/** What holds for a pane and for one answer: no question about an update, the model, the team's culture. */
+function settings(bot: BotSpec): string[] {
+  return [
+    '-c',
+    'check_for_update_on_startup=false',
+    ...(bot.model === null ? [] : ['-m', bot.model]),
+    ...(bot.culture === null ? [] : ['-c', `developer_instructions=${toml(bot.culture)}`]),
+  ];
+}
+
+/** `resume`: a session that was seen and whose transcript is still there. */
+export async function launchCodex(
+  around: Surroundings,
+  bot: BotSpec,
+  doors: BotDoors,
+  resume: string | null,
+): Promise<Launch> {
+  return {
+    command: [
+      await findCodex(around),
+      ...(resume === null ? [] : ['resume', resume]),
+      '--no-daemon',
+      '-a',
+      'on-request',
+      '-s',
+      'workspace-write',
+      ...codexHooks(doors),
+      ...settings(bot),
+    ],
+    cwd: bot.cwd,
+    env: botEnvironment(around.env, bot, doors, terminal),
+    cols: 120,
+    rows: 40,
+  };
+}
+
+/** argv of exec mode; the text comes on stdin, so no text can be an option. */
+export async function execCommand(
+  around: Surroundings,
+  bot: BotSpec,
+  mode: ExecMode,
+  resume: string | null,
+): Promise<[string, ...string[]]> {
+  return [
+    await findCodex(around),
+    'exec',
+    '--json',
+    '--skip-git-repo-check',
+    '-s',
+    sandboxes[mode],
+    ...settings(bot),
+    ...(resume === null ? [] : ['resume', resume]),
+    '-',
+  ];
+}
+
+export async function isThere(file: unknown): Promise<boolean> {
+  return typeof file === 'string' && access(file).then(yes, no);
+}
+
+const yes = () => true;
+const no = () => false;

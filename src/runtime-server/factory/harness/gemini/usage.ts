@@ -1,0 +1,30 @@
+/**
+ * What Gemini CLI's transcripts say of tokens: each answer with its model and its count; it is written again when its tools have run.
+ * Cached tokens are part of its input, thoughts are not part of its output. Must not know prices.
+ */
+import { count, objectOf, readUsage, timeOf, type UsageReader } from '../read-usage.ts';
+import type { UsageAsk, UsagePage } from '../usage.ts';
+
+export const geminiUsage: UsageReader = {
+  wanted: (line) => line.includes('"tokens"') && !line.startsWith('{"$set"'),
+  read(entry) {
+    const tokens = objectOf(entry.tokens);
+    const at = timeOf(entry.timestamp);
+    if (entry.type !== 'gemini' || tokens === null || at === null || typeof entry.id !== 'string') return null;
+    const cachedInput = count(tokens.cached);
+    return {
+      id: entry.id,
+      at,
+      model: typeof entry.model === 'string' ? entry.model : 'unknown',
+      input: Math.max(0, count(tokens.input) - cachedInput) + count(tokens.tool),
+      cachedInput,
+      cacheWrite: 0,
+      output: count(tokens.output) + count(tokens.thoughts),
+      cents: null,
+    };
+  },
+};
+
+export function readGeminiUsage(ask: UsageAsk): Promise<UsagePage> {
+  return readUsage(ask, geminiUsage);
+}

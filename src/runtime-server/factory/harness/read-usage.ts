@@ -1,0 +1,63 @@
+/** Reads on in the transcripts of a bot: the one of now, and the last few of before. Must not know what a line means. */
+import { readJsonLines } from './json-lines.ts';
+import type { UsageAsk, UsageLine, UsagePage } from './usage.ts';
+
+/** Transcripts of earlier sessions that are still looked at: their last lines may come late. */
+const mostTranscripts = 3;
+
+export interface UsageReader {
+  /** Lines that are worth parsing. */
+  wanted(line: string): boolean;
+  /** `model`: the last one that the transcript named. Null: the line counts nothing. */
+  read(entry: Readonly<Record<string, unknown>>, model: string | null): UsageLine | { readonly model: string } | null;
+}
+
+interface Mark {
+  readonly offset: number;
+  readonly model: string | null;
+}
+
+export async function readUsage({ facts, cursor }: UsageAsk, reader: UsageReader): Promise<UsagePage> {
+  const known = marksOf(cursor?.files);
+  const current = typeof facts.transcript === 'string' ? [facts.transcript] : [];
+  const files = [...Object.keys(known).filter((file) => !current.includes(file)), ...current].slice(-mostTranscripts);
+  const lines: UsageLine[] = [];
+  const marks: Record<string, Mark> = {};
+  let more = false;
+  for (const file of files) {
+    const page = await readJsonLines(file, known[file]?.offset ?? 0, reader.wanted);
+    let model = known[file]?.model ?? null;
+    for (const { entry } of page.lines) {
+      const found = reader.read(entry, model);
+      if (found !== null) ({ model } = found);
+      if (found !== null && 'id' in found) lines.push(found);
+    }
+    marks[file] = { offset: page.offset, model };
+    more ||= page.more;
+  }
+  return { lines: lines.sort((a, b) => a.at - b.at), cursor: { files: marks }, more };
+}
+
+function marksOf(files: unknown): Record<string, Mark> {
+  const entries = Object.entries(objectOf(files) ?? {});
+  return Object.fromEntries(
+    entries.flatMap(([file, mark]) => {
+      const { offset, model } = objectOf(mark) ?? {};
+      return typeof offset === 'number' ? [[file, { offset, model: typeof model === 'string' ? model : null }]] : [];
+    }),
+  );
+}
+
+export function objectOf(value: unknown): Readonly<Record<string, unknown>> | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
+}
+
+/** Milliseconds since the epoch; null where it is no time. */
+export function timeOf(value: unknown): number | null {
+  const at = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(at) ? null : at;
+}
+
+export function count(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
+}
