@@ -9,8 +9,34 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { buildIsFresh, findNode, isCheckout, noNode, root, thisNodeIsEnough } from './node-runtime.mjs';
 
-if (thisNodeIsEnough()) await runHere();
-else await runElsewhere();
+/** Commands that go on for as long as Gantry runs. */
+const servers = new Set(['start', 'runtime', 'cloud']);
+/**
+ * For those, of Node. V8 would let what is young take 190 MB as soon as thousands of streams open at once and keep it; with 48 MB the
+ * same work takes no longer.
+ */
+const serverOptions = ['--max-semi-space-size=16'];
+
+if (thisNodeIsEnough()) {
+  becomeServer();
+  await runHere();
+} else await runElsewhere();
+
+/**
+ * Node reads such options only as it begins: where a program can replace itself, this one does (same process, same terminal; 40 ms).
+ * Elsewhere the server runs without them.
+ */
+function becomeServer() {
+  if (!servers.has(process.argv[2]) || typeof process.execve !== 'function' || process.platform === 'win32') return;
+  if (process.execArgv.some((option) => option.startsWith('--max-semi-space-size'))) return;
+  process.execve(process.execPath, [
+    process.execPath,
+    ...serverOptions,
+    ...process.execArgv,
+    fileURLToPath(import.meta.url),
+    ...process.argv.slice(2),
+  ]);
+}
 
 async function runHere() {
   const built = join(root, 'out', 'server', 'cli.js');

@@ -75,7 +75,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const guard = createGuard(options.door);
   const limits = createLimits(options.limits, options);
   const admission = createAdmission({ ...options, limits });
-  const streams = createSseStreams();
+  const streams = createSseStreams((error) => log.error('stream failed', { error: String(stackOf(error)) }));
   const running = new Set<RequestContext>();
   // Answers that may go on for long, and so must end with the right to them.
   const lasting = new Set<RequestContext>();
@@ -208,7 +208,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (bound.passThrough || route.kind === 'sse') {
       lasting.add(context);
       const cancel = endWithCredential(context);
-      response.once('close', () => {
+      response.on('close', () => {
         lasting.delete(context);
         cancel();
       });

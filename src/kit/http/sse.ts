@@ -36,7 +36,8 @@ export function eventText({ event, id, data }: SseEvent): string {
 /** What a comment says: nothing. */
 const beat = ':\n\n';
 
-export function createSseStreams(): SseStreams {
+/** `onFault` is told why a stream was cut off that had begun. */
+export function createSseStreams(onFault: (error: unknown) => void): SseStreams {
   const open = new Set<Sink>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -54,9 +55,10 @@ export function createSseStreams(): SseStreams {
     timer = undefined;
   };
 
+  const shared: Shared = { remove, onFault };
   return {
     create: (request, response, headers) => {
-      const sink = new Sink(request, response, headers, remove);
+      const sink = new Sink(request, response, headers, shared);
       add(sink);
       return sink;
     },
@@ -69,13 +71,18 @@ export function createSseStreams(): SseStreams {
   };
 }
 
+interface Shared {
+  readonly remove: (sink: Sink) => void;
+  readonly onFault: (error: unknown) => void;
+}
+
 /** A class for its size: there may be ten thousand, and closures of their own would weigh more than all they hold. */
 class Sink implements OpenSink {
   opened = false;
   ended = false;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #remove: (sink: Sink) => void;
+  readonly #shared: Shared;
   #headers: Readonly<Record<string, string>> | undefined;
   readonly #enders: (() => void)[] = [];
   /** For the client to take what was sent. */
@@ -86,13 +93,13 @@ class Sink implements OpenSink {
     request: IncomingMessage,
     response: ServerResponse,
     headers: Readonly<Record<string, string>>,
-    remove: (sink: Sink) => void,
+    shared: Shared,
   ) {
     this.#request = request;
     this.#response = response;
     this.#headers = headers;
-    this.#remove = remove;
-    response.once('close', () => this.abandon());
+    this.#shared = shared;
+    response.on('close', () => this.abandon());
   }
 
   get signal(): AbortSignal {
@@ -153,6 +160,13 @@ class Sink implements OpenSink {
     this.abandon();
   }
 
+  fail(error: unknown): void {
+    if (this.ended) return;
+    this.#shared.onFault(error);
+    this.#response.destroy();
+    this.abandon();
+  }
+
   finish(reason: string): void {
     if (this.opened && !this.ended) this.#response.write(eventText({ event: 'closing', data: { reason } }));
     this.#response.end();
@@ -162,7 +176,7 @@ class Sink implements OpenSink {
   abandon(): void {
     if (this.ended) return;
     this.ended = true;
-    this.#remove(this);
+    this.#shared.remove(this);
     this.#gone?.abort();
     this.#wake();
     for (const listener of this.#enders) listener();

@@ -89,6 +89,8 @@ export interface SseSink {
   drained(): Promise<void>;
   /** Ends the stream. Idempotent. */
   close(): void;
+  /** Cuts the stream off for a fault of ours, which is logged: the reader comes back with its last id. Idempotent. */
+  fail(error: unknown): void;
   /** Whether it is over, whoever ended it. */
   readonly ended: boolean;
   /** Runs once when the stream is over; at once when it is already. */

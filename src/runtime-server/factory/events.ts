@@ -20,6 +20,7 @@ export interface EventSink {
   sendText(text: string): boolean;
   drained(): Promise<void>;
   readonly ended: boolean;
+  fail(error: unknown): void;
   onEnd(listener: () => void): void;
 }
 
@@ -29,7 +30,7 @@ export interface Cursors {
 }
 
 export interface EventStreams {
-  /** Runs until the client leaves. Throws `usage` for a bad cursor, before anything is sent. */
+  /** Begins the stream; it lasts until the client leaves. Throws `usage` for a bad cursor, before anything is sent. */
   stream(cursors: Cursors, sink: EventSink): Promise<void>;
 }
 
@@ -40,7 +41,6 @@ interface Reader {
   place: Place;
   /** It waits for its client, or reads what the tail no longer has. */
   busy: boolean;
-  readonly fail: (error: unknown) => void;
 }
 
 export function createEventStreams(deps: EventStreamDeps): EventStreams {
@@ -92,7 +92,7 @@ export function createEventStreams(deps: EventStreamDeps): EventStreams {
       }
     } catch (error) {
       // What cannot be read cannot be sent: whoever waits for it hears so, and comes back.
-      for (const reader of [...readers]) reader.fail(error);
+      for (const reader of [...readers]) reader.sink.fail(error);
     } finally {
       running = false;
     }
@@ -129,10 +129,13 @@ export function createEventStreams(deps: EventStreamDeps): EventStreams {
 
   function settle(reader: Reader, from: EventTail, work: Promise<void>): void {
     reader.busy = true;
-    work.then(() => {
-      reader.busy = false;
-      pump(reader, from);
-    }, reader.fail);
+    work.then(
+      () => {
+        reader.busy = false;
+        pump(reader, from);
+      },
+      (error) => reader.sink.fail(error),
+    );
   }
 
   /** What the tail has no more, from the ledger itself. */
@@ -155,33 +158,21 @@ export function createEventStreams(deps: EventStreamDeps): EventStreams {
     async stream(cursors, sink) {
       for (const cursor of given(cursors)) checkCursor(cursor);
       present += 1;
-      try {
-        const from = await join();
-        const { state } = from;
-        const start = await startOf(ledger, cursors);
-        sink.open();
-        if (start.reset !== null) {
-          const data = { type: 'reset', at: iso(clock.now()), data: { reason: start.reset } };
-          sink.send({ event: 'reset', id: start.at, data });
-        }
-        await follow(sink, { row: Number(start.at), state }, from);
-      } finally {
-        leave();
+      sink.onEnd(leave);
+      const from = await join();
+      const { state } = from;
+      const start = await startOf(ledger, cursors);
+      sink.open();
+      if (start.reset !== null) {
+        const data = { type: 'reset', at: iso(clock.now()), data: { reason: start.reset } };
+        sink.send({ event: 'reset', id: start.at, data });
       }
+      const reader: Reader = { sink, place: { row: Number(start.at), state }, busy: false };
+      readers.add(reader);
+      sink.onEnd(() => readers.delete(reader));
+      pump(reader, from);
     },
   };
-
-  function follow(sink: EventSink, place: Place, from: EventTail): Promise<void> {
-    return new Promise((resolve, fail) => {
-      const reader: Reader = { sink, place, busy: false, fail };
-      readers.add(reader);
-      sink.onEnd(() => {
-        readers.delete(reader);
-        resolve();
-      });
-      pump(reader, from);
-    });
-  }
 }
 
 function given({ after, lastEventId }: Cursors): string[] {

@@ -1,0 +1,29 @@
+/**
+ * Whether a program may open as many files as its settings ask for. Node takes all that the limit of the account allows; it cannot
+ * raise that limit itself. Must not know what the files are.
+ */
+import { AppError } from '../contracts/common/errors.ts';
+
+/** Databases, panes, links, requests under way. */
+const otherFiles = 500;
+
+/** The most files of this program; null where the system names no limit. */
+export function mostOpenFiles(): number | null {
+  if (process.platform === 'win32' || process.report === undefined) return null;
+  // Else it looks up the name of every connection's other end.
+  Object.assign(process.report, { excludeNetwork: true });
+  const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
+  const limit = userLimits?.open_files?.soft;
+  return typeof limit === 'number' ? limit : null;
+}
+
+/** Throws `usage` where so many event streams have no room: each is a connection, and those beyond would hang without a word. */
+export function checkRoomForStreams(eventStreams: number, limit: number | null): void {
+  const needed = eventStreams + otherFiles;
+  if (limit === null || limit >= needed) return;
+  throw new AppError(
+    'usage',
+    `${eventStreams} event streams need ${needed} open files, and a program may have ${limit} here.`,
+    `Raise that limit (\`ulimit -n ${needed}\` in the shell that starts Gantry, LimitNOFILE of a service), or lower eventStreams.`,
+  );
+}
