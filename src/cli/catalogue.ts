@@ -6,12 +6,12 @@ import { admin } from './admin/catalogue.ts';
 import { backup, restore } from './backup/catalogue.ts';
 import type { Option, Part, Verb } from './command.ts';
 import { computerHost } from './computer-host/catalogue.ts';
+import { install } from './install/catalogue.ts';
 import { tools } from './tools/catalogue.ts';
 import { ledgerExport, ledgerQuery, ledgerVerify, mail, peers, runs, steer, vault } from './work-engine/catalogue.ts';
 import { worker } from './worker/catalogue.ts';
 import { workflows, workspace } from './workflows/catalogue.ts';
 
-const unbuilt = (name: string, about: string): Verb => ({ name, about });
 const agentOption: Option = { flags: '--agent <bot>', about: 'only this bot (id, address or name)' };
 const commitOption: Option = {
   flags: '--commit <message>',
@@ -307,6 +307,10 @@ export const commands: readonly Verb[] = [
       { flags: '--headless', about: 'no browser, no desktop window' },
       { flags: '--stop-bots', about: 'stop the bots too when Gantry is stopped' },
       { flags: '--demo-phone', about: 'try the phone with a simulated carrier: no text and no call is real' },
+      {
+        flags: '--service <home>',
+        about: 'as `gantry install` starts it: no screen, variables of service.env, teams that were up',
+      },
     ],
     load: () => import('./start/start.ts').then((m) => m.start),
   },
@@ -391,7 +395,7 @@ export const commands: readonly Verb[] = [
     options: [{ flags: '--run <run>', about: 'the run that the step is of' }],
     load: () => import('./verbs/why.ts').then((m) => m.why),
   },
-  unbuilt('install', 'Start Gantry with this computer'),
+  install,
   backup,
   restore,
 ];

@@ -27,6 +27,8 @@ export interface Computer {
   readonly notices: readonly string[];
   /** Bots with a live pane. */
   liveBots(): number;
+  /** Names of the teams that their person started and did not stop. */
+  teamsUp(): Promise<string[]>;
   /** Everything in reverse order of start, within 5 s; bots live on unless `stopBots`. Idempotent. */
   close(options?: { stopBots?: boolean }): Promise<void>;
 }
@@ -74,6 +76,7 @@ export function openComputer<Started>(
         workspace: runtime.workspace.path,
         notices: runtime.notices,
         liveBots: () => runtime.liveBots(),
+        teamsUp: () => runtime.teamsUp(),
         close(how = {}) {
           stopBots = how.stopBots ?? false;
           return closing.close();

@@ -38,6 +38,7 @@ export function placesIn(home: string) {
     computer: join(home, 'computer.json'),
     pairing: join(home, 'pairing.json'),
     settings: join(home, 'settings.json'),
+    serviceEnv: join(home, 'service.env'),
     demoPhone: join(home, 'demo-phone.json'),
     lastWorkspace: join(home, 'last-workspace'),
     defaultWorkspace: join(home, 'workspace'),

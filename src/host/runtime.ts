@@ -30,8 +30,14 @@ import {
   type DoctorCheck,
   type PreparedWorkspace,
 } from '../runtime-server/factory/index.ts';
+import { upIn } from '../runtime-server/factory/store/teams.ts';
 import { ensureDeviceToken } from '../runtime-server/link/device.ts';
-import { type ComputerUseSettings, createModels, type ModelSettings } from '../runtime-server/models/index.ts';
+import {
+  type ComputerUseSettings,
+  createKeptModels,
+  createModels,
+  type ModelSettings,
+} from '../runtime-server/models/index.ts';
 import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
 import { type Closing, createClosing } from './closing.ts';
@@ -88,6 +94,8 @@ export interface Runtime {
   /** Takes up what runs and answers from now on. Call once everything else is up. */
   start(): Promise<void>;
   liveBots(): number;
+  /** Names of the teams that their person started and did not stop. */
+  teamsUp(): Promise<string[]>;
   /** Ends event streams with a last event: before the cloud API closes, which passes them on. */
   endStreams(): void;
   /** Ends the servers, and the pane host too when no bot is live; `stopBots` ends the bots first. */
@@ -245,10 +253,19 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       [doors.port, peers?.port ?? null, options.homeCloud()?.port ?? null].filter((port) => port !== null),
     closing,
   });
-  const models = createModels({
-    settings: options.models,
-    computerUse: options.computerUse,
+  const keptModels = await createKeptModels({
+    store,
+    ledger,
+    sealer: createSealer({ masterKey: folder.masterKey, purpose: 'models' }),
+    clock,
     env,
+    endpoints: options.models?.endpoints,
+    log,
+  });
+  const models = createModels({
+    settings: { ...options.models, endpoints: keptModels.endpoints },
+    computerUse: options.computerUse,
+    env: keptModels.env,
     clock,
     timers: systemTimers,
     random: Math.random,
@@ -256,6 +273,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   });
   const runs = createRuntimeRuns({ store, hands, models, clock, ids, log, home: places.home, closing });
   const factory = createFactory({
+    modelRoutes: keptModels.routes,
     store,
     ledger,
     events: outbox,
@@ -386,6 +404,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       homeLink.dial({ engine: serving.accept, peer: (connection) => others.connection(connection) });
     },
     liveBots: () => factory.liveBots(),
+    teamsUp: () => store.read((tx) => upIn(tx, workspace.path)),
     endStreams() {
       serving?.endStreams(stopReason);
       peers?.endStreams(stopReason);

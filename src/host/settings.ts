@@ -65,6 +65,7 @@ const SettingsFile = z.strictObject({
   enginePort: within(ranges.enginePort),
   peerPort: within(ranges.peerPort),
   eventStreams: within(ranges.eventStreams),
+  bringUpTeams: z.boolean().optional(),
   models: ModelsFile.optional(),
   computerUse: ComputerUseFile.optional(),
 });
@@ -85,6 +86,8 @@ export interface Settings {
   readonly peerPort: Setting<number>;
   /** Open event streams a principal. */
   readonly eventStreams: Setting<number>;
+  /** Whether a start by the system starts the teams that were up; only settings.json says otherwise. */
+  readonly bringUpTeams: boolean;
   /** As settings.json has them. */
   readonly models: z.infer<typeof ModelsFile>;
   readonly computerUse: z.infer<typeof ComputerUseFile>;
@@ -120,6 +123,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
     enginePort: pick('enginePort'),
     peerPort: pick('peerPort'),
     eventStreams: pick('eventStreams'),
+    bringUpTeams: file.bringUpTeams ?? true,
     models: file.models ?? {},
     computerUse: file.computerUse ?? {},
   };

@@ -10,13 +10,16 @@ import { packageRoot } from '../../host/places.ts';
 import { readSettings } from '../../host/settings.ts';
 import { type Action, type Context, flag, type Input, optionalFlag, optionalText } from '../command.ts';
 import { harmless } from '../words.ts';
+import { asService, settleIn } from './as-service.ts';
 import { askWorkspace } from './ask-workspace.ts';
 import { openBrowser } from './browser.ts';
 import { createEnding, type Reason } from './ending.ts';
 import { hereAndNow, overSsh, sshLine } from './surroundings.ts';
 import { openWindow } from './window.ts';
 
-export const start: Action = async (context, input) => {
+export const start: Action = async (given, input) => {
+  const context = asService(given, input);
+  const service = context !== given;
   const settings = readSettings(context.env, {
     port: optionalText(input, 'port'),
     enginePort: optionalText(input, 'enginePort'),
@@ -62,7 +65,8 @@ export const start: Action = async (context, input) => {
     },
   });
   ask = (reason) => ending.ask(reason);
-  if (early === null) await announce(context, input, servers, interactive, ask);
+  if (early === null && service) await settleIn(context, servers, settings.bringUpTeams);
+  else if (early === null) await announce(context, input, servers, interactive, ask);
   else ending.ask(early);
   const code = await ending.ended;
   // Whatever still waits (a browser's sockets, a key) must not keep a stopped Gantry alive.

@@ -5,6 +5,7 @@ import type { RouteResult } from '../../client/client.ts';
 import type { doctor as doctorRoute } from '../../contracts/factory/routes.ts';
 import { dataFolder } from '../../host/places.ts';
 import type { Action, Context } from '../command.ts';
+import { inspectService } from '../install/install.ts';
 import { asAppError } from '../output.ts';
 import { browserCommand, findElectron, hereAndNow } from '../start/surroundings.ts';
 import { table } from '../table.ts';
@@ -14,7 +15,7 @@ const words: Record<Check['state'], string> = { ok: 'ok', missing: 'missing', wa
 const leastFree = 1024 ** 3;
 
 export const doctor: Action = async (context) => {
-  const own = [nodeCheck(), browserCheck(context), electronCheck(context), diskCheck(context)];
+  const own = [nodeCheck(), browserCheck(context), electronCheck(context), diskCheck(context), serviceCheck(context)];
   const engine = await engineChecks(context);
   const named = new Set(own.map((check) => `${check.group}:${check.name}`));
   const checks = [...own, ...engine.filter((check) => !named.has(`${check.group}:${check.name}`))];
@@ -73,6 +74,10 @@ function electronCheck(context: Context): Check {
     detail: file ?? 'not fetched; the browser shows the same',
     fix: file === null ? `${context.names.gantry} desktop install` : null,
   };
+}
+
+function serviceCheck(context: Context): Check {
+  return { name: 'Service', group: 'program', version: null, ...inspectService(context) };
 }
 
 function diskCheck(context: Context): Check {

@@ -15,7 +15,7 @@ import {
   readFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { copyStores, openReader } from '../../kit/store/copy-store.ts';
+import { copyStores, openCopy } from '../../kit/store/copy-store.ts';
 import type { Places } from '../places.ts';
 import { type ArchivedFile, besides, databases, kept, leftOut, secrets } from './manifest.ts';
 
@@ -95,7 +95,7 @@ async function workspacesOf(places: Places, runtimeDb: string): Promise<string[]
   const found = new Set<string>();
   if (existsSync(places.lastWorkspace)) found.add(readFileSync(places.lastWorkspace, 'utf8').trim());
   if (existsSync(runtimeDb)) {
-    const store = openReader(runtimeDb);
+    const store = openCopy(runtimeDb);
     try {
       const sql = `SELECT 1 FROM sqlite_schema WHERE name = 'factory_team'`;
       const rows = await store.read((tx) =>

@@ -13,7 +13,7 @@ export const largestManifest = 64 * 1024 * 1024;
 
 export const databases = ['runtime.db', 'cloud.db'] as const;
 /** Whoever has these is this computer, and can open what is sealed in the databases. */
-export const secrets = ['master.key', 'token', 'internal-token', 'pairing.json'] as const;
+export const secrets = ['master.key', 'token', 'internal-token', 'pairing.json', 'service.env'] as const;
 const others = [
   'computer.json',
   'settings.json',

@@ -17,7 +17,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import { verifyLedger } from '../../kit/ledger/create-ledger.ts';
-import { inspectCopy, openReader } from '../../kit/store/copy-store.ts';
+import { inspectCopy, openCopy } from '../../kit/store/copy-store.ts';
 import { stamp } from '../../kit/store/damage.ts';
 import { takeInstanceLock } from '../../kit/store/instance-lock.ts';
 import { cloudMigrations } from '../cloud-migrations.ts';
@@ -169,7 +169,7 @@ function inspect(staging: string, before: readonly Damage[], archive: string): D
 async function ledgerIn(staging: string): Promise<Restored['ledger']> {
   const file = join(staging, 'home', 'runtime.db');
   if (!existsSync(file)) return null;
-  const store = openReader(file);
+  const store = openCopy(file);
   try {
     const known = await store.read((tx) => tx.get(`SELECT 1 FROM sqlite_schema WHERE name = 'ledger_head'`));
     if (known === undefined) return null;

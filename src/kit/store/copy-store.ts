@@ -56,8 +56,8 @@ function cannotCopy(file: string, cause: unknown): AppError {
   });
 }
 
-/** A database that is only read. Close it: while it is open, files of its own stand beside it. */
-export function openReader(file: string): Pick<Store, 'read'> & { close(): void } {
+/** A copy that nobody else has open, only read. Closing it removes what SQLite put beside it. */
+export function openCopy(file: string): Pick<Store, 'read'> & { close(): void } {
   const database = new Database(file, { readonly: true });
   return {
     read: async (operation) =>

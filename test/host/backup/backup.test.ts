@@ -13,7 +13,7 @@ import { placesIn } from '../../../src/host/places.ts';
 import { readSettings } from '../../../src/host/settings.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
 import { verifyLedger } from '../../../src/kit/ledger/create-ledger.ts';
-import { copyStores, openReader } from '../../../src/kit/store/copy-store.ts';
+import { copyStores, openCopy } from '../../../src/kit/store/copy-store.ts';
 import { takeInstanceLock } from '../../../src/kit/store/instance-lock.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { clock, everything, type Filled, filledHome, machine } from './support.ts';
@@ -49,7 +49,7 @@ test('a backup taken while rows are written holds every row acknowledged before,
   const done = await restore(there, file);
   expect(done.ledger?.problem).toBeNull();
   expect(done.ledger?.rows).toBeGreaterThanOrEqual(301);
-  const reader = openReader(placesIn(there).runtimeDb);
+  const reader = openCopy(placesIn(there).runtimeDb);
   expect(await verifyLedger(reader)).toMatchObject({ ok: true, rows: done.ledger?.rows });
   reader.close();
   await home.close();
@@ -66,7 +66,7 @@ test('several databases are copied as they were at one moment', async () => {
   // Both snapshots stand before the first of these is written.
   await home.append(50);
   await copied;
-  const reader = openReader(join(to, 'runtime.db'));
+  const reader = openCopy(join(to, 'runtime.db'));
   expect(await verifyLedger(reader)).toMatchObject({ ok: true, rows: 2001 });
   reader.close();
   await home.close();

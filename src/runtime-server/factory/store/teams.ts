@@ -28,6 +28,13 @@ export function readTeams(tx: Read, workspace: string): TeamRecord[] {
     .map((row) => ({ name: row.name, file: row.file, fileHash: row.file_hash, up: row.up === 1, preset: row.preset }));
 }
 
+/** Names of the teams that their person started and did not stop, whether their bots run or not. */
+export function upIn(tx: Read, workspace: string): string[] {
+  return readTeams(tx, workspace)
+    .filter((team) => team.up)
+    .map((team) => team.name);
+}
+
 export function saveTeamFile(
   tx: Tx,
   workspace: string,
