@@ -48,10 +48,17 @@ test('the preload script is CommonJS and asks for electron alone', () => {
   expect(preload?.text).not.toMatch(/^\s*(import|export)\s/m);
 });
 
-test('the desktop program asks for electron and Node, and no server is in it', () => {
-  const names = files('main').flatMap(({ text }) => asked(text));
-  expect(names.filter((name) => !builtins.has(name))).toEqual(['electron']);
-  expect(files('main').reduce((sum, { text }) => sum + text.length, 0)).toBeLessThan(50_000);
+test('the desktop program asks for electron, the database and Node: terminals and browsers are of other programs', () => {
+  const names = new Set(files('main').flatMap(({ text }) => asked(text)));
+  expect([...names].filter((name) => !builtins.has(name)).sort()).toEqual(['better-sqlite3', 'electron']);
+});
+
+test('the desktop program loads the updater only where a feed is set', () => {
+  const all = new Map(files('main').map(({ name, text }) => [name, text]));
+  const entry = all.get('main.js') ?? '';
+  expect(entry).toMatch(/import\(["']\.\/chunks\/[^"']*["']\)/);
+  expect(entry).not.toContain('quitAndInstall(isSilent');
+  expect([...all.values()].some((text) => text.includes('quitAndInstall(isSilent'))).toBe(true);
 });
 
 test('the programs ask at run time for the native modules, what drives a browser and Node, and for nothing else', () => {
