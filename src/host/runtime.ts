@@ -32,12 +32,7 @@ import {
 } from '../runtime-server/factory/index.ts';
 import { upIn } from '../runtime-server/factory/store/teams.ts';
 import { ensureDeviceToken } from '../runtime-server/link/device.ts';
-import {
-  type ComputerUseSettings,
-  createKeptModels,
-  createModels,
-  type ModelSettings,
-} from '../runtime-server/models/index.ts';
+import { type ComputerUseSettings, createModels, type ModelSettings } from '../runtime-server/models/index.ts';
 import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
 import { type Closing, createClosing } from './closing.ts';
@@ -253,19 +248,10 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       [doors.port, peers?.port ?? null, options.homeCloud()?.port ?? null].filter((port) => port !== null),
     closing,
   });
-  const keptModels = await createKeptModels({
-    store,
-    ledger,
-    sealer: createSealer({ masterKey: folder.masterKey, purpose: 'models' }),
-    clock,
-    env,
-    endpoints: options.models?.endpoints,
-    log,
-  });
   const models = createModels({
-    settings: { ...options.models, endpoints: keptModels.endpoints },
+    settings: options.models,
     computerUse: options.computerUse,
-    env: keptModels.env,
+    env,
     clock,
     timers: systemTimers,
     random: Math.random,
@@ -273,7 +259,6 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   });
   const runs = createRuntimeRuns({ store, hands, models, clock, ids, log, home: places.home, closing });
   const factory = createFactory({
-    modelRoutes: keptModels.routes,
     store,
     ledger,
     events: outbox,
