@@ -24,6 +24,8 @@ export interface ScreenStart {
   readonly offset: number;
   readonly revision: number;
   readonly frozen: Uint8Array | null;
+  /** With `frozen`: what is told while it sleeps on. */
+  readonly glance?: Glance | undefined;
   /** For a host that cannot read `frozen`: what draws the pane, as it was at `offset`. */
   readonly drawing: { readonly offset: number; readonly ansi: string } | null;
 }
@@ -68,8 +70,11 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
   let usedAt = performance.now();
   let emulator: Emulator | null = null;
   let frozen: { readonly bytes: Uint8Array; readonly glance: Glance } | null = null;
-  if (from) emulator = quietly(() => takeUp(from));
-  else emulator = newEmulator();
+  /** In place of `frozen`, where that cannot be read. */
+  let drawing = from?.drawing ?? null;
+  if (!from) emulator = newEmulator();
+  else if (from.frozen && from.glance) frozen = { bytes: from.frozen, glance: from.glance };
+  else emulator = quietly(() => fromText());
 
   function newEmulator(size = resizes.at(-1), bytes?: Uint8Array): Emulator {
     const { cols, rows } = size ?? { cols: 80, rows: 24 };
@@ -93,18 +98,12 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
     }
   }
 
-  function takeUp(start: ScreenStart): Emulator {
-    if (start.frozen) {
-      try {
-        return newEmulator(undefined, start.frozen);
-      } catch (error) {
-        options.onFault(`its screen was not taken as it was: ${(error as Error).message}`);
-      }
-    }
-    if (!start.drawing) return fromJournal(parsed);
+  /** A new emulator with the pane's text. */
+  function fromText(): Emulator {
+    if (!drawing) return fromJournal(parsed);
     const made = newEmulator();
-    made.write(Buffer.from(start.drawing.ansi, 'utf8'));
-    made.write(options.read(start.drawing.offset, parsed - start.drawing.offset).bytes);
+    made.write(Buffer.from(drawing.ansi, 'utf8'));
+    made.write(readWhole(drawing.offset, parsed).bytes);
     return made;
   }
 
@@ -141,11 +140,20 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
     frozen = null;
     try {
       emulator = newEmulator(undefined, bytes);
+      // It looks as it did when its revision was counted.
+      drawn = look(emulator);
     } catch (error) {
-      options.onFault(`its screen could not be woken and was drawn from its text: ${(error as Error).message}`);
-      emulator = quietly(() => fromJournal(parsed));
+      options.onFault(`its screen was drawn from its text, because it could not be woken: ${(error as Error).message}`);
+      emulator = quietly(fromText);
     }
+    drawing = null;
     return emulator;
+  }
+
+  function look(of: Emulator): { ansi: string; cursorKey: string } {
+    const { x, y, visible } = of.cursor();
+    const { cols, rows } = resizes.at(-1)!;
+    return { ansi: of.screen(), cursorKey: `${x};${y};${visible};${cols};${rows}` };
   }
 
   /** A parser that threw is of no more use. A new one gets the text before the bytes that broke it, and goes on after them. */
@@ -192,15 +200,12 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
     },
     draw() {
       const made = awake();
-      const cursor = made.cursor();
-      const ansi = made.screen();
-      const { cols, rows } = resizes.at(-1)!;
-      const cursorKey = `${cursor.x};${cursor.y};${cursor.visible};${cols};${rows}`;
-      if (ansi !== drawn.ansi || cursorKey !== drawn.cursorKey) {
+      const now = look(made);
+      if (now.ansi !== drawn.ansi || now.cursorKey !== drawn.cursorKey) {
         revision++;
-        drawn = { ansi, cursorKey };
+        drawn = now;
       }
-      return { revision, ansi, cursor };
+      return { revision, ansi: now.ansi, cursor: made.cursor() };
     },
     glance() {
       if (frozen) return frozen.glance;
@@ -227,9 +232,16 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
       return true;
     },
     handOver() {
-      const bytes = frozen?.bytes ?? emulator?.freeze(recent()) ?? null;
-      const drawing = emulator ? screen.snapshot() : null;
-      return { offset: parsed, revision: screen.glance().revision, frozen: bytes, drawing };
+      const glance = screen.glance();
+      const before = frozen;
+      const { offset, ansi } = screen.snapshot();
+      const bytes = before?.bytes ?? awake().freeze(recent());
+      if (before) {
+        emulator?.dispose();
+        emulator = null;
+        frozen = before;
+      }
+      return { offset: parsed, revision: glance.revision, frozen: bytes, glance, drawing: { offset, ansi } };
     },
     dispose() {
       emulator?.dispose();

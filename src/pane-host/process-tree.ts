@@ -25,6 +25,8 @@ interface Proc {
   /** Clock ticks since boot on Linux, a date elsewhere; only equality means anything. */
   readonly started: string;
   readonly state: string;
+  /** Of its environment; read when it is first asked for. */
+  mark?: string | null;
 }
 
 /** What tells the process with this number from a later one with the same; null when there is none. */
@@ -102,7 +104,7 @@ async function remaining(
   for (const proc of all) {
     // Group and session carry the root's number: ours only while the root lives or somebody known is in them.
     if (rootLives && (proc.pid === root.pid || proc.group === root.pid || proc.session === root.pid)) take(proc);
-    else if (!known.has(proc.pid) && carriesMark(proc.pid, mark)) take(proc);
+    else if (!known.has(proc.pid) && markOf(proc) === mark) take(proc);
   }
   while (grew) {
     grew = false;
@@ -120,8 +122,20 @@ function signal(proc: Proc, name: NodeJS.Signals): void {
   }
 }
 
-async function listProcs(): Promise<Proc[]> {
-  if (process.platform !== 'linux') return listByPs();
+/** Many trees are ended at once when a host ends: they look at one list, for as long as a scan is apart from the next. */
+let listed: { readonly at: number; readonly procs: Promise<readonly Proc[]> } | null = null;
+const listedMs = 8;
+
+function listProcs(): Promise<readonly Proc[]> {
+  if (!listed || performance.now() - listed.at > listedMs) {
+    const procs = process.platform === 'linux' ? Promise.resolve(readProcs()) : listByPs();
+    // From its end: a long list must not be old when it is there.
+    listed = { at: performance.now(), procs };
+  }
+  return listed.procs;
+}
+
+function readProcs(): Proc[] {
   const found: Proc[] = [];
   for (const name of readdirSync('/proc')) {
     const pid = Number(name);
@@ -151,14 +165,21 @@ function readProc(pid: number): Proc | null {
   }
 }
 
-function carriesMark(pid: number, mark: string): boolean {
-  if (process.platform !== 'linux') return false;
+function markOf(proc: Proc): string | null {
+  if (proc.mark !== undefined) return proc.mark;
+  proc.mark = null;
+  if (process.platform !== 'linux') return null;
   try {
-    const environ = readFileSync(`/proc/${pid}/environ`, 'latin1');
-    return environ.split('\0').includes(`${paneMark}=${mark}`);
+    const environ = readFileSync(`/proc/${proc.pid}/environ`, 'latin1');
+    proc.mark =
+      environ
+        .split('\0')
+        .find((line) => line.startsWith(`${paneMark}=`))
+        ?.slice(paneMark.length + 1) ?? null;
   } catch {
-    return false;
+    // Gone, or another user's.
   }
+  return proc.mark;
 }
 
 function listByPs(): Promise<Proc[]> {

@@ -5,9 +5,9 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Engine, Screen } from '../../contracts/factory/agent.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
-import { type Event, hostFiles, type Op, type Request } from '../../pane-host/protocol.ts';
-import { connectHost, type HostConnection } from './host-connection.ts';
-import { hostToken, startHost } from './host-starter.ts';
+import type { Event, Op, Request } from '../../pane-host/protocol.ts';
+import type { HostConnection } from './host-connection.ts';
+import { createHostReach } from './host-reach.ts';
 import type { PaneEngine, PaneInfo, PaneListener } from './pane-engine.ts';
 import { createStreams } from './streams.ts';
 import { createWatchers } from './watchers.ts';
@@ -22,26 +22,42 @@ export interface PaneEngineDeps {
   readonly timers?: Timers;
   /** How often the host is asked whether it is there, ms. */
   readonly heartbeatMs?: number;
+  /** Which Gantry this is. */
+  readonly build?: string;
+  readonly settings?: PaneSettings | undefined;
+  readonly onNotice?: (message: string) => void;
+}
+
+export interface PaneSettings {
+  /** A pane that nobody needs for so long sleeps; null: never; default two minutes. */
+  readonly sleepAfterMs?: number | null | undefined;
+  /** How often in a row a host that died soon is started again. */
+  readonly hostRestarts?: number | undefined;
 }
 
 /** A host that hangs is noticed after two of these: no person waits long, no busy computer raises an alarm. */
 const heartbeatMs = 5000;
 
-/** A host that was just started binds its socket within this time, ms: 0.1–0.3 s measured, more on a busy computer. */
-const startMs = 10_000;
-const pollMs = 25;
-const startAgainMs = 1000;
 /** Waits between tries to reach a host, ms: the first hides a host that is being replaced, the last spares the computer. */
 const backoffMs = [50, 200, 1000, 5000];
 
 export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
-  const files = hostFiles(deps.home);
   const timers = deps.timers ?? systemTimers;
   const panes = new Map<string, PaneInfo>();
   const oscSeen = new Map<string, number>();
   const listeners = new Set<PaneListener>();
   const watchers = createWatchers(deps.onError);
   const streams = createStreams();
+  /** Closed panes that may live again, by how many wait for it. */
+  const held = new Map<string, number>();
+  const host = createHostReach({
+    home: deps.home,
+    command: deps.command,
+    build: deps.build,
+    restarts: deps.settings?.hostRestarts,
+    log: deps.onNotice ?? (() => {}),
+    closed: () => closed,
+  });
   let connection: HostConnection | null = null;
   let engine: Engine = { running: false, error: 'The pane host is being started.' };
   let closed = false;
@@ -69,7 +85,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
   /** Never rejects: what went wrong is shown by `engine()` and tried again. */
   async function reach(): Promise<void> {
     try {
-      const found = await connectOrStart();
+      const found = await host.connect({ event: onEvent, lost: onLost });
       if (closed) {
         found.close();
         return;
@@ -83,41 +99,12 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
     }
   }
 
-  async function connectOrStart(): Promise<HostConnection> {
-    const events = { event: onEvent, lost: onLost };
-    try {
-      return await connectHost(files, hostToken(files), events);
-    } catch (error) {
-      if (!nobodyThere(error)) throw error;
-    }
-    const deadline = performance.now() + startMs;
-    let started = Number.NEGATIVE_INFINITY;
-    for (;;) {
-      // Again and again: a host that is just ending keeps a new one from starting.
-      if (performance.now() - started >= startAgainMs) {
-        started = performance.now();
-        startHost({ files, home: deps.home, command: deps.command });
-      }
-      // Not by `timers`: while a host starts, this wait may be all that keeps the program alive.
-      await new Promise((resolve) => setTimeout(resolve, pollMs));
-      try {
-        return await connectHost(files, hostToken(files), events);
-      } catch (error) {
-        if (!nobodyThere(error)) throw error;
-        if (performance.now() > deadline || closed) {
-          throw new AppError(
-            'transport',
-            `The pane host did not start within ${startMs / 1000} s.`,
-            `Read ${files.log}.`,
-          );
-        }
-      }
-    }
-  }
-
   async function takeOver(found: HostConnection): Promise<void> {
     connection = found;
     beat(found);
+    const { sleepAfterMs } = deps.settings ?? {};
+    // A host that does not know of it has no pane that sleeps.
+    if (sleepAfterMs !== undefined) void found.request({ op: 'settings', sleepAfterMs }).catch(() => {});
     const { ok } = await found.request({ op: 'observe', seen: Object.fromEntries(oscSeen) });
     const known = new Map(panes);
     panes.clear();
@@ -130,8 +117,11 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
     for (const [id, info] of known) {
       if (!panes.has(id) && info.alive) ended({ ...info, alive: false, endReason: 'the pane host no longer knows it' });
     }
-    for (const pane of watchers.panes()) startWatch(pane);
-    for (const stream of streams.all()) startStream(stream.number, stream.pane, stream.from);
+    showViewers((pane) => !held.has(pane));
+  }
+  function showViewers(of: (pane: string) => boolean): void {
+    for (const pane of watchers.panes()) if (of(pane)) startWatch(pane);
+    for (const stream of streams.all()) if (of(stream.pane)) startStream(stream.number, stream.pane, stream.from);
   }
 
   /**
@@ -163,6 +153,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
 
   function unreadable(why: string): void {
     cancelBeat();
+    host.lost();
     connection?.close();
     connection = null;
     if (closed) return;
@@ -240,6 +231,29 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
       // It was told of before the answer, and may have printed or ended since.
       return panes.get(ok.info.id) ?? ok.info;
     },
+    async revive(spec, { words }) {
+      const known = panes.get(spec.id);
+      const seen = Math.max(
+        known?.offset ?? 0,
+        ...streams.all().map(({ pane, from }) => (pane === spec.id ? Number(from) || 0 : 0)),
+      );
+      const revive = { words, offset: seen, revision: known?.facts.revision ?? 0 };
+      const { ok } = await ask({ op: 'create', spec, revive });
+      return panes.get(ok.info.id) ?? ok.info;
+    },
+    hold(id) {
+      held.set(id, (held.get(id) ?? 0) + 1);
+      let done = false;
+      return () => {
+        if (done) return;
+        done = true;
+        const left = (held.get(id) ?? 1) - 1;
+        if (left > 0) held.set(id, left);
+        else held.delete(id);
+        if (left === 0 && connection) showViewers((pane) => pane === id);
+      };
+    },
+    host: () => connection && { ...connection.host },
     async write(id, data) {
       await ask({ op: 'write', pane: id }, typeof data === 'string' ? Buffer.from(data, 'utf8') : data);
     },
@@ -309,14 +323,6 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
       connection = null;
     },
   };
-}
-
-/** No host, or one that was just ending. */
-function nobodyThere(error: unknown): boolean {
-  if (error instanceof AppError) return error.code === 'transport';
-  const { code } = error as NodeJS.ErrnoException;
-  // A host that ends resets the callers it has not yet taken in.
-  return code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'EPIPE';
 }
 
 function text(bytes: Uint8Array): string {

@@ -18,12 +18,21 @@ const helloMs = 5000;
 
 export interface HostConnection {
   readonly hostPid: number;
+  readonly host: HostFacts;
   /** Rejects with the host's refusal, or `transport` when the connection ends first. */
   request<O extends Op>(
     request: Extract<Request, { op: O }>,
     tail?: Uint8Array,
   ): Promise<{ ok: Answers[O]; tail: Uint8Array }>;
   close(): void;
+}
+
+export interface HostFacts {
+  readonly pid: number;
+  readonly minor: number;
+  /** Which Gantry it is of; empty where it does not say. */
+  readonly build: string;
+  readonly startedAt: string;
 }
 
 export interface ConnectionEvents {
@@ -85,6 +94,7 @@ export async function connectHost(files: HostFiles, token: string, events: Conne
 
   const connection: HostConnection = {
     hostPid: 0,
+    host: { pid: 0, minor: 0, build: '', startedAt: '' },
     request: (request, tail) =>
       new Promise((resolve, reject) => {
         if (ended) {
@@ -109,7 +119,8 @@ export async function connectHost(files: HostFiles, token: string, events: Conne
   try {
     const who = `runtime ${process.pid}`;
     const { ok } = await connection.request({ op: 'hello', major: protocol.major, token, who });
-    return { ...connection, hostPid: ok.pid };
+    const { pid, minor, build = '', startedAt } = ok;
+    return { ...connection, hostPid: pid, host: { pid, minor, build, startedAt } };
   } catch (error) {
     end('its hello failed');
     if (late) throw new AppError('timeout', 'The pane host does not answer.', 'Try again in a moment.');

@@ -38,20 +38,31 @@ export function hostToken(files: HostFiles): string {
   return readTokenFile(files.token);
 }
 
-/** Starts a host and returns at once; whether it lives is seen by connecting. Throws when no process can be started. */
-export function startHost(options: {
-  readonly files: HostFiles;
+export interface HostProgram {
   readonly home: string;
   /** Program and file of the host. */
   readonly command: readonly [string, ...string[]];
-}): void {
-  const { files, home, command } = options;
+  /** Which Gantry it is of. */
+  readonly build: string;
+}
+
+/** argv of a host; also for a host that starts the one after it. */
+export function hostCommand({ home, command, build }: HostProgram): [string, ...string[]] {
+  const [program, ...args] = command;
+  return [program, ...nodeOptions, ...args, '--home', home, ...(build === '' ? [] : ['--build', build])];
+}
+
+/** Starts a host and returns at once; whether it lives is seen by connecting. Throws when no process can be started. */
+export function startHost(
+  options: Omit<HostProgram, 'build'> & { readonly build?: string; readonly files: HostFiles },
+): void {
+  const { files, home, build = '' } = options;
   hostToken(files);
   mkdirSync(dirname(files.log), { recursive: true, mode: 0o700 });
   const log = openSync(files.log, 'a', 0o600);
   try {
-    const [program, ...args] = command;
-    const child = spawn(program, [...nodeOptions, ...args, '--home', home], {
+    const [program, ...args] = hostCommand({ ...options, build });
+    const child = spawn(program, args, {
       cwd: home,
       detached: true,
       stdio: ['ignore', log, log],

@@ -37,6 +37,13 @@ export interface PaneInfo {
   /** Bytes printed so far: the journal's end. */
   readonly offset: number;
   readonly facts: PaneFacts;
+  /** Why its text does not reach the disk; null while it does, absent from an older host. */
+  readonly fault?: string | null;
+}
+
+/** A closed pane begins again under its id: its text above, `words` in a line, a new program. */
+export interface PaneRevival {
+  readonly words: string;
 }
 
 /** What the host saw, without judging it. Sent whenever something in it changed (at most every 33 ms). */
@@ -105,6 +112,15 @@ export interface PaneEngine {
   get(id: string): PaneInfo | null;
   /** Starts a program. Fails with `AppError` `usage` (command missing, cwd not a folder) or `transport` (host gone). */
   create(spec: PaneSpec): Promise<PaneInfo>;
+  /**
+   * Starts a program in a closed pane, at the size it had. What is left of the one before is ended first. Offsets and revisions
+   * go on; `usage` when the pane is live or unknown.
+   */
+  revive(spec: PaneSpec, revival: PaneRevival): Promise<PaneInfo>;
+  /** Whoever watches or reads a pane that closed is not told so until the returned call: it may be about to live again. */
+  hold(id: string): () => void;
+  /** The host that serves; null while none can be read. */
+  host(): { readonly pid: number; readonly build: string; readonly startedAt: string } | null;
   /** Raw bytes into the pty, in call order. `not_found` when the pane is not live. */
   write(id: string, data: string | Uint8Array): Promise<void>;
   resize(id: string, size: PaneSize): Promise<void>;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { programCommand } from '../../../src/kit/process/programs.ts';
 import { hostFiles } from '../../../src/pane-host/protocol.ts';
-import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
+import { createPaneEngine, type PaneSettings } from '../../../src/runtime-server/panes/create-pane-engine.ts';
 import { connectHost } from '../../../src/runtime-server/panes/host-connection.ts';
 import { hostToken } from '../../../src/runtime-server/panes/host-starter.ts';
 import type { PaneEngine, PaneListener, PaneSpec } from '../../../src/runtime-server/panes/pane-engine.ts';
@@ -15,13 +15,24 @@ const open = new Map<string, Set<PaneEngine>>();
 /** An engine on `home`. With the test all engines of that home are let go, then its host is ended and waited for. */
 export async function testEngine(
   home = scratchFolder(),
-  more: { args?: string[]; heartbeatMs?: number; listener?: PaneListener } = {},
+  more: {
+    args?: string[];
+    heartbeatMs?: number;
+    listener?: PaneListener;
+    build?: string;
+    settings?: PaneSettings;
+    command?: [string, ...string[]];
+    onNotice?: (message: string) => void;
+  } = {},
 ): Promise<PaneEngine> {
   const errors: unknown[] = [];
   const [program, file] = programCommand('pane-host');
   const engine = createPaneEngine({
     home,
-    command: [program, file ?? '', ...(more.args ?? [])],
+    command: more.command ?? [program, file ?? '', ...(more.args ?? [])],
+    ...(more.build === undefined ? {} : { build: more.build }),
+    ...(more.onNotice === undefined ? {} : { onNotice: more.onNotice }),
+    settings: more.settings,
     onError: (error) => void errors.push(error),
     ...(more.heartbeatMs ? { heartbeatMs: more.heartbeatMs } : {}),
   });
