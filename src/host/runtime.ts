@@ -32,7 +32,7 @@ import {
 } from '../runtime-server/factory/index.ts';
 import { upIn } from '../runtime-server/factory/store/teams.ts';
 import { ensureDeviceToken } from '../runtime-server/link/device.ts';
-import { type ComputerUseSettings, createModels, type ModelSettings } from '../runtime-server/models/index.ts';
+import type { ComputerUseSettings, ModelSettings } from '../runtime-server/models/index.ts';
 import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
 import { type Closing, createClosing } from './closing.ts';
@@ -47,6 +47,7 @@ import { computerModelCheck, handsChecks, peerDoor, policyCheck } from './runtim
 import { createRuntimeConnectors } from './runtime-connectors.ts';
 import { createRuntimeHands } from './runtime-hands.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
+import { createRuntimeModels } from './runtime-models.ts';
 import { createRuntimePhone } from './runtime-phone.ts';
 import { createRuntimeRuns } from './runtime-runs.ts';
 import { createRuntimeTools } from './runtime-tools.ts';
@@ -248,17 +249,11 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       [doors.port, peers?.port ?? null, options.homeCloud()?.port ?? null].filter((port) => port !== null),
     closing,
   });
-  const models = createModels({
-    settings: options.models,
-    computerUse: options.computerUse,
-    env,
-    clock,
-    timers: systemTimers,
-    random: Math.random,
-    spent: (tx, spend) => outbox.spent(tx, spend),
-  });
+  const base = { store, ledger, clock, env, log, masterKey: folder.masterKey };
+  const { models, modelRoutes } = await createRuntimeModels({ ...options, ...base, spent: outbox.spent });
   const runs = createRuntimeRuns({ store, hands, models, clock, ids, log, home: places.home, closing });
   const factory = createFactory({
+    modelRoutes,
     store,
     ledger,
     events: outbox,

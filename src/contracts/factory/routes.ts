@@ -16,6 +16,7 @@ import {
   listAgents,
 } from './agents-routes.ts';
 import { listGuests, stopGuests } from './guest-routes.ts';
+import { modelRoutes } from './model-routes.ts';
 import {
   createThread,
   drainQueue,
@@ -37,6 +38,7 @@ import { worktreeRoutes } from './worktree-routes.ts';
 export * from '../approvals/gate.ts';
 export * from './agents-routes.ts';
 export * from './guest-routes.ts';
+export * from './model-routes.ts';
 export * from './orchestration-routes.ts';
 export * from './search-routes.ts';
 export * from './spending-routes.ts';
@@ -79,6 +81,7 @@ export const factoryRoutes = [
   ...worktreeRoutes,
   ...whyRoutes,
   ...searchRoutes,
+  ...modelRoutes,
   ...spendingRoutes,
   checkGate,
   ...workEngineRoutes,

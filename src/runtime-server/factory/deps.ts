@@ -2,8 +2,10 @@
  * What the factory needs from outside, as small as it needs it. Composed by `src/host/runtime.ts`.
  * Must not know which implementations stand behind.
  */
+
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
+import type { BoundRoute } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
@@ -98,6 +100,8 @@ export interface FactoryDeps {
   readonly desk: ApprovalDesk;
   readonly policy: Policy;
   readonly hosted: HostedParts;
+  /** Doors of the keys and servers of models that the person gave here. */
+  readonly modelRoutes: readonly BoundRoute[];
   /** The way to other computers; absent where none can be paired. */
   readonly peerHome?: PeerHome | undefined;
   readonly random: () => number;

@@ -286,6 +286,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     ...peers.ownRoutes,
     ...worktreeRoutes({ worktrees }),
     ...searchRoutes({ store, workspace: deps.workspace }),
+    ...deps.modelRoutes,
     ...whyRoutes({ store, ledger, workspace: deps.workspace, findAgent: (name) => namedAgent(registry, name) }),
     ...orchestrationRoutes({
       store,

@@ -32,4 +32,18 @@ CREATE INDEX model_spend_at ON model_spend (at);
 CREATE INDEX model_spend_run ON model_spend (run_id) WHERE run_id IS NOT NULL;
 `,
   },
+  {
+    area: 'models',
+    number: 3,
+    name: 'kept keys and servers',
+    sql: `
+CREATE TABLE model_place (
+  name TEXT PRIMARY KEY,
+  wire TEXT NOT NULL CHECK (wire IN ('anthropic', 'openai', 'google')),
+  base_url TEXT,
+  key_sealed TEXT,
+  at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+`,
+  },
 ];

@@ -37,7 +37,7 @@ import {
   type Factory,
   type PeerHome,
 } from '../../../src/runtime-server/factory/index.ts';
-import { createModels, type ModelSettings } from '../../../src/runtime-server/models/index.ts';
+import { createKeptModels, createModels, type ModelSettings } from '../../../src/runtime-server/models/index.ts';
 import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
 import type { ChannelOut } from '../../../src/runtime-server/phone/index.ts';
@@ -189,14 +189,18 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       converter: null,
       ...options.tools,
     });
+    const sealer = createSealer({ masterKey: 'master-key-of-tests-0123456789abcdef', purpose: 'models' });
+    const endpoints = options.models?.endpoints;
+    const keptModels = await createKeptModels({ store, ledger, sealer, clock, env, endpoints, log });
     const factory = createFactory({
       events: outbox,
       desk,
       policy,
+      modelRoutes: keptModels.routes,
       hosted: {
         models: createModels({
-          settings: options.models,
-          env,
+          settings: { ...options.models, endpoints: keptModels.endpoints },
+          env: keptModels.env,
           clock,
           timers: options.modelTimers ?? timers,
           random: () => 0,
