@@ -14,6 +14,7 @@ import { type Services, ServicesProvider } from './app/services.tsx';
 import { createApi } from './data/api.ts';
 import { createBrowserPush } from './data/browser-push.ts';
 import { createConnections } from './data/connections.ts';
+import { createDesktop } from './data/desktop.ts';
 import { createLastKnown } from './data/last-known.ts';
 import { createQueueEvents } from './data/queue-events.ts';
 import { createSentTexts } from './data/sent-texts.ts';
@@ -53,6 +54,7 @@ const services: Services = {
     storage: localStorage,
     userAgent: navigator.userAgent,
   }),
+  desktop: window.desktop === undefined ? null : createDesktop(window.desktop),
   settings: createSettingsStore(localStorage),
   slots: createStreamSlots(navigator.locks, screenSlots),
   sentTexts: createSentTexts(sessionStorage),

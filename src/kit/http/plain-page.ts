@@ -40,7 +40,7 @@ export function page(title: string, html: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)} · Gantry</title>
 <style>
-:root { color-scheme: light dark; }
+:root { color-scheme: light dark; background: canvas; color: canvastext; }
 body { font: 14px/1.5 system-ui, sans-serif; margin: 12vh auto; max-width: 34rem; padding: 0 1.5rem; }
 h1 { font-size: 1.25rem; }
 code { font: 13px ui-monospace, monospace; padding: 0.1rem 0.3rem; border: 1px solid; border-radius: 4px; }

@@ -232,6 +232,11 @@ const settingsPages = [
     path: '/usage',
     component: lazyRouteComponent(settings, 'UsagePage'),
   }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: '/desktop',
+    component: lazyRouteComponent(settings, 'DesktopPage'),
+  }),
 ] as const;
 const indexRoute = createRoute({
   getParentRoute: () => rootRoute,

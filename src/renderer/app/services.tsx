@@ -6,6 +6,7 @@
 import { createContext, type ReactNode, use, useMemo, useSyncExternalStore } from 'react';
 import type { BrowserPush } from '../data/browser-push.ts';
 import type { Connection, Connections } from '../data/connections.ts';
+import type { Desktop } from '../data/desktop.ts';
 import type { FeedEntry, LinkState } from '../data/events.ts';
 import type { LastKnown } from '../data/last-known.ts';
 import type { QueueEvents } from '../data/queue-events.ts';
@@ -22,6 +23,8 @@ export interface Services extends Connection {
   readonly toolCalls: ToolCalls;
   readonly lastKnown: LastKnown;
   readonly browserPush: BrowserPush;
+  /** Null in a browser. */
+  readonly desktop: Desktop | null;
   readonly settings: SettingsStore;
   readonly slots: StreamSlots;
   readonly sentTexts: SentTexts;

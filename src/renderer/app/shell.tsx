@@ -4,12 +4,13 @@ import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { Toaster } from 'sonner';
 import { AppError } from '../../contracts/common/errors.ts';
-import { sections } from '../areas/settings/sections.ts';
+import { sectionsIn } from '../areas/settings/sections.ts';
 import { type Action, useAddActions, useAllActions } from './actions.ts';
 import { AnnounceNeeds } from './announce-needs.tsx';
 import { useOnlyComputer } from './computers.tsx';
 import { DemoPhoneBanner } from './demo-phone-banner.tsx';
 import { FloorsProvider, useBots, useComputers, useFloors } from './floors.tsx';
+import { ObeyDesktop } from './obey-desktop.tsx';
 import { ObeyWindowEvents } from './obey-window-events.tsx';
 import { ObeyWorker } from './obey-worker.tsx';
 import { places } from './places.ts';
@@ -48,7 +49,7 @@ export function Shell() {
 function Frame() {
   const scheme = useTheme();
   const narrow = useNarrow();
-  const { settings } = useServices();
+  const { settings, desktop } = useServices();
   const navigate = useNavigate();
   const waiting = useWaiting();
   const unread = useUnread();
@@ -66,7 +67,7 @@ function Frame() {
           run: () => void navigate({ to: place.path }),
         }),
       ),
-      ...sections.map(
+      ...sectionsIn(desktop !== null).map(
         (section): Action => ({
           id: `go-${section.path}`,
           title: `Settings: ${section.name}`,
@@ -93,7 +94,7 @@ function Frame() {
         }),
       ),
     ];
-  }, [navigate, settings]);
+  }, [navigate, settings, desktop]);
   useAddActions(actions);
   useAddActions(useBotActions());
   useAddActions(useComputerActions());
@@ -105,6 +106,7 @@ function Frame() {
     <div className="flex h-dvh flex-col bg-window text-ui">
       <ObeyWindowEvents />
       <ObeyWorker />
+      <ObeyDesktop />
       <AnnounceNeeds />
       <DemoPhoneBanner />
       <div className="flex min-h-0 flex-1">

@@ -80,7 +80,7 @@ export function GeneralPage() {
             aria-label="Screen reader"
             checked={values.screenReader}
             onChange={(event) => settings.set({ screenReader: event.target.checked })}
-            className="size-4 accent-accent"
+            className="size-4 accent-accent pointer-coarse:size-6"
           />
         </Setting>
       </Card>

@@ -1,5 +1,6 @@
 /** Notifications: what can reach the person now, this browser, their other devices, and which events are pushed. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { CircleCheck, CircleX, Clock } from 'lucide-react';
 import { useState } from 'react';
 import type { PushDevice } from '../../../contracts/notifications/push.ts';
@@ -27,7 +28,7 @@ import {
 const reachEvery = 10_000;
 
 export function NotificationsPage() {
-  const { queries, browserPush, keys } = useServices();
+  const { queries, browserPush, keys, desktop } = useServices();
   const devices = useQuery({ ...queries.pushDevices, staleTime: 0, refetchInterval: reachEvery });
   const reach = useQuery({ ...queries.reach, staleTime: 0, refetchInterval: reachEvery });
   const preferences = useQuery({ ...queries.preferences, staleTime: 0 });
@@ -56,7 +57,7 @@ export function NotificationsPage() {
         />
       )}
       {shown(reach) && <ReachCard source={reach} told={told} devices={devices.data?.devices ?? []} browser={state} />}
-      <ThisBrowserCard state={state} />
+      {desktop === null ? <ThisBrowserCard state={state} /> : <ThisAppCard />}
       {shown(devices) && <DevicesCard source={devices} told={told} />}
       {shown(preferences) && <PreferencesCard told={told} />}
     </>
@@ -176,6 +177,19 @@ function ThisBrowserCard({ state }: { state: PushState | undefined }) {
         </Setting>
       )}
       {failure !== null && <Problem error={failure} />}
+    </Card>
+  );
+}
+
+/** Electron has no push: the app shows what is new by itself. */
+function ThisAppCard() {
+  return (
+    <Card title="This app">
+      <Setting name="Notifications of your system" effect="While the app runs it shows what happens by itself.">
+        <Link to="/settings/desktop" className="rounded-control text-accent underline">
+          Which ones
+        </Link>
+      </Setting>
     </Card>
   );
 }

@@ -2,12 +2,17 @@
 
 export const sections = [
   { path: '/settings/general', name: 'General' },
+  { path: '/settings/set-up', name: 'Set-up' },
   { path: '/settings/account', name: 'Account' },
   { path: '/settings/keys', name: 'API keys' },
   { path: '/settings/sign-ins', name: 'Sign-ins' },
   { path: '/settings/computers', name: 'Computers' },
   { path: '/settings/notifications', name: 'Notifications' },
   { path: '/settings/usage', name: 'Usage' },
+  { path: '/settings/desktop', name: 'Desktop' },
 ] as const;
+
+/** Those of the desktop app are shown in it alone. */
+export const sectionsIn = (desktop: boolean) => sections.filter(({ path }) => desktop || path !== '/settings/desktop');
 
 export type SectionPath = (typeof sections)[number]['path'];

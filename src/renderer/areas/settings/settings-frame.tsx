@@ -1,18 +1,20 @@
 /** The settings: their pages at the left, above where it is narrow; the chosen one in the middle. */
 import { Link, Outlet } from '@tanstack/react-router';
-import { sections } from './sections.ts';
+import { useServices } from '../../app/services.tsx';
+import { sectionsIn } from './sections.ts';
 
 const item =
   'flex h-7 items-center rounded-control px-2.5 text-muted hover:bg-raised hover:text-ink data-[status=active]:bg-selected data-[status=active]:text-ink pointer-coarse:h-10';
 
 export function SettingsFrame() {
+  const { desktop } = useServices();
   return (
     <main className="min-w-0 flex-1 overflow-y-auto">
       <div className="mx-auto grid max-w-[980px] gap-4 p-4 sm:p-6 md:grid-cols-[164px_minmax(0,1fr)] md:gap-6">
         <div className="flex flex-col gap-3">
           <h1 className="text-page font-semibold">Settings</h1>
           <nav aria-label="Settings" className="flex flex-wrap gap-1 md:flex-col">
-            {sections.map((section) => (
+            {sectionsIn(desktop !== null).map((section) => (
               <Link key={section.path} to={section.path} className={item}>
                 {section.name}
               </Link>

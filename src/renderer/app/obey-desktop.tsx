@@ -1,0 +1,19 @@
+/** Where the desktop program leads the page: a click on a notification or a menu, a link. Window events go out through the one helper. */
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { useServices } from './services.tsx';
+import { dispatchWindowEvent } from './window-events.ts';
+
+export function ObeyDesktop() {
+  const { desktop } = useServices();
+  const navigate = useNavigate();
+  useEffect(
+    () =>
+      desktop?.follow((to) => {
+        if (to.kind === 'go') void navigate({ href: to.path });
+        else dispatchWindowEvent(to.name, to.detail);
+      }),
+    [desktop, navigate],
+  );
+  return null;
+}

@@ -1,0 +1,214 @@
+/** Settings of the desktop program: only shown inside of it. */
+import { useSyncExternalStore } from 'react';
+import {
+  type DesktopAct,
+  type DesktopChange,
+  type DesktopState,
+  notificationChoices,
+} from '../../../contracts/desktop/channels.ts';
+import { useServices } from '../../app/services.tsx';
+import type { Desktop } from '../../data/desktop.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Empty, SkeletonRows } from '../../ui/list-states.tsx';
+import { Ago } from '../../ui/now.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Switch } from '../../ui/switch.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { control, Setting } from './parts.tsx';
+
+const choiceWords = {
+  'unless-pushed': 'Unless pushed elsewhere',
+  all: 'All of them',
+  none: 'None',
+} as const;
+
+export function DesktopPage() {
+  const { desktop } = useServices();
+  if (desktop === null)
+    return (
+      <Card title="Desktop">
+        <Empty>These settings are those of the desktop app, and this is a browser.</Empty>
+      </Card>
+    );
+  return <InApp desktop={desktop} />;
+}
+
+function InApp({ desktop }: { desktop: Desktop }) {
+  const state = useSyncExternalStore(desktop.subscribe, desktop.state);
+  const { busy, failure, run } = useAct((work: () => Promise<void>) => work());
+  if (state === null)
+    return (
+      <Card title="This app">
+        <SkeletonRows count={3} height={52} />
+      </Card>
+    );
+  const change = (wanted: DesktopChange): void => run(() => desktop.change(wanted));
+  const act = (wanted: DesktopAct): void => run(() => desktop.act(wanted));
+  return (
+    <>
+      {failure !== null && <Problem error={failure} />}
+      <ThisApp state={state} busy={busy} change={change} />
+      <Updates update={state.update} busy={busy} act={act} />
+      <Card title="Logs">
+        <Setting
+          name="Files"
+          effect={
+            <>
+              In <span className="font-mono text-code break-all">{state.logs}</span>. Tokens and keys are taken out of
+              them.
+            </>
+          }
+        >
+          <Button disabled={busy} onClick={() => act('open-logs')}>
+            Open logs
+          </Button>
+        </Setting>
+      </Card>
+    </>
+  );
+}
+
+function ThisApp({
+  state: { settings, servers, hasTray, canOpenAtLogin },
+  busy,
+  change,
+}: {
+  state: DesktopState;
+  busy: boolean;
+  change: (wanted: DesktopChange) => void;
+}) {
+  return (
+    <Card title="This app">
+      <Setting
+        name="Notifications"
+        effect="Shown by your system while no window of Gantry is in front. Which events there are is set under Notifications."
+      >
+        <select
+          aria-label="Notifications"
+          value={settings.notifications}
+          disabled={busy}
+          onChange={(event) =>
+            change({ notifications: notificationChoices.find((one) => one === event.target.value) ?? 'unless-pushed' })
+          }
+          className={control}
+        >
+          {notificationChoices.map((choice) => (
+            <option key={choice} value={choice}>
+              {choiceWords[choice]}
+            </option>
+          ))}
+        </select>
+      </Setting>
+      <Setting
+        name="Stay in the tray"
+        effect={
+          hasTray
+            ? 'Closing the last window leaves Gantry running; the tray shows what runs and who needs you.'
+            : 'This desktop has no tray: closing the last window ends the app.'
+        }
+      >
+        {hasTray && (
+          <Switch
+            label="Stay in the tray"
+            on={settings.closeToTray}
+            disabled={busy}
+            onChange={(closeToTray) => change({ closeToTray })}
+          />
+        )}
+      </Setting>
+      {canOpenAtLogin && (
+        <Setting name="Start when you sign in" effect="Without a window, in the tray.">
+          <Switch
+            label="Start when you sign in"
+            on={settings.openAtLogin}
+            disabled={busy}
+            onChange={(openAtLogin) => change({ openAtLogin })}
+          />
+        </Setting>
+      )}
+      <Setting
+        name="Servers"
+        effect={
+          servers === 'own'
+            ? 'They run in this app and end with it. Bots and their panes run on.'
+            : 'They run in another program and go on without this app.'
+        }
+      />
+    </Card>
+  );
+}
+
+function Updates({
+  update,
+  busy,
+  act,
+}: {
+  update: DesktopState['update'];
+  busy: boolean;
+  act: (wanted: DesktopAct) => void;
+}) {
+  const check = update.kind === 'current' || update.kind === 'failed';
+  return (
+    <Card title="Updates">
+      <Setting name={updateName(update)} effect={<UpdateEffect update={update} />}>
+        {check && (
+          <Button disabled={busy} onClick={() => act('check-updates')}>
+            Look for updates
+          </Button>
+        )}
+        {update.kind === 'ready' && (
+          <Button kind="primary" disabled={busy} onClick={() => act('install-update')}>
+            Install and restart
+          </Button>
+        )}
+      </Setting>
+    </Card>
+  );
+}
+
+function updateName(update: DesktopState['update']): string {
+  switch (update.kind) {
+    case 'off':
+      return 'Off';
+    case 'current':
+      return update.checkedAt === null ? 'Not looked yet' : 'This is the newest version';
+    case 'checking':
+      return 'Looking for a new version';
+    case 'downloading':
+      return `Fetching ${update.version}`;
+    case 'ready':
+      return `${update.version} is ready`;
+    case 'installing':
+      return `Installing ${update.version}`;
+    case 'failed':
+      return 'The last look failed';
+  }
+}
+
+function UpdateEffect({ update }: { update: DesktopState['update'] }) {
+  switch (update.kind) {
+    case 'off':
+      return update.why;
+    case 'current':
+      return update.checkedAt === null ? (
+        'Looked for every four hours while the app runs.'
+      ) : (
+        <>
+          Looked <Ago at={update.checkedAt} />; again every four hours.
+        </>
+      );
+    case 'checking':
+      return 'The feed of new versions is asked.';
+    case 'downloading':
+      return `${update.percent} % fetched. Nothing changes until you install it.`;
+    case 'ready':
+      return update.waits === null
+        ? 'Installed when you say so, and only while nothing runs.'
+        : `Not installed: ${update.waits}. Try again once nothing runs.`;
+    case 'installing':
+      return 'The app closes and comes back.';
+    case 'failed':
+      return update.why;
+  }
+}
