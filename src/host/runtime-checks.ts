@@ -18,6 +18,14 @@ export function peerDoor(peers: PeerServer | null): DoctorCheck[] {
   ];
 }
 
+/** Whether what happens here is kept. */
+export function databaseCheck(file: string, trouble: string | null): DoctorCheck {
+  const common = { name: 'Database', group: 'disk', version: null } as const;
+  if (trouble === null) return { ...common, state: 'ok', detail: `${file} can be written.`, fix: null };
+  const detail = `${trouble} Until then nothing new is taken on; what was acknowledged is kept.`;
+  return { ...common, state: 'warn', detail, fix: 'Free some space or mend the disk; Gantry goes on by itself' };
+}
+
 /** The first thing that is wrong with the policy's file; the rest shows once that is mended. */
 export function policyCheck(policy: Policy): DoctorCheck {
   const [problem] = policy.problems();

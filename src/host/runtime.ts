@@ -43,7 +43,7 @@ import { createHomeLink, type HomeLink } from './home-link.ts';
 import { createPeerHome } from './peer-home.ts';
 import { createPeerServer, type PeerServer } from './peer-server.ts';
 import { readable } from './readable-panes.ts';
-import { computerModelCheck, handsChecks, peerDoor, policyCheck } from './runtime-checks.ts';
+import { computerModelCheck, databaseCheck, handsChecks, peerDoor, policyCheck } from './runtime-checks.ts';
 import { createRuntimeConnectors } from './runtime-connectors.ts';
 import { createRuntimeHands } from './runtime-hands.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
@@ -293,6 +293,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     peerHome: createPeerHome(homeLink.home),
     random: Math.random,
     hostChecks: () => [
+      databaseCheck(places.runtimeDb, store.trouble()),
       policyCheck(policy),
       ...handsChecks(env),
       computerModelCheck(models),

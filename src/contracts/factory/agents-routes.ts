@@ -28,7 +28,7 @@ export const health = defineRoute({
   }),
   answers: {
     200: z.strictObject({
-      ok: z.boolean(),
+      ok: z.boolean().meta({ description: 'False while the disk takes nothing; `gantry doctor` says why.' }),
       service: z.string(),
       panes: z.boolean(),
       proof: z.string().optional().meta({ description: 'hex HMAC-SHA256(token, c), only when c was given.' }),

@@ -50,6 +50,14 @@ export async function copyStores(copies: readonly StoreCopy[]): Promise<void> {
 
 function cannotCopy(file: string, cause: unknown): AppError {
   const code = sqliteCode(cause);
+  if (code === 'SQLITE_FULL') {
+    return new AppError(
+      'transport',
+      `The disk is too full for a copy of ${file}.`,
+      'Free some space, then try again.',
+      { cause },
+    );
+  }
   if (isTrouble(code) || isBusy(code)) return refusal(code, file, cause);
   return new AppError('transport', `${file} cannot be copied: ${(cause as Error).message}.`, 'Check its rights.', {
     cause,

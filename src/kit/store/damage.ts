@@ -89,8 +89,9 @@ export function moveAside(file: string, now: number, what: string): AppError {
 
 function whatNext(file: string): string {
   const backup = newestBackup(file);
-  const back = backup === null ? 'Put a backup in its place' : `Copy the backup ${backup} to ${file}`;
-  return `${back}, or start Gantry again to begin with an empty one.`;
+  const before = backup === null ? '' : `Copy the backup ${backup} to ${file}, `;
+  const restore = `${before === '' ? 'Restore' : 'restore'} a whole backup with \`gantry restore <file>\``;
+  return `${before}${restore}, or start Gantry again to begin with an empty one.`;
 }
 
 /** Backups of this database, oldest first. */

@@ -86,10 +86,16 @@ function openChecked(file: string, now: number): Database.Database {
   } catch (error) {
     database?.close();
     const code = sqliteCode(error);
-    if (isDamage(code)) throw moveAside(file, now, `is damaged (${(error as Error).message.split('\n')[0]})`);
+    if (isDamage(code)) throw moveAside(file, now, `is damaged (${firstFinding(error as Error)})`);
     if (isTrouble(code) || isBusy(code)) throw refusal(code, file, error);
     throw cannotOpen(file, error);
   }
+}
+
+/** SQLite heads its findings with the name of the database, which is always the same. */
+function firstFinding({ message }: Error): string {
+  const lines = message.split('\n');
+  return lines.find((line) => !line.startsWith('***')) ?? message;
 }
 
 function cannotOpen(file: string, cause: unknown): AppError {

@@ -281,7 +281,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       timers,
       addressOf: (agentId) => registry.find(agentId)?.address ?? null,
     }),
-    ...agentRoutes({ registry, panes, remote: remote.panes, sizes, prove: deps.prove, conversations: hosted }),
+    ...agentRoutes({ ...deps, registry, remote: remote.panes, sizes, conversations: hosted }),
     ...teamRoutes({ teams }),
     ...peers.ownRoutes,
     ...worktreeRoutes({ worktrees }),

@@ -16,6 +16,7 @@ import {
 } from '../../../contracts/factory/routes.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import { type BoundRoute, bind, type Principal } from '../../../kit/http/types.ts';
+import type { Store } from '../../../kit/store/store.ts';
 import type { PaneEngine } from '../../panes/pane-engine.ts';
 import { kindOf, paneOf } from '../member.ts';
 import { streamScreens } from '../pane-stream.ts';
@@ -35,6 +36,7 @@ export interface AgentRoutesDeps {
   readonly remote: RemotePanes;
   readonly sizes: SizeOwners;
   readonly prove: (challenge: string) => string;
+  readonly store: Pick<Store, 'trouble'>;
   /** Of hosted bots. */
   readonly conversations: Conversations;
 }
@@ -77,7 +79,7 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
   return [
     bind(health, ({ query }) => ({
       body: {
-        ok: true,
+        ok: deps.store.trouble() === null,
         service: 'gantry-engine',
         panes: panes.engine().running,
         ...(query.c === undefined ? {} : { proof: deps.prove(query.c) }),
