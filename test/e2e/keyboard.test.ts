@@ -20,7 +20,7 @@ afterAll(async () => {
 test('from the first page to a bot at work with keys alone', async () => {
   const { page } = first;
   await page.keyboard.press('Control+k');
-  await page.getByPlaceholder('Find a bot, a team or a command').waitFor();
+  await page.getByPlaceholder('Find a bot, a run, a message or a command').waitFor();
   await page.keyboard.type('floor');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Floor', level: 1 }).waitFor();

@@ -91,7 +91,7 @@ describe.each([wide, narrow])('in a $name window', (size) => {
 
     await page.getByRole('heading', { level: 1 }).click();
     await page.keyboard.press('Control+k');
-    await page.getByPlaceholder('Find a bot, a team or a command').waitFor();
+    await page.getByPlaceholder('Find a bot, a run, a message or a command').waitFor();
     await looked(page, 'palette');
     await page.keyboard.press('Escape');
     await page.keyboard.press('?');

@@ -27,7 +27,7 @@ function writeTeam(name: string, text: string): void {
 test('without a team the first steps offer the demo, and show which files it writes before it does', async () => {
   const { page } = first;
   await page.getByRole('heading', { name: 'First steps' }).waitFor();
-  await page.getByRole('heading', { name: 'Harnesses on this computer' }).waitFor();
+  await page.getByRole('heading', { name: /Have an agent of your own signed in/ }).waitFor();
   await page.getByText('claude', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Add the demo team' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add the demo team' });

@@ -19,6 +19,8 @@ export interface Action {
     | 'Connectors'
     | 'Computers'
     | 'Phone'
+    | 'This page'
+    | 'Settings'
     | 'View'
     | 'Help';
   /** `g h`, `/`, `Ctrl K`, `Ctrl Shift L`; caps are shown as written. */

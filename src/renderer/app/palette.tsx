@@ -1,10 +1,16 @@
-/** Every action by name, with its shortcut (Ctrl K). */
-import { Command } from 'cmdk';
+/** Every action by name, with its shortcut, then what is found by the typed words (Ctrl K). */
+import { useNavigate } from '@tanstack/react-router';
+import { Command, defaultFilter } from 'cmdk';
 import { Dialog as Radix } from 'radix-ui';
-import { useRef } from 'react';
+import { useMemo, useRef, useState } from 'react';
+import { describeProblem } from '../data/problem.ts';
 import { Kbd } from '../ui/kbd.tsx';
+import { Ago } from '../ui/now.tsx';
 import { useReturnFocus } from '../ui/use-return-focus.ts';
 import { type Action, useAllActions } from './actions.ts';
+import { useFarActions } from './far-actions.ts';
+import { buttonsOf } from './page-buttons.ts';
+import { type FoundRow, type FoundState, foundGroups, useFound } from './use-found.ts';
 
 const groups: readonly Action['group'][] = [
   'Inbox',
@@ -16,55 +22,81 @@ const groups: readonly Action['group'][] = [
   'Connectors',
   'Computers',
   'Phone',
+  'This page',
+  'Settings',
   'Go to',
   'View',
   'Help',
 ];
 
+/** What is found fits already, in whatever way its server says; it stands behind every action that fits. */
+const foundMark = 'found ';
+const behindActions = 1e-6;
+
+const item =
+  'flex min-h-8 items-center justify-between gap-3 rounded-control px-3 data-[selected=true]:bg-selected pointer-coarse:min-h-10';
+const heading =
+  '[&_[cmdk-group-heading]]:px-3 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-meta [&_[cmdk-group-heading]]:text-faint';
+
 export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
-  const actions = useAllActions().filter((action) => action.hidden !== true);
+  const shown = useAllActions();
+  const far = useFarActions(shown);
+  // As the page was when the palette was asked for: behind it nothing can be pressed any more.
+  const [buttons] = useState(() => buttonsOf(document));
+  const actions = useMemo(() => withButtons([...shown, ...far], buttons), [shown, far, buttons]);
+  const [typed, setTyped] = useState('');
+  const found = useFound(typed);
+  const navigate = useNavigate();
   const focus = useReturnFocus();
-  const chosen = useRef<Action | null>(null);
+  const chosen = useRef<(() => void) | null>(null);
+  const choose = (run: () => void): void => {
+    chosen.current = run;
+    onOpenChange(false);
+  };
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-shade" />
         <Radix.Content
+          data-palette="true"
           aria-describedby={undefined}
           onOpenAutoFocus={focus.onOpenAutoFocus}
           onCloseAutoFocus={(event) => {
             focus.onCloseAutoFocus(event);
             // After the focus has gone back, so that the action may move it.
-            chosen.current?.run();
+            chosen.current?.();
           }}
           className="appear fixed inset-x-2 top-2 z-50 overflow-hidden rounded-panel border border-line bg-panel shadow-float outline-none sm:inset-x-auto sm:top-[14vh] sm:left-1/2 sm:w-[560px] sm:-translate-x-1/2"
         >
-          <Radix.Title className="sr-only">Commands</Radix.Title>
-          <Command label="Commands" loop>
+          <Radix.Title className="sr-only">Commands and search</Radix.Title>
+          <Command
+            label="Commands and search"
+            loop
+            filter={(value, search, keywords) =>
+              value.startsWith(foundMark) ? behindActions : defaultFilter(value, search, keywords)
+            }
+          >
             <Command.Input
-              placeholder="Find a bot, a team or a command"
+              value={typed}
+              onValueChange={setTyped}
+              placeholder="Find a bot, a run, a message or a command"
               className="h-11 w-full border-b border-line bg-transparent px-4 text-title outline-none"
             />
-            <Command.List className="max-h-[56vh] overflow-y-auto p-1" label="Commands">
-              <Command.Empty className="p-3 text-muted">Nothing has this name.</Command.Empty>
+            <Command.List className="max-h-[56vh] overflow-y-auto p-1" label="Commands and what is found">
+              {!found.looking && (
+                <Command.Empty className="p-3 text-muted">Nothing has this name or these words.</Command.Empty>
+              )}
               {groups.map((group) => {
                 const items = actions.filter((action) => action.group === group);
                 if (items.length === 0) return null;
                 return (
-                  <Command.Group
-                    key={group}
-                    heading={group}
-                    className="[&_[cmdk-group-heading]]:px-3 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-meta [&_[cmdk-group-heading]]:text-faint"
-                  >
+                  <Command.Group key={group} heading={group} className={heading}>
                     {items.map((action) => (
                       <Command.Item
                         key={action.id}
                         value={`${action.title} ${action.id}`}
-                        onSelect={() => {
-                          chosen.current = action;
-                          onOpenChange(false);
-                        }}
-                        className="flex h-8 items-center justify-between gap-3 rounded-control px-3 data-[selected=true]:bg-selected pointer-coarse:h-10"
+                        onSelect={() => choose(() => action.run())}
+                        className={item}
                       >
                         <span className="truncate">{action.title}</span>
                         {action.keys !== undefined && <Kbd keys={action.keys} />}
@@ -73,10 +105,73 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
                   </Command.Group>
                 );
               })}
+              <FoundGroups rows={found.rows} onChoose={(row) => choose(() => void navigate({ href: row.href }))} />
             </Command.List>
+            <About found={found} />
           </Command>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
+  );
+}
+
+/** Hidden actions only make sense from the keyboard; a button that an action names already stands here once. */
+function withButtons(all: readonly Action[], buttons: ReturnType<typeof buttonsOf>): readonly Action[] {
+  const actions = all.filter((action) => action.hidden !== true);
+  const named = new Set(actions.map(({ title }) => title.toLowerCase()));
+  return [
+    ...actions,
+    ...buttons
+      .filter(({ name }) => !named.has(name.toLowerCase()))
+      .map(({ name, press }): Action => ({ id: `press-${name}`, title: name, group: 'This page', run: press })),
+  ];
+}
+
+function FoundGroups({ rows, onChoose }: { rows: readonly FoundRow[]; onChoose: (row: FoundRow) => void }) {
+  return foundGroups.map((group) => {
+    const items = rows.filter((row) => row.group === group);
+    if (items.length === 0) return null;
+    return (
+      <Command.Group key={group} heading={group} className={heading}>
+        {items.map((row) => (
+          <Command.Item
+            key={row.key}
+            value={`${foundMark}${row.key}`}
+            onSelect={() => onChoose(row)}
+            className={`${item} py-1`}
+          >
+            <span className="min-w-0 flex-1">
+              <span className="block truncate">{row.title}</span>
+              {row.text !== '' && <span className="block truncate text-meta text-muted">{row.text}</span>}
+            </span>
+            {row.at !== null && (
+              <span className="shrink-0 text-meta text-faint">
+                <Ago at={row.at} />
+              </span>
+            )}
+          </Command.Item>
+        ))}
+      </Command.Group>
+    );
+  });
+}
+
+/** What a person should know of the search beside what it found. */
+function About({ found: { looking, failed, complete, rows } }: { found: FoundState }) {
+  const lines = [
+    ...(looking && rows.length === 0 ? ['Looking through runs, messages and events …'] : []),
+    ...failed.map(({ name, error }) => `${name} could not be searched: ${describeProblem(error).fact}`),
+    ...(complete ? [] : ['Of each kind the newest 10,000 were looked through; older ones are on their own pages.']),
+  ];
+  return (
+    <div
+      role="status"
+      className={lines.length === 0 ? 'sr-only' : 'border-t border-line px-4 py-2 text-meta text-muted'}
+    >
+      {lines.map((line) => (
+        <p key={line}>{line}</p>
+      ))}
+      {!looking && rows.length > 0 && <p className="sr-only">{rows.length} found</p>}
+    </div>
   );
 }

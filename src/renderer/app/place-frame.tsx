@@ -94,7 +94,7 @@ export function OpenBar({
           <button
             type="button"
             onClick={within.onOpen}
-            className="max-w-40 min-w-0 shrink truncate rounded-control text-muted hover:text-ink hover:underline max-sm:max-w-24"
+            className="max-w-40 min-w-0 shrink truncate rounded-control text-muted hover:text-ink hover:underline max-sm:max-w-24 pointer-coarse:min-h-6"
           >
             {within.name}
           </button>

@@ -14,7 +14,12 @@ import { HomePage } from '../areas/home/home-page.tsx';
 import { BrokenPage, UnknownPage } from './broken-page.tsx';
 import { Shell } from './shell.tsx';
 
-const text = z.string().max(300).optional().catch(undefined);
+/** A link that somebody wrote may have a bare number where the page itself writes a text. */
+const text = z
+  .union([z.string(), z.number().transform(String)])
+  .pipe(z.string().max(300))
+  .optional()
+  .catch(undefined);
 
 /** The computer that is looked at: it stays in the address from page to page. */
 const rootSearch = z.object({ computer: text });
@@ -201,6 +206,11 @@ const settingsPages = [
     getParentRoute: () => settingsRoute,
     path: '/general',
     component: lazyRouteComponent(settings, 'GeneralPage'),
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: '/set-up',
+    component: lazyRouteComponent(settings, 'SetUpPage'),
   }),
   createRoute({
     getParentRoute: () => settingsRoute,

@@ -51,6 +51,7 @@ export function keysOf(computer: string | null) {
     deliveriesOf: (agentId: string) => on('deliveries', agentId),
     threads: on('threads'),
     doctor: on('doctor'),
+    modelPlaces: on('model-places'),
     explain: (agentId: string) => on('explain', agentId),
     campaigns: on('campaigns'),
     boards: on('board'),

@@ -35,6 +35,10 @@ export function queriesOf(api: Api, keys: Keys) {
         queryFn: ({ signal }) => factory.listDeliveries({ query: { agent: agentId, limit: deliveryPage } }, { signal }),
       }),
     threads: queryOptions({ queryKey: keys.threads, queryFn: ({ signal }) => factory.listThreads({}, { signal }) }),
+    modelPlaces: queryOptions({
+      queryKey: keys.modelPlaces,
+      queryFn: ({ signal }) => factory.listModelPlaces({}, { signal }),
+    }),
     doctor: queryOptions({ queryKey: keys.doctor, queryFn: ({ signal }) => factory.doctor({}, { signal }) }),
     explain: (agentId: string) =>
       queryOptions({

@@ -5,6 +5,9 @@
 import { z } from 'zod';
 
 export const themes = ['system', 'dark', 'light'] as const;
+/** Of the first steps (areas/home/set-up.tsx). */
+export const setUpSteps = ['demo', 'workspace', 'harnesses', 'models', 'pairing'] as const;
+export type SetUpStep = (typeof setUpSteps)[number];
 export type Theme = (typeof themes)[number];
 
 const Settings = z.object({
@@ -15,6 +18,8 @@ const Settings = z.object({
   terminalFontSize: z.number().min(9).max(24).catch(12.5),
   screenReader: z.boolean().catch(false),
   inspectorOpen: z.boolean().catch(true),
+  /** First steps that the person does not want now. */
+  skippedSteps: z.array(z.enum(setUpSteps)).catch([]),
 });
 export type Settings = z.infer<typeof Settings>;
 export const defaultSettings: Settings = Settings.parse({});

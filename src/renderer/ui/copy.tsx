@@ -22,7 +22,7 @@ export function ShortId({ id }: { id: string }) {
       type="button"
       onClick={copy}
       title={`${id} (click to copy)`}
-      className="rounded-control font-mono text-meta"
+      className="inline-flex items-center rounded-control font-mono text-meta pointer-coarse:min-h-6"
     >
       {copied ? 'Copied' : short}
     </button>

@@ -1,5 +1,6 @@
 /** Which agent programs this computer has, and the command that installs or signs in each. */
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { CircleAlert, CircleCheck, CircleDashed } from 'lucide-react';
 import type { z } from 'zod';
 import type { doctor } from '../../../contracts/factory/routes.ts';
@@ -37,29 +38,42 @@ export function CheckRow({ check }: { check: Check }) {
   );
 }
 
-export function HarnessCard() {
+export function HarnessList() {
   const { queries } = useServices();
   const doctorQuery = useQuery(queries.doctor);
+  return (
+    <ListStates
+      source={doctorQuery}
+      skeleton={<SkeletonRows count={4} height={40} />}
+      isEmpty={(data) => !data.checks.some((check) => check.group === 'harness')}
+      empty={<Empty>No harness is known.</Empty>}
+    >
+      {(data) => (
+        <ul>
+          {data.checks
+            .filter((check) => check.group === 'harness')
+            .map((check) => (
+              <CheckRow key={check.name} check={check} />
+            ))}
+        </ul>
+      )}
+    </ListStates>
+  );
+}
+
+export function HarnessCard() {
   const here = useHere();
   const several = useFloors().length > 1;
   return (
-    <Card title={several ? `Harnesses on ${here.name}` : 'Harnesses on this computer'}>
-      <ListStates
-        source={doctorQuery}
-        skeleton={<SkeletonRows count={4} height={40} />}
-        isEmpty={(data) => !data.checks.some((check) => check.group === 'harness')}
-        empty={<Empty>No harness is known.</Empty>}
-      >
-        {(data) => (
-          <ul>
-            {data.checks
-              .filter((check) => check.group === 'harness')
-              .map((check) => (
-                <CheckRow key={check.name} check={check} />
-              ))}
-          </ul>
-        )}
-      </ListStates>
+    <Card
+      title={several ? `Harnesses on ${here.name}` : 'Harnesses on this computer'}
+      aside={
+        <Link to="/settings/set-up" className="rounded-control hover:text-ink hover:underline">
+          Set-up
+        </Link>
+      }
+    >
+      <HarnessList />
     </Card>
   );
 }

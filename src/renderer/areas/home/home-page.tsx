@@ -1,9 +1,8 @@
 /** Home: who needs a person, what runs, a way to start something; before the first team, the first steps. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import type { Agent, Team } from '../../../contracts/factory/agent.ts';
-import { usePendingApprovals } from '../../app/approvals.ts';
 import { useComputerName, useHere, useOnlyComputer } from '../../app/computers.tsx';
 import { useBots, useFloors } from '../../app/floors.tsx';
 import { isLive, isStartable } from '../../app/is-live.ts';
@@ -20,14 +19,18 @@ import { LastDeliveries } from '../factory/deliveries.tsx';
 import type { TeamAsk } from '../factory/team-dialog.tsx';
 import { useOpenBot } from '../factory/use-open-bot.ts';
 import { useTeamDialogs } from '../factory/use-team-dialogs.tsx';
-import { FirstSteps } from './first-steps.tsx';
 import { HarnessCard } from './harness-card.tsx';
-import { QuestionRows } from './question-rows.tsx';
+import { ProvenCard } from './proven-card.tsx';
+import { useDemoTeam } from './use-demo-team.ts';
 import { WorkCard } from './work-card.tsx';
+
+/** With the words of every part that may need somebody, which no other page loads at first. */
+const NeedsCard = lazy(() => import('./needs-card.tsx').then((module) => ({ default: module.NeedsCard })));
+
+const SetUp = lazy(() => import('./set-up.tsx').then((module) => ({ default: module.SetUp })));
 
 const needs = (agent: Agent): boolean =>
   agent.state === 'needs_you' || agent.state === 'blocked' || agent.state === 'failed';
-const oldestFirst = (a: Agent, b: Agent): number => a.since.localeCompare(b.since);
 
 export function HomePage() {
   const { queries } = useServices();
@@ -41,13 +44,7 @@ export function HomePage() {
   const bots = useBots().filter((bot) => (only === null || bot.place.id === only) && !bot.place.away);
   const { setAsk, setDemo, dialogs } = useTeamDialogs(() => void navigate({ to: '/floor' }));
   const none = teams.data !== undefined && teams.data.teams.length === 0 && teams.data.invalid.length === 0;
-  const workspace = useQuery(queries.workspace);
-  const demoTeam =
-    workspace.data?.demo === true ? (teams.data?.teams.find((team) => team.name === 'demo')?.name ?? null) : null;
-  const questions = usePendingApprovals();
-  const asking = new Set(questions.map((one) => one.agentId));
-  /** A bot whose question is in the inbox stands here once: as its question. */
-  const waits = (agent: Agent): boolean => needs(agent) && !asking.has(agent.id);
+  const demoTeam = useDemoTeam();
   const live = bots.filter(isLive);
 
   // Before the first bot ran there is nothing to report, so the page says how to begin.
@@ -59,38 +56,40 @@ export function HomePage() {
       <ObeyLink />
       <div className="mx-auto flex max-w-[1080px] flex-col gap-4 p-4 sm:p-6">
         <h1 className="text-page font-semibold">Home</h1>
-        <div className="grid items-start gap-4 lg:grid-cols-[1fr_380px]">
+        <div className={`grid items-start gap-4 ${none ? '' : 'lg:grid-cols-[minmax(0,1fr)_380px]'}`}>
           {fresh ? (
-            <FirstSteps
-              demoTeam={demoTeam}
-              onDemo={() => (demoTeam === null ? setDemo(true) : setAsk({ verb: 'up', team: demoTeam, place: here }))}
-            />
+            <div className="flex min-w-0 flex-col gap-4">
+              <Suspense>
+                <NeedsCard bots={bots} quiet />
+              </Suspense>
+              <Suspense
+                fallback={
+                  <Card title="First steps">
+                    <SkeletonRows count={5} height={48} />
+                  </Card>
+                }
+              >
+                <SetUp
+                  title="First steps"
+                  hasTeam={false}
+                  demoTeam={demoTeam}
+                  onDemo={() =>
+                    demoTeam === null ? setDemo(true) : setAsk({ verb: 'up', team: demoTeam, place: here })
+                  }
+                />
+              </Suspense>
+            </div>
           ) : (
             <div className="flex min-w-0 flex-col gap-4">
-              <Card title="Needs you">
-                <ListStates
-                  source={agents}
-                  skeleton={<SkeletonRows count={2} height={48} />}
-                  isEmpty={() => questions.length === 0 && !bots.some(waits)}
-                  empty={
-                    <Empty>
-                      Nobody waits for you. A bot that asks something will be here, the longest waiting first.
-                    </Empty>
-                  }
-                >
-                  {() => (
-                    <ul className="flex flex-col">
-                      <QuestionRows approvals={questions} />
-                      {bots
-                        .filter(waits)
-                        .sort(oldestFirst)
-                        .map((agent) => (
-                          <NeedRow key={agent.id} agent={agent} onOpen={openBot} />
-                        ))}
-                    </ul>
-                  )}
-                </ListStates>
-              </Card>
+              <Suspense
+                fallback={
+                  <Card title="Needs you">
+                    <SkeletonRows count={2} height={48} />
+                  </Card>
+                }
+              >
+                <NeedsCard bots={bots} />
+              </Suspense>
               <Card title="Running now">
                 <ListStates
                   source={agents}
@@ -113,6 +112,7 @@ export function HomePage() {
             </div>
           )}
           <div className="flex min-w-0 flex-col gap-4">
+            {!fresh && <ProvenCard />}
             {!fresh && <WorkCard />}
             {!none && (
               <Card title={several ? `Teams on ${here.name}` : 'Teams'}>
@@ -132,32 +132,12 @@ export function HomePage() {
                 </ListStates>
               </Card>
             )}
-            <HarnessCard />
+            {!fresh && <HarnessCard />}
           </div>
         </div>
       </div>
       {dialogs}
     </main>
-  );
-}
-
-function NeedRow({ agent, onOpen }: { agent: PlacedBot; onOpen: (agent: PlacedBot) => void }) {
-  const computer = useComputerName(agent);
-  return (
-    <li className="flex items-center gap-3 border-b border-line px-3 py-2 last:border-b-0">
-      <div className="min-w-0 flex-1">
-        <p className="flex items-center gap-2">
-          <Status look={agentStatus[agent.state]} wire={agent.state} />
-          <span className="truncate font-medium">{agent.address}</span>
-          {computer !== null && <span className="min-w-0 truncate text-muted">on {computer}</span>}
-          <span className="text-meta text-faint">
-            <Elapsed since={agent.since} />
-          </span>
-        </p>
-        {agent.stateReason !== null && <p className="break-words text-muted">{agent.stateReason}</p>}
-      </div>
-      <Button onClick={() => onOpen(agent)}>Open its pane</Button>
-    </li>
   );
 }
 

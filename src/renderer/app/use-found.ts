@@ -1,0 +1,174 @@
+/**
+ * What is found by typed words: on every linked computer its runs, steps, messages and events; from the lists that are small, templates,
+ * tools, connectors, numbers and hosted computers. Must not know how it is shown.
+ */
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'react';
+import type { Found } from '../../contracts/factory/search-routes.ts';
+import { numberWords } from '../areas/phone/phone-words.ts';
+import { computerUseQueriesOf } from '../data/computer-use-queries.ts';
+import { createConnectorApi } from '../data/connector-api.ts';
+import { connectorQueriesOf } from '../data/connector-queries.ts';
+import { createHandsApi } from '../data/hands-api.ts';
+import { createPhoneApi } from '../data/phone-api.ts';
+import { phoneQueriesOf } from '../data/phone-queries.ts';
+import { groupOf } from '../data/tool-queries.ts';
+import { useFloors } from './floors.tsx';
+import { useServices } from './services.tsx';
+
+export const foundGroups = [
+  'Runs',
+  'Steps',
+  'Messages',
+  'Events',
+  'Numbers',
+  'Templates',
+  'Tool servers',
+  'Tools',
+  'Connectors',
+  'Hosted computers',
+] as const;
+export type FoundGroup = (typeof foundGroups)[number];
+
+export interface FoundRow {
+  readonly key: string;
+  readonly group: FoundGroup;
+  readonly title: string;
+  readonly text: string;
+  readonly at: string | null;
+  readonly href: string;
+}
+
+export interface FoundState {
+  readonly rows: readonly FoundRow[];
+  /** Whether an answer is still to come. */
+  readonly looking: boolean;
+  /** What could not be looked through, in a sentence each. */
+  readonly failed: readonly { readonly name: string; readonly error: unknown }[];
+  /** False: there are older ones than were looked through. */
+  readonly complete: boolean;
+}
+
+/** After the last key, ms: not every letter is a question. */
+const pause = 180;
+/** A computer that does not answer holds nobody up, ms. */
+const answerWithin = 8_000;
+const shortest = 2;
+/** Of one small list. */
+const most = 6;
+
+const groupOfKind: Readonly<Record<Found['kind'], FoundGroup>> = {
+  run: 'Runs',
+  step: 'Steps',
+  message: 'Messages',
+  event: 'Events',
+};
+
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), pause);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}
+
+/** `+1 303`, `(303)` and `+1303` are the same digits. */
+const digitsOf = (text: string): string => text.replaceAll(/\D/g, '');
+
+export function useFound(typed: string): FoundState {
+  const services = useServices();
+  const { connections } = services;
+  const floors = useFloors();
+  const text = typed.trim();
+  const settled = useSettled(text);
+  const asks = settled.length >= shortest;
+  const places = floors.map(({ place }) => place).filter(({ away }) => !away);
+
+  const answers = useQueries({
+    queries: places.map((place) => ({
+      queryKey: ['search', place.id, settled],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        connections
+          .on(place.scope)
+          .api.factory.search(
+            { query: { q: settled } },
+            { signal: AbortSignal.any([signal, AbortSignal.timeout(answerWithin)]) },
+          ),
+      enabled: asks,
+      staleTime: 0,
+      gcTime: 60_000,
+    })),
+  });
+  const small = useSmallLists(asks);
+  const words = useMemo(() => settled.toLowerCase().split(/\s+/).filter(Boolean), [settled]);
+  if (!asks || text.length < shortest) return { rows: [], looking: false, failed: [], complete: true };
+
+  const several = places.length > 1;
+  const server = answers.flatMap(({ data }, index): FoundRow[] => {
+    const place = places[index];
+    if (place === undefined) return [];
+    return (data?.found ?? []).map((one) => ({
+      key: `${place.id} ${one.kind} ${one.id}`,
+      group: groupOfKind[one.kind],
+      title: one.title,
+      text: several ? [one.text, place.name].filter(Boolean).join(' · ') : one.text,
+      at: one.at,
+      href: place.scope === null ? one.url : `${one.url}&computer=${encodeURIComponent(place.scope)}`,
+    }));
+  });
+  const fits = ({ title, text: more, group }: FoundRow): boolean => {
+    const all = `${title} ${more}`.toLowerCase();
+    if (words.every((word) => all.includes(word))) return true;
+    const digits = digitsOf(settled);
+    return group === 'Numbers' && digits.length > 2 && digitsOf(title).includes(digits);
+  };
+  const lists = small.flatMap((rows) => rows.filter(fits).slice(0, most));
+  return {
+    rows: [...server, ...lists],
+    looking: settled !== text || answers.some(({ isFetching }) => isFetching),
+    failed: answers.flatMap(({ error }, index) => (error === null ? [] : [{ name: places[index]?.name ?? '', error }])),
+    complete: answers.every(({ data }) => data?.complete !== false),
+  };
+}
+
+/** Read when somebody looks for something; a list that is not there (no phone, no hosted computers) has nothing to find. */
+function useSmallLists(enabled: boolean): readonly FoundRow[][] {
+  const { api, computer, keys, queries } = useServices();
+  const mine = useMemo(() => {
+    const [here, home] = [api.wireOf(computer), api.wireOf(null)];
+    const connectors = createConnectorApi(here, home);
+    return {
+      phone: phoneQueriesOf(createPhoneApi(home)),
+      connectors: connectorQueriesOf({ ...connectors, factory: api.factory }, keys),
+      hands: computerUseQueriesOf(createHandsApi(here, home), keys),
+    };
+  }, [api, computer, keys]);
+  const once = { enabled, refetchInterval: false } as const;
+  const numbers = useQuery({ ...mine.phone.numbers, ...once }).data ?? [];
+  const templates = useQuery({ ...queries.templates, ...once }).data?.templates ?? [];
+  const servers = useQuery({ ...queries.toolServers, ...once }).data ?? [];
+  const tools = useQuery({ ...queries.tools, ...once }).data ?? [];
+  const connectors = useQuery({ ...mine.connectors.connectors, ...once }).data ?? [];
+  const hosted = useQuery({ ...mine.hands.hostedList, ...once }).data ?? [];
+  const row = (group: FoundGroup, id: string, title: string, text: string, path: string, named: object): FoundRow => ({
+    key: `${group} ${id}`,
+    group,
+    title,
+    text,
+    at: null,
+    href: `${path}?${new URLSearchParams({ ...named, ...(computer === null ? {} : { computer }) })}`,
+  });
+  return [
+    numbers.map((one) =>
+      row('Numbers', one.id, numberWords(one.e164), one.locality ?? '', '/phone', { number: one.id }),
+    ),
+    templates.map((one) => row('Templates', one.id, one.name, one.description, '/work', { start: one.id })),
+    servers.map((one) => row('Tool servers', one.id, one.name, one.status, '/tools', { server: one.name })),
+    tools.map((one) =>
+      row('Tools', one.name, one.name, one.description ?? '', '/tools', { server: groupOf(one), tool: one.name }),
+    ),
+    connectors.map((one) => row('Connectors', one.id, one.name, '', '/connectors', { connector: one.id })),
+    hosted.map((one) => row('Hosted computers', one.id, one.name, one.status, '/computers', { hosted: one.id })),
+  ];
+}

@@ -1,0 +1,194 @@
+/** What a new person sets up, step by step: each can be skipped and returned to, on Home at first and in the settings ever after. */
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { CircleCheck, CircleDashed, CornerDownRight, Play } from 'lucide-react';
+import { type ReactNode, useId, useState } from 'react';
+import { useServices, useSettings } from '../../app/services.tsx';
+import type { SetUpStep } from '../../data/settings.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Command } from '../../ui/copy.tsx';
+import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { HarnessList } from './harness-card.tsx';
+import { ModelPlaces } from './model-places.tsx';
+
+const harnessesOfEveryone: readonly string[] = ['shell', 'custom'];
+
+export interface SetUpProps {
+  readonly title: string;
+  /** Name of the demo team where it is in the workspace already. */
+  readonly demoTeam: string | null;
+  /** Whether any bot ran, or any team of one's own is here. */
+  readonly hasTeam: boolean;
+  readonly onDemo: () => void;
+}
+
+export function SetUp({ title, demoTeam, hasTeam, onDemo }: SetUpProps) {
+  const { queries } = useServices();
+  const workspace = useQuery(queries.workspace);
+  const doctor = useQuery(queries.doctor);
+  const models = useQuery(queries.modelPlaces);
+  const own = useQuery(queries.session).data?.computer ?? null;
+  const pairing = useQuery({ ...queries.pairing, enabled: own !== null }).data;
+  const ready = (doctor.data?.checks ?? []).filter(
+    (check) => check.group === 'harness' && check.state === 'ok' && !harnessesOfEveryone.includes(check.name),
+  );
+  const withKey = (models.data?.places ?? []).filter(({ key }) => key !== 'missing');
+  return (
+    <Card title={title}>
+      <ol>
+        <Step id="demo" number={1} title="Watch a demo team" done={hasTeam}>
+          <p className="text-muted">
+            A demo: three shell bots at work in a sample project.{' '}
+            {demoTeam === null
+              ? 'You see what will be written before anything is.'
+              : 'Its files are in this workspace already; nothing runs yet.'}
+          </p>
+          <Button kind="primary" onClick={onDemo}>
+            <Play className="size-3.5" aria-hidden="true" />
+            {demoTeam === null ? 'Add the demo team' : 'Start the demo team'}
+          </Button>
+        </Step>
+        <Step
+          id="workspace"
+          number={2}
+          title="Work where your project is"
+          done={workspace.data?.demo === false}
+          about={workspace.data?.path}
+        >
+          <p className="text-muted">
+            {workspace.data?.demo === true ? 'Now it is the sample project that comes with Gantry. ' : ''}
+            Bots work in a folder, the workspace. To work in your own, start Gantry with it:
+          </p>
+          <Command text="npx gantry start --workspace ~/code/my-project" />
+          <p className="text-muted">
+            A team is a file in it; it shows up here when you save it:{' '}
+            <code className="font-mono text-code break-all">.gantry/teams/my-team/team.yaml</code>
+          </p>
+        </Step>
+        <Step
+          id="harnesses"
+          number={3}
+          title="Have an agent of your own signed in"
+          done={ready.length > 0}
+          about={ready.map(({ name }) => name).join(', ')}
+        >
+          <p className="text-muted">Agent programs that were found, and the command for each that is not ready:</p>
+          <div className="w-full">
+            <HarnessList />
+          </div>
+        </Step>
+        <Step
+          id="models"
+          number={4}
+          title="Give hosted bots a model"
+          done={withKey.length > 0}
+          about={withKey.map(({ name }) => name).join(', ')}
+        >
+          <p className="text-muted">
+            Bots without a terminal ask a model: with a key of a vendor, or at a server of your own, such as Ollama or
+            vLLM. Bots in terminals have sign-ins of their own.
+          </p>
+          <div className="w-full">
+            <ListStates source={models} skeleton={<SkeletonRows count={3} />} isEmpty={() => false} empty={null}>
+              {(data) => <ModelPlaces places={data.places} />}
+            </ListStates>
+          </div>
+        </Step>
+        {own !== null && (
+          <Step
+            id="pairing"
+            number={5}
+            title="Reach this computer from elsewhere, or stay local"
+            done={pairing?.state === 'paired'}
+            about={pairing?.state === 'paired' ? pairing.cloudUrl : undefined}
+            skip="Stay local"
+          >
+            <p className="text-muted">
+              All works on this computer alone. Paired with a Gantry cloud, it is reached from your other devices, too.
+            </p>
+            <Link
+              to="/settings/computers"
+              className="inline-flex h-7 items-center rounded-control border border-line bg-raised px-2.5 font-medium hover:border-line-strong pointer-coarse:h-10"
+            >
+              Pair with a cloud
+            </Link>
+          </Step>
+        )}
+      </ol>
+    </Card>
+  );
+}
+
+/** Done and skipped ones are folded; whoever returns to one opens it. */
+function Step({
+  id,
+  number,
+  title,
+  done,
+  about,
+  skip = 'Skip',
+  children,
+}: {
+  id: SetUpStep;
+  number: number;
+  title: string;
+  done: boolean;
+  /** What it came to, in a word. */
+  about?: string | undefined;
+  skip?: string;
+  children: ReactNode;
+}) {
+  const { settings } = useServices();
+  const { skippedSteps } = useSettings();
+  const [opened, setOpened] = useState(false);
+  const body = useId();
+  const skipped = !done && skippedSteps.includes(id);
+  const open = opened || (!done && !skipped);
+  const others = skippedSteps.filter((one) => one !== id);
+  const Icon = done ? CircleCheck : skipped ? CornerDownRight : CircleDashed;
+  return (
+    <li data-step={done ? 'done' : skipped ? 'skipped' : 'open'} className="border-b border-line p-3 last:border-b-0">
+      <div className="flex min-h-7 flex-wrap items-center gap-x-2 gap-y-1">
+        <Icon className={`size-4 shrink-0 ${done ? 'text-muted' : 'text-faint'}`} aria-hidden="true" />
+        <h3 className={`font-medium ${skipped ? 'text-muted' : ''}`}>
+          {number}. {title}
+        </h3>
+        <span className="min-w-0 truncate text-meta text-muted">
+          {done ? `Done${about === undefined || about === '' ? '' : `: ${about}`}` : skipped ? 'Skipped' : ''}
+        </span>
+        <span className="ml-auto">
+          {done || skipped ? (
+            <Button
+              kind="quiet"
+              aria-expanded={open}
+              aria-controls={body}
+              aria-label={`${open ? 'Fold' : 'Open'}: ${title}`}
+              onClick={() => setOpened(!open)}
+            >
+              {open ? 'Fold' : skipped ? 'Return to it' : 'Show'}
+            </Button>
+          ) : (
+            <Button
+              kind="quiet"
+              aria-label={`${skip}: ${title}`}
+              onClick={() => {
+                setOpened(false);
+                settings.set({ skippedSteps: [...others, id] });
+              }}
+            >
+              {skip}
+            </Button>
+          )}
+        </span>
+      </div>
+      <div
+        id={body}
+        hidden={!open}
+        className="mt-2 flex min-w-0 flex-col items-start gap-2 pl-6 max-sm:pl-0 hidden:hidden"
+      >
+        {open && children}
+      </div>
+    </li>
+  );
+}
