@@ -11,11 +11,15 @@ import { systemTimers, type Timers } from '../../../kit/clock/timers.ts';
 import type { Adapter, HarnessPanes, ProcessRunner } from './adapter.ts';
 import { createBot, type LiveBot } from './bot.ts';
 import { createClaudeAdapter } from './claude/adapter.ts';
+import { createCodexAdapter } from './codex/adapter.ts';
 import { createCustomAdapter } from './custom/adapter.ts';
 import type { Environment } from './environment.ts';
 import { findHarnesses } from './found.ts';
+import { createGeminiAdapter } from './gemini/adapter.ts';
 import type { BotDoors, BotMemory, FoundHarness, Harnesses, PermissionDesk, PermissionPolicy } from './harness.ts';
 import { compileRules, type Matcher } from './judge/rules.ts';
+import { createOpencodeAdapter } from './opencode/adapter.ts';
+import { createQwenAdapter } from './qwen/adapter.ts';
 import { createShellAdapter } from './shell/adapter.ts';
 import { quote } from './shell/start-file.ts';
 
@@ -44,6 +48,10 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
   const adapters: Partial<Record<HarnessName, Adapter>> = {
     shell: createShellAdapter(around),
     claude: createClaudeAdapter(around),
+    codex: createCodexAdapter(around),
+    gemini: createGeminiAdapter(around),
+    opencode: createOpencodeAdapter(around),
+    qwen: createQwenAdapter(around),
     custom: createCustomAdapter(around),
   };
   const rulesets = Object.fromEntries(

@@ -1,0 +1,197 @@
+/**
+ * The questions of a program that says them on a channel of its own (an HTTP server, a file of events) and takes the answer there:
+ * each waits as an approval until a person answers it there or in the pane, whichever comes first. First users: opencode, qwen.
+ * Must not know the channel.
+ */
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { DriverContext } from './adapter.ts';
+import { actionOf, questionOf } from './claude/questions.ts';
+import type { PermissionAnswer } from './harness.ts';
+
+/** A program asks one thing at a time, its sub-agents a few; more would only bury the person's inbox. */
+const mostOpen = 20;
+
+/** What a program asks, its tool by the name and the fields that `claude/questions.ts` has words for (`Bash`, `Edit`, `Write`, `WebFetch`). */
+export interface ChannelQuestion {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** In words, for the bot's state. */
+  readonly words: string;
+  /** The change as the program says it; else it is made from `input`. */
+  readonly summary?: string;
+}
+
+export interface ChannelDecision {
+  readonly allow: boolean;
+  readonly note: string;
+}
+
+export interface ChannelQuestionsOptions {
+  /** Starts the name under which the desk joins a question that is asked again. */
+  readonly harness: string;
+  /** Hands the decision over. `gone`: the program no longer asks. Rejects where it could not be handed over. */
+  readonly reply: (id: string, decision: ChannelDecision) => Promise<'taken' | 'gone'>;
+}
+
+export interface ChannelQuestions {
+  asked(question: ChannelQuestion): void;
+  /** Answered, and not by us: in the pane. */
+  answered(id: string): void;
+  /** All that is open now, after the channel was away: the rest was answered meanwhile. */
+  settle(open: readonly ChannelQuestion[]): void;
+  /** The program is gone. */
+  ended(): void;
+  /** The first question that is still open. */
+  first(): ChannelQuestion | null;
+  list(): readonly ChannelQuestion[];
+  /** Their approvals. */
+  ids(): readonly string[];
+  /** Lets go: approvals stay, and are joined by whoever takes the bot up. */
+  close(): void;
+}
+
+interface Open {
+  readonly question: ChannelQuestion;
+  readonly cut: (answer: PermissionAnswer) => void;
+  readonly cutting: Promise<PermissionAnswer>;
+  approval: string | null;
+  /** A decision is on its way: what the program says of this question from now on is its echo. */
+  replied: boolean;
+}
+
+type Kept = { readonly call: string; readonly id: string };
+
+export function createChannelQuestions(context: DriverContext, options: ChannelQuestionsOptions): ChannelQuestions {
+  const { bot, desk, judge } = context;
+  const open = new Map<string, Open>();
+  const away = new AbortController();
+  const kept = context.recall().asking;
+  let earlier: readonly Kept[] = Array.isArray(kept) ? kept.filter(isKept) : [];
+
+  const note = (seen: string): void => {
+    judge.take({ source: 'hook', rule: `${options.harness}.approval`, claim: null, seen });
+  };
+
+  function keep(): void {
+    const asking = [...open].flatMap(([call, { approval }]): Kept[] =>
+      approval === null ? [] : [{ call, id: approval }],
+    );
+    context.remember({ asking });
+  }
+
+  function remove(id: string): void {
+    open.delete(id);
+    keep();
+    context.poke();
+  }
+
+  async function handOver(entry: Open, decision: ChannelDecision): Promise<void> {
+    entry.replied = true;
+    try {
+      if ((await options.reply(entry.question.id, decision)) === 'gone')
+        note('it no longer asked when it was answered');
+      remove(entry.question.id);
+    } catch (fault) {
+      // The question still stands in the pane, and its approval is decided: a person at the pane sees it.
+      entry.replied = false;
+      note(`the answer could not be handed over: ${wordsOf(fault)}`);
+    }
+  }
+
+  async function put(entry: Open): Promise<void> {
+    const { question, cutting } = entry;
+    const said = questionOf(bot, { tool_name: question.tool, tool_input: question.input, session_id: question.id });
+    if (said === null) return note('not asked as an approval: it takes more than yes or no');
+    const workspace = context.recall().workspace;
+    const action = await actionOf(bot, typeof workspace === 'string' ? workspace : null, said);
+    const { verdict, rule } = context.policy.decide(action, null);
+    if (verdict !== 'ask') {
+      note(`${verdict === 'allow' ? 'allowed' : 'refused'} without asking: ${rule}`);
+      return handOver(entry, { allow: verdict === 'allow', note: verdict === 'allow' ? '' : `Not allowed: ${rule}` });
+    }
+    const dedupeKey = `${options.harness}:${bot.agentId}:${question.id}`;
+    const asked = await desk.ask(
+      { ...said.ask, summary: question.summary ?? said.ask.summary, dedupeKey },
+      { signal: away.signal },
+    );
+    entry.approval = asked.id;
+    note(`asked a person: approval ${asked.id}`);
+    keep();
+    context.poke();
+    const answer = await Promise.race([asked.answer, cutting]);
+    if (away.signal.aborted) return;
+    const by = 'by' in answer ? ` by ${answer.by.user} via ${answer.by.surface}` : '';
+    note(`approval ${asked.id}: ${answer.kind}${by}${'surface' in answer ? ` (${answer.surface})` : ''}`);
+    if (answer.kind === 'withdrawn') await desk.withdraw(asked.id, answer.surface);
+    else if (answer.kind === 'approve') await handOver(entry, { allow: true, note: '' });
+    else if (answer.kind === 'reject') {
+      await handOver(entry, { allow: false, note: `A person rejected this${answer.note ? `: ${answer.note}` : '.'}` });
+    }
+    // Expired: the question stays in the pane for whoever is there.
+    else {
+      entry.approval = null;
+      keep();
+    }
+  }
+
+  function begin(question: ChannelQuestion): void {
+    if (away.signal.aborted || open.has(question.id)) return;
+    if (open.size >= mostOpen) {
+      note(`not asked as an approval: ${open.size} questions wait already`);
+      return;
+    }
+    let cut: Open['cut'] = () => {};
+    const cutting = new Promise<PermissionAnswer>((resolve) => {
+      cut = resolve;
+    });
+    const entry: Open = { question, cut, cutting, approval: null, replied: false };
+    open.set(question.id, entry);
+    put(entry).catch((fault: unknown) => {
+      if (!away.signal.aborted) note(`not asked as an approval: ${wordsOf(fault)}`);
+    });
+  }
+
+  function end(entry: Open, surface: string): void {
+    if (entry.replied) return;
+    entry.cut({ kind: 'withdrawn', surface });
+    remove(entry.question.id);
+  }
+
+  return {
+    asked: begin,
+    answered(id) {
+      const entry = open.get(id);
+      if (entry) end(entry, 'pane');
+    },
+    settle(now) {
+      const ids = new Set(now.map(({ id }) => id));
+      for (const entry of [...open.values()]) if (!ids.has(entry.question.id)) end(entry, 'pane');
+      for (const question of now) begin(question);
+      const gone = earlier.filter(({ call }) => !ids.has(call));
+      earlier = [];
+      for (const { id } of gone) desk.withdraw(id, 'pane').catch((fault: unknown) => note(wordsOf(fault)));
+      keep();
+    },
+    ended() {
+      for (const entry of [...open.values()]) end(entry, 'engine');
+    },
+    first: () => [...open.values()][0]?.question ?? null,
+    list: () => [...open.values()].map(({ question }) => question),
+    ids: () => [...open.values()].flatMap(({ approval }) => approval ?? []),
+    close() {
+      away.abort();
+      for (const { cut } of open.values()) cut({ kind: 'withdrawn', surface: 'engine' });
+    },
+  };
+}
+
+function wordsOf(fault: unknown): string {
+  return (fault instanceof AppError ? fault.fact : String(fault)).slice(0, 200);
+}
+
+function isKept(value: unknown): value is Kept {
+  return (
+    typeof value === 'object' && value !== null && 'call' in value && 'id' in value && typeof value.id === 'string'
+  );
+}

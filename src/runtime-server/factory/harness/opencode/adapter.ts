@@ -1,0 +1,225 @@
+/**
+ * The `opencode` harness: opencode in a pane, spoken to without its keyboard. State, questions and messages go through the HTTP server
+ * inside its own program (tui.md 5.3); evidence is the message that the server gives back. Must not know other harnesses.
+ */
+import { rm } from 'node:fs/promises';
+import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
+import { createChannelQuestions } from '../channel-questions.ts';
+import type { DeliverResult, Outgoing } from '../harness.ts';
+import { composePrompt } from '../wording.ts';
+import { execOpencode } from './exec.ts';
+import { launchOpencode, readDoor } from './launch.ts';
+import { opencodeRules } from './rules.ts';
+import { createOpencodeServer, NotListening, type OpencodeServer } from './server.ts';
+import { createSessions, holdsText, questionsIn } from './sessions.ts';
+import { databaseFile, readOpencodeUsage } from './usage.ts';
+
+/** Its server answers a call as soon as the message is stored; the event follows. A loaded computer takes longer. */
+const witnessMs = 3000;
+const firstRetryMs = 200;
+const longestRetryMs = 5000;
+/** A screen that no rule knows does not keep a bot whose server answers in `starting`. */
+const startingMs = 20_000;
+
+export function createOpencodeAdapter(around: Surroundings): Adapter {
+  return {
+    ruleset: opencodeRules,
+    async prepare(bot, doors, memory) {
+      const known = bot.resume === true && typeof memory.sessionId === 'string' ? memory.sessionId : null;
+      const { launch, doorFile } = await launchOpencode(around, bot, doors, known);
+      return {
+        launch,
+        facts: { sessionId: known, doorFile, workspace: doors.workspace, database: databaseFile(around, bot) },
+      };
+    },
+    drive: driveOpencode,
+    exec: (bot, doors, text, options) => execOpencode(around, bot, doors, text, options),
+    usage: readOpencodeUsage,
+  };
+}
+
+function driveOpencode(context: DriverContext): Driver {
+  const { judge, timers } = context;
+  const ended = new AbortController();
+  let server: OpencodeServer | null = null;
+  /** The stream of events stands, and what was before it has been asked for. */
+  let connected = false;
+  /** The message on its way, while it waits to be given back. */
+  let pending: { text: string; seen: boolean } | null = null;
+
+  const sessions = createSessions({
+    known: typeof context.recall().sessionId === 'string' ? String(context.recall().sessionId) : null,
+    remember: (sessionId) => context.remember({ sessionId }),
+  });
+  const questions = createChannelQuestions(context, {
+    harness: 'opencode',
+    async reply(id, { allow, note }) {
+      const body = allow ? { reply: 'once' } : { reply: 'reject', message: note };
+      const answer = await ask('POST', `/permission/${encodeURIComponent(id)}/reply`, body);
+      if (answer.status === 404) return 'gone';
+      if (answer.status >= 300) throw new Error(`its server answered ${answer.status}`);
+      return 'taken';
+    },
+  });
+
+  function ask(...call: Parameters<OpencodeServer['call']>): ReturnType<OpencodeServer['call']> {
+    return server === null ? Promise.reject(new NotListening()) : server.call(...call);
+  }
+
+  /** One level out of all that is known: its questions before its turns. */
+  function tell(): void {
+    const question = questions.first();
+    const waiting = sessions.waiting();
+    if (question) judge.event('hook', 'level.asks', { words: question.words });
+    else if (waiting !== null) judge.event('hook', 'level.asks', { words: waiting });
+    else {
+      const { level, ...payload } = sessions.level();
+      // Its screen is drawn after its server listens, and a session is shown only on a screen that stands.
+      if (level !== 'idle' || judge.state().state !== 'starting') judge.event('hook', `level.${level}`, payload);
+    }
+    context.poke();
+  }
+
+  /** What happened while nobody listened. */
+  async function look(): Promise<void> {
+    const [list, status, asked] = await Promise.all([
+      ask('GET', '/session'),
+      ask('GET', '/session/status'),
+      ask('GET', '/permission'),
+    ]);
+    sessions.looked(list.body, status.body);
+    questions.settle(questionsIn(asked.body));
+  }
+
+  async function follow(): Promise<void> {
+    for (let pause = firstRetryMs; !ended.signal.aborted; pause = Math.min(2 * pause, longestRetryMs)) {
+      const file = context.recall().doorFile;
+      const door = typeof file === 'string' ? await readDoor(file) : null;
+      server = door && createOpencodeServer(door);
+      try {
+        await server?.follow(
+          ended.signal,
+          () => {
+            pause = firstRetryMs;
+            look()
+              .then(() => {
+                connected = true;
+                tell();
+              })
+              .catch(() => undefined);
+          },
+          (event) => {
+            if (pending && holdsText(event, pending.text)) pending.seen = true;
+            for (const change of sessions.take(event)) {
+              if (change.kind === 'asked') questions.asked(change.question);
+              else questions.answered(change.id);
+            }
+            tell();
+          },
+        );
+      } catch {
+        // Not up yet, gone or silent: tried again.
+      }
+      if (connected) {
+        connected = false;
+        context.poke();
+      }
+      if (!ended.signal.aborted) await new Promise<void>((resolve) => timers.after(pause, resolve));
+    }
+  }
+
+  /** The conversation that the screen shows; a new one is made and shown where there is none yet. */
+  async function session(): Promise<string> {
+    const known = sessions.current();
+    if (known !== null) return known;
+    const made = await ask('POST', '/session', {});
+    const id = (made.body as { id?: unknown } | null)?.id;
+    if (made.status >= 300 || typeof id !== 'string') throw new Error(`its server answered ${made.status}`);
+    sessions.choose(id);
+    await ask('POST', '/tui/select-session', { sessionID: id });
+    return id;
+  }
+
+  /** Whether the server gives the message back. */
+  async function stored(id: string, text: string): Promise<boolean> {
+    const answer = await ask('GET', `/session/${encodeURIComponent(id)}/message?limit=20`);
+    return holdsText(answer.body, text);
+  }
+
+  async function post(text: string): Promise<DeliverResult> {
+    const id = await session();
+    let status: number | null = null;
+    try {
+      const body = { ...sessions.voice(), parts: [{ type: 'text', text }] };
+      ({ status } = await ask('POST', `/session/${encodeURIComponent(id)}/prompt_async`, body));
+    } catch (fault) {
+      if (fault instanceof NotListening) throw fault;
+      // Cut off: whether it was taken is asked below.
+    }
+    if (status === 404) sessions.choose(null);
+    if (status !== null && status < 300) {
+      sessions.begun(id);
+      tell();
+    }
+    if (status !== null && status >= 300) {
+      return { state: 'failed', evidence: null, detail: `its server refused the message with ${status}` };
+    }
+    if (await context.until(() => pending?.seen === true, witnessMs)) {
+      return { state: 'verified', evidence: 'transcript', detail: 'its server gave this message back as an event' };
+    }
+    if (await stored(id, text).catch(() => false)) {
+      return { state: 'verified', evidence: 'transcript', detail: 'its server gave this message back when asked' };
+    }
+    const took = status === null ? 'its server did not answer' : `its server answered ${status}`;
+    return { state: 'unconfirmed', evidence: null, detail: `${took}, and the message was not given back` };
+  }
+
+  async function deliver(message: Outgoing): Promise<DeliverResult> {
+    const gate = context.gate();
+    if (!gate.open) return { state: 'held', why: gate.why };
+    const text = composePrompt(message);
+    pending = { text, seen: false };
+    try {
+      return await post(text);
+    } catch (fault) {
+      if (fault instanceof NotListening) return { state: 'held', why: 'its server does not answer' };
+      return { state: 'failed', evidence: null, detail: `its server: ${String(fault).slice(0, 200)}` };
+    } finally {
+      pending = null;
+    }
+  }
+
+  follow().catch(() => undefined);
+  const cancelStarting = timers.after(startingMs, () => {
+    if (connected && judge.state().state === 'starting') judge.event('hook', 'level.idle', {});
+    context.poke();
+  });
+
+  return {
+    obstacle: () => (connected ? null : 'its server does not answer'),
+    deliver,
+    async resume(message) {
+      // A bare text names no delivery: an earlier one with the same words cannot be told from it.
+      if (message.raw || sessions.current() === null) return null;
+      await context.until(() => connected, witnessMs);
+      const found = await stored(String(sessions.current()), composePrompt(message)).catch(() => null);
+      if (found === null) return null;
+      return found
+        ? { state: 'verified', evidence: 'transcript', detail: 'its server gave this message back when asked' }
+        : deliver(message);
+    },
+    onExit() {
+      ended.abort();
+      cancelStarting();
+      questions.ended();
+      const file = context.recall().doorFile;
+      if (typeof file === 'string') rm(file, { force: true }).catch(() => undefined);
+    },
+    close() {
+      ended.abort();
+      cancelStarting();
+      questions.close();
+    },
+    approvals: questions.ids,
+  };
+}

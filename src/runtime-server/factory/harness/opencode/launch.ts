@@ -1,0 +1,160 @@
+/**
+ * How opencode is started in a pane or for one answer: flags, the settings of this start, environment. Everything is given per
+ * start by variables and files of the bot's own folder; nothing is written into the person's home.
+ */
+import { randomBytes } from 'node:crypto';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { AppError } from '../../../../contracts/common/errors.ts';
+import type { Surroundings } from '../adapter.ts';
+import { botEnvironment } from '../environment.ts';
+import { findProgram } from '../find-program.ts';
+import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
+
+/** Where the server of one start listens, and what it asks of whoever calls. */
+export interface ServerDoor {
+  readonly port: number;
+  readonly password: string;
+}
+
+type Permission = 'ask' | 'allow' | 'deny';
+
+/** Without these everything runs unasked (tui.md 2). */
+const asking: Readonly<Record<string, Permission>> = {
+  bash: 'ask',
+  edit: 'ask',
+  webfetch: 'ask',
+  external_directory: 'ask',
+};
+
+/** What exec mode lets run; what would be asked is refused there, since nobody is at the terminal. */
+const execPermissions: Readonly<Record<ExecMode, Readonly<Record<string, Permission>>>> = {
+  plan: { ...asking, bash: 'deny', edit: 'deny', external_directory: 'deny' },
+  ask: asking,
+  accept_edits: { ...asking, edit: 'allow' },
+};
+
+export async function findOpencode({ env }: Surroundings): Promise<string> {
+  const file = await findProgram('opencode', env.PATH);
+  if (file) return file;
+  throw new AppError(
+    'usage',
+    'opencode is not installed: "opencode" was not found on PATH.',
+    'Install it with `npm install -g opencode-ai`, then start the team again.',
+  );
+}
+
+/** Laid over the person's own settings and the project's, whose providers, keys and agents stay. */
+function settingsOf(
+  bot: BotSpec,
+  permission: Readonly<Record<string, Permission>>,
+  culture: string | null,
+): Record<string, unknown> {
+  return {
+    autoupdate: false,
+    share: 'disabled',
+    permission,
+    // An agent's own permissions come before the general ones.
+    agent: { build: { permission } },
+    ...(bot.model !== null && { model: bot.model }),
+    ...(culture !== null && { instructions: [culture] }),
+  };
+}
+
+async function environmentOf(
+  bot: BotSpec,
+  doors: BotDoors,
+  permission: Readonly<Record<string, Permission>>,
+): Promise<Record<string, string>> {
+  const culture = bot.culture === null ? null : join(doors.folder, 'opencode-culture.md');
+  if (culture !== null) await writeFile(culture, `${bot.culture}\n`, { mode: 0o600 });
+  return {
+    OPENCODE_CONFIG_CONTENT: JSON.stringify(settingsOf(bot, permission, culture)),
+    OPENCODE_DISABLE_AUTOUPDATE: '1',
+    OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+  };
+}
+
+export async function launchOpencode(
+  around: Surroundings,
+  bot: BotSpec,
+  doors: BotDoors,
+  sessionToResume: string | null,
+): Promise<{ launch: Launch; doorFile: string }> {
+  const file = await findOpencode(around);
+  const door: ServerDoor = { port: await freePort(), password: randomBytes(32).toString('base64url') };
+  const doorFile = join(doors.folder, 'opencode-server.json');
+  await writeFile(doorFile, `${JSON.stringify(door)}\n`, { mode: 0o600 });
+  // `mode` holds only for a new file.
+  await chmod(doorFile, 0o600);
+  const own = await environmentOf(bot, doors, asking);
+  return {
+    doorFile,
+    launch: {
+      // A plugin that cannot be fetched leaves the screen blank for more than a minute.
+      command: [
+        file,
+        '--pure',
+        '--hostname',
+        '127.0.0.1',
+        '--port',
+        String(door.port),
+        ...(sessionToResume === null ? [] : ['--session', sessionToResume]),
+        ...(bot.model === null ? [] : ['--model', bot.model]),
+      ],
+      cwd: bot.cwd,
+      env: { ...botEnvironment(around.env, bot, doors, own), OPENCODE_SERVER_PASSWORD: door.password },
+      cols: 120,
+      rows: 40,
+    },
+  };
+}
+
+/** argv and environment of exec mode; the text comes on stdin, so no text can be an option. */
+export async function execOpencodeCommand(
+  around: Surroundings,
+  bot: BotSpec,
+  doors: BotDoors,
+  mode: ExecMode,
+  sessionToResume: string | null,
+): Promise<{ command: [string, ...string[]]; env: Record<string, string> }> {
+  const own = await environmentOf(bot, doors, execPermissions[mode]);
+  return {
+    command: [
+      await findOpencode(around),
+      'run',
+      '--pure',
+      '--format',
+      'json',
+      ...(sessionToResume === null ? [] : ['--session', sessionToResume]),
+      ...(bot.model === null ? [] : ['--model', bot.model]),
+    ],
+    env: botEnvironment(around.env, bot, doors, own),
+  };
+}
+
+/** Null where the file is gone or is no door. */
+export async function readDoor(file: string): Promise<ServerDoor | null> {
+  try {
+    const door = JSON.parse(await readFile(file, 'utf8')) as Partial<ServerDoor>;
+    return typeof door.port === 'number' && typeof door.password === 'string'
+      ? { port: door.port, password: door.password }
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Free a moment ago: whoever takes it before opencode does makes its start fail, which the pane then says. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,228 @@
+/**
+ * The `qwen` harness: Qwen Code in a pane, with a file of lines for it and one of its events beside the screen (tui.md 5.3). Messages
+ * and answers go through the first; evidence is the second, else its transcript. Must not know other harnesses.
+ */
+import { existsSync } from 'node:fs';
+import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
+import { type ChannelQuestion, createChannelQuestions } from '../channel-questions.ts';
+import type { DeliverResult, Outgoing } from '../harness.ts';
+import { readJsonLines } from '../json-lines.ts';
+import { composePrompt, containsText } from '../wording.ts';
+import { type ChannelEnd, type Line, openChannel } from './channel.ts';
+import { execQwen } from './exec.ts';
+import { type Channel, launchQwen, qwenHome, transcriptFile } from './launch.ts';
+import { promptOf, questionIn, toolResultsIn } from './lines.ts';
+import { qwenRules } from './rules.ts';
+import { readQwenUsage } from './usage.ts';
+
+/** It looks at its file every half second. */
+const witnessMs = 7000;
+const answerMs = 5000;
+
+export function createQwenAdapter(around: Surroundings): Adapter {
+  return {
+    ruleset: qwenRules,
+    async prepare(bot, doors, memory) {
+      const home = qwenHome(around, bot);
+      const last = typeof memory.sessionId === 'string' ? memory.sessionId : null;
+      // Before its first message there is no conversation to go on with, and the program would refuse and end.
+      const begun = last !== null && existsSync(transcriptFile(home, bot.cwd, last));
+      const known = bot.resume === true && begun ? last : null;
+      const { launch, sessionId, channel } = await launchQwen(around, bot, doors, known);
+      const transcript = transcriptFile(home, bot.cwd, sessionId);
+      return { launch, facts: { sessionId, transcript, channel, read: 0, workspace: doors.workspace } };
+    },
+    drive: driveQwen,
+    exec: (bot, doors, text, options) => execQwen(around, bot, doors, text, options),
+    usage: readQwenUsage,
+  };
+}
+
+function driveQwen(context: DriverContext): Driver {
+  const { judge, timers } = context;
+  const facts = context.recall();
+  const files = isChannel(facts.channel) ? facts.channel : null;
+  /** The message on its way, while it waits to be reported. */
+  let pending: { text: string; seen: boolean } | null = null;
+  /** Questions whose answer was sent: what the program said of it. */
+  const answers = new Map<string, 'taken' | 'gone' | null>();
+  /** Which tool call a question is about. */
+  const calls = new Map<string, string>();
+  let dialogSeen = false;
+  let channel: ChannelEnd | null = null;
+
+  const questions = createChannelQuestions(context, {
+    harness: 'qwen',
+    async reply(id, { allow }) {
+      if (!channel) throw new Error('its file of lines is not known');
+      answers.set(id, null);
+      await channel.send({ type: 'confirmation_response', request_id: id, allowed: allow });
+      if (!(await context.until(() => answers.get(id) !== null, answerMs))) throw new Error('it did not take it');
+      const taken = answers.get(id) ?? 'gone';
+      answers.delete(id);
+      return taken;
+    },
+  });
+
+  function tell(): void {
+    const question = questions.first();
+    if (question) judge.event('hook', 'asks', { words: question.words });
+    context.poke();
+  }
+
+  /** A question is no longer open: another one stands, or the turn goes on. */
+  function over(id: string): void {
+    calls.delete(id);
+    questions.answered(id);
+  }
+
+  function take(line: Line): void {
+    switch (line.type) {
+      case 'system':
+        judge.event('hook', 'attached', {});
+        break;
+      case 'user': {
+        const prompt = promptOf(line);
+        if (prompt !== null && pending && containsText(prompt, pending.text)) pending.seen = true;
+        const ended = toolResultsIn(line);
+        for (const [id, call] of calls) if (ended.includes(call)) over(id);
+        // A sub-agent's lines say nothing about the main turn but that it goes on.
+        if (typeof line.parent_tool_use_id !== 'string' && questions.first() === null)
+          judge.event('hook', 'working', {});
+        break;
+      }
+      case 'control_request': {
+        const asked = questionIn(line);
+        if (asked === null) break;
+        calls.set(asked.id, asked.call);
+        dialogSeen = false;
+        questions.asked(asked);
+        break;
+      }
+      case 'control_response': {
+        const { request_id: id, subtype } = record(line.response);
+        if (typeof id !== 'string') break;
+        if (answers.has(id)) answers.set(id, subtype === 'error' ? 'gone' : 'taken');
+        else over(id);
+        if (questions.first() === null || answers.has(id)) judge.event('hook', 'working', {});
+        break;
+      }
+      default:
+        return;
+    }
+    tell();
+  }
+
+  if (files) {
+    // What was asked before this runtime came up, and not answered since, is asked again and joins its approval.
+    for (const open of keptQuestions(facts.questions)) {
+      calls.set(open.id, open.call);
+      questions.asked(open);
+    }
+    channel = openChannel(files, {
+      from: typeof facts.read === 'number' ? facts.read : 0,
+      timers,
+      onLine: take,
+      onRead: (read) => context.remember({ read, questions: open() }),
+    });
+    channel.ready.then(() => questions.settle(questions.list())).catch(() => undefined);
+  }
+
+  function open(): readonly (ChannelQuestion & { call: string })[] {
+    return questions.list().map((question) => ({ ...question, call: calls.get(question.id) ?? '' }));
+  }
+
+  /** Whether its transcript holds the message. */
+  async function stored(text: string): Promise<boolean> {
+    const file = context.recall().transcript;
+    if (typeof file !== 'string') return false;
+    for (let offset = 0, more = true; more; ) {
+      const page = await readJsonLines(file, offset, (line) => line.includes('"user"'));
+      if (page.lines.some(({ entry }) => containsText(promptOf(entry) ?? '', text))) return true;
+      ({ offset, more } = page);
+    }
+    return false;
+  }
+
+  async function deliver(message: Outgoing): Promise<DeliverResult> {
+    const gate = context.gate();
+    if (!gate.open) return { state: 'held', why: gate.why };
+    if (!channel) return { state: 'held', why: 'its file of lines is not known' };
+    const text = composePrompt(message);
+    pending = { text, seen: false };
+    try {
+      await channel.send({ type: 'submit', text });
+      if (await context.until(() => pending?.seen === true, witnessMs)) {
+        return { state: 'verified', evidence: 'hook', detail: 'its file of events reported this text' };
+      }
+      if (!message.raw && (await stored(text))) {
+        return { state: 'verified', evidence: 'transcript', detail: 'its transcript holds this text' };
+      }
+      return {
+        state: 'unconfirmed',
+        evidence: null,
+        detail: 'the line was written for it, but neither its events nor its transcript showed the text',
+      };
+    } catch (fault) {
+      return { state: 'failed', evidence: null, detail: `its file of lines: ${String(fault).slice(0, 200)}` };
+    } finally {
+      pending = null;
+    }
+  }
+
+  return {
+    obstacle: () => (channel ? null : 'its file of lines is not known'),
+    deliver,
+    async resume(message) {
+      // A bare text names no delivery. Else: the line is appended whole or not at all, and taken within a second.
+      if (message.raw) return null;
+      await context.until(() => false, answerMs);
+      return (await stored(composePrompt(message)))
+        ? { state: 'verified', evidence: 'transcript', detail: 'its transcript holds this text' }
+        : null;
+    },
+    onFacts() {
+      if (judge.sees()?.startsWith('qwen.dialog.') === true) dialogSeen = true;
+    },
+    onState({ state }) {
+      // A "No" in the pane has no event: its dialog has left the screen.
+      if (state === 'needs_you' || !dialogSeen) return;
+      for (const { id } of questions.list()) {
+        // Of a "No" of ours it says nothing either.
+        if (answers.has(id)) answers.set(id, 'taken');
+        else over(id);
+      }
+      dialogSeen = false;
+    },
+    onExit() {
+      questions.ended();
+      channel?.close();
+    },
+    close() {
+      questions.close();
+      channel?.close();
+    },
+    approvals: questions.ids,
+  };
+}
+
+function isChannel(value: unknown): value is Channel {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'input' in value &&
+    'events' in value &&
+    typeof value.input === 'string' &&
+    typeof value.events === 'string'
+  );
+}
+
+function keptQuestions(value: unknown): (ChannelQuestion & { call: string })[] {
+  return Array.isArray(value)
+    ? value.filter((one) => typeof one?.id === 'string' && typeof one?.tool === 'string')
+    : [];
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

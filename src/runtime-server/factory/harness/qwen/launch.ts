@@ -1,0 +1,144 @@
+/**
+ * How Qwen Code is started in a pane or for one answer: flags, the files of this start, environment. Everything is given per start;
+ * nothing is written into the person's home.
+ */
+import { randomUUID } from 'node:crypto';
+import { access, chmod, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../../../../contracts/common/errors.ts';
+import type { Surroundings } from '../adapter.ts';
+import { botEnvironment } from '../environment.ts';
+import { findProgram } from '../find-program.ts';
+import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
+
+/** Its default is a mode in which a classifier approves tools by itself; a bot starts from asking. */
+const approvalModes: Readonly<Record<ExecMode, string>> = {
+  plan: 'plan',
+  ask: 'default',
+  accept_edits: 'auto-edit',
+};
+
+/** Sends progress as OSC 9;4 only to terminals that it knows. */
+const terminal = { TERM_PROGRAM: 'ghostty' };
+
+/** Where a company's own settings lie; they are not to be put aside. */
+const companySettings: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
+  linux: '/etc/qwen-code/settings.json',
+  darwin: '/Library/Application Support/QwenCode/settings.json',
+  win32: 'C:\\ProgramData\\qwen-code\\settings.json',
+};
+const settingsVariable = 'QWEN_CODE_SYSTEM_SETTINGS_PATH';
+
+/** What is sent to it, and what it says. */
+export interface Channel {
+  readonly input: string;
+  readonly events: string;
+}
+
+export async function findQwen({ env }: Surroundings): Promise<string> {
+  const file = await findProgram('qwen', env.PATH);
+  if (file) return file;
+  throw new AppError(
+    'usage',
+    'Qwen Code is not installed: "qwen" was not found on PATH.',
+    'Install it with `npm install -g @qwen-code/qwen-code`, then start the team again.',
+  );
+}
+
+/** Where Qwen Code keeps its conversations for this bot. */
+export function qwenHome({ env, home }: Pick<Surroundings, 'env' | 'home'>, bot?: Pick<BotSpec, 'env'>): string {
+  const set = (name: string) => bot?.env[name] || env[name];
+  return set('QWEN_HOME') || join(set('HOME') || home, '.qwen');
+}
+
+export function transcriptFile(home: string, cwd: string, sessionId: string): string {
+  return join(home, 'projects', cwd.replace(/[^A-Za-z0-9]/g, '-'), 'chats', `${sessionId}.jsonl`);
+}
+
+/** No updates and no telemetry of this start, by the settings that come last; where a company has its own there, those hold. */
+async function quietSettings(around: Surroundings, doors: BotDoors): Promise<Record<string, string>> {
+  const theirs = companySettings[process.platform];
+  const given = around.env[settingsVariable] !== undefined || (theirs !== undefined && (await exists(theirs)));
+  if (given) return {};
+  const file = join(doors.folder, 'qwen-settings.json');
+  const settings = {
+    general: { enableAutoUpdate: false, disableAutoUpdate: true },
+    privacy: { usageStatisticsEnabled: false },
+    telemetry: { enabled: false },
+  };
+  await writeFile(file, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600 });
+  return { [settingsVariable]: file };
+}
+
+export async function launchQwen(
+  around: Surroundings,
+  bot: BotSpec,
+  doors: BotDoors,
+  sessionToResume: string | null,
+): Promise<{ launch: Launch; sessionId: string; channel: Channel }> {
+  const file = await findQwen(around);
+  const channel = {
+    input: join(doors.folder, 'qwen-input.jsonl'),
+    events: join(doors.folder, 'qwen-events.jsonl'),
+  };
+  for (const path of [channel.input, channel.events]) {
+    // What an earlier start was sent or said is not of this one.
+    await rm(path, { force: true });
+    await writeFile(path, '', { mode: 0o600 });
+    await chmod(path, 0o600);
+  }
+  const sessionId = sessionToResume ?? randomUUID();
+  const own = { ...terminal, ...(await quietSettings(around, doors)) };
+  return {
+    sessionId,
+    channel,
+    launch: {
+      command: [
+        file,
+        ...(sessionToResume === null ? ['--session-id', sessionId] : ['--resume', sessionId]),
+        '--approval-mode',
+        approvalModes.ask,
+        '--input-file',
+        channel.input,
+        '--json-file',
+        channel.events,
+        ...(bot.model === null ? [] : ['--model', bot.model]),
+        ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
+      ],
+      cwd: bot.cwd,
+      env: botEnvironment(around.env, bot, doors, own),
+      cols: 120,
+      rows: 40,
+    },
+  };
+}
+
+/** argv and environment of exec mode; the text comes on stdin, so no text can be an option. */
+export async function execQwenCommand(
+  around: Surroundings,
+  bot: BotSpec,
+  doors: BotDoors,
+  mode: ExecMode,
+  sessionToResume: string | null,
+): Promise<{ command: [string, ...string[]]; env: Record<string, string> }> {
+  return {
+    command: [
+      await findQwen(around),
+      '--output-format',
+      'json',
+      '--approval-mode',
+      approvalModes[mode],
+      ...(sessionToResume === null ? [] : ['--resume', sessionToResume]),
+      ...(bot.model === null ? [] : ['--model', bot.model]),
+      ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
+    ],
+    env: botEnvironment(around.env, bot, doors, await quietSettings(around, doors)),
+  };
+}
+
+function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { qwenRules } from '../../../src/runtime-server/factory/harness/qwen/rules.ts';
+import { replay } from './replay.ts';
+
+const dialog = "needs_you: asks: Allow execution of: 'touch'?";
+
+/** Title and screen alone, without its file of events, from the state before the recording. */
+test.each([
+  ['first-start', 'starting', ['starting', 'idle']],
+  ['start-idle', 'starting', ['starting', 'idle']],
+  ['submit-working', 'idle', ['idle', 'working']],
+  ['finished-idle', 'working', ['working', 'idle']],
+  ['permission-dialog', 'working', ['working', dialog]],
+  ['dialog-answered', 'needs_you', ['needs_you', 'idle']],
+  ['dialog-stray-text', 'working', ['working', dialog, 'idle']],
+  ['interrupt', 'working', ['working', 'idle']],
+  ['typed-while-working', 'working', ['working']],
+  ['multi-line-paste', 'idle', ['idle', 'working', 'idle']],
+  ['big-paste', 'idle', ['idle', 'working', 'idle']],
+  ['slash-command', 'idle', ['idle']],
+  ['exit', 'idle', ['idle', 'idle: unclear']],
+] as const)('the recording %s is judged as a person would', async (name, from, states) => {
+  expect((await replay(`qwen/${name}.cast`, qwenRules, { from })).states).toEqual(states);
+});
+
+test('a refusing provider is working with the reason in words', async () => {
+  const { states } = await replay('qwen/error.cast', qwenRules, { from: 'idle' });
+  expect(states.join(' → ')).toMatch(/working/);
+});
+
+test('every rule has a name of its own', () => {
+  const ids = [...qwenRules.screen, ...qwenRules.events].map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+});
