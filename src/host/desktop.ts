@@ -7,10 +7,10 @@ import { z } from 'zod';
 import { AppError } from '../contracts/common/errors.ts';
 import { nodeProgram } from '../kit/process/programs.ts';
 import { readTokenFile } from '../kit/secrets/token-file.ts';
-import { startCombined } from './combined.ts';
+import { type Combined, startCombined } from './combined.ts';
 import { dataFolder, packageRoot, placesIn } from './places.ts';
 import { findRunning, type Running } from './running.ts';
-import { readSettings } from './settings.ts';
+import { readSettings, type Settings } from './settings.ts';
 
 export interface DesktopGantry {
   /** `attached`: another process owns the servers, and goes on without this one. */
@@ -39,13 +39,12 @@ const waiting = { ms: 250, times: 80 };
 /** Fails as `startCombined`; with `refused` where what runs has no pages to show. */
 export async function openDesktop(options: DesktopOptions): Promise<DesktopGantry> {
   const { env } = options;
-  const settings = readSettings(env);
   try {
-    const combined = await startCombined({ env, settings, gantry: commandOf(packageRoot()) });
+    const { combined, notices } = await startOwn(env, readSettings(env));
     return {
       kind: 'own',
       origin: combined.origin,
-      notices: combined.notices,
+      notices: [...notices, ...combined.notices],
       openUrl: async () => (await combined.openUrl()).url,
       rest: (asleep) => combined.rest(asleep),
       close: () => combined.close(),
@@ -56,6 +55,39 @@ export async function openDesktop(options: DesktopOptions): Promise<DesktopGantr
     if (running === null) throw error;
     return attach(running, options);
   }
+}
+
+/** Whoever starts an app has no command line to choose another port on: one that they did not choose may be any. */
+async function startOwn(
+  env: DesktopOptions['env'],
+  settings: Settings,
+): Promise<{ combined: Combined; notices: readonly string[] }> {
+  const start = (chosen: Settings) => startCombined({ env, settings: chosen, gantry: commandOf(packageRoot()) });
+  try {
+    return { combined: await start(settings), notices: [] };
+  } catch (error) {
+    const others = withOtherPorts(settings);
+    if (!isTaken(error) || others === null) throw error;
+    const combined = await start(others);
+    return { combined, notices: [`${(error as AppError).fact} Gantry uses others this time.`] };
+  }
+}
+
+function isTaken(error: unknown): boolean {
+  const cause = error instanceof AppError ? error.options.cause : null;
+  return (cause as NodeJS.ErrnoException | null | undefined)?.code === 'EADDRINUSE';
+}
+
+/** Any free port in place of those that nobody chose; null where all were chosen. */
+export function withOtherPorts(settings: Settings): Settings | null {
+  const any = { value: 0, source: 'default' } as const;
+  const { port, enginePort } = settings;
+  if (port.source !== 'default' && enginePort.source !== 'default') return null;
+  return {
+    ...settings,
+    port: port.source === 'default' ? any : port,
+    enginePort: enginePort.source === 'default' ? any : enginePort,
+  };
 }
 
 /** One that is starting has no address yet; null when nobody holds the folder any more. */

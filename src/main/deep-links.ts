@@ -30,9 +30,9 @@ const settingsPages: ReadonlySet<string> = new Set([
 
 /** `gantry://inbox`, `gantry://settings/desktop`, `gantry://thread/<id>`, `gantry://pane/<id>?bot=<id>`, `gantry://node/<dag>/<node>`, … */
 export function readDeepLink(text: string): Destination | null {
-  if (text.length > longest || !/^gantry:\/\//i.test(text) || !URL.canParse(text)) return null;
+  // Judged before it is parsed: no user, port, dot, fragment or escape can be in what is read below.
+  if (text.length > longest || !/^gantry:\/\/[\w/-]*(\?[\w=-]*)?$/i.test(text) || !URL.canParse(text)) return null;
   const url = new URL(text);
-  if (url.username !== '' || url.password !== '' || url.port !== '' || url.hash !== '') return null;
   const path = url.pathname.replace(/^\/|\/$/g, '');
   const parts = path === '' ? [] : path.split('/');
   const query = [...url.searchParams];

@@ -1,7 +1,7 @@
 /** The Gantry of the desktop program: its own, or the one that runs already for the same data folder. Real servers. */
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { type DesktopGantry, openDesktop } from '../../src/host/desktop.ts';
+import { type DesktopGantry, openDesktop, withOtherPorts } from '../../src/host/desktop.ts';
 import { startRuntimeAlone } from '../../src/host/runtime-alone.ts';
 import { readSettings } from '../../src/host/settings.ts';
 import { onEnd } from '../kit/http/support.ts';
@@ -51,6 +51,17 @@ test('a runtime that has no pages cannot be shown, and it is said what can', asy
     code: 'refused',
     fact: expect.stringContaining('a runtime without pages'),
   });
+});
+
+test('a port that nobody chose may be any other where it is taken; a chosen one is not given up', () => {
+  const home = scratchHome();
+  const other = withOtherPorts(readSettings({ GANTRY_HOME: home }));
+  expect([other?.port.value, other?.enginePort.value]).toEqual([0, 0]);
+  const half = withOtherPorts(readSettings({ GANTRY_HOME: home, GANTRY_PORT: '4000' }));
+  expect([half?.port.value, half?.enginePort.value]).toEqual([4000, 0]);
+  expect(
+    withOtherPorts(readSettings({ GANTRY_HOME: home, GANTRY_PORT: '4000', GANTRY_ENGINE_PORT: '4001' })),
+  ).toBeNull();
 });
 
 test('a taken port is said as it is everywhere, and leaves nothing behind', async () => {
