@@ -23,7 +23,7 @@ import {
 export const figures: readonly Figure[] = [{ name: 'factory.reads', run: reads }];
 
 const few = 1000;
-const many = { quick: 40_000, full: 100_000 };
+const many = { quick: 40_000, full: 1_000_000 };
 const replayed = 100;
 
 interface Subject {
