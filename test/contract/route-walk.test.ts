@@ -214,6 +214,10 @@ test('a bot can call these operations and no others', async () => {
     'failNode',
     'agentDiff',
     'explainWhy',
+    'listSchedules',
+    // Where a rule of the policy allows it, and nowhere else.
+    'createSchedule',
+    'listOccurrences',
     'checkGate',
     'listMail',
     'readMail',

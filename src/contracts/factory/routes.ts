@@ -1,6 +1,7 @@
 /** Route table of the factory engine, as far as it is built (interface.md C). Served under `/api/factory`. */
 
 import { checkGate } from '../approvals/gate.ts';
+import { adoptRoutes } from './adopt-routes.ts';
 import {
   agentHook,
   agentInput,
@@ -26,6 +27,7 @@ import {
   listThreads,
   sendMessage,
 } from './orchestration-routes.ts';
+import { scheduleRoutes } from './schedules-routes.ts';
 import { searchRoutes } from './search-routes.ts';
 import { spendingRoutes } from './spending-routes.ts';
 import { checkTeam, listTeams, teamDown, teamUp } from './teams-routes.ts';
@@ -36,10 +38,12 @@ import { addDemo, doctor, getWorkspace } from './workspace-routes.ts';
 import { worktreeRoutes } from './worktree-routes.ts';
 
 export * from '../approvals/gate.ts';
+export * from './adopt-routes.ts';
 export * from './agents-routes.ts';
 export * from './guest-routes.ts';
 export * from './model-routes.ts';
 export * from './orchestration-routes.ts';
+export * from './schedules-routes.ts';
 export * from './search-routes.ts';
 export * from './spending-routes.ts';
 export * from './teams-routes.ts';
@@ -49,6 +53,7 @@ export * from './workspace-routes.ts';
 export * from './worktree-routes.ts';
 
 export const factoryRoutes = [
+  ...adoptRoutes,
   health,
   listAgents,
   getAgent,
@@ -83,6 +88,7 @@ export const factoryRoutes = [
   ...searchRoutes,
   ...modelRoutes,
   ...spendingRoutes,
+  ...scheduleRoutes,
   checkGate,
   ...workEngineRoutes,
 ] as const;

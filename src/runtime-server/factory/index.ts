@@ -6,12 +6,9 @@ import { availableParallelism } from 'node:os';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Delivery, SendRequest } from '../../contracts/factory/delivery.ts';
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
-import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
+import type { OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
 import { gateRoutes } from '../approvals/gate.ts';
 import { askedOfAgent } from '../approvals/holds.ts';
-import type { FactoryDoors } from '../connectors/ports.ts';
-import type { ChannelDoors } from '../phone/ports.ts';
-import type { Library, ToolBot } from '../tool-server/index.ts';
 import { createBotEvents, nameOf, titleOf } from './bot-events.ts';
 import { createBotHomes } from './bot-homes.ts';
 import { asWords, createChannelDoors } from './channel-doors.ts';
@@ -21,6 +18,7 @@ import { createDemo } from './demo.ts';
 import type { FactoryDeps } from './deps.ts';
 import { examine } from './doctor.ts';
 import { createDrain } from './drain.ts';
+import type { Factory } from './factory.ts';
 import { composeHosted } from './hosted/compose.ts';
 import { hostedMigrations } from './hosted/index.ts';
 import { createLibrary } from './library.ts';
@@ -39,6 +37,8 @@ import { orchestrationRoutes } from './routes/orchestration.ts';
 import { teamRoutes } from './routes/teams.ts';
 import { workspaceRoutes } from './routes/workspace.ts';
 import { worktreeRoutes } from './routes/worktrees.ts';
+import { composeSchedules } from './schedules/compose.ts';
+import { scheduleMigrations } from './schedules/index.ts';
 import { searchRoutes } from './search.ts';
 import { createSendService } from './send.ts';
 import { createSizeOwners } from './size-owners.ts';
@@ -72,7 +72,9 @@ export const factoryMigrations = [
   ...peerMigrations,
   ...remoteMigrations,
   ...meteringMigrations,
+  ...scheduleMigrations,
 ];
+export type { Factory, ToolBots } from './factory.ts';
 export { createTicketAuthenticator, type TicketFacts } from './peers/index.ts';
 export { type PreparedWorkspace, prepareWorkspace, type WorkspaceOptions } from './prepare-workspace.ts';
 export type { PeerHome } from './remote/index.ts';
@@ -81,37 +83,6 @@ export type { PeerHome } from './remote/index.ts';
 const engineSender = { caller: 'engine', surface: 'engine', name: 'Gantry', agentId: null, inPerson: false };
 /** Deliveries that a node's page shows, newest first. */
 const deliveriesOfPage = 200;
-
-export interface ToolBots {
-  isBot(agentId: string): boolean;
-  /** Null for what is none. `not_found` when a secret of its variables is gone. */
-  bot(agentId: string): Promise<ToolBot | null>;
-}
-
-export interface Factory {
-  readonly routes: readonly BoundRoute[];
-  /** For whoever comes with a peer ticket, and for nobody else. */
-  readonly peerRoutes: readonly BoundRoute[];
-  readonly owners: OwnerLookups;
-  /** Takes up what an earlier run left: agents, live panes, queued sends, team files. Before it, routes answer from nothing. */
-  start(): Promise<void>;
-  /** Bots with a live pane, of this workspace and others. */
-  liveBots(): number;
-  /** What its person calls a bot; null for one that there is not. */
-  nameOf(agentId: string): string | null;
-  /** Bots of this workspace as the tool server's callers; what another computer brought is none. */
-  readonly toolBots: ToolBots;
-  /** What connectors bring work to, and as what. */
-  readonly connectors: FactoryDoors;
-  /** What channels from outside bring messages to. */
-  readonly channels: ChannelDoors;
-  /** What clients of the tool server may read. */
-  readonly library: Library;
-  /** Ends every live bot's process tree. */
-  stopAll(): Promise<void>;
-  /** Lets go of everything; bots run on. */
-  close(): Promise<void>;
-}
 
 export function createFactory(deps: FactoryDeps): Factory {
   const { store, ledger, panes, clock, timers, ids, log } = deps;
@@ -239,6 +210,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       store.read((tx) => listDeliveries(tx, { nodeId, limit: deliveriesOfPage }).map(toDelivery)),
     slots: Math.max(4, 2 * availableParallelism()),
   });
+  const schedules = composeSchedules({ ...deps, workflows, botEvents, registry });
   const offMoved = deliverer.onMoved((record) => {
     if (record.nodeId !== null) workflows.delivered(toDelivery(record));
   });
@@ -275,6 +247,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     ...workflows.routes,
     ...workEngine.routes,
     ...metering.routes,
+    ...schedules.routes,
     ...gateRoutes({
       desk: deps.desk,
       policy: deps.policy,
@@ -318,10 +291,9 @@ export function createFactory(deps: FactoryDeps): Factory {
   const mine = (principal: Principal) => principal.userId === deps.ownerId;
   const owners: OwnerLookups = peers.doors.owners({
     ...Object.fromEntries(
-      Object.entries({ ...workflows.owners, ...workEngine.owners }).map(([noun, owns]): [string, OwnerLookup] => [
-        noun,
-        (principal, id) => mine(principal) && owns(principal, id),
-      ]),
+      Object.entries({ ...workflows.owners, ...workEngine.owners, ...schedules.owners }).map(
+        ([noun, owns]): [string, OwnerLookup] => [noun, (principal, id) => mine(principal) && owns(principal, id)],
+      ),
     ),
     agent: (principal, id) => mine(principal) && registry.find(id) !== null,
     team: (principal, name) => mine(principal) && teams.exists(name),
@@ -346,6 +318,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       await lanes.start();
       await workflows.start();
       await metering.start();
+      await schedules.start();
       await hosted.tellInterrupted();
     },
     connectors: createConnectorDoors({
@@ -382,6 +355,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       offMoved();
       needs.close();
       await metering.close();
+      await schedules.close();
       await workflows.close();
       await hosted.close();
       offGate();

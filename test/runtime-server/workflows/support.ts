@@ -14,6 +14,7 @@ import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
 import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import { factoryMigrations } from '../../../src/runtime-server/factory/migrations.ts';
+import { scheduleMigrations } from '../../../src/runtime-server/factory/schedules/index.ts';
 import type {
   Dispatch,
   DispatchTo,
@@ -129,7 +130,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const timers = options.clock ?? systemTimers;
   const store = await openStore({
     file: join(folder, 'runtime.db'),
-    migrations: [...ledgerMigrations, ...factoryMigrations, ...workflowMigrations],
+    migrations: [...ledgerMigrations, ...factoryMigrations, ...workflowMigrations, ...scheduleMigrations],
     clock,
   });
   const ids = createIds(clock);

@@ -1,0 +1,31 @@
+/** Joins schedules to the rest of the factory. */
+import type { BotEvents } from '../bot-events.ts';
+import type { FactoryDeps } from '../deps.ts';
+import type { Registry } from '../registry.ts';
+import type { Workflows } from '../workflows/index.ts';
+import { createSchedules, type Schedules } from './index.ts';
+
+/** As rules of the policy name what a bot would do. */
+const tool = 'workflows.schedule';
+
+export interface SchedulesFactoryDeps extends FactoryDeps {
+  readonly workflows: Workflows;
+  readonly botEvents: BotEvents;
+  readonly registry: Pick<Registry, 'find'>;
+}
+
+export function composeSchedules(deps: SchedulesFactoryDeps): Schedules {
+  return createSchedules({
+    ...deps,
+    runs: deps.workflows.runs,
+    timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    mayBot(agentId) {
+      const bot = deps.registry.find(agentId)?.address;
+      return bot !== undefined && deps.policy.decide({ tool, bot }, null).verdict === 'allow';
+    },
+    failed(tx, title, reason, id) {
+      const said = `The schedule "${title}" could not start its run: ${reason}`.slice(0, 500);
+      deps.botEvents.emit(tx, null, { type: 'thread.needs_user', id: `schedule:${id}`, data: { reason: said } });
+    },
+  });
+}

@@ -1,0 +1,101 @@
+/**
+ * Keeps the schedules of a workspace until it is killed, with a clock that runs 600 times as fast from the same beginning in every
+ * life. `node schedule-keeper.ts <folder> <began>` prints `run <dag>` for each start once it is durable.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../../src/kit/clock/clock.ts';
+import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
+import { createIds } from '../../../src/kit/ids/ids.ts';
+import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
+import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
+import { openStore } from '../../../src/kit/store/open-store.ts';
+import { factoryMigrations } from '../../../src/runtime-server/factory/migrations.ts';
+import { createSchedules, scheduleMigrations } from '../../../src/runtime-server/factory/schedules/index.ts';
+import { saveSchedule } from '../../../src/runtime-server/factory/schedules/store.ts';
+import { createWorkflows } from '../../../src/runtime-server/factory/workflows/index.ts';
+import { workflowMigrations } from '../../../src/runtime-server/factory/workflows/migrations.ts';
+
+const [folder = '.', began = '0'] = process.argv.slice(2);
+const fast = 600;
+const base = Date.parse('2026-06-01T00:00:30Z');
+const clock: Clock = {
+  now: () => base + (Date.now() - Number(began)) * fast,
+  monotonic: () => performance.now() * fast,
+};
+const timers: Timers = { after: (ms, effect) => systemTimers.after(ms / fast, effect) };
+const workspace = join(folder, 'workspace');
+mkdirSync(join(workspace, '.gantry', 'templates'), { recursive: true });
+mkdirSync(join(folder, 'shipped'), { recursive: true });
+writeFileSync(
+  join(workspace, '.gantry', 'templates', 't.json'),
+  JSON.stringify({ steps: [{ id: 'a', wait_gate: { kind: 'timer', minutes: 0.2 }, command: 'true' }] }),
+);
+
+const store = await openStore({
+  file: join(folder, 'runtime.db'),
+  migrations: [...ledgerMigrations, ...factoryMigrations, ...workflowMigrations, ...scheduleMigrations],
+  clock,
+});
+const ids = createIds(clock);
+const ledger = await createLedger({ store, clock, ids });
+const log = { warn: (message: string, facts?: unknown) => console.error(message, facts) };
+const workflows = createWorkflows({
+  store,
+  ledger,
+  clock,
+  timers,
+  ids,
+  log,
+  workspace,
+  shippedTemplates: join(folder, 'shipped'),
+  env: process.env,
+  workforce: { teams: () => [], team: () => Promise.reject(), inTerminal: () => null, addressOf: () => null } as never,
+  dispatch: () => Promise.reject(new Error('No bots here.')),
+  places: { takeUp: async () => {}, has: () => false, folderOf: () => null, patchOf: async () => null },
+  desk: null,
+  agentRuns: { begin() {}, end() {} },
+  events: { needsUser() {}, ended() {} },
+  deliveriesOf: async () => [],
+  slots: 4,
+  ownerId: 'user_local',
+});
+await workflows.start();
+await store.write((tx) => {
+  if (tx.get('SELECT 1 FROM factory_schedule') !== undefined) return;
+  for (const id of ['one', 'two', 'three']) {
+    saveSchedule(tx, workspace, {
+      id,
+      title: id,
+      run: { template: 't', projectId: id },
+      cron: '* * * * *',
+      at: null,
+      timezone: 'UTC',
+      paused: false,
+      runMissed: id === 'three',
+      nextDue: Date.parse('2026-06-01T00:01:00Z'),
+      createdAt: base,
+    });
+  }
+});
+const schedules = createSchedules({
+  store,
+  ledger,
+  clock,
+  timers,
+  ids,
+  log,
+  workspace,
+  runs: {
+    async start(...given) {
+      const started = await workflows.runs.start(...given);
+      if ('dagId' in started) process.stdout.write(`run ${started.dagId}\n`);
+      return started;
+    },
+  },
+  mayBot: () => false,
+  timezone: 'UTC',
+  failed() {},
+});
+await schedules.start();
+setInterval(() => {}, 60_000);
