@@ -102,6 +102,8 @@ export interface FactoryDeps {
   readonly hosted: HostedParts;
   /** Doors of the keys and servers of models that the person gave here. */
   readonly modelRoutes: readonly BoundRoute[];
+  /** Whether bots are started again whose pane host is gone; by default they are. */
+  readonly restartBots?: boolean | undefined;
   /** The way to other computers; absent where none can be paired. */
   readonly peerHome?: PeerHome | undefined;
   readonly random: () => number;

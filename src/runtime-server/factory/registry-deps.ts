@@ -1,5 +1,5 @@
 /** What the registry of agents needs from outside. */
-import type { Agent } from '../../contracts/factory/agent.ts';
+import type { Agent, AgentState, PaneRef } from '../../contracts/factory/agent.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Store } from '../../kit/store/store.ts';
@@ -9,6 +9,13 @@ import type { Harnesses } from './harness/harness.ts';
 import type { HostedBot, HostedSpec } from './hosted/index.ts';
 import type { Shown } from './model.ts';
 import type { AttachRemote } from './remote/remoting.ts';
+import type { Restarts } from './restarts.ts';
+
+export interface AgentStateChange {
+  readonly agentId: string;
+  readonly state: AgentState;
+  readonly pane: PaneRef | null;
+}
 
 export interface RegistryDeps {
   readonly store: Store;
@@ -21,6 +28,8 @@ export interface RegistryDeps {
   readonly computerId: string;
   /** How many sends wait for the agent. */
   readonly queueDepth: (agentId: string) => number;
+  /** Starts bots again that their pane host took along; absent: they end with it. */
+  readonly restarts?: Pick<Restarts, 'wanted' | 'restart'>;
   readonly attachRemote: AttachRemote;
   readonly attachHosted: (spec: HostedSpec) => HostedBot;
   /** The node that a bot holds now, by its address. */

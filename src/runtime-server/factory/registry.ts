@@ -3,7 +3,7 @@
  * While the pane engine cannot be read nothing changes but `stale`: nobody is marked dead (interface.md, C "Agent").
  * Owns the agents' rows; must not know sends, ledger or HTTP.
  */
-import type { Agent, AgentState, PaneRef } from '../../contracts/factory/agent.ts';
+import type { Agent } from '../../contracts/factory/agent.ts';
 import type { PaneInfo } from '../panes/pane-engine.ts';
 import type { BotSpec, HarnessBot } from './harness/harness.ts';
 import type { HostedBot } from './hosted/index.ts';
@@ -11,8 +11,9 @@ import { createHosting, type HostingEntry } from './hosting.ts';
 import { type Member, paneOf, showAgent } from './member.ts';
 import { type AgentRecord, addressOf, type Shown, shownAfterExit } from './model.ts';
 import { labelsOf, specFromLabels } from './pane-labels.ts';
-import type { RegistryDeps } from './registry-deps.ts';
+import type { AgentStateChange, RegistryDeps } from './registry-deps.ts';
 import { createRemoting, type RemoteRef, type RemotingEntry } from './remote/remoting.ts';
+import { createRestarting, type RestartingEntry } from './restarting.ts';
 import { addPane, endPane, ensureAgent, readAgents, removePane, saveShown, saveSpec } from './store/agents.ts';
 import type { ResolvedTeam } from './team-file/resolve.ts';
 
@@ -20,12 +21,7 @@ import type { ResolvedTeam } from './team-file/resolve.ts';
 const keptPanes = 2;
 
 export type { Member } from './member.ts';
-
-export interface AgentStateChange {
-  readonly agentId: string;
-  readonly state: AgentState;
-  readonly pane: PaneRef | null;
-}
+export type { AgentStateChange } from './registry-deps.ts';
 
 export interface Registry {
   start(): Promise<void>;
@@ -55,7 +51,7 @@ export interface Registry {
   close(): void;
 }
 
-interface Entry extends HostingEntry, RemotingEntry {
+interface Entry extends HostingEntry, RemotingEntry, RestartingEntry {
   own: Shown;
   team: string;
   slug: string;
@@ -89,6 +85,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       remote: null,
       remoteBot: null,
       release: () => {},
+      came: null,
     };
     entries.set(entry.id, entry);
     byAddress.set(entry.address, entry);
@@ -104,7 +101,8 @@ export function createRegistry(deps: RegistryDeps): Registry {
     const change = { agentId: entry.id, state: entry.shown.state, pane: paneOf(entry) };
     for (const listener of stateListeners) listener(change);
   };
-  const show = (entry: Entry, own: Shown) => {
+  const show = (entry: Entry, judged: Shown) => {
+    const own = restarting.marked(entry, judged);
     entry.own = own;
     const shown = deps.shownHeld?.(entry.id, own) ?? own;
     entry.shown = shown;
@@ -182,7 +180,20 @@ export function createRegistry(deps: RegistryDeps): Registry {
     show(entry, shown);
   };
 
+  const isStopping = (paneId: string) => stopping.has(paneId);
+  const now = () => deps.clock.now();
+  const restarting = createRestarting<Entry>({
+    ...deps,
+    isStopping,
+    show,
+    attach,
+    ended,
+    now,
+    reconcile: () => reconcile(),
+  });
+
   const exited = (entry: Entry, info: PaneInfo) => {
+    if (restarting.takes(entry, info)) return;
     const at = info.endedAt === null ? deps.clock.now() : Date.parse(info.endedAt);
     ended(
       entry,
@@ -231,6 +242,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       if (!info.alive) continue;
       const entry = byPane.get(info.id) ?? adopt(info);
       if (entry === null || entry.bot !== null || entry.hosted || entry.remote !== null) continue;
+      if (restarting.busy(info.id)) continue;
       if (entry.panes.at(-1) !== info.id) continue;
       const labels = labelsOf(info.labels);
       const spec = entry.spec ?? (labels === null ? null : specFromLabels(labels));
@@ -330,6 +342,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       const old = entry.panes.splice(0, Math.max(0, entry.panes.length - keptPanes));
       entry.panes.push(pane.id);
       byPane.set(pane.id, entry);
+      entry.came = null;
       attach(entry, spec, pane.id);
       await deps.store.write((tx) => {
         saveSpec(tx, agentId, spec);

@@ -122,6 +122,8 @@ export interface EngineOptions {
   readonly toolTimers?: Timers;
   /** What stands behind the tools, in place of what does. */
   readonly tools?: Partial<ToolServerDeps>;
+  /** Whether bots start again when their pane host is gone. */
+  readonly restartBots?: boolean;
   /** Beside PATH, HOME and LANG. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -220,6 +222,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       userHome,
       computerId: options.computerId ?? computerId,
       random: () => 0.5,
+      restartBots: options.restartBots,
       ...(options.peerHome === undefined ? {} : { peerHome: options.peerHome }),
       ...(options.runGit === undefined ? {} : { runGit: options.runGit }),
       ...(options.channelOut === undefined ? {} : { channelOut: options.channelOut }),

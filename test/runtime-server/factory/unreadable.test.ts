@@ -55,8 +55,8 @@ test('while the pane host cannot be read the registry is shown unchanged and sta
   );
 });
 
-test('when the pane host is gone for good, its bots are offline with the reason and start anew', async () => {
-  const engine = await startEngine();
+test('when the pane host is gone and a person switched restarts off, its bots are offline with the reason and start anew', async () => {
+  const engine = await startEngine({ restartBots: false });
   const team = await startShells(engine, 'web');
   process.kill(hostPid(engine), 'SIGKILL');
   const agent = await engine.until(`web@${team}`, 'offline');

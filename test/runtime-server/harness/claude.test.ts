@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { HarnessBot, Outgoing } from '../../../src/runtime-server/factory/harness/harness.ts';
@@ -184,7 +184,7 @@ test('the start has hooks by a settings file of its own, an id of ours, and asks
   const doors = scratch.doors('agent_x');
   const launch = await scratch.harnesses.prepare(bot, doors);
   const settingsFile = join(doors.folder, 'claude-settings.json');
-  const id = launch.command[4] ?? '';
+  let id = launch.command[4] ?? '';
   expect(id).toMatch(/^[0-9a-f-]{36}$/);
   expect(launch.command.slice(1)).toEqual([
     '--settings',
@@ -207,7 +207,22 @@ test('the start has hooks by a settings file of its own, an id of ours, and asks
   expect(hooks.PermissionRequest[0].hooks[0].timeout).toBeGreaterThan(24 * 60 * 60);
   expect(hooks.Stop[0].hooks[0].timeout).toBe(10);
   expect(launch.env).toMatchObject({ TERM_PROGRAM: 'ghostty', GANTRY_AGENT: 'agent_x', GANTRY_TEAM: 'dev' });
+  // Nothing was said yet: there is no conversation to go on with.
+  const anew = await scratch.harnesses.prepare({ ...bot, resume: true }, doors);
+  expect(anew.command[3]).toBe('--session-id');
+  expect(anew.resumed).toBeUndefined();
+  id = anew.command[4] ?? '';
+  const transcript = join(
+    scratch.env.HOME ?? '',
+    '.claude',
+    'projects',
+    bot.cwd.replace(/[^A-Za-z0-9]/g, '-'),
+    `${id}.jsonl`,
+  );
+  mkdirSync(dirname(transcript), { recursive: true });
+  writeFileSync(transcript, '');
   const again = await scratch.harnesses.prepare({ ...bot, resume: true }, doors);
+  expect(again.resumed).toBe(true);
   expect(again.command.slice(3, 5)).toEqual(['--resume', id]);
   expect((await scratch.harnesses.prepare(bot, doors)).command[4]).not.toBe(id);
 });

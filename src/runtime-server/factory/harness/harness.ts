@@ -22,6 +22,8 @@ export interface BotSpec {
   readonly culture: string | null;
   /** Take up the last conversation that was seen, where the harness can; without one, or when false, a new one. */
   readonly resume?: boolean;
+  /** With `resume`: this conversation, which the person began without Gantry, instead of the last one that was seen. */
+  readonly adopts?: { readonly sessionId: string; readonly transcript: string | null };
 }
 
 /** What the runtime gives to each bot's program (gaps.md: `GANTRY_*` variables; files are 0600). */
@@ -41,6 +43,8 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   readonly cols: number;
   readonly rows: number;
+  /** It goes on with the conversation that was asked for. */
+  readonly resumed?: boolean;
 }
 
 export interface FoundHarness {

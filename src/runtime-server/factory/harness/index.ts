@@ -94,11 +94,15 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
       return found.list;
     },
     async prepare(bot, doors) {
-      const { launch, facts } = await adapterOf(bot.harness).prepare(bot, doors, memory.recall(bot.agentId) ?? {});
+      const before = { ...memory.recall(bot.agentId), ...bot.adopts };
+      const { launch, facts } = await adapterOf(bot.harness).prepare(bot, doors, before);
+      // Each names the conversation of a start alike: the one of before is gone on with.
+      const resumed =
+        bot.resume === true && typeof facts.sessionId === 'string' && facts.sessionId === before.sessionId;
       const tools = await writeTools(doors);
       memory.remember(bot.agentId, facts);
       const path = [tools, launch.env.PATH].filter(Boolean).join(delimiter);
-      return { ...launch, env: { ...launch.env, PATH: path } };
+      return { ...launch, env: { ...launch.env, PATH: path }, ...(resumed && { resumed }) };
     },
     hasExec: (harness) => adapters[harness]?.exec !== undefined,
     async exec(bot, doors, text, options) {

@@ -11,6 +11,7 @@ import { laneOf } from '../model.ts';
 import type { Needs } from '../needs.ts';
 import { createRegistry, type Registry } from '../registry.ts';
 import { nowhere } from '../remote/abroad.ts';
+import { createRestarts } from '../restarts.ts';
 import { createSendService, type SendService } from '../send.ts';
 import { createTeamFolder, type TeamFolder, type TeamOnDisk } from '../team-file/folder.ts';
 import { createTeamService, type TeamService } from '../team-service.ts';
@@ -53,6 +54,7 @@ export interface CrewDeps
     | 'botTokens'
     | 'urlFile'
     | 'gantry'
+    | 'restartBots'
   > {
   /** Of all bots of this computer: one queue a bot, whoever's it is. */
   readonly deliverer: Deliverer;
@@ -65,8 +67,17 @@ export interface CrewDeps
 
 export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
   const deps = { ...given, workspace: place.root };
+  const homes = createBotHomes(deps);
+  const restarts = createRestarts({
+    ...deps,
+    homes,
+    tokens: deps.botTokens,
+    secrets: noSecrets,
+    enabled: deps.restartBots !== false,
+  });
   const registry = createRegistry({
     ...deps,
+    restarts,
     queueDepth: (agentId) => deps.lanes.depth(laneOf(agentId)),
     workOf: () => ({ currentNode: null, proof: { proven: 0, total: 0 } }),
     attachRemote: () => {
@@ -81,7 +92,7 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
     registry,
     folder: guestFolder(createTeamFolder(deps)),
     tokens: deps.botTokens,
-    homes: createBotHomes(deps),
+    homes,
     // Beside the workspace: inside it they would show as files of the repository.
     worktrees: createWorktrees({
       ...deps,
@@ -113,8 +124,10 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
       await needs.start();
       await registry.start();
       await teams.start();
+      restarts.begin();
     },
     close() {
+      restarts.close();
       offGate();
       needs.close();
       teams.close();

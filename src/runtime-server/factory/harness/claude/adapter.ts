@@ -2,6 +2,7 @@
  * The `claude` harness: Claude Code in a pane. State by hooks, and by the screen where hooks are silent; messages are pasted;
  * evidence is the submit hook, else the transcript, else the composer. Must not know other harnesses.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import type { DeliverResult, Outgoing } from '../harness.ts';
@@ -27,7 +28,9 @@ export function createClaudeAdapter(around: Surroundings): Adapter {
   return {
     ruleset: claudeRules,
     async prepare(bot, doors, memory) {
-      const known = typeof memory.sessionId === 'string' ? memory.sessionId : null;
+      // Before its first message there is no conversation to go on with, and the program would refuse and end.
+      const begun = typeof memory.transcript === 'string' && existsSync(memory.transcript);
+      const known = begun && typeof memory.sessionId === 'string' ? memory.sessionId : null;
       const { launch, sessionId } = await launchClaude(around, bot, doors, bot.resume === true ? known : null);
       // Known before any hook has come, so that the second witness does not depend on the first.
       const config = bot.env.CLAUDE_CONFIG_DIR ?? around.env.CLAUDE_CONFIG_DIR ?? join(around.home, '.claude');
