@@ -9,7 +9,6 @@ import {
 } from '@tanstack/react-router';
 import { z } from 'zod';
 import { TaskStatus } from '../../contracts/work-queue/task.ts';
-import { FloorPage } from '../areas/factory/floor-page.tsx';
 import { HomePage } from '../areas/home/home-page.tsx';
 import { BrokenPage, UnknownPage } from './broken-page.tsx';
 import { Shell } from './shell.tsx';
@@ -105,7 +104,7 @@ const homeRoute = createRoute({
 const floorRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/floor',
-  component: FloorPage,
+  component: lazyRouteComponent(() => import('../areas/factory/floor-page.tsx'), 'FloorPage'),
   validateSearch: floorSearch,
 });
 const workRoute = createRoute({
