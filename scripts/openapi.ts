@@ -1,5 +1,5 @@
 /**
- * Writes docs/openapi.json: one document for all servers, made from the route tables. `--check` only compares (exit 1 when
+ * Writes docs/openapi.json: one document for all servers, made from the route tables; and docs/api.md, the same for people. `--check` only compares (exit 1 when
  * stale). Must hold nothing that is not in the tables.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -205,5 +205,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       process.stderr.write('docs/openapi.json is stale. Run: npm run openapi\n');
       process.exitCode = 1;
     }
-  } else writeFileSync(openApiFile, text);
+  } else {
+    writeFileSync(openApiFile, text);
+    (await import('./api-reference.ts')).writeApiReference();
+  }
 }

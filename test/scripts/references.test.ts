@@ -1,0 +1,52 @@
+/** The references in docs/ are what the catalogue and the route tables say. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { apiReferenceFile, apiReferenceText } from '../../scripts/api-reference.ts';
+import { cliReferenceFile, cliReferenceText } from '../../scripts/cli-reference.ts';
+import { commands, parts } from '../../src/cli/catalogue.ts';
+import { serverTables } from '../../src/contracts/servers.ts';
+
+const root = resolve(import.meta.dirname, '..', '..');
+
+test('docs/cli.md is what the catalogue says; if this fails, run: npm run references', () => {
+  expect(readFileSync(cliReferenceFile, 'utf8')).toBe(cliReferenceText());
+});
+
+test('docs/api.md is what the route tables say; if this fails, run: npm run references', () => {
+  expect(readFileSync(apiReferenceFile, 'utf8')).toBe(apiReferenceText());
+});
+
+test('no command and no route is missing from its reference', () => {
+  const words = [
+    ...commands.map((verb) => verb.name),
+    ...parts.flatMap((part) => part.verbs.map((verb) => `${part.name} ${verb.name}`)),
+  ];
+  const cli = cliReferenceText();
+  expect(words.filter((name) => !cli.includes(`# gantry ${name}\n`))).toEqual([]);
+  const api = apiReferenceText();
+  const routes = serverTables.flatMap((table) => table.routes);
+  const missing = routes.filter(
+    (route) => !api.includes(`**\`${route.method} ${route.path.replace(/:([A-Za-z0-9_]+)/g, '{$1}')}\`**`),
+  );
+  expect(missing.map((route) => route.op)).toEqual([]);
+});
+
+/** Pages for people: what they link to within the repository is there. */
+test('every link between the pages leads somewhere', () => {
+  const pages = [
+    ...readdirSync(root).filter((name) => name.endsWith('.md')),
+    ...readdirSync(join(root, 'docs'), { recursive: true })
+      .map(String)
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join('docs', name)),
+  ];
+  const broken = pages.flatMap((page) => {
+    const text = readFileSync(join(root, page), 'utf8');
+    return [...text.matchAll(/\]\(([^)\s#]+)(#[^)\s]*)?\)/g)]
+      .map((match) => match[1] as string)
+      .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(resolve(root, dirname(page), target)))
+      .map((target) => `${page}: ${target}`);
+  });
+  expect(broken).toEqual([]);
+});
