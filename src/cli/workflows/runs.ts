@@ -34,7 +34,7 @@ export const run: Action = async (context, input) => {
   return undefined;
 };
 
-function paramsOf(input: Input): Record<string, string> | undefined {
+export function paramsOf(input: Input): Record<string, string> | undefined {
   const given = words(input, 'param');
   if (given.length === 0) return undefined;
   return Object.fromEntries(

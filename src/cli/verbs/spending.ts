@@ -1,0 +1,118 @@
+/** `gantry agents usage|limit|wait-out|go-on`: what bots use, how much they may, and who is held. */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Used } from '../../contracts/factory/spending-routes.ts';
+import { type Action, flag, optionalText, text } from '../command.ts';
+import { table } from '../table.ts';
+import { localTimes } from '../words.ts';
+import { findAgent } from './find-agent.ts';
+
+export const usage: Action = async (context) => {
+  const { factory } = await context.connect();
+  const answer = await factory.getSpending({});
+  context.output.result(answer, () => {
+    const { gantry } = context.names;
+    const rows = answer.bots
+      .filter(({ month }) => month.requests > 0)
+      .map(({ address, today, month }) => [address, dollars(today), tokens(today), dollars(month), tokens(month)]);
+    const all = ['all', dollars(answer.today), tokens(answer.today), dollars(answer.month), tokens(answer.month)];
+    const body =
+      rows.length === 0
+        ? 'Nothing was used this month.'
+        : table(['bot', 'today', 'tokens', 'month', 'tokens'], [...rows, all], context.output.width);
+    const limits = answer.limits.map(
+      ({ subject, spentCents, dailyCents, reached }) =>
+        `Limit of ${subject === '*' ? 'all bots' : subject}: ${money(spentCents)} of ${money(dailyCents)} a day${reached ? ', reached' : ''}`,
+    );
+    const holds = answer.holds.map(({ agentId, reason }) => {
+      const name = answer.bots.find((bot) => bot.agentId === agentId)?.address ?? agentId;
+      return `${name} is held. ${localTimes(reason)} Let it go on: ${gantry} agents go-on ${name}`;
+    });
+    const unpriced =
+      answer.unpricedModels.length === 0
+        ? []
+        : [`No price is known of ${answer.unpricedModels.join(', ')}: their tokens count, their cost does not.`];
+    const off = answer.waitOut ? [] : ['Waiting for the reset of usage limits is switched off.'];
+    return [body, ...limits, ...holds, ...unpriced, ...off].join('\n');
+  });
+  return undefined;
+};
+
+export const limit: Action = async (context, input) => {
+  const subject = text(input, 'subject');
+  const daily = optionalText(input, 'daily');
+  if ((daily === undefined) === !flag(input, 'none')) {
+    throw new AppError('usage', 'Give either --daily or --none.', 'For example: --daily 5');
+  }
+  const { factory } = await context.connect();
+  const dailyCents = daily === undefined ? null : centsOf(daily);
+  const answer = await factory.setSpendLimit({
+    body: { subject: subject === 'all' ? '*' : subject, dailyCents, dryRun: flag(input, 'dryRun') || undefined },
+  });
+  context.output.result(answer, () => {
+    const said = (cents: number | null) => (cents === null ? 'no limit' : `${money(cents)} a day`);
+    if ('dryRun' in answer)
+      return `Nothing was changed: ${subject} would go from ${said(answer.plan.from)} to ${said(answer.plan.to)}.`;
+    return `${subject}: ${said(dailyCents)}.`;
+  });
+  return undefined;
+};
+
+export const waitOut: Action = async (context, input) => {
+  const wanted = text(input, 'on-or-off');
+  if (wanted !== 'on' && wanted !== 'off') {
+    throw new AppError('usage', `${JSON.stringify(wanted)} is neither on nor off.`, 'Say on or off.');
+  }
+  const on = wanted === 'on';
+  if (flag(input, 'dryRun')) {
+    context.output.result({ dryRun: true, plan: { waitOut: on } }, () => `Nothing was changed: it would be ${wanted}.`);
+    return undefined;
+  }
+  const { factory } = await context.connect();
+  const answer = await factory.setWaitOut({ body: { on } });
+  context.output.result(answer, () =>
+    on
+      ? 'Bots wait for the reset of a usage limit and go on by themselves.'
+      : 'A bot that reaches a usage limit waits for you.',
+  );
+  return undefined;
+};
+
+export const goOn: Action = async (context, input) => {
+  const { factory } = await context.connect();
+  const agent = await findAgent(factory, text(input, 'bot'), context.names);
+  const answer = await factory.letBotGoOn({
+    params: { id: agent.id },
+    body: { dryRun: flag(input, 'dryRun') || undefined },
+  });
+  context.output.result(answer, () => {
+    if ('dryRun' in answer)
+      return `Nothing was changed: ${agent.address} would go on. ${localTimes(answer.plan.hold.reason)}`;
+    return answer.hold.kind === 'budget'
+      ? `${agent.address} takes one message more.`
+      : `${agent.address} tries again now.`;
+  });
+  return undefined;
+};
+
+function dollars(used: Used): string {
+  return used.unpriced === 0 || used.cents > 0 ? money(used.cents) : 'unknown';
+}
+
+function tokens({ inputTokens, outputTokens }: Used): string {
+  return inputTokens + outputTokens === 0 ? '-' : `${inputTokens} in, ${outputTokens} out`;
+}
+
+function money(cents: number): string {
+  return cents > 0 && cents < 1 ? `$${(cents / 100).toPrecision(2)}` : `$${(cents / 100).toFixed(2)}`;
+}
+
+function centsOf(text: string): number {
+  const plain = text.trim().replace(/^\$/, '');
+  const cents = /^\d{1,7}(\.\d{1,2})?$/.test(plain) ? Math.round(Number(plain) * 100) : 0;
+  if (cents > 0) return cents;
+  throw new AppError(
+    'usage',
+    `--daily ${JSON.stringify(text)} is no amount of dollars.`,
+    'Give one such as 5 or 12.50.',
+  );
+}

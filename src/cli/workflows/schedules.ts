@@ -1,0 +1,151 @@
+/** `gantry workflows schedule|schedules|unschedule`. */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Occurrence, Schedule } from '../../contracts/factory/schedules-routes.ts';
+import { type Action, type Context, flag, type Input, optionalText, text } from '../command.ts';
+import type { FactoryClient } from '../connect.ts';
+import { facts, table } from '../table.ts';
+import { clockTime, count } from '../words.ts';
+import { paramsOf } from './runs.ts';
+
+export const schedule: Action = async (context, input) => {
+  const { factory } = await context.connect();
+  const dryRun = flag(input, 'dryRun');
+  const answer = await factory.createSchedule({
+    body: {
+      title: optionalText(input, 'title'),
+      run: {
+        template: text(input, 'template'),
+        intent: optionalText(input, 'intent'),
+        params: paramsOf(input),
+        campaignId: optionalText(input, 'campaign'),
+        projectId: optionalText(input, 'project'),
+        team: optionalText(input, 'team'),
+        preset: optionalText(input, 'preset'),
+      },
+      cron: optionalText(input, 'cron'),
+      at: optionalText(input, 'at'),
+      timezone: optionalText(input, 'timezone'),
+      runMissed: flag(input, 'runMissed') || undefined,
+      dryRun: dryRun || undefined,
+    },
+  });
+  context.output.result(answer, () => {
+    if ('dryRun' in answer) {
+      const { next, nodes, timezone } = answer.plan;
+      const steps = table(
+        ['by', 'what'],
+        nodes.map((one) => [one.executor, one.title]),
+        context.output.width,
+      );
+      return `${steps}\nNothing was kept. The next times (${timezone}):\n${next.map(when).join('\n')}`;
+    }
+    const [next] = answer.next;
+    const first = next === undefined ? '' : ` It runs first at ${when(next)}.`;
+    return `Schedule ${answer.id} "${answer.title}" is kept.${first}\nSee it: ${context.names.gantry} workflows schedules ${answer.id}`;
+  });
+  return undefined;
+};
+
+export const schedules: Action = async (context, input) => {
+  const { factory } = await context.connect();
+  const name = optionalText(input, 'schedule');
+  const changes = ['pause', 'resume', 'run'].filter((one) => flag(input, one));
+  if (changes.length > 1) throw new AppError('usage', `Give one of --${changes.join(', --')}.`, 'One after the other.');
+  const { schedules: all } = await factory.listSchedules({});
+  if (name === undefined) {
+    if (changes.length > 0) throw new AppError('usage', `--${changes[0]} needs a schedule.`, 'Name it by id or title.');
+    context.output.result({ schedules: all }, () => listed(context, all));
+    return undefined;
+  }
+  const found = pick(all, name);
+  const [change] = changes;
+  if (change !== undefined) return act(context, input, factory, found, change);
+  const { occurrences } = await factory.listOccurrences({ params: { id: found.id }, query: {} });
+  context.output.result({ schedule: found, occurrences }, () => described(context, found, occurrences));
+  return undefined;
+};
+
+async function act(context: Context, input: Input, factory: FactoryClient, found: Schedule, change: string) {
+  if (flag(input, 'dryRun')) {
+    const plan = { schedule: found.id, change };
+    context.output.result({ dryRun: true, plan }, () => `Nothing was changed: this would ${change} "${found.title}".`);
+    return undefined;
+  }
+  if (change === 'run') {
+    const due = optionalText(input, 'due');
+    const run = await factory.runSchedule({
+      params: { id: found.id },
+      body: { due: due === undefined ? undefined : timeOf(due) },
+    });
+    const watch = `${context.names.gantry} workflows watch ${run.dagId}`;
+    context.output.result(run, () => `Run ${run.dagId} has begun.\nWatch it: ${watch}`);
+    return undefined;
+  }
+  const paused = change === 'pause';
+  const answer = await factory.changeSchedule({ params: { id: found.id }, body: { paused } });
+  context.output.result(answer, () => `"${found.title}" ${paused ? 'is paused' : 'goes on'}.`);
+  return undefined;
+}
+
+export const unschedule: Action = async (context, input) => {
+  const { factory } = await context.connect();
+  const { schedules: all } = await factory.listSchedules({});
+  const found = pick(all, text(input, 'schedule'));
+  const answer = await factory.removeSchedule({
+    params: { id: found.id },
+    query: { dryRun: flag(input, 'dryRun') ? '1' : undefined },
+  });
+  context.output.result(answer, () =>
+    'dryRun' in answer
+      ? `Nothing was changed: "${found.title}" would be taken away.`
+      : `"${found.title}" is taken away. Its runs stay.`,
+  );
+  return undefined;
+};
+
+function listed(context: Context, all: readonly Schedule[]): string {
+  const { gantry } = context.names;
+  if (all.length === 0) {
+    return `No schedules yet. Make one: ${gantry} workflows schedule <template> --cron "0 9 * * 1-5" --project <project>`;
+  }
+  const rows = all.map((one) => [
+    one.id,
+    one.title,
+    one.cron ?? 'once',
+    one.paused ? 'paused' : one.next[0] === undefined ? 'over' : when(one.next[0]),
+    one.last === null ? '-' : `${one.last.state} ${when(one.last.due)}`,
+    one.missed === 0 ? '-' : String(one.missed),
+  ]);
+  return table(['schedule', 'title', 'when', 'next', 'last', 'missed'], rows, context.output.width);
+}
+
+function described(context: Context, one: Schedule, occurrences: readonly Occurrence[]): string {
+  const head = facts([
+    ['Schedule', `${one.title} (${one.id})`],
+    ['Template', one.run.template],
+    ['When', `${one.cron ?? `once, ${when(one.at ?? '')}`} (${one.timezone})`],
+    ['Next', one.paused ? 'paused' : one.next.length === 0 ? 'never again' : one.next.map(when).join(', ')],
+    ['Missed', one.missed === 0 ? null : `${count(one.missed, 'time')}; run one with --run --due <time>`],
+    ['After a pause', one.runMissed ? 'one run makes up for what was missed' : null],
+  ]);
+  if (occurrences.length === 0) return head;
+  const rows = occurrences.map(({ due, state, dagId, reason }) => [due, state, dagId ?? reason ?? '-']);
+  return `${head}\n${table(['time', 'what', 'run or reason'], rows, context.output.width)}`;
+}
+
+/** By id, or by a title that only one has. */
+function pick(all: readonly Schedule[], name: string): Schedule {
+  const found = all.filter((one) => one.id === name || one.title === name);
+  if (found.length === 1 && found[0] !== undefined) return found[0];
+  if (found.length > 1)
+    throw new AppError('usage', `${found.length} schedules are called ${JSON.stringify(name)}.`, 'Name it by its id.');
+  throw new AppError('not_found', `There is no schedule ${JSON.stringify(name)}.`, 'See: gantry workflows schedules');
+}
+
+function timeOf(text: string): string {
+  const at = Date.parse(text);
+  if (!Number.isNaN(at)) return new Date(at).toISOString();
+  throw new AppError('usage', `--due ${JSON.stringify(text)} is no time.`, 'Give it as the list shows it.');
+}
+
+const when = clockTime;
