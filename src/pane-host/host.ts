@@ -201,14 +201,11 @@ export function createHost(deps: HostDeps): Host {
   /** The text of its last life, and the size that its viewers gave it. */
   function past(record: PaneRecord, { words, offset, revision }: Revival): { past: PanePast; size: PaneSize } {
     const { cols, rows } = record.info;
-    const start = Math.max(record.info.offset, offset);
-    const screen = {
-      offset: start,
-      revision: Math.max(record.info.facts.revision, revision),
-      frozen: null,
-      drawing: null,
-    };
-    return { past: { offset: start, resizes: record.resizes, screen, words }, size: { cols, rows } };
+    const start = record.info.offset;
+    const seen = Math.max(record.info.facts.revision, revision);
+    const screen = { offset: start, revision: seen, frozen: null, drawing: null };
+    const lost = Math.max(0, offset - start);
+    return { past: { offset: start, resizes: record.resizes, screen, words, lost }, size: { cols, rows } };
   }
 
   /** Before the first request: everything it needs is there. */

@@ -120,6 +120,7 @@ export function createJournal(options: {
   let fault: string | null = null;
   /** Bytes before this one may be in no file. */
   let refusedTo = 0;
+  let savedAt = Number.NEGATIVE_INFINITY;
 
   function newest(): Room {
     const last = rooms.at(-1);
@@ -177,6 +178,7 @@ export function createJournal(options: {
   function save(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
+    savedAt = performance.now();
     writing ??= writeAll().finally(() => {
       writing = null;
     });
@@ -222,7 +224,8 @@ export function createJournal(options: {
       rooms.at(-1)!.used += bytes;
       end += bytes;
       if (end - saved >= gather.bytes) void save();
-      else timer ??= setTimeout(() => void save(), gather.ms);
+      // What comes after a silence is written at once: a crash of the host then loses nothing that somebody had time to read.
+      else timer ??= setTimeout(() => void save(), performance.now() - savedAt > gather.ms ? 0 : gather.ms);
     },
     view(offset, max) {
       for (let index = rooms.length - 1; index >= 0; index--) {
@@ -238,7 +241,12 @@ export function createJournal(options: {
       const oldest = rooms[0]?.offset ?? end;
       if (from < oldest) {
         const found = readFiles(files, from, Math.min(max, oldest - from));
-        if (found.bytes.length > 0 && found.start < oldest) return found;
+        const { start, bytes } = found;
+        // As far as it is whole, from disk and memory in one piece.
+        if (bytes.length > 0 && start + bytes.length === oldest && bytes.length < max) {
+          return { start, bytes: Buffer.concat([bytes, ...piecesFrom(oldest, max - bytes.length)]) };
+        }
+        if (bytes.length > 0 && start < oldest) return found;
       }
       const start = Math.max(from, oldest);
       return { start, bytes: Buffer.concat(piecesFrom(start, max)) };

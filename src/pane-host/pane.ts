@@ -45,6 +45,8 @@ export interface PanePast {
   readonly screen: ScreenStart;
   /** Said in a line before the program starts, after modes are set back: what ended the one before. */
   readonly words?: string;
+  /** Bytes that were seen and that the disk had not taken: as many that mean nothing keep every later offset where it would be. */
+  readonly lost?: number;
   /** Of a program that goes on. */
   readonly running?: {
     readonly startedAt: string;
@@ -58,7 +60,7 @@ export interface PanePast {
 }
 
 /** All that the next host needs to go on with a pane. Nothing of its environment: it may hold secrets. */
-export type HandedPane = Required<Omit<PanePast, 'words'>> & {
+export type HandedPane = Required<Omit<PanePast, 'words' | 'lost'>> & {
   readonly spec: Omit<PaneSpecWire, 'env'>;
   readonly pid: number;
   readonly cols: number;
@@ -328,11 +330,14 @@ export function startPane(deps: PaneDeps, spec: PaneSpecWire, past?: PanePast): 
   };
 
   if (past?.words !== undefined) {
-    const { facts, cursor } = screen.glance();
-    let rest: Uint8Array = Buffer.from(
-      resetAndSay(past.words, { altScreen: facts.altScreen, column: cursor.x }),
-      'utf8',
+    const { ansi, cursor } = screen.draw();
+    const lines = ansi.replace(/\x1b\[[0-9;]*m/g, '').split('\r\n');
+    const lowest = Math.max(
+      cursor.y - (cursor.x === 0 ? 1 : 0),
+      lines.findLastIndex((line) => line.trim() !== ''),
     );
+    const said = resetAndSay(past.words, { altScreen: screen.glance().facts.altScreen, rows, lowest });
+    let rest: Uint8Array = Buffer.concat([Buffer.alloc(past.lost ?? 0), Buffer.from(said, 'utf8')]);
     while (rest.length > 0) {
       const room = journal.room();
       const taken = rest.subarray(0, room.length);
