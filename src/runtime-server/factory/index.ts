@@ -32,6 +32,7 @@ import { createNeeds } from './needs.ts';
 import { createPeers, peerMigrations } from './peers/index.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import { createRemote, noHome, remoteMigrations } from './remote/index.ts';
+import { createRestarts } from './restarts.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { orchestrationRoutes } from './routes/orchestration.ts';
 import { teamRoutes } from './routes/teams.ts';
@@ -86,8 +87,17 @@ const deliveriesOfPage = 200;
 
 export function createFactory(deps: FactoryDeps): Factory {
   const { store, ledger, panes, clock, timers, ids, log } = deps;
+  const homes = createBotHomes(deps);
+  const restarts = createRestarts({
+    ...deps,
+    homes,
+    tokens: deps.botTokens,
+    secrets: { open: (env) => workEngine.secrets.open(env) },
+    enabled: deps.restartBots !== false,
+  });
   const registry = createRegistry({
     ...deps,
+    restarts,
     queueDepth: (agentId) => lanes.depth(laneOf(agentId)),
     workOf: (address) => workflows.workOf(address),
     shownHeld: (agentId, own) => metering.shown(agentId, own),
@@ -141,7 +151,6 @@ export function createFactory(deps: FactoryDeps): Factory {
   });
   const folder = createTeamFolder({ workspace: deps.workspace, userHome: deps.userHome, timers });
   const worktrees = createWorktrees({ ...deps, findBot: (id) => worktreeBot(registry.find(id)) });
-  const homes = createBotHomes(deps);
   const teams = createTeamService({
     ...deps,
     registry,
@@ -320,6 +329,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       await metering.start();
       await schedules.start();
       await hosted.tellInterrupted();
+      restarts.begin();
     },
     connectors: createConnectorDoors({
       ...deps,
@@ -352,6 +362,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       return member === null ? null : nameOf(member);
     },
     async close() {
+      restarts.close();
       offMoved();
       needs.close();
       await metering.close();
