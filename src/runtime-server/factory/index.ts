@@ -9,6 +9,7 @@ import { factoryRoutes } from '../../contracts/factory/routes.ts';
 import type { OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
 import { gateRoutes } from '../approvals/gate.ts';
 import { askedOfAgent } from '../approvals/holds.ts';
+import { createAdopting } from './adopt/index.ts';
 import { createBotEvents, nameOf, titleOf } from './bot-events.ts';
 import { createBotHomes } from './bot-homes.ts';
 import { asWords, createChannelDoors } from './channel-doors.ts';
@@ -33,6 +34,7 @@ import { createPeers, peerMigrations } from './peers/index.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import { createRemote, noHome, remoteMigrations } from './remote/index.ts';
 import { createRestarts } from './restarts.ts';
+import { adoptingRoutes } from './routes/adopt.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { orchestrationRoutes } from './routes/orchestration.ts';
 import { teamRoutes } from './routes/teams.ts';
@@ -265,6 +267,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     }),
     ...agentRoutes({ ...deps, registry, remote: remote.panes, sizes, conversations: hosted }),
     ...teamRoutes({ teams }),
+    ...adoptingRoutes(createAdopting({ ...deps, registry, folder, teams })),
     ...peers.ownRoutes,
     ...worktreeRoutes({ worktrees }),
     ...searchRoutes({ store, workspace: deps.workspace }),

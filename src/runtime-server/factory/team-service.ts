@@ -2,8 +2,6 @@
  * Teams up and down: plan, prepare every bot before the first starts, start, write down (interface.md C; issue "Bad input").
  * A team starts whole or not at all. Must not know how a harness is started or HTTP.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { InvalidTeam, Team, TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
@@ -21,6 +19,7 @@ import { refuseUnreadable } from './readable.ts';
 import { type Actor, engineActor, recordTeamChange } from './records.ts';
 import type { Member, Registry } from './registry.ts';
 import type { Abroad, OtherComputer } from './remote/abroad.ts';
+import { withScratch } from './scratch-folder.ts';
 import { readTeams, saveTeamFile, saveTeamUp, type TeamRecord } from './store/teams.ts';
 import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
 import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
@@ -34,6 +33,8 @@ export interface UpRequest {
   readonly dryRun?: boolean | undefined;
   /** Only these bots; default all. */
   readonly only?: ReadonlySet<string> | undefined;
+  /** Conversations that bots begin with, by slug. */
+  readonly adopts?: ReadonlyMap<string, NonNullable<BotSpec['adopts']>> | undefined;
 }
 
 export interface TeamDown {
@@ -169,7 +170,12 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
   };
 
   /** Launches of all bots, or every reason why one of them cannot start. */
-  const prepareAll = async (team: ResolvedTeam, starts: readonly Start[], scratch: string | null) => {
+  const prepareAll = async (
+    team: ResolvedTeam,
+    starts: readonly Start[],
+    scratch: string | null,
+    adopted?: UpRequest['adopts'],
+  ) => {
     const prepared: Prepared[] = [];
     const hindrances: Hindrance[] = [];
     for (const start of starts) {
@@ -183,7 +189,9 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
         // A secret that is not there must be known before anything starts.
         await deps.secrets.open(spec.env);
         const doors = await openDoors(member.id, scratch);
-        prepared.push({ spec, launch: await deps.harnesses.prepare(spec, doors) });
+        const adopts = adopted?.get(spec.slug);
+        const first = adopts === undefined ? spec : { ...spec, resume: true, adopts };
+        prepared.push({ spec, launch: await deps.harnesses.prepare(first, doors) });
       } catch (error) {
         if (!(error instanceof AppError) || error.code === 'internal') throw error;
         hindrances.push({ address, fact: error.fact, action: error.action });
@@ -267,7 +275,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
         return { plan: [...plan.steps, ...(await upElsewhere(team, machines, request))], applied };
       }
       if (plan.starts.length > 0) refuseUnreadable(deps.panes);
-      const prepared = await prepareAll(team, plan.starts, null);
+      const prepared = await prepareAll(team, plan.starts, null, request.adopts);
       // First what may fail on other computers: here everything is prepared by now.
       const elsewhere = await upElsewhere(team, machines, request);
       await startAll(team, prepared);
@@ -384,14 +392,4 @@ function unknownTeam(name: string, folder: TeamFolder): AppError {
   const action =
     known.length === 0 ? `Create ${join(folder.folderOf(name), 'team.yaml')}.` : `Teams here: ${known.join(', ')}.`;
   return new AppError('not_found', `No team is called "${name}".`, action);
-}
-
-/** A dry run prepares in a folder that is thrown away. */
-async function withScratch<T>(task: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'gantry-plan-'));
-  try {
-    return await task(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 }

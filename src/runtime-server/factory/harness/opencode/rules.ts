@@ -58,8 +58,8 @@ const screen: readonly ScreenRule[] = [
     claim: { state: 'idle' },
     from: ['starting', 'working', 'needs_you', 'blocked'],
     holdMs: behindServerMs,
-    // What the provider refused it may grant later: a blocked bot is tried again after a quarter of an hour.
-    holdFrom: { starting: 300, blocked: 15 * 60_000 },
+    // The first turn of a start may be seconds away from its message. What the provider refused it may grant later: a blocked bot is tried again after a quarter of an hour.
+    holdFrom: { starting: 300, working: 10_000, blocked: 15 * 60_000 },
   },
 ];
 

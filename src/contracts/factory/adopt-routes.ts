@@ -1,0 +1,82 @@
+/** Routes of conversations that harnesses keep themselves, and of taking one up as a bot. For the owner alone: they are private. */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+import { Time } from '../common/values.ts';
+import { area, base, errors } from './route-parts.ts';
+import { BotSlug, TeamName } from './team-file.ts';
+
+/** Harnesses whose own conversations can be listed and gone on with. */
+export const adoptable = ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as const;
+export const Adoptable = z.enum(adoptable);
+export type Adoptable = z.infer<typeof Adoptable>;
+
+const SessionId = z.string().regex(/^[A-Za-z0-9_-]{4,128}$/, 'letters, digits, "_" and "-", 4 to 128');
+
+export const KeptSession = z.strictObject({
+  harness: Adoptable,
+  id: SessionId,
+  title: z
+    .string()
+    .meta({ description: 'As the harness names it, else the first 200 characters of its first prompt.' }),
+  cwd: z.string(),
+  lastUsed: Time,
+  openBy: z
+    .strictObject({
+      pid: z.int(),
+      bot: z.string().nullable().meta({ description: 'The bot of Gantry in whose pane it runs.' }),
+      sure: z.boolean().meta({ description: 'False: the harness runs in that folder, and this is its latest one.' }),
+    })
+    .nullable()
+    .meta({ description: 'The process that has it open; null: none is known.' }),
+});
+export type KeptSession = z.infer<typeof KeptSession>;
+
+export const listKeptSessions = defineRoute({
+  op: 'listKeptSessions',
+  area,
+  errors,
+  summary: 'Conversations that the harnesses of this computer keep themselves, the latest first',
+  method: 'GET',
+  path: `${base}/sessions`,
+  auth: ['owner'],
+  scope: 'agents:read',
+  owner: { none: 'files of the person, for the owner alone' },
+  query: z.strictObject({ harness: Adoptable.optional(), cwd: z.string().min(1).max(4096).optional() }),
+  answers: {
+    200: z.strictObject({
+      sessions: z.array(KeptSession).max(200).meta({ description: 'At most 200; a folder narrows it.' }),
+    }),
+  },
+});
+
+export const adoptKeptSession = defineRoute({
+  op: 'adoptKeptSession',
+  area,
+  errors,
+  summary: 'Takes up such a conversation as a bot: writes it into a team and starts it there',
+  method: 'POST',
+  path: `${base}/sessions/adopt`,
+  auth: ['owner'],
+  scope: 'bots:act',
+  owner: { none: 'files of the person, for the owner alone' },
+  body: z.strictObject({
+    harness: Adoptable,
+    id: SessionId,
+    as: BotSlug.optional().meta({ description: 'Default: the harness, with a number where that is taken.' }),
+    team: TeamName.optional().meta({ description: 'Default `adopted`; made where it is not there.' }),
+    takeOver: z.boolean().optional().meta({ description: 'Ends the process that has it open.' }),
+    dryRun: z.boolean().optional(),
+  }),
+  answers: {
+    200: z.strictObject({
+      session: KeptSession,
+      bot: z.string().meta({ description: '`<bot>@<team>`' }),
+      file: z.string().meta({ description: 'The team file that it is written into.' }),
+      lines: z.string().meta({ description: 'What is added to it.' }),
+      ends: z.int().nullable().meta({ description: 'The process that is ended first.' }),
+      applied: z.boolean(),
+    }),
+  },
+});
+
+export const adoptRoutes = [listKeptSessions, adoptKeptSession] as const;
