@@ -20,6 +20,7 @@ import { openDesktop } from '../host/desktop.ts';
 import { dataFolder, packageRoot, placesIn } from '../host/places.ts';
 import { systemClock } from '../kit/clock/clock.ts';
 import { createLog } from '../kit/log/log.ts';
+import { personPath } from './person-path.ts';
 import { type RunningShell, runShell } from './shell.ts';
 import type { Updater } from './updates.ts';
 
@@ -76,7 +77,11 @@ running = runShell({
   logs: places.logs,
   preload: fileURLToPath(new URL('../preload/preload.cjs', import.meta.url)),
   log,
-  openGantry: () => openDesktop({ env: process.env }),
+  async openGantry() {
+    const path = await personPath({ platform: process.platform, packaged: app.isPackaged, env: process.env });
+    if (path !== null) process.env.PATH = path;
+    return openDesktop({ env: process.env });
+  },
   loadUpdater: async () => (await import('electron-updater')).autoUpdater as unknown as Updater,
   fetch,
   now: systemClock.now,
