@@ -25,7 +25,7 @@ test('after a day of sleep, and after the clock was set back two days, messages 
   })();
   const send = async (text: string) => {
     const sent = await desk.engine('POST', '/api/factory/send', { body: { to: 'tester@demo', text, raw: true } });
-    return sent.json as { id: string; state: string };
+    return sent.json as never as { id: string; state: string };
   };
   await expect.poll(async () => (await send('echo before')).state, { timeout: 20_000 }).toBe('verified');
 
