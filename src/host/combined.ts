@@ -110,7 +110,7 @@ function twoCarriers(): AppError {
 }
 
 function sealedBy(file: string) {
-  const detail = `Secrets are sealed with the key in ${file}, which only you can read. Back it up apart from the data.`;
+  const detail = `Secrets are sealed with the key in ${file}, which only you can read; a backup holds it, too.`;
   return { name: 'Master key', group: 'secret', state: 'ok', version: null, detail, fix: null } as const;
 }
 
