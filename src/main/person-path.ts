@@ -20,7 +20,7 @@ export function personPath({ platform, packaged, env, limitMs = limit }: PathDep
   const shell = env.SHELL ?? '';
   if (!packaged || platform === 'win32' || !isAbsolute(shell)) return Promise.resolve(null);
   return new Promise((resolve) => {
-    const words = ['-ilc', `printf '%s' "${mark}$PATH${mark}"`];
+    const words = ['-ilc', `printf '%s' '${mark}'"$PATH"'${mark}'`];
     const child = execFile(shell, words, { env, timeout: limitMs, killSignal: 'SIGKILL' }, (_error, printed) => {
       // Start files print what they like around it, and may end badly after it.
       const [, path = ''] = String(printed).split(mark);
