@@ -68,6 +68,7 @@ export function openComputer<Started>(
         answers,
         models: settings.models,
         computerUse: settings.computerUse,
+        panes: settings.panes,
       });
       closing.add('runtime', () => runtime.close({ stopBots }));
       const computer: Computer = {

@@ -2,8 +2,34 @@
 import { findChromium } from '../kit/process/find-chromium.ts';
 import type { DoctorCheck } from '../runtime-server/factory/index.ts';
 import type { Models } from '../runtime-server/models/index.ts';
+import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
 import type { PeerServer } from './peer-server.ts';
+
+/** Which pane host serves, and whether what is printed is kept. */
+export function paneHostChecks(panes: Pick<PaneEngine, 'engine' | 'host' | 'list'>): DoctorCheck[] {
+  const host = panes.host();
+  const common = { name: 'Pane host', group: 'program', version: host?.build || null } as const;
+  const { error } = panes.engine();
+  if (host === null) {
+    return [
+      { ...common, state: 'missing', detail: error ?? 'It cannot be read.', fix: 'Read its log in logs/pane-host.log' },
+    ];
+  }
+  const live = panes.list().filter(({ alive }) => alive);
+  const detail = `Process ${host.pid} since ${host.startedAt}, ${live.length} live panes.`;
+  const faulty = live.find(({ fault }) => fault);
+  if (faulty === undefined) return [{ ...common, state: 'ok', detail, fix: null }];
+  const lost = `What pane ${faulty.id} prints is not kept: ${faulty.fault}. Its program runs on.`;
+  return [
+    {
+      ...common,
+      state: 'warn',
+      detail: `${detail} ${lost}`,
+      fix: 'Free some space; what is printed from then on is kept',
+    },
+  ];
+}
 
 /** Where other computers come in, while there are any. */
 export function peerDoor(peers: PeerServer | null): DoctorCheck[] {

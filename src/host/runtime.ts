@@ -33,7 +33,6 @@ import {
 import { upIn } from '../runtime-server/factory/store/teams.ts';
 import { ensureDeviceToken } from '../runtime-server/link/device.ts';
 import type { ComputerUseSettings, ModelSettings } from '../runtime-server/models/index.ts';
-import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -43,14 +42,23 @@ import { createHomeLink, type HomeLink } from './home-link.ts';
 import { createPeerHome } from './peer-home.ts';
 import { createPeerServer, type PeerServer } from './peer-server.ts';
 import { readable } from './readable-panes.ts';
-import { computerModelCheck, databaseCheck, handsChecks, peerDoor, policyCheck } from './runtime-checks.ts';
+import {
+  computerModelCheck,
+  databaseCheck,
+  handsChecks,
+  paneHostChecks,
+  peerDoor,
+  policyCheck,
+} from './runtime-checks.ts';
 import { createRuntimeConnectors } from './runtime-connectors.ts';
 import { createRuntimeHands } from './runtime-hands.ts';
 import { runtimeMigrations } from './runtime-migrations.ts';
 import { createRuntimeModels } from './runtime-models.ts';
+import { createRuntimePanes } from './runtime-panes.ts';
 import { createRuntimePhone } from './runtime-phone.ts';
 import { createRuntimeRuns } from './runtime-runs.ts';
 import { createRuntimeTools } from './runtime-tools.ts';
+import type { Settings } from './settings.ts';
 
 export interface RuntimeOptions {
   readonly folder: DataFolder;
@@ -73,6 +81,8 @@ export interface RuntimeOptions {
   readonly models?: ModelSettings | undefined;
   /** `computerUse` of settings.json. */
   readonly computerUse?: ComputerUseSettings | undefined;
+  /** `panes` of settings.json. */
+  readonly panes?: Settings['panes'] | undefined;
   readonly hostChecks?: () => readonly DoctorCheck[];
 }
 
@@ -187,22 +197,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   closing.add('pairing', () => homeLink.close());
   const phone = createRuntimePhone({ store, clock, log, homeLink, factory: () => factory, closing });
 
-  const panes = createPaneEngine({
-    home: places.home,
-    command: programCommand('pane-host'),
-    onError: (fault) => log.error('A listener of panes failed.', { fault }),
-  });
-  const liveBots = () => panes.list().filter(({ alive }) => alive).length;
-  let started = false;
-  closing.add('panes', async () => {
-    // After a start that failed on the way: the host that was asked for comes up only now, and nobody would ever end it.
-    if (!started) await panes.ready();
-    // An unreadable host may hold live bots: it is left alone.
-    if (panes.engine().running && liveBots() === 0) {
-      await panes.stopHost({ force: false }).catch((fault) => log.warn('The pane host was not stopped.', { fault }));
-    }
-    await panes.close();
-  });
+  const { panes, begun } = createRuntimePanes({ home: places.home, settings: options.panes, log, closing });
 
   let peers: PeerServer | null = null;
   const policy = createPolicy({ workspace: workspace.path, log });
@@ -292,7 +287,9 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     },
     peerHome: createPeerHome(homeLink.home),
     random: Math.random,
+    restartBots: options.panes?.restartBots,
     hostChecks: () => [
+      ...paneHostChecks(panes),
       databaseCheck(places.runtimeDb, store.trouble()),
       policyCheck(policy),
       ...handsChecks(env),
@@ -337,7 +334,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     async start() {
       // Bots that run already are taken up at once; a host that does not come is told by the factory itself.
       await readable(panes);
-      started = true;
+      begun();
       await homeLink.load();
       // Before whoever asks: what nobody can ask again for is ended first.
       await approvals.desk.start();

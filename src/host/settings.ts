@@ -60,14 +60,20 @@ const ComputerUseFile = z.strictObject({
   model: z.string().min(1).max(200).optional(),
   toolsets: z.record(z.string().min(1).max(200), z.enum(toolsetForms)).optional(),
 });
+/** `panes`: when an idle one sleeps (0: never), and what is started again after the pane host is gone. */
+const PanesFile = z.strictObject({
+  sleepAfterMinutes: z.number().min(0).max(100_000).optional(),
+  restartBots: z.boolean().optional(),
+  hostRestarts: z.number().int().min(0).max(1000).optional(),
+});
 const SettingsFile = z.strictObject({
   port: within(ranges.port),
   enginePort: within(ranges.enginePort),
   peerPort: within(ranges.peerPort),
   eventStreams: within(ranges.eventStreams),
-  bringUpTeams: z.boolean().optional(),
   models: ModelsFile.optional(),
   computerUse: ComputerUseFile.optional(),
+  panes: PanesFile.optional(),
 });
 type SettingName = 'port' | 'enginePort' | 'peerPort' | 'eventStreams';
 
@@ -86,11 +92,10 @@ export interface Settings {
   readonly peerPort: Setting<number>;
   /** Open event streams a principal. */
   readonly eventStreams: Setting<number>;
-  /** Whether a start by the system starts the teams that were up; only settings.json says otherwise. */
-  readonly bringUpTeams: boolean;
   /** As settings.json has them. */
   readonly models: z.infer<typeof ModelsFile>;
   readonly computerUse: z.infer<typeof ComputerUseFile>;
+  readonly panes: z.infer<typeof PanesFile>;
 }
 
 export type SettingFlags = Readonly<Partial<Record<SettingName, string | number | undefined>>>;
@@ -123,9 +128,9 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
     enginePort: pick('enginePort'),
     peerPort: pick('peerPort'),
     eventStreams: pick('eventStreams'),
-    bringUpTeams: file.bringUpTeams ?? true,
     models: file.models ?? {},
     computerUse: file.computerUse ?? {},
+    panes: file.panes ?? {},
   };
 }
 
@@ -159,4 +164,10 @@ function readSettingsFile(path: string): z.infer<typeof SettingsFile> {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new AppError('usage', `${path}: ${[...issue!.path, issue!.message].join(': ')}.`, 'Mend or remove it.');
+}
+
+/** As the panes take them. */
+export function paneSettings({ sleepAfterMinutes: minutes, hostRestarts }: Settings['panes'] = {}) {
+  const sleepAfterMs = minutes === undefined ? undefined : minutes === 0 ? null : minutes * 60_000;
+  return { sleepAfterMs, hostRestarts };
 }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { dataFolder } from '../../src/host/places.ts';
-import { readSettings } from '../../src/host/settings.ts';
+import { paneSettings, readSettings } from '../../src/host/settings.ts';
 import { scratchHome } from './support.ts';
 
 test('a flag beats the environment, the environment the file, the file the default, and each says where it came from', () => {
@@ -61,4 +61,16 @@ test('the model of computer-use runs and the form of its toolsets are read as th
   writeFileSync(join(home, 'settings.json'), JSON.stringify({ computerUse }));
   expect(readSettings({ GANTRY_HOME: home }).computerUse).toEqual(computerUse);
   expect(readSettings({ GANTRY_HOME: scratchHome() }).computerUse).toEqual({});
+});
+
+test('settings.json says when idle panes sleep and what is started again after the pane host is gone', () => {
+  const home = scratchHome();
+  const panes = { sleepAfterMinutes: 0, restartBots: false, hostRestarts: 1 };
+  writeFileSync(join(home, 'settings.json'), JSON.stringify({ panes }));
+  const read = readSettings({ GANTRY_HOME: home });
+  expect(read.panes).toEqual(panes);
+  expect(paneSettings(read.panes)).toEqual({ sleepAfterMs: null, hostRestarts: 1 });
+  expect(paneSettings({ sleepAfterMinutes: 0.5 })).toEqual({ sleepAfterMs: 30_000, hostRestarts: undefined });
+  // The host's own: two minutes.
+  expect(paneSettings()).toEqual({ sleepAfterMs: undefined, hostRestarts: undefined });
 });

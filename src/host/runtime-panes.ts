@@ -1,0 +1,48 @@
+/** The panes of the runtime, and when their host ends with it. */
+import type { Log } from '../kit/log/log.ts';
+import { programCommand } from '../kit/process/programs.ts';
+import { createPaneEngine } from '../runtime-server/panes/create-pane-engine.ts';
+import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
+import type { Closing } from './closing.ts';
+import { packageVersion } from './places.ts';
+import { paneSettings, type Settings } from './settings.ts';
+
+export interface RuntimePanes {
+  readonly panes: PaneEngine;
+  /** The runtime is up: from now on its host is known to have been asked for. */
+  begun(): void;
+}
+
+export function createRuntimePanes(deps: {
+  readonly home: string;
+  readonly settings: Settings['panes'] | undefined;
+  readonly log: Log;
+  readonly closing: Closing;
+}): RuntimePanes {
+  const { home, log, closing } = deps;
+  const panes = createPaneEngine({
+    home,
+    command: programCommand('pane-host'),
+    build: packageVersion(),
+    settings: paneSettings(deps.settings),
+    onNotice: (notice) => log.warn(notice),
+    onError: (fault) => log.error('A listener of panes failed.', { fault }),
+  });
+  const liveBots = () => panes.list().filter(({ alive }) => alive).length;
+  let started = false;
+  closing.add('panes', async () => {
+    // After a start that failed on the way: the host that was asked for comes up only now, and nobody would ever end it.
+    if (!started) await panes.ready();
+    // An unreadable host may hold live bots: it is left alone.
+    if (panes.engine().running && liveBots() === 0) {
+      await panes.stopHost({ force: false }).catch((fault) => log.warn('The pane host was not stopped.', { fault }));
+    }
+    await panes.close();
+  });
+  return {
+    panes,
+    begun() {
+      started = true;
+    },
+  };
+}
