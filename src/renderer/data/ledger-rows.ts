@@ -56,3 +56,15 @@ export async function olderRows(factory: FactoryApi, filter: LedgerFilter, known
   const answer = await factory.queryLedger({ query: { ...filter, before: oldest.id, limit: ledgerPage } });
   return { ...known, rows: [...known.rows, ...answer.rows], more: answer.nextCursor !== null };
 }
+
+/** Rows of a page that lies anywhere: those whose ids begin at `page` times {@link ledgerPage}. They never change once they are all there. */
+export function ledgerPageQuery(factory: FactoryApi, computer: string | null, page: number) {
+  return queryOptions({
+    queryKey: ['ledger-page', computer, page],
+    queryFn: async ({ signal }) => {
+      const before = String((page + 1) * ledgerPage);
+      const answer = await factory.queryLedger({ query: { before, limit: ledgerPage } }, { signal });
+      return new Map(answer.rows.map((row) => [Number(row.id), row]));
+    },
+  });
+}

@@ -2,7 +2,7 @@ import { QueryClient } from '@tanstack/react-query';
 import { expect, test } from 'vitest';
 import type { FactoryApi } from '../../../src/renderer/data/api.ts';
 import { keysOf } from '../../../src/renderer/data/keys.ts';
-import { ledgerPage, ledgerQuery, olderRows } from '../../../src/renderer/data/ledger-rows.ts';
+import { ledgerPage, ledgerPageQuery, ledgerQuery, olderRows } from '../../../src/renderer/data/ledger-rows.ts';
 
 /** A ledger of `head` rows that answers as the route does; counts what it was asked. */
 function createLedger() {
@@ -49,4 +49,13 @@ test('after a long absence the list begins anew at the newest', async () => {
   state.head = 5000;
   const next = await client.fetchQuery({ ...query, staleTime: 0 });
   expect([next.rows.length, next.rows[0]?.id, next.more]).toEqual([ledgerPage, '5000', true]);
+});
+
+test('a page of any place holds the rows whose ids it covers, each under its id', async () => {
+  const { state, factory } = createLedger();
+  const client = new QueryClient();
+  state.head = 5000;
+  const page = await client.fetchQuery(ledgerPageQuery(factory, null, 7));
+  expect([...page.keys()]).toEqual(Array.from({ length: ledgerPage }, (_, index) => 799 - index));
+  expect(page.get(700)).toEqual({ id: '700' });
 });

@@ -1,11 +1,14 @@
-/** The rows of the ledger, newest first; older ones are read on request. */
-import { useQueryClient } from '@tanstack/react-query';
+/**
+ * The rows of the ledger, newest first. Those of the whole ledger are numbered without a gap, so any place of it can be gone to and is
+ * read when it is looked at; of a filter older ones are read on request.
+ */
+import { useQueries, useQueryClient } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useRef } from 'react';
+import { useMemo, useRef } from 'react';
 import type { LedgerRow } from '../../../contracts/factory/work-engine/ledger.ts';
 import { useServices } from '../../app/services.tsx';
 import type { LedgerFilter } from '../../data/keys.ts';
-import { type LedgerRows, olderRows } from '../../data/ledger-rows.ts';
+import { type LedgerRows, ledgerPage, ledgerPageQuery, olderRows } from '../../data/ledger-rows.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Ago } from '../../ui/now.tsx';
@@ -14,6 +17,8 @@ import { useAct } from '../../ui/use-act.ts';
 import { useActorName } from './use-actor-name.ts';
 
 const rowHeight = 28;
+/** Beyond some 17 million pixels a browser's own scrolling ends. */
+const mostRows = 600_000;
 
 export function LedgerList({
   data,
@@ -26,17 +31,30 @@ export function LedgerList({
   selected: string | null;
   onOpen: (row: LedgerRow) => void;
 }) {
-  const { api, keys } = useServices();
+  const { api, computer, keys } = useServices();
   const client = useQueryClient();
   const nameOf = useActorName();
   const scroll = useRef<HTMLDivElement>(null);
+  const whole = Object.keys(filter).length === 0;
+  const newest = Number(data.rows[0]?.id ?? -1);
+  const count = whole ? Math.min(newest + 1, mostRows) : data.rows.length;
   const virtual = useVirtualizer({
-    count: data.rows.length,
+    count,
     getScrollElement: () => scroll.current,
     estimateSize: () => rowHeight,
-    getItemKey: (index) => data.rows[index]?.id ?? index,
-    overscan: 20,
+    getItemKey: (index) => (whole ? newest - index : (data.rows[index]?.id ?? index)),
+    overscan: 8,
   });
+  const items = virtual.getVirtualItems();
+  const known = useMemo(() => new Map(data.rows.map((row) => [Number(row.id), row])), [data.rows]);
+  const wanted = whole ? pagesOf(items.map(({ index }) => newest - index).filter((id) => !known.has(id))) : [];
+  const pages = useQueries({ queries: wanted.map((page) => ledgerPageQuery(api.factory, computer, page)) });
+  const rowAt = (index: number): LedgerRow | undefined => {
+    if (!whole) return data.rows[index];
+    const id = newest - index;
+    return known.get(id) ?? pages[wanted.indexOf(Math.floor(id / ledgerPage))]?.data?.get(id);
+  };
+  const failure = pages.find(({ error }) => error !== null)?.error ?? null;
 
   const older = useAct(async () => {
     const known = await olderRows(api.factory, filter, data);
@@ -52,39 +70,48 @@ export function LedgerList({
     // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside
     <div ref={scroll} className="min-h-0 flex-1 overflow-y-auto" onKeyDown={moveByArrows}>
       <ol aria-label="Rows" className="relative" style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map((item) => {
-          const row = data.rows[item.index];
-          if (row === undefined) return null;
+        {items.map((item) => {
+          const row = rowAt(item.index);
           return (
             <li
-              key={row.id}
+              key={item.key}
               className="absolute inset-x-0 top-0"
               style={{ height: rowHeight, transform: `translateY(${item.start}px)` }}
             >
-              <button
-                type="button"
-                data-row="true"
-                data-ledger={row.id}
-                aria-current={row.id === selected ? 'true' : undefined}
-                onClick={() => onOpen(row)}
-                className="grid h-full w-full grid-cols-[36px_minmax(0,5fr)_minmax(0,4fr)_64px] items-center gap-2 px-3 text-left hover:bg-raised aria-[current]:bg-selected sm:grid-cols-[56px_180px_minmax(0,1fr)_minmax(0,160px)_84px] sm:gap-3"
-              >
-                <span className="text-right font-mono text-meta text-faint tabular-nums">{row.id}</span>
-                <span className={`truncate ${row.body === null ? 'text-fail' : ''}`}>{row.type}</span>
-                <span className="truncate font-mono text-meta text-muted">{row.subject}</span>
-                <span className="truncate text-meta text-muted max-sm:hidden" title={row.actor}>
-                  {nameOf(row.actor)}
-                </span>
-                <span className="truncate text-right text-meta text-faint">
-                  <Ago at={row.at} />
-                </span>
-              </button>
+              {row === undefined ? (
+                <Coming id={newest - item.index} />
+              ) : (
+                <button
+                  type="button"
+                  data-row="true"
+                  data-ledger={row.id}
+                  aria-current={row.id === selected ? 'true' : undefined}
+                  onClick={() => onOpen(row)}
+                  className="grid h-full w-full grid-cols-[36px_minmax(0,5fr)_minmax(0,4fr)_64px] items-center gap-2 px-3 text-left hover:bg-raised aria-[current]:bg-selected sm:grid-cols-[56px_180px_minmax(0,1fr)_minmax(0,160px)_84px] sm:gap-3"
+                >
+                  <span className="text-right font-mono text-meta text-faint tabular-nums">{row.id}</span>
+                  <span className={`truncate ${row.body === null ? 'text-fail' : ''}`}>{row.type}</span>
+                  <span className="truncate font-mono text-meta text-muted">{row.subject}</span>
+                  <span className="truncate text-meta text-muted max-sm:hidden" title={row.actor}>
+                    {nameOf(row.actor)}
+                  </span>
+                  <span className="truncate text-right text-meta text-faint">
+                    <Ago at={row.at} />
+                  </span>
+                </button>
+              )}
             </li>
           );
         })}
       </ol>
       <div className="flex items-center gap-3 p-3 text-meta text-muted">
-        {data.more ? (
+        {whole ? (
+          count > newest ? (
+            'This is the beginning.'
+          ) : (
+            'Older rows are found by kind, subject or actor.'
+          )
+        ) : data.more ? (
           <Button onClick={() => older.run()} disabled={older.busy}>
             {older.busy ? 'Reading' : 'Older rows'}
           </Button>
@@ -92,7 +119,22 @@ export function LedgerList({
           'This is the beginning.'
         )}
         {older.failure !== null && <Problem error={older.failure} />}
+        {failure !== null && <Problem error={failure} />}
       </div>
     </div>
   );
+}
+
+/** A row that is being read: which one it is, is known. */
+function Coming({ id }: { id: number }) {
+  return (
+    <div className="grid h-full grid-cols-[36px_minmax(0,1fr)] items-center gap-2 px-3 sm:grid-cols-[56px_minmax(0,1fr)] sm:gap-3">
+      <span className="text-right font-mono text-meta text-faint tabular-nums">{id}</span>
+      <span aria-hidden="true" className="h-2.5 w-3/5 rounded-full bg-raised" />
+    </div>
+  );
+}
+
+function pagesOf(ids: readonly number[]): number[] {
+  return [...new Set(ids.map((id) => Math.floor(id / ledgerPage)))];
 }
