@@ -87,6 +87,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       mode: waysIn(mode, `${gantry} open`),
       version: packageVersion(),
       demoPhone: options.phone?.carrier === 'simulator',
+      phone: options.phone != null,
       origin,
       edgeUrl,
       internalToken: options.internalToken,

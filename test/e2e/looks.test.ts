@@ -16,6 +16,8 @@ beforeAll(async () => {
   session = await visit(browser, gantry.url, { plain: true });
   const { page } = session;
   await go(page, '/floor');
+  // Home, which is shown until then, has such a button, too.
+  await page.getByRole('heading', { name: 'Floor', level: 1 }).waitFor();
   await page.getByRole('button', { name: 'Start demo' }).click();
   await page.getByRole('button', { name: 'Start 3 bots' }).click();
   for (const bot of ['builder', 'tester', 'scribe']) {

@@ -57,6 +57,8 @@ export interface IdentityDeps {
   readonly version: string;
   /** The carrier of the phone is simulated. */
   readonly demoPhone?: boolean;
+  /** A carrier is set up. */
+  readonly phone?: boolean;
   /** Address of the web interface, without a slash at the end. */
   readonly origin: string;
   /** Where the edge is, when that is not below the origin. */
@@ -185,6 +187,7 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
             computer: mode.kind === 'embedded' ? mode.computer : null,
             version: deps.version,
             ...(deps.demoPhone === true ? { demoPhone: true as const } : {}),
+            ...(deps.phone === true ? { phone: true as const } : {}),
             csrf: csrf ?? '',
           },
         };

@@ -2,6 +2,7 @@
  * How a route is declared: method, path, who may call it, with which scope, who owns what it names, and every answer.
  * One table feeds the dispatcher, the client, OpenAPI and the route walk. Must not know HTTP libraries.
  */
+import './plain-words.ts';
 import type { z } from 'zod';
 
 export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;

@@ -69,6 +69,10 @@ export const getSession = defineRoute({
         .literal(true)
         .optional()
         .meta({ description: 'The carrier of the phone is simulated: no text and no call is real.' }),
+      phone: z
+        .literal(true)
+        .optional()
+        .meta({ description: 'A carrier is set up here: numbers can be had. A paired computer asks its home.' }),
       csrf: z.string().meta({ description: 'To be sent as x-platform-csrf with every write of a cookie session.' }),
     }),
   },

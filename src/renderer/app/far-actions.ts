@@ -20,9 +20,11 @@ interface Far {
 
 export const farActions: readonly Far[] = [
   { id: 'start-run', title: 'Start a run', group: 'Work', href: '/work' },
+  { id: 'new-schedule', title: 'New schedule', group: 'Work', href: '/work/schedules' },
   { id: 'hand-in', title: 'Hand in a task', group: 'Work', href: '/queue' },
   { id: 'verify', title: 'Verify the ledger', group: 'Work', href: '/ledger' },
   { id: 'demo', title: 'Add the demo team', group: 'Teams', href: '/floor' },
+  { id: 'adopt', title: 'Adopt a session', group: 'Bots', href: '/floor' },
   { id: 'attach-server', title: 'Attach a tool server', group: 'Tools', href: '/tools' },
   { id: 'connect-service', title: 'Connect a service', group: 'Connectors', href: '/connectors' },
   { id: 'start-computer-run', title: 'Run something on a computer', group: 'Computers', href: '/computers' },

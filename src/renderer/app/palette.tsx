@@ -22,16 +22,26 @@ const groups: readonly Action['group'][] = [
   'Connectors',
   'Computers',
   'Phone',
-  'This page',
   'Settings',
   'Go to',
   'View',
+  'This page',
   'Help',
 ];
 
 /** What is found fits already, in whatever way its server says; it stands behind every action that fits. */
 const foundMark = 'found ';
 const behindActions = 1e-6;
+const pressMark = 'press-';
+
+/** Names of buttons are sentences: letters of a word that stand apart in one mean nothing. */
+function fit(value: string, search: string, keywords?: string[]): number {
+  if (value.startsWith(foundMark)) return behindActions;
+  if (!value.includes(pressMark)) return defaultFilter(value, search, keywords);
+  const name = value.slice(0, value.indexOf(pressMark)).toLowerCase();
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  return words.every((word) => name.includes(word)) ? 2 * behindActions : 0;
+}
 
 const item =
   'flex min-h-8 items-center justify-between gap-3 rounded-control px-3 data-[selected=true]:bg-selected pointer-coarse:min-h-10';
@@ -69,13 +79,7 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
           className="appear fixed inset-x-2 top-2 z-50 overflow-hidden rounded-panel border border-line bg-panel shadow-float outline-none sm:inset-x-auto sm:top-[14vh] sm:left-1/2 sm:w-[560px] sm:-translate-x-1/2"
         >
           <Radix.Title className="sr-only">Commands and search</Radix.Title>
-          <Command
-            label="Commands and search"
-            loop
-            filter={(value, search, keywords) =>
-              value.startsWith(foundMark) ? behindActions : defaultFilter(value, search, keywords)
-            }
-          >
+          <Command label="Commands and search" loop filter={fit}>
             <Command.Input
               value={typed}
               onValueChange={setTyped}
@@ -123,7 +127,7 @@ function withButtons(all: readonly Action[], buttons: ReturnType<typeof buttonsO
     ...actions,
     ...buttons
       .filter(({ name }) => !named.has(name.toLowerCase()))
-      .map(({ name, press }): Action => ({ id: `press-${name}`, title: name, group: 'This page', run: press })),
+      .map(({ name, press }): Action => ({ id: `${pressMark}${name}`, title: name, group: 'This page', run: press })),
   ];
 }
 

@@ -15,6 +15,7 @@ import { phoneQueriesOf } from '../data/phone-queries.ts';
 import { groupOf } from '../data/tool-queries.ts';
 import { useFloors } from './floors.tsx';
 import { useServices } from './services.tsx';
+import { useHasPhone } from './use-home-cloud.ts';
 
 export const foundGroups = [
   'Runs',
@@ -145,12 +146,14 @@ function useSmallLists(enabled: boolean): readonly FoundRow[][] {
     };
   }, [api, computer, keys]);
   const once = { enabled, refetchInterval: false } as const;
-  const numbers = useQuery({ ...mine.phone.numbers, ...once }).data ?? [];
+  const hasPhone = useHasPhone();
+  const numbers = useQuery({ ...mine.phone.numbers, ...once, enabled: enabled && hasPhone }).data ?? [];
   const templates = useQuery({ ...queries.templates, ...once }).data?.templates ?? [];
   const servers = useQuery({ ...queries.toolServers, ...once }).data ?? [];
   const tools = useQuery({ ...queries.tools, ...once }).data ?? [];
   const connectors = useQuery({ ...mine.connectors.connectors, ...once }).data ?? [];
-  const hosted = useQuery({ ...mine.hands.hostedList, ...once }).data ?? [];
+  const hasHosted = useQuery({ ...mine.hands.hostedSettings, ...once }).data?.hosted_driver_enabled === true;
+  const hosted = useQuery({ ...mine.hands.hostedList, ...once, enabled: enabled && hasHosted }).data ?? [];
   const row = (group: FoundGroup, id: string, title: string, text: string, path: string, named: object): FoundRow => ({
     key: `${group} ${id}`,
     group,

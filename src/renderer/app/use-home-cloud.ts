@@ -26,3 +26,10 @@ export function useHomeCloud(): HomeCloud | null {
     since: link?.since ?? null,
   };
 }
+
+/** Whether there is a carrier to have numbers from: here, or where this computer is paired with. */
+export function useHasPhone(): boolean {
+  const { queries } = useServices();
+  const here = useQuery(queries.session).data?.phone === true;
+  return useHomeCloud() !== null || here;
+}

@@ -45,6 +45,20 @@ export function queriesOf(api: Api, keys: Keys) {
         queryKey: keys.explain(agentId),
         queryFn: ({ signal }) => factory.explainAgent({ params: { id: agentId } }, { signal }),
       }),
+    spending: queryOptions({
+      queryKey: keys.spending,
+      queryFn: ({ signal }) => factory.getSpending({}, { signal }),
+    }),
+    schedules: queryOptions({
+      queryKey: keys.schedules,
+      queryFn: ({ signal }) => factory.listSchedules({}, { signal }),
+    }),
+    occurrences: (scheduleId: string) =>
+      queryOptions({
+        queryKey: keys.occurrences(scheduleId),
+        queryFn: ({ signal }) =>
+          factory.listOccurrences({ params: { id: scheduleId }, query: { limit: 20 } }, { signal }),
+      }),
     campaigns: queryOptions({
       queryKey: keys.campaigns,
       queryFn: ({ signal }) => factory.listCampaigns({}, { signal }),

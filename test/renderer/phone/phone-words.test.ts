@@ -78,6 +78,7 @@ test('kinds, costs and wire words read as words', () => {
   expect(kindWords({ type: 'toll_free', locality: null })).toBe('Toll-free');
   expect(costWords('1.00 USD')).toBe('1.00 USD a month');
   expect(plainWord('ACCOUNT_NOTIFICATION')).toBe('Account notification');
-  expect(plainWord('2FA')).toBe('2FA');
+  expect(plainWord('2FA')).toBe('Sign-in codes');
+  expect(plainWord('NGO')).toBe('Non-profit or charity');
   expect(callWords({ direction: 'in', missed: true })).toBe('Missed call');
 });

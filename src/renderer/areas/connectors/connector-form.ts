@@ -94,7 +94,7 @@ export function problemsOf(draft: ConnectorDraft, connector: Connector | null): 
   // Whatever else the contract forbids: lengths and counts.
   for (const { path, message } of CreateConnector.safeParse(bodyOf(draft)).error?.issues ?? []) {
     const field = String(path[0] === 'auth' ? path.at(1) : path[0]);
-    problems[(field in empty ? field : 'name') as keyof ConnectorDraft] ??= message;
+    problems[(field in empty ? field : 'name') as keyof ConnectorDraft] ??= `It ${message}.`;
   }
   return problems;
 }

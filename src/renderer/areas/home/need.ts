@@ -16,8 +16,6 @@ export interface Need {
   readonly code?: boolean;
   readonly act: {
     readonly word: string;
-    /** The same, said so that it can be told from the others of the list. */
-    readonly about: string;
     run(): void;
   };
 }

@@ -67,7 +67,7 @@ function NeedRow({ need: { look, wire, title, text, code, since, act } }: { need
           </p>
         )}
       </div>
-      <Button onClick={act.run} aria-label={act.about}>
+      <Button onClick={act.run} aria-label={`${act.word}: ${title}`}>
         {act.word}
       </Button>
     </li>

@@ -28,8 +28,8 @@ export function SetUp({ title, demoTeam, hasTeam, onDemo }: SetUpProps) {
   const workspace = useQuery(queries.workspace);
   const doctor = useQuery(queries.doctor);
   const models = useQuery(queries.modelPlaces);
-  const own = useQuery(queries.session).data?.computer ?? null;
-  const pairing = useQuery({ ...queries.pairing, enabled: own !== null }).data;
+  const embedded = useQuery(queries.session).data?.mode === 'embedded';
+  const pairing = useQuery({ ...queries.pairing, enabled: embedded }).data;
   const ready = (doctor.data?.checks ?? []).filter(
     (check) => check.group === 'harness' && check.state === 'ok' && !harnessesOfEveryone.includes(check.name),
   );
@@ -95,7 +95,7 @@ export function SetUp({ title, demoTeam, hasTeam, onDemo }: SetUpProps) {
             </ListStates>
           </div>
         </Step>
-        {own !== null && (
+        {embedded && (
           <Step
             id="pairing"
             number={5}
@@ -163,7 +163,7 @@ function Step({
               kind="quiet"
               aria-expanded={open}
               aria-controls={body}
-              aria-label={`${open ? 'Fold' : 'Open'}: ${title}`}
+              aria-label={`${open ? 'Fold' : skipped ? 'Return to it' : 'Show'}: ${title}`}
               onClick={() => setOpened(!open)}
             >
               {open ? 'Fold' : skipped ? 'Return to it' : 'Show'}

@@ -156,8 +156,21 @@ export function callWords({ direction, missed }: Pick<Call, 'direction' | 'misse
   return direction === 'in' ? 'Called you' : 'You called';
 }
 
-/** `LOW_VOLUME` → `Low volume`; what has digits stays. */
+/** What its letters alone would not say. */
+const saidBetter: Readonly<Record<string, string>> = {
+  NGO: 'Non-profit or charity',
+  POLLING_VOTING: 'Polls and votes',
+  HUMAN_RESOURCES: 'Hiring and staff',
+  PROFESSIONAL: 'Professional services',
+  '2FA': 'Sign-in codes',
+  MIXED: 'Several of these',
+  LOW_VOLUME: 'Few texts, of any kind',
+};
+
+/** `CUSTOMER_CARE` → `Customer care`; what has digits stays. */
 export function plainWord(wire: string): string {
+  const better = saidBetter[wire];
+  if (better !== undefined) return better;
   if (/\d/.test(wire)) return wire;
   const words = wire.toLowerCase().replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);

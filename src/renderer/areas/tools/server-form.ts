@@ -189,7 +189,8 @@ export function problemsOf(draft: ServerDraft, server: AttachedServer | null): D
   // Whatever else the contract forbids: lengths and counts.
   for (const { path, message } of AttachServer.safeParse(bodyOf(draft)).error?.issues ?? []) {
     const field = String(path[1] === 'oauth' ? path[2] : path[0] === 'transport' ? path[1] : path[0]);
-    problems[(field === 'timeoutMs' ? 'timeout' : field in empty ? field : 'name') as keyof ServerDraft] ??= message;
+    problems[(field === 'timeoutMs' ? 'timeout' : field in empty ? field : 'name') as keyof ServerDraft] ??=
+      `It ${message}.`;
   }
   return problems;
 }
