@@ -18,6 +18,7 @@ const shown = new Set([
   'connectors-run-light',
   'connectors-service-dark',
   'connectors-trail-dark',
+  'desktop-settings-dark',
   'floor-390',
   'floor-computers-dark',
   'floor-dark',
@@ -31,8 +32,10 @@ const shown = new Set([
   'phone-handsets-light',
   'phone-port-refused-dark',
   'queue-dark',
+  'schedules-dark',
   'tools-dark',
   'tools-tool-light',
+  'usage-light',
 ]);
 const write = process.env.GANTRY_PICTURES === '1';
 
