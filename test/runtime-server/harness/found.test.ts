@@ -32,7 +32,7 @@ test('every harness is listed; what is missing names its install command', async
   const found = await scratch.harnesses.found();
   expect(found.map(({ name }) => name)).toEqual([...names]);
   expect(await find('claude')).toMatchObject({ installed: false, fix: 'npm install -g @anthropic-ai/claude-code' });
-  expect(await find('codex')).toMatchObject({ installed: false, detail: expect.stringContaining('not built yet') });
+  expect(await find('codex')).toMatchObject({ installed: false, fix: 'npm install -g @openai/codex' });
   expect(await find('custom')).toMatchObject({ installed: true, fix: null });
 });
 
@@ -41,7 +41,15 @@ test('the version comes from the package without starting the program; an unknow
   installed('claude', '@anthropic-ai/claude-code', '2.1.329');
   expect(await find('claude')).toMatchObject({ installed: true, version: '2.1.329', covered: true });
   installed('opencode', 'opencode-ai', '9.9.9');
-  expect(await find('opencode')).toMatchObject({ version: '9.9.9', covered: null });
+  expect(await find('opencode')).toMatchObject({ version: '9.9.9', covered: false });
+  installed('codex', '@openai/codex', '0.169.0');
+  expect(await find('codex')).toMatchObject({ covered: true, signedIn: null, fix: null });
+  installed('gemini', '@google/gemini-cli', '0.70.0');
+  expect(await find('gemini')).toMatchObject({
+    covered: false,
+    detail: expect.stringContaining('recorded with versions from 0.61.0 to below 0.62.0'),
+    fix: 'npm install -g @google/gemini-cli@0.61.0',
+  });
 });
 
 test('bash tells its own version', async () => {
@@ -58,7 +66,10 @@ test('signed in by key or by file, else the sign-in command is named', async () 
   expect(await find('claude')).toMatchObject({ covered: false, signedIn: false, fix: 'claude auth login' });
   mkdirSync(join(scratch.home, '.claude'));
   writeFileSync(join(scratch.home, '.claude', '.credentials.json'), '{}');
-  expect(await find('claude')).toMatchObject({ signedIn: true, fix: null });
+  expect(await find('claude')).toMatchObject({
+    signedIn: true,
+    fix: 'npm install -g @anthropic-ai/claude-code@2.1.300',
+  });
 });
 
 test('versions are compared number by number', () => {
@@ -68,7 +79,7 @@ test('versions are compared number by number', () => {
   ).toEqual([false, true, true, false, false, false]);
 });
 
-test('a harness without an adapter is refused by name, one that is not installed with its install command', async () => {
+test('what is not installed is refused with its install command', async () => {
   const bot = {
     agentId: 'a',
     slug: 'web',
@@ -81,10 +92,6 @@ test('a harness without an adapter is refused by name, one that is not installed
     culture: null,
   } as const;
   const doors = scratch.doors('a');
-  await expect(scratch.harnesses.prepare(bot, doors)).rejects.toMatchObject({
-    code: 'usage',
-    fact: expect.stringContaining('is not built yet'),
-  });
   const custom = { ...bot, harness: 'custom' } as const;
   await expect(scratch.harnesses.prepare({ ...custom, command: 'no-such-program --x' }, doors)).rejects.toMatchObject({
     code: 'usage',
@@ -92,10 +99,16 @@ test('a harness without an adapter is refused by name, one that is not installed
   });
   scratch.env.PATH = bin;
   const again = scratch.restarted();
-  await expect(again.prepare({ ...bot, harness: 'claude' }, doors)).rejects.toMatchObject({
-    code: 'usage',
-    action: expect.stringContaining('npm install -g @anthropic-ai/claude-code'),
-  });
+  for (const [harness, name] of [
+    ['claude', '@anthropic-ai/claude-code'],
+    ['codex', '@openai/codex'],
+    ['gemini', '@google/gemini-cli'],
+  ] as const) {
+    await expect(again.prepare({ ...bot, harness }, doors)).rejects.toMatchObject({
+      code: 'usage',
+      action: expect.stringContaining(`npm install -g ${name}`),
+    });
+  }
   await expect(again.prepare({ ...bot, harness: 'custom' }, doors)).rejects.toMatchObject({
     code: 'usage',
     fact: expect.stringContaining('no command'),

@@ -31,6 +31,7 @@ test('its first screens are each needs_you with their words, although the title 
   expect(states).toEqual([
     'starting',
     'needs_you: asks whether the folder is trusted',
+    'starting: restarts after its first questions',
     'needs_you: asks to sign in',
     'needs_you: asks for an API key',
   ]);

@@ -1,12 +1,11 @@
 /**
  * The harnesses that Gantry knows of, as data: how a person gets and signs in to each, where its version stands.
- * `built`: whether an adapter exists. Sources of install facts: tui.md 1.
+ * Sources of install facts: tui.md 1.
  */
 import type { HarnessName } from '../../../contracts/factory/agent.ts';
 
 export interface CatalogueEntry {
   readonly name: HarnessName;
-  readonly built: boolean;
   /** Program looked up on PATH; null: nothing is needed. */
   readonly program: string | null;
   /** npm package whose version is the harness's. */
@@ -26,7 +25,6 @@ const keychain = process.platform === 'darwin';
 export const catalogue: readonly CatalogueEntry[] = [
   {
     name: 'shell',
-    built: true,
     program: 'bash',
     package: null,
     install: 'install bash 4.4 or newer with your package manager',
@@ -37,7 +35,6 @@ export const catalogue: readonly CatalogueEntry[] = [
   },
   {
     name: 'claude',
-    built: true,
     program: 'claude',
     package: '@anthropic-ai/claude-code',
     install: 'npm install -g @anthropic-ai/claude-code',
@@ -54,7 +51,6 @@ export const catalogue: readonly CatalogueEntry[] = [
   },
   {
     name: 'codex',
-    built: true,
     program: 'codex',
     package: '@openai/codex',
     install: 'npm install -g @openai/codex',
@@ -65,7 +61,6 @@ export const catalogue: readonly CatalogueEntry[] = [
   },
   {
     name: 'gemini',
-    built: true,
     program: 'gemini',
     package: '@google/gemini-cli',
     install: 'npm install -g @google/gemini-cli',
@@ -76,7 +71,6 @@ export const catalogue: readonly CatalogueEntry[] = [
   },
   {
     name: 'opencode',
-    built: true,
     program: 'opencode',
     package: 'opencode-ai',
     install: 'npm install -g opencode-ai',
@@ -87,7 +81,6 @@ export const catalogue: readonly CatalogueEntry[] = [
   },
   {
     name: 'qwen',
-    built: true,
     program: 'qwen',
     package: '@qwen-code/qwen-code',
     install: 'npm install -g @qwen-code/qwen-code',
@@ -98,7 +91,6 @@ export const catalogue: readonly CatalogueEntry[] = [
   },
   {
     name: 'custom',
-    built: true,
     program: null,
     package: null,
     install: null,

@@ -27,7 +27,6 @@ async function findOne(
   around: Surroundings,
   ruleset: Ruleset | undefined,
 ): Promise<FoundHarness> {
-  const notBuilt = entry.built ? '' : ' Its adapter is not built yet.';
   if (entry.program === null) {
     return {
       name: entry.name,
@@ -47,7 +46,7 @@ async function findOne(
       version: null,
       signedIn: null,
       covered: null,
-      detail: `${entry.program} was not found on PATH.${notBuilt}`,
+      detail: `${entry.program} was not found on PATH.`,
       fix: entry.install,
     };
   }
@@ -55,7 +54,10 @@ async function findOne(
   const covered = ruleset?.covers && version ? isCovered(version, ruleset.covers) : null;
   const signedIn = await isSignedIn(entry, around);
   const parts = [`${file}${version ? `, version ${version}` : ', version not known'}.`];
-  if (covered === false) parts.push('Its screens were not recorded with this version: state may be unclear.');
+  if (covered === false && ruleset?.covers) {
+    const { from, below } = ruleset.covers;
+    parts.push(`Its screens were recorded with versions from ${from} to below ${below}: state may be unclear.`);
+  }
   if (signedIn === false) parts.push('Not signed in.');
   return {
     name: entry.name,
@@ -63,9 +65,14 @@ async function findOne(
     version,
     signedIn,
     covered,
-    detail: parts.join(' ') + notBuilt,
-    fix: signedIn === false ? entry.signIn : null,
+    detail: parts.join(' '),
+    fix: signedIn === false ? entry.signIn : covered === false ? installCovered(entry, ruleset) : null,
   };
+}
+
+/** Gets a version that the rules know. */
+function installCovered(entry: CatalogueEntry, ruleset: Ruleset | undefined): string | null {
+  return entry.package === null || !ruleset?.covers ? null : `npm install -g ${entry.package}@${ruleset.covers.from}`;
 }
 
 /** The version in the npm package around the program's real file (starts nothing), else what `--version` prints. */

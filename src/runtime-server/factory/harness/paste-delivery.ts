@@ -63,7 +63,10 @@ export function createPasteDelivery(context: DriverContext, ways: PasteWays): Pa
       if (shown) await context.until(() => false, ways.settleMs(text));
       if (!shown || !shows()) {
         // A dialog that came up in between drops a paste; Enter would answer the dialog.
-        if (ways.composer().kind === 'closed') return { state: 'held', why: 'a dialog opened' };
+        const { kind } = ways.composer();
+        if (kind === 'closed') return { state: 'held', why: 'a dialog opened' };
+        // A program that still starts shows a composer, and loses what is put into it.
+        if (kind === 'empty') return { state: 'held', why: 'the composer did not take the text' };
         return unconfirmed('the composer did not show the text; Enter was not pressed');
       }
       await panes.write(paneId, '\r');

@@ -63,10 +63,11 @@ export function lastFailure(view: View): string | null {
   const found = place(view);
   if (!found) return null;
   const above = view.bottom.slice(0, found.first);
-  const at = above.findLastIndex((row) => row !== '' && !row.startsWith('  '));
-  const row = above[at];
-  if (row === undefined || !row.startsWith('■ ')) return null;
-  return [row.slice(2), ...above.slice(at + 1).map((one) => one.trim())].filter(Boolean).join(' ');
+  // Blocks stand apart by empty rows; a long row goes on at the margin.
+  const end = above.findLastIndex((row) => row !== '');
+  const start = above.slice(0, Math.max(0, end)).lastIndexOf('') + 1;
+  const [first = '', ...rest] = above.slice(start, end + 1);
+  return first.startsWith('■ ') ? [first.slice(2), ...rest].map((row) => row.trim()).join(' ') : null;
 }
 
 function squeeze(text: string): string {

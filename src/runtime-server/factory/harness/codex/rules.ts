@@ -101,7 +101,11 @@ const screen: readonly ScreenRule[] = [
     source: 'screen',
     priority: 55,
     when: [
-      { region: 'bottom', rows: 12, regex: '^■ (?!Conversation interrupted)(?<what>.+)\\n(?: {2}.+\\n){0,5}› ' },
+      {
+        region: 'bottom',
+        rows: 14,
+        regex: '^■ (?!Conversation interrupted)(?<what>.+)\\n(?:(?![›•■]).+\\n){0,6}› (?![^]*\\n› )',
+      },
       { region: 'title', not: `(${spinner}|${attention})` },
     ],
     claim: { state: 'idle', reason: 'the last turn failed: {what}' },

@@ -42,7 +42,7 @@ function driveGemini(context: DriverContext): Driver {
     if (file !== null && file !== known) context.remember({ transcript: file });
     return file;
   }
-  return createPasteDelivery(context, {
+  const delivery = createPasteDelivery(context, {
     composer() {
       const facts = context.facts();
       return facts ? readComposer(facts) : { kind: 'closed' };
@@ -55,4 +55,23 @@ function driveGemini(context: DriverContext): Driver {
     witnessMs: 1500,
     lateMs: 1500,
   });
+  return {
+    obstacle: delivery.obstacle,
+    async deliver(message) {
+      const result = await delivery.deliver(message);
+      // Its title may follow later, and the next message must not fall between.
+      if (result.state === 'verified') {
+        const claim = { state: 'working' } as const;
+        context.judge.take({
+          source: 'screen',
+          rule: 'gemini.taken',
+          claim,
+          seen: 'a prompt was taken',
+          from: ['idle'],
+        });
+        context.poke();
+      }
+      return result;
+    },
+  };
 }

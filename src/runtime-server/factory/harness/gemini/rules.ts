@@ -27,7 +27,8 @@ const setup = (id: string, regex: string, reason: string): ScreenRule => ({
 });
 
 /** A turn that ended with a message in place of an answer, right above the composer. */
-const failed = '^✕ (?<what>.+)(?:\\n {2}.+){0,6}\\n(?:.* \\? for shortcuts|─{20,})';
+const failed =
+  '^✕ (?<what>.+)(?:\\n {2}.+){0,6}(?:\\nℹ This request failed.*(?:\\n {2}.+){0,3})?\\n(?:.* \\? for shortcuts|─{20,})';
 
 const ready = (
   id: string,
@@ -39,12 +40,13 @@ const ready = (
   id: `gemini.idle.${id}`,
   source: 'title',
   priority,
-  when: [...when, composer, { region: 'bottom', rows: 24, not: `(${spinner}|${chosen})` }],
+  when: [...when, composer, { region: 'bottom', rows: 24, not: spinner }],
   claim: { state: 'idle', ...(reason !== undefined && { reason }) },
   from: ['starting', 'working', 'needs_you', 'blocked'],
   holdMs,
   // What the provider refused it may grant later: a blocked bot is tried again after a quarter of an hour.
-  holdFrom: { starting: 500, blocked: 15 * 60_000 },
+  // It shows its composer before it asks its first questions, and before it heeds what is put in.
+  holdFrom: { starting: 2500, blocked: 15 * 60_000 },
 });
 
 const screen: readonly ScreenRule[] = [
@@ -52,6 +54,15 @@ const screen: readonly ScreenRule[] = [
   setup('sign-in', '^ ?│ .*How would you like to authenticate', 'asks to sign in'),
   setup('api-key', '^ ?│ Enter Gemini API Key', 'asks for an API key'),
   setup('signing-in', '^ ?│ .*Waiting for (?:auth|authentication)', 'waits for the sign-in'),
+  {
+    id: 'gemini.setup.restarts',
+    source: 'screen',
+    priority: 100,
+    when: [{ region: 'last', regex: '^ ?Gemini CLI is restarting' }],
+    claim: { state: 'starting', reason: 'restarts after its first questions' },
+    from: ['starting', 'idle', 'needs_you'],
+    holdMs: 100,
+  },
   {
     id: 'gemini.limit.until',
     source: 'screen',
