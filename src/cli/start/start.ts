@@ -65,7 +65,7 @@ export const start: Action = async (given, input) => {
     },
   });
   ask = (reason) => ending.ask(reason);
-  if (early === null && service) await settleIn(context, servers, settings.bringUpTeams);
+  if (early === null && service) await settleIn(context, servers, settings.panes.restartBots !== false);
   else if (early === null) await announce(context, input, servers, interactive, ask);
   else ending.ask(early);
   const code = await ending.ended;

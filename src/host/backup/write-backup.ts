@@ -73,7 +73,7 @@ export async function writeBackup(options: WriteBackupOptions): Promise<WrittenB
     // Names as they are: one with "@" in front would else be read as an archive to add.
     const names = [manifestName, ...files.map(({ path }) => path)].map((name) => `./${name}`);
     const archive = create(
-      { cwd: staging, gzip: { level: 6 }, portable: true, noDirRecurse: true, strict: true },
+      { cwd: staging, gzip: { level: 3 }, portable: true, noDirRecurse: true, strict: true },
       names,
     );
     await pipeline(archive, createWriteStream(part, { mode: 0o600, flags: 'wx' }));
