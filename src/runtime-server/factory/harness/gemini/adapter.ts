@@ -42,14 +42,23 @@ function driveGemini(context: DriverContext): Driver {
     if (file !== null && file !== known) context.remember({ transcript: file });
     return file;
   }
+  /** The file in which the message on its way was not yet. */
+  let before: string | null = null;
   const delivery = createPasteDelivery(context, {
     composer() {
       const facts = context.facts();
       return facts ? readComposer(facts) : { kind: 'closed' };
     },
     holds: holdsOurs,
-    transcriptEnd: async () => transcriptEnd(await transcript()),
-    transcriptHolds: async (offset, text) => transcriptHolds(await transcript(), offset, text, geminiPrompt),
+    async transcriptEnd() {
+      before = await transcript();
+      return transcriptEnd(before);
+    },
+    // A resumed conversation goes on in a new file, which may appear with its first prompt.
+    async transcriptHolds(offset, text) {
+      const file = await transcript();
+      return transcriptHolds(file, file === before ? offset : 0, text, geminiPrompt);
+    },
     settleMs: ({ length }) => (length >= huge ? settleMs.huge : length >= large ? settleMs.large : settleMs.small),
     shownMs: 2500,
     witnessMs: 1500,
