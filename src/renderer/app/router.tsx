@@ -113,6 +113,11 @@ const workRoute = createRoute({
   component: lazyRouteComponent(() => import('../areas/work/work-page.tsx'), 'WorkPage'),
   validateSearch: workSearch,
 });
+const schedulesRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/work/schedules',
+  component: lazyRouteComponent(() => import('../areas/work/schedules-page.tsx'), 'SchedulesPage'),
+});
 const inboxRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/inbox',
@@ -261,6 +266,7 @@ export function createAppRouter() {
       homeRoute,
       floorRoute,
       workRoute,
+      schedulesRoute,
       inboxRoute,
       toolsRoute,
       connectorsRoute,

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation } from '@tanstack/react-router';
 import { Bell, BellDot, Cloud, Hand, Monitor, TerminalSquare } from 'lucide-react';
 import type { Place } from '../data/places.ts';
+import { costOf, tokensOf } from '../ui/money.ts';
 import { Ago, formatMoment, Since, useNow } from '../ui/now.tsx';
 import { computerStatus, connectionStatus, Status } from '../ui/status.tsx';
 import { ComputerSelect, PlaceState, useOnlyComputer } from './computers.tsx';
@@ -79,6 +80,9 @@ function Home() {
   );
 }
 
+/** Transcripts are read without an event; ms. */
+const spendingEvery = 60_000;
+
 /** Pages of the person, or of all computers; the others show one. */
 const ofAll: readonly string[] = ['/', '/floor', '/inbox'];
 
@@ -131,6 +135,7 @@ export function StatusBar() {
           {need} {need === 1 ? 'needs' : 'need'} you
         </span>
       )}
+      <SpentToday />
       <span className="ml-auto hidden whitespace-nowrap sm:inline">
         {last === undefined ? (
           'No event yet'
@@ -143,6 +148,27 @@ export function StatusBar() {
       <Unread />
       <span className="hidden whitespace-nowrap text-faint md:inline">Gantry {session.data?.version ?? ''}</span>
     </footer>
+  );
+}
+
+/** What the bots of this computer used today; nothing while that is nothing. */
+function SpentToday() {
+  const { queries } = useServices();
+  const here = usePlaceHere();
+  const spending = useQuery({
+    ...queries.spending,
+    enabled: here !== undefined && !here.away,
+    refetchInterval: spendingEvery,
+  }).data;
+  if (spending === undefined || spending.today.requests === 0) return null;
+  return (
+    <Link
+      to="/settings/usage"
+      title={tokensOf(spending.today)}
+      className="hidden whitespace-nowrap tabular-nums hover:text-ink md:inline"
+    >
+      {costOf(spending.today)} today
+    </Link>
   );
 }
 

@@ -43,6 +43,7 @@ import type { EdgeSubscription } from '../../contracts/edge/routes.ts';
 import type { AgentState } from '../../contracts/factory/agent.ts';
 import type { DeliveryState } from '../../contracts/factory/delivery.ts';
 import type { NodeStatus } from '../../contracts/factory/node.ts';
+import type { Occurrence } from '../../contracts/factory/schedules-routes.ts';
 import type { RunStatus } from '../../contracts/factory/workflow.ts';
 import type { HostedComputer, HostedStatus } from '../../contracts/hosted-computers/computer.ts';
 import type { ServerState } from '../../contracts/tool-server/servers.ts';
@@ -100,6 +101,14 @@ export const runStatus: Readonly<Record<RunStatus, StatusLook>> = {
   degraded: { word: 'Done in part', icon: CircleDot, tone: 'muted' },
   failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
   cancelled: { word: 'Cancelled', icon: Ban, tone: 'faint' },
+};
+
+/** Of one time of a schedule. */
+export const occurrenceStatus: Readonly<Record<Occurrence['state'], StatusLook>> = {
+  started: { word: 'Started', icon: Check, tone: 'muted' },
+  missed: { word: 'Missed', icon: CalendarClock, tone: 'need' },
+  skipped: { word: 'Skipped', icon: CornerDownRight, tone: 'faint' },
+  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
 };
 
 /** `pending` past its time is expired; `resolved` without a decision was withdrawn or answered where it was asked. */

@@ -1,5 +1,6 @@
 /** Beside the panes: the bot in focus and why it is in its state, its deliveries, and what happens on the whole floor. */
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { Tabs } from 'radix-ui';
 import type { Agent } from '../../../contracts/factory/agent.ts';
 import { useServices } from '../../app/services.tsx';
@@ -8,9 +9,11 @@ import { ShortId } from '../../ui/copy.tsx';
 import { DeliveryRow } from '../../ui/delivery-row.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { costOf, tokensOf } from '../../ui/money.ts';
 import { Ago, Elapsed } from '../../ui/now.tsx';
 import { agentStatus, Status } from '../../ui/status.tsx';
 import { WhyLine } from '../../ui/why-line.tsx';
+import { GoOn } from '../settings/bot-spending.tsx';
 import { BotChanges } from './bot-changes.tsx';
 import { EventFeed } from './event-feed.tsx';
 
@@ -48,6 +51,38 @@ export function Inspector({ agent, agents }: { agent: Agent | null; agents: read
   );
 }
 
+/** What it used, and what holds it, with the way out. */
+function Spent({ agentId }: { agentId: string }) {
+  const { queries } = useServices();
+  const spending = useQuery({ ...queries.spending, staleTime: 0 }).data;
+  const used = spending?.bots.find((bot) => bot.agentId === agentId);
+  const hold = spending?.holds.find((one) => one.agentId === agentId);
+  return (
+    <>
+      {used !== undefined && used.month.requests > 0 && (
+        <Fact name="Spent">
+          <span className="tabular-nums">
+            {costOf(used.today)} today, {costOf(used.month)} this month
+          </span>
+          <p className="text-meta text-muted">{tokensOf(used.month)}</p>
+        </Fact>
+      )}
+      {hold !== undefined && (
+        <Fact name="Held">
+          <span className="flex flex-wrap items-center gap-2">
+            <GoOn hold={hold} />
+            {hold.kind === 'budget' && (
+              <Link to="/settings/usage" className="text-accent hover:underline">
+                Raise the limit
+              </Link>
+            )}
+          </span>
+        </Fact>
+      )}
+    </>
+  );
+}
+
 function BotDetails({ agent }: { agent: Agent }) {
   const { queries } = useServices();
   const explain = useQuery({ ...queries.explain(agent.id), staleTime: 0 });
@@ -73,6 +108,7 @@ function BotDetails({ agent }: { agent: Agent }) {
           {agent.binding.type}
           {agent.binding.harness !== undefined && `, ${agent.binding.harness}`}
         </Fact>
+        <Spent agentId={agent.id} />
         <Fact name="Queue">{agent.queueDepth === 0 ? 'empty' : `${agent.queueDepth} waiting`}</Fact>
         {agent.pane !== null && (
           <Fact name="Pane">

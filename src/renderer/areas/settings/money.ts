@@ -1,12 +1,6 @@
 /** Money as it is shown and typed, and months. Pure. */
 
-const dollars = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
-
-/** Small amounts keep two digits that say something: a model's request costs less than a cent. */
-export function money(cents: number): string {
-  if (cents > 0 && cents < 1) return `$${(cents / 100).toPrecision(2)}`;
-  return dollars.format(cents / 100);
-}
+export { money } from '../../ui/money.ts';
 
 /** `12`, `12.5`, `$1,200.00` → cents; null: no amount above nothing. */
 export function centsOf(text: string): number | null {

@@ -10,8 +10,9 @@ import { Card } from '../../ui/card.tsx';
 import { ShortId } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { Field } from '../../ui/schema-form.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { BotSpending } from './bot-spending.tsx';
 import { centsOf, money, monthName, monthPlus } from './money.ts';
 
 /** Computers report their spending without an event; ms. */
@@ -52,8 +53,8 @@ export function UsagePage() {
           isEmpty={(data) => data.lines.length === 0}
           empty={
             <Empty>
-              Nothing was spent. What bots without a terminal and runs on computers use of models is counted here, and
-              what hosted computers use; programs such as Claude Code are paid to their vendors and are not.
+              Nothing was spent. What bots and runs on computers use of models is counted here at list prices, and what
+              hosted computers use. A program that you pay by subscription costs you no more for it.
             </Empty>
           }
         >
@@ -65,6 +66,7 @@ export function UsagePage() {
           )}
         </ListStates>
       </Card>
+      <BotSpending />
       <Card title="Budget of a month">
         <ListStates source={budget} skeleton={<SkeletonRows count={2} />} isEmpty={() => false} empty={null}>
           {(data) => <BudgetForm key={JSON.stringify(data)} budget={data} />}
@@ -199,34 +201,26 @@ function BudgetForm({ budget }: { budget: Budget }) {
       }}
     >
       <p className="text-muted">
-        You are told once when spending reaches the share below, and once when it reaches all of it. Nothing stops by
-        itself.
+        You are told once when spending reaches the share below, and once when it reaches all of it. It stops nothing:
+        limits a day do.
       </p>
       <div className="grid gap-3 sm:grid-cols-2">
-        <Field label="Budget, in dollars" description="Empty: none." problem={problem}>
-          {(ids) => (
-            <input
-              {...ids}
-              value={amount}
-              inputMode="decimal"
-              autoComplete="off"
-              onChange={(event) => setAmount(event.target.value)}
-              className={`${ids.className} h-7 pointer-coarse:h-10`}
-            />
-          )}
-        </Field>
-        <Field label="Tell me at, in percent" description="Of the budget." problem={percentProblem}>
-          {(ids) => (
-            <input
-              {...ids}
-              value={percent}
-              inputMode="numeric"
-              autoComplete="off"
-              onChange={(event) => setPercent(event.target.value)}
-              className={`${ids.className} h-7 pointer-coarse:h-10`}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Budget, in dollars"
+          description="Empty: none."
+          problem={problem}
+          value={amount}
+          inputMode="decimal"
+          onChange={setAmount}
+        />
+        <TextField
+          label="Tell me at, in percent"
+          description="Of the budget."
+          problem={percentProblem}
+          value={percent}
+          inputMode="numeric"
+          onChange={setPercent}
+        />
       </div>
       {failure !== null && <Problem error={failure} />}
       <div className="flex items-center gap-3">

@@ -1,7 +1,7 @@
 /** Work: campaigns at the left, the board or a run's graph in the middle, a step at the right; one stack where it is narrow. */
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
-import { ArrowLeft, Play } from 'lucide-react';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { ArrowLeft, CalendarClock, Play } from 'lucide-react';
 import { lazy, Suspense, useCallback, useRef, useState } from 'react';
 import type { NodeCard } from '../../../contracts/factory/node.ts';
 import { useServices } from '../../app/services.tsx';
@@ -102,6 +102,13 @@ export function WorkPage() {
               <h1 className="min-w-0 flex-1 truncate text-title font-semibold" title={board.data?.campaign.intent}>
                 {narrow && campaignId === null ? 'Work' : titled}
               </h1>
+              <Link
+                to="/work/schedules"
+                className="inline-flex h-7 shrink-0 items-center gap-1.5 rounded-control px-2.5 text-muted hover:bg-raised hover:text-ink pointer-coarse:h-10"
+              >
+                <CalendarClock className="size-3.5" aria-hidden="true" />
+                Schedules
+              </Link>
               <Button kind="primary" onClick={() => go({ start: '' })} aria-keyshortcuts="s">
                 <Play className="size-3.5" aria-hidden="true" />
                 Start a run

@@ -1,0 +1,249 @@
+/** What a run is made of, as a form: its template, the params of that, what it is for and where it belongs. For a start and a schedule. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useMemo, useState } from 'react';
+import type { RunRequest, Template } from '../../../contracts/factory/workflow.ts';
+import { useServices } from '../../app/services.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { firstTexts, problemsOf } from '../../ui/schema-fields.ts';
+import { Field, SchemaFields } from '../../ui/schema-form.tsx';
+import { intentOf, planProject, requestOf, schemaOf, usesRoles } from './run-form.ts';
+
+/** Which template, and then its form; a dialog of its own while there is none. */
+export function WithTemplate({
+  first,
+  title,
+  about,
+  onClose,
+  children,
+}: {
+  /** Chosen before; else the first there is. */
+  first: string | null;
+  title: string;
+  about: string;
+  onClose: () => void;
+  children: (template: Template, picker: ReactNode) => ReactNode;
+}) {
+  const { queries } = useServices();
+  const templates = useQuery({ ...queries.templates, staleTime: 0 });
+  const [chosen, setChosen] = useState(first);
+  const known = templates.data?.templates ?? [];
+  const id = known.find((one) => one.id === chosen)?.id ?? known[0]?.id ?? null;
+  const template = useQuery({ ...queries.template(id ?? ''), enabled: id !== null, staleTime: 0 });
+  const picker = (
+    <ListStates
+      source={templates}
+      skeleton={<SkeletonRows count={1} />}
+      isEmpty={(data) => data.templates.length === 0}
+      empty={
+        <Empty>
+          No template can be used. Write one to <code>.gantry/templates/</code>.
+        </Empty>
+      }
+    >
+      {(data) => (
+        <Field
+          label="Template"
+          description={
+            data.invalid.length === 0
+              ? known.find((one) => one.id === id)?.description
+              : `Cannot be used: ${data.invalid.map((one) => `${one.id} (${one.problems[0]?.message ?? 'problems'})`).join(', ')}`
+          }
+        >
+          {(ids) => (
+            <select
+              {...ids}
+              value={id ?? ''}
+              onChange={(event) => setChosen(event.target.value)}
+              className={`${ids.className} h-7 pointer-coarse:h-10`}
+            >
+              {known.map((one) => (
+                <option key={one.id} value={one.id}>
+                  {one.name}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      )}
+    </ListStates>
+  );
+  if (template.data === undefined || template.data.id !== id) {
+    return (
+      <Dialog open onOpenChange={(open) => !open && onClose()} title={title} description={about}>
+        {picker}
+        {template.error !== null && <Problem error={template.error} />}
+      </Dialog>
+    );
+  }
+  return children(template.data, picker);
+}
+
+export interface RunForm {
+  readonly template: Template;
+  readonly problems: Readonly<Record<string, string>>;
+  /** Without the place that it belongs to. */
+  request(): Omit<RunRequest, 'campaignId' | 'projectId'>;
+  /** Where it would belong, for a plan: nothing is opened for that. */
+  planPlace(): Pick<RunRequest, 'campaignId' | 'projectId'>;
+  /** The campaign that it belongs to; opened if it is a new one. The same key opens one. */
+  openPlace(key: string): Promise<string>;
+  /** Of the campaign that would be opened; null: it belongs to one that there is. */
+  readonly opens: string | null;
+  readonly fields: {
+    readonly texts: Record<string, string>;
+    readonly intent: string;
+    readonly where: string;
+    readonly title: string;
+    readonly team: string;
+    readonly preset: string;
+  };
+  change(fields: Partial<RunForm['fields']>): void;
+}
+
+/** `onChange`: what was planned for other values holds no longer. */
+export function useRunForm(template: Template, campaignId: string | null, onChange: () => void): RunForm {
+  const { api, keys } = useServices();
+  const client = useQueryClient();
+  const schema = useMemo(() => schemaOf(template), [template]);
+  const [fields, setFields] = useState<RunForm['fields']>(() => ({
+    texts: firstTexts(schema),
+    intent: '',
+    where: campaignId ?? '',
+    title: '',
+    team: '',
+    preset: '',
+  }));
+  const { texts, intent, where, title, team, preset } = fields;
+  const problems: Record<string, string> = problemsOf(schema, texts);
+  if (intentOf(template).required && intent.trim() === '') problems.intent = 'Is needed.';
+  if (where === '' && title.trim() === '') problems['new campaign'] = 'Is needed.';
+  return {
+    template,
+    problems,
+    request: () => requestOf(template, { intent, texts, team, preset }),
+    planPlace: () => (where === '' ? { projectId: planProject(title) } : { campaignId: where }),
+    async openPlace(key) {
+      if (where !== '') return where;
+      const answer = await api.factory.createCampaign(
+        { body: { title: title.trim(), intent: intent.trim() || template.name } },
+        { idempotencyKey: `${key}-campaign` },
+      );
+      if ('dryRun' in answer) throw new Error('The server took a start for a dry run.');
+      await client.invalidateQueries({ queryKey: keys.campaigns });
+      return answer.id;
+    },
+    opens: where === '' ? title.trim() : null,
+    fields,
+    change(some) {
+      setFields((old) => ({ ...old, ...some }));
+      onChange();
+    },
+  };
+}
+
+export function RunFields({ form, picker, tried }: { form: RunForm; picker: ReactNode; tried: boolean }) {
+  const { queries } = useServices();
+  const campaigns = useQuery(queries.campaigns).data?.campaigns ?? [];
+  const teams = useQuery(queries.teams).data?.teams ?? [];
+  const { template, change } = form;
+  const { texts, intent, where, title, team, preset } = form.fields;
+  const schema = useMemo(() => schemaOf(template), [template]);
+  const goal = intentOf(template);
+  const shown: Readonly<Record<string, string>> = tried ? form.problems : {};
+  const presets = teams.find((one) => one.name === team)?.presets ?? [];
+  return (
+    <>
+      {picker}
+      <SchemaFields
+        schema={schema}
+        texts={texts}
+        problems={shown}
+        onChange={(name, text) => change({ texts: { ...texts, [name]: text } })}
+      />
+      <Field label="Intent" required={goal.required} description={goal.description} problem={shown.intent}>
+        {(ids) => (
+          <textarea
+            {...ids}
+            value={intent}
+            rows={2}
+            placeholder={goal.placeholder}
+            onChange={(event) => change({ intent: event.target.value })}
+            className={`${ids.className} resize-y py-1.5`}
+          />
+        )}
+      </Field>
+      <div className="grid gap-3 sm:grid-cols-2">
+        <Field label="Campaign" description="Where it belongs, with its board.">
+          {(ids) => (
+            <select
+              {...ids}
+              value={where}
+              onChange={(event) => change({ where: event.target.value })}
+              className={`${ids.className} h-7 pointer-coarse:h-10`}
+            >
+              <option value="">A new one</option>
+              {campaigns.map((one) => (
+                <option key={one.id} value={one.id}>
+                  {one.title}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        {where === '' && (
+          <Field label="Its title" required problem={shown['new campaign']}>
+            {(ids) => (
+              <input
+                {...ids}
+                value={title}
+                maxLength={200}
+                onChange={(event) => change({ title: event.target.value })}
+                className={`${ids.className} h-7 pointer-coarse:h-10`}
+              />
+            )}
+          </Field>
+        )}
+        {usesRoles(template) && teams.length > 0 && (
+          <Field label="Team" description="Its bots take the steps that name a role.">
+            {(ids) => (
+              <select
+                {...ids}
+                value={team}
+                onChange={(event) => change({ team: event.target.value, preset: '' })}
+                className={`${ids.className} h-7 pointer-coarse:h-10`}
+              >
+                <option value="">{teams.length === 1 ? `The only one: ${teams[0]?.name}` : 'Choose a team'}</option>
+                {teams.map((one) => (
+                  <option key={one.name} value={one.name}>
+                    {one.name}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+        )}
+        {presets.length > 0 && (
+          <Field label="Preset">
+            {(ids) => (
+              <select
+                {...ids}
+                value={preset}
+                onChange={(event) => change({ preset: event.target.value })}
+                className={`${ids.className} h-7 pointer-coarse:h-10`}
+              >
+                <option value="">as the team has it</option>
+                {presets.map((one) => (
+                  <option key={one} value={one}>
+                    {one}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+        )}
+      </div>
+    </>
+  );
+}

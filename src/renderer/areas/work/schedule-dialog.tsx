@@ -1,0 +1,243 @@
+/** A new schedule: the run as in a start, and when; then its next times and who would do what; then it is kept. */
+import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import type { z } from 'zod';
+import type { SchedulePlan } from '../../../contracts/factory/schedules-routes.ts';
+import type { Template } from '../../../contracts/factory/workflow.ts';
+import { useServices } from '../../app/services.tsx';
+import { ActDialog } from '../../ui/act-dialog.tsx';
+import { ActForm } from '../../ui/act-form.tsx';
+import { Field } from '../../ui/schema-form.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { assigneeWords } from './node-card.tsx';
+import { RunFields, useRunForm, WithTemplate } from './run-fields.tsx';
+import { momentIn, type Repeat, repeats, repeatWords, type WhenFields, weekdays, whenOf } from './schedule-form.ts';
+
+const title = 'New schedule';
+const about = 'A template at given times. The next times are shown before it is kept.';
+
+export function ScheduleDialog({ onClose }: { onClose: () => void }) {
+  return (
+    <WithTemplate first={null} title={title} about={about} onClose={onClose}>
+      {(template, picker) => <Form key={template.id} template={template} picker={picker} onClose={onClose} />}
+    </WithTemplate>
+  );
+}
+
+type Plan = z.output<typeof SchedulePlan>['plan'];
+
+function Form({ template, picker, onClose }: { template: Template; picker: ReactNode; onClose: () => void }) {
+  const { api, keys } = useServices();
+  const client = useQueryClient();
+  const [tried, setTried] = useState(false);
+  const [plan, setPlan] = useState<Plan | null>(null);
+  const [runMissed, setRunMissed] = useState(false);
+  const [name, setName] = useState('');
+  const [when, setWhen] = useState<WhenFields>(() => ({
+    repeat: 'daily',
+    time: '09:00',
+    weekday: 1,
+    cron: '',
+    moment: '',
+    timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+  }));
+  const attempt = useRef<{ readonly key: string; campaignId: string | null }>({
+    key: crypto.randomUUID(),
+    campaignId: null,
+  });
+  const renew = () => {
+    setPlan(null);
+    attempt.current = { key: crypto.randomUUID(), campaignId: null };
+  };
+  const form = useRunForm(template, null, renew);
+  const change = (some: Partial<WhenFields>) => {
+    setWhen((old) => ({ ...old, ...some }));
+    renew();
+  };
+  const chosen = whenOf(when);
+  const missing = tried && chosen === null ? 'Is needed.' : undefined;
+
+  const go = useAct(async () => {
+    setTried(true);
+    if (Object.keys(form.problems).length > 0 || chosen === null) return;
+    const body = {
+      ...chosen,
+      timezone: when.timezone.trim(),
+      runMissed,
+      title: name.trim() === '' ? template.name : name.trim(),
+    };
+    if (plan === null) {
+      const answer = await api.factory.createSchedule({
+        body: { ...body, run: { ...form.request(), ...form.planPlace() }, dryRun: true },
+      });
+      if ('dryRun' in answer) setPlan(answer.plan);
+      return;
+    }
+    const current = attempt.current;
+    current.campaignId ??= await form.openPlace(current.key);
+    await api.factory.createSchedule(
+      { body: { ...body, run: { ...form.request(), campaignId: current.campaignId } } },
+      { idempotencyKey: current.key },
+    );
+    await client.invalidateQueries({ queryKey: keys.schedules });
+    onClose();
+  });
+
+  const control = (ids: { className: string }) => `${ids.className} h-7 pointer-coarse:h-10`;
+  return (
+    <ActDialog
+      title={title}
+      description={about}
+      label={plan === null ? 'Show the next times' : 'Keep it'}
+      act={go}
+      focusAct={plan !== null}
+      onClose={onClose}
+    >
+      <ActForm act={go}>
+        <RunFields form={form} picker={picker} tried={tried} />
+        <div className="grid gap-3 sm:grid-cols-2">
+          <Field label="When">
+            {(ids) => (
+              <select
+                {...ids}
+                value={when.repeat}
+                onChange={(event) => change({ repeat: event.target.value as Repeat })}
+                className={control(ids)}
+              >
+                {repeats.map((one) => (
+                  <option key={one} value={one}>
+                    {repeatWords[one]}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+          {when.repeat === 'weekly' && (
+            <Field label="Day">
+              {(ids) => (
+                <select
+                  {...ids}
+                  value={when.weekday}
+                  onChange={(event) => change({ weekday: Number(event.target.value) })}
+                  className={control(ids)}
+                >
+                  {weekdays.map((day, index) => (
+                    <option key={day} value={index}>
+                      {day}
+                    </option>
+                  ))}
+                </select>
+              )}
+            </Field>
+          )}
+          {['daily', 'workdays', 'weekly'].includes(when.repeat) && (
+            <Field label="Time" required problem={missing}>
+              {(ids) => (
+                <input
+                  {...ids}
+                  type="time"
+                  value={when.time}
+                  onChange={(event) => change({ time: event.target.value })}
+                  className={control(ids)}
+                />
+              )}
+            </Field>
+          )}
+          {when.repeat === 'cron' && (
+            <Field label="Cron" required description="Minute, hour, day, month, weekday." problem={missing}>
+              {(ids) => (
+                <input
+                  {...ids}
+                  value={when.cron}
+                  placeholder="0 9 * * 1-5"
+                  autoComplete="off"
+                  spellCheck={false}
+                  onChange={(event) => change({ cron: event.target.value })}
+                  className={`${control(ids)} font-mono text-code`}
+                />
+              )}
+            </Field>
+          )}
+          {when.repeat === 'once' ? (
+            <Field label="At" required problem={missing}>
+              {(ids) => (
+                <input
+                  {...ids}
+                  type="datetime-local"
+                  value={when.moment}
+                  onChange={(event) => change({ moment: event.target.value })}
+                  className={control(ids)}
+                />
+              )}
+            </Field>
+          ) : (
+            <Field label="Time zone">
+              {(ids) => (
+                <input
+                  {...ids}
+                  value={when.timezone}
+                  autoComplete="off"
+                  spellCheck={false}
+                  onChange={(event) => change({ timezone: event.target.value })}
+                  className={control(ids)}
+                />
+              )}
+            </Field>
+          )}
+          <Field label="Name" description="Empty: that of the template.">
+            {(ids) => (
+              <input
+                {...ids}
+                value={name}
+                maxLength={200}
+                onChange={(event) => {
+                  setName(event.target.value);
+                  renew();
+                }}
+                className={control(ids)}
+              />
+            )}
+          </Field>
+        </div>
+        <label className="flex items-center gap-2">
+          <input
+            type="checkbox"
+            checked={runMissed}
+            onChange={(event) => {
+              setRunMissed(event.target.checked);
+              renew();
+            }}
+          />
+          When this computer was off, run once when it is back
+        </label>
+        {plan !== null && <NextTimes plan={plan} />}
+      </ActForm>
+    </ActDialog>
+  );
+}
+
+function NextTimes({ plan }: { plan: Plan }) {
+  const shown = useRef<HTMLElement>(null);
+  // They come below a form that may be longer than the dialog.
+  useEffect(() => {
+    shown.current?.scrollIntoView({ block: 'start' });
+  }, []);
+  return (
+    <section ref={shown} aria-label="The next times" className="border-t border-line pt-3">
+      <h3 className="pb-1 font-semibold">
+        The next times <span className="font-normal text-muted">({plan.timezone})</span>
+      </h3>
+      <ul>
+        {plan.next.map((at) => (
+          <li key={at} className="tabular-nums">
+            {momentIn(at, plan.timezone)}
+          </li>
+        ))}
+      </ul>
+      <p className="pt-1 text-muted">
+        {plan.nodes.length} {plan.nodes.length === 1 ? 'step' : 'steps'} each time, by{' '}
+        {[...new Set(plan.nodes.map(({ executor }) => assigneeWords(executor)))].join(', ')}
+      </p>
+    </section>
+  );
+}

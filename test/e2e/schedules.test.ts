@@ -1,0 +1,154 @@
+/** Schedules and spending on the real product: a schedule from its form, missed times made up for, a limit that holds a bot. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Browser, go, openBrowser, type Visit, visit } from './support/browser.ts';
+import { type Gantry, startGantry } from './support/gantry.ts';
+import { looked, narrow, wide } from './support/looks.ts';
+import { writeShipTemplate } from './support/ship-template.ts';
+
+let gantry: Gantry;
+let browser: Browser;
+let first: Visit;
+
+beforeAll(async () => {
+  [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
+  first = await visit(browser, gantry.url);
+  await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
+  writeShipTemplate(gantry.workspace, await first.page.screenshot());
+});
+afterAll(async () => {
+  await browser?.close();
+  await gantry?.remove();
+});
+
+/** Rows that only days of work would bring; the servers are down meanwhile. */
+async function write(change: (db: Database.Database) => void): Promise<void> {
+  await gantry.kill();
+  const db = new Database(join(gantry.home, 'runtime.db'));
+  try {
+    change(db);
+  } finally {
+    db.close();
+  }
+  await gantry.start();
+}
+
+async function listed<T>(...words: string[]): Promise<T> {
+  return JSON.parse((await gantry.cli(...words, '--json')).out) as T;
+}
+
+test('the form shows the next five times before a schedule is kept', async () => {
+  const { page } = first;
+  await go(page, '/work/schedules');
+  await page.getByText('Templates that run by themselves will be here').waitFor();
+  await looked(page, 'schedules-empty');
+  await page.keyboard.press('n');
+  const dialog = page.getByRole('dialog', { name: 'New schedule' });
+  await dialog.getByRole('combobox', { name: 'Template' }).selectOption('ship');
+  await dialog.getByRole('textbox', { name: 'version' }).fill('nightly');
+  await dialog.getByRole('textbox', { name: 'Its title' }).fill('Nightly builds');
+  await dialog.getByRole('textbox', { name: 'Intent' }).fill('A build of every night.');
+  await dialog.getByRole('combobox', { name: 'When' }).selectOption('workdays');
+  await dialog.getByRole('textbox', { name: 'Time zone' }).fill('Middle/Earth');
+  await page.keyboard.press('Control+Enter');
+  await dialog.getByText('is no time zone').waitFor();
+  await dialog.getByRole('textbox', { name: 'Time zone' }).fill('Europe/Berlin');
+  await page.keyboard.press('Control+Enter');
+  const next = dialog.getByRole('region', { name: 'The next times' });
+  await expect.poll(() => next.getByRole('listitem').count()).toBe(5);
+  await looked(page, 'schedules-form');
+  expect(await listed('workflows', 'schedules')).toEqual({ schedules: [] });
+  await page.keyboard.press('Control+Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByText('Monday to Friday at 09:00').waitFor();
+});
+
+test('what was missed is shown and made up for once; paused it says so', async () => {
+  const { schedules } = await listed<{ schedules: { id: string }[] }>('workflows', 'schedules');
+  const id = schedules[0]?.id ?? '';
+  const due = Date.parse('2026-01-05T08:00:00Z');
+  await write((db) => {
+    const insert = db.prepare(
+      'INSERT INTO factory_occurrence (schedule_id, due, state, reason, at) VALUES (?, ?, ?, ?, ?)',
+    );
+    insert.run(id, due, 'missed', 'Gantry was not running', due);
+    insert.run(id, due + 86_400_000, 'skipped', 'Its run before had not ended', due);
+    insert.run(id, due + 2 * 86_400_000, 'missed', 'Gantry was not running', due);
+  });
+  await gantry.cli(
+    'workflows',
+    'schedule',
+    'ship',
+    '--cron',
+    '0 * * * *',
+    '--project',
+    'p',
+    '--param',
+    'version=1',
+    '--title',
+    'Hourly look',
+    '--timezone',
+    'UTC',
+  );
+  const { page } = first;
+  await page.goto(await gantry.newUrl());
+  await go(page, '/work/schedules');
+  const row = page.locator(`[data-schedule="${id}"]`);
+  await row.getByText('2 in all').waitFor();
+  await row.getByRole('button', { name: 'Times of Ship it' }).click();
+  await row.getByText('Gantry was not running').first().waitFor();
+  await looked(page, 'schedules');
+  await page.setViewportSize(narrow);
+  await looked(page, 'schedules', { light: true });
+  await page.setViewportSize(wide);
+  await row.getByRole('button', { name: 'Run it now' }).first().click();
+  await row.getByRole('link', { name: 'Its run' }).waitFor();
+  const off = row.getByRole('switch', { name: 'Ship it is on' });
+  await off.click();
+  await row.getByText('Paused').waitFor();
+});
+
+test('spending is shown by bot, a limit that is reached says so, and the bot goes on once', async () => {
+  const { agents } = await listed<{ agents: { id: string; address: string }[] }>('agents', 'ls');
+  await write((db) => {
+    const insert = db.prepare(
+      `INSERT INTO model_spend (id, at, agent_id, run_id, wire, model, input, cached_input, cache_write, output, micro_usd)
+       VALUES (?, ?, ?, NULL, 'claude', ?, ?, ?, 0, ?, ?)`,
+    );
+    agents.forEach(({ id }, index) => {
+      insert.run(
+        `a${index}`,
+        Date.now(),
+        id,
+        'claude-sonnet-4-5',
+        120_000,
+        900_000,
+        18_000,
+        2_400_000 + index * 810_000,
+      );
+    });
+    insert.run('dream', Date.now(), agents[0]?.id, 'dream-1', 5000, 0, 200, null);
+  });
+  const [bot] = agents;
+  const { page } = first;
+  await page.goto(await gantry.newUrl());
+  await go(page, '/settings/usage');
+  const limits = page.getByRole('region', { name: 'Limits a day' });
+  await limits.getByRole('combobox', { name: 'Who' }).selectOption(bot?.address ?? '');
+  await limits.getByRole('textbox', { name: 'Dollars a day' }).fill('2');
+  await limits.getByRole('button', { name: 'Set a limit' }).click();
+  await limits.getByText('$2.40 of $2.00 today, reached').waitFor();
+  const bots = page.getByRole('region', { name: 'Bots of this computer' });
+  await bots.getByText('Raise the limit or let it go on once').waitFor();
+  await bots.getByText('No price is known of dream-1').waitFor();
+  await page.getByRole('link', { name: /today$/ }).waitFor();
+  await looked(page, 'usage');
+  await page.setViewportSize(narrow);
+  await looked(page, 'usage', { light: true });
+  await page.setViewportSize(wide);
+  await bots.getByRole('button', { name: 'Go on once' }).click();
+  await bots.getByText('Raise the limit or let it go on once').waitFor({ state: 'detached' });
+  await page.getByRole('switch', { name: 'Wait out usage limits' }).click();
+  await expect.poll(async () => (await listed<{ waitOut: boolean }>('agents', 'usage')).waitOut).toBe(false);
+});
