@@ -85,6 +85,12 @@ function Frame() {
         run: palette,
       },
       { id: 'shortcuts', title: 'Show all shortcuts', group: 'Help', keys: '?', run: () => setOverlay('shortcuts') },
+      {
+        id: 'screen-reader',
+        title: 'Screen reader mode of terminals, on or off',
+        group: 'View',
+        run: () => settings.set({ screenReader: !settings.get().screenReader }),
+      },
       ...(['system', 'dark', 'light'] as const).map(
         (theme): Action => ({
           id: `theme-${theme}`,
