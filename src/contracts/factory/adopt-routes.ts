@@ -10,6 +10,9 @@ export const adoptable = ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as co
 export const Adoptable = z.enum(adoptable);
 export type Adoptable = z.infer<typeof Adoptable>;
 
+/** The person, also from a browser: no key and no bot. */
+const own = ['owner', 'user', 'link'] as const;
+
 const SessionId = z.string().regex(/^[A-Za-z0-9_-]{4,128}$/, 'letters, digits, "_" and "-", 4 to 128');
 
 export const KeptSession = z.strictObject({
@@ -38,7 +41,7 @@ export const listKeptSessions = defineRoute({
   summary: 'Conversations that the harnesses of this computer keep themselves, the latest first',
   method: 'GET',
   path: `${base}/sessions`,
-  auth: ['owner'],
+  auth: own,
   scope: 'agents:read',
   owner: { none: 'files of the person, for the owner alone' },
   query: z.strictObject({ harness: Adoptable.optional(), cwd: z.string().min(1).max(4096).optional() }),
@@ -56,7 +59,7 @@ export const adoptKeptSession = defineRoute({
   summary: 'Takes up such a conversation as a bot: writes it into a team and starts it there',
   method: 'POST',
   path: `${base}/sessions/adopt`,
-  auth: ['owner'],
+  auth: own,
   scope: 'bots:act',
   owner: { none: 'files of the person, for the owner alone' },
   body: z.strictObject({

@@ -4,7 +4,7 @@
  */
 import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { CircleStop, CircleX, Monitor, Play, Plus } from 'lucide-react';
+import { CircleStop, CircleX, Monitor, Play, Plus, UserRoundPlus } from 'lucide-react';
 import { useRef } from 'react';
 import type { InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
 import { ComputerSelect, elsewhereOf, PlaceState, useOnlyComputer, useRunsOn } from '../../app/computers.tsx';
@@ -28,6 +28,8 @@ export interface FloorListProps {
   readonly onOpen: (bot: PlacedBot) => void;
   readonly onTeam: (ask: TeamAsk) => void;
   readonly onDemo: () => void;
+  /** A conversation begun elsewhere goes on as a bot. */
+  readonly onAdopt: () => void;
 }
 
 export function FloorList(props: FloorListProps) {
@@ -52,6 +54,9 @@ export function FloorList(props: FloorListProps) {
         <span className="shrink-0 text-meta text-muted tabular-nums" title="Bots of all teams">
           {count}
         </span>
+        <IconButton label="Adopt a session" onClick={props.onAdopt}>
+          <UserRoundPlus aria-hidden="true" />
+        </IconButton>
       </div>
       {all.length > 1 && (
         <div className="shrink-0 border-b border-line p-2">
@@ -73,8 +78,8 @@ export function FloorList(props: FloorListProps) {
                 </Button>
               }
             >
-              Teams of this workspace will be here. Write one to <code>.gantry/teams/&lt;name&gt;/team.yaml</code>, or
-              start with the demo.
+              Teams of this workspace will be here. Write one to{' '}
+              <code className="break-all">.gantry/teams/&lt;name&gt;/team.yaml</code>, or start with the demo.
             </Empty>
           }
         >

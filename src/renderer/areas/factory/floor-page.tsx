@@ -47,7 +47,7 @@ export function FloorPage() {
   const here = useHere();
   const workspace = useQuery(queries.workspace);
   const openBot = useOpenBot('floor');
-  const { setAsk, setDemo, dialogs } = useTeamDialogs();
+  const { setAsk, setDemo, setAdopt, dialogs } = useTeamDialogs();
   const [sheet, setSheet] = useState(false);
   const [focusRequest, setFocusRequest] = useState(0);
   const [scrollbackOf, showScrollback] = useState<string | null>(null);
@@ -144,11 +144,12 @@ export function FloorPage() {
           else field('[data-bot][aria-current]', '[data-bot]', '[data-row]');
         },
       },
+      { id: 'adopt', title: 'Adopt a session', group: 'Bots', run: () => setAdopt(true) },
       ...(workspace.data?.demo === true
         ? []
         : [{ id: 'demo', title: 'Add the demo team', group: 'Teams', run: () => setDemo(true) } satisfies Action]),
     ];
-  }, [focused, narrow, navigate, settings, tight, workspace.data?.demo, setDemo]);
+  }, [focused, narrow, navigate, settings, tight, workspace.data?.demo, setDemo, setAdopt]);
   useAddActions(actions);
   useTeamActions(setAsk);
 
@@ -166,6 +167,7 @@ export function FloorPage() {
       onOpen={openAndType}
       onTeam={setAsk}
       onDemo={() => setDemo(true)}
+      onAdopt={() => setAdopt(true)}
     />
   );
   const state: FloorState = {

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useHere } from '../../app/computers.tsx';
 import { useBots } from '../../app/floors.tsx';
 import { useServices } from '../../app/services.tsx';
+import { AdoptDialog } from './adopt-dialog.tsx';
 import { DemoDialog } from './demo-dialog.tsx';
 import { type TeamAsk, TeamDialog } from './team-dialog.tsx';
 
@@ -15,6 +16,7 @@ export function useTeamDialogs(onStarted?: () => void) {
   const here = useHere();
   const [ask, setAsk] = useState<TeamAsk | null>(null);
   const [demo, setDemo] = useState(false);
+  const [adopt, setAdopt] = useState(false);
   const dialogs = (
     <>
       {ask !== null && (
@@ -31,6 +33,7 @@ export function useTeamDialogs(onStarted?: () => void) {
           }}
         />
       )}
+      {adopt && <AdoptDialog onClose={() => setAdopt(false)} onAdopted={() => onStarted?.()} />}
       {demo && (
         <DemoDialog
           onClose={() => setDemo(false)}
@@ -42,5 +45,5 @@ export function useTeamDialogs(onStarted?: () => void) {
       )}
     </>
   );
-  return { setAsk, setDemo, dialogs };
+  return { setAsk, setDemo, setAdopt, dialogs };
 }
