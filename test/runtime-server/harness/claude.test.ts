@@ -274,3 +274,32 @@ test('that a tool has run is reported only while a question waits: otherwise no 
     rmSync(join(doors.folder, 'asking'));
   }
 });
+
+test('a usage limit blocks it until the reset that the hook names; let try, its gate opens at once', async () => {
+  const bot = await up();
+  await gateOpen(bot);
+  const soon = new Date(Date.now() + 2 * 3_600_000);
+  const hour = soon.getUTCHours() % 12 === 0 ? 12 : soon.getUTCHours() % 12;
+  const named = `${hour}:${String(soon.getUTCMinutes()).padStart(2, '0')}${soon.getUTCHours() < 12 ? 'am' : 'pm'}`;
+  await bot.hook('UserPromptSubmit', { prompt: 'x', session_id: 's' });
+  expect(bot.limit?.()).toBeNull();
+  const said = `You've hit your session limit · resets ${named} (UTC)`;
+  await bot.hook('StopFailure', { error: 'rate_limit', last_assistant_message: said });
+  expect(bot.state().state).toBe('blocked');
+  expect(bot.limit?.()).toEqual({
+    reason: `usage limit: ${said}`,
+    until: Math.floor(soon.getTime() / 60_000) * 60_000,
+  });
+  expect(bot.gate().open).toBe(false);
+  bot.unblock?.();
+  expect(bot.state().state).toBe('idle');
+  await gateOpen(bot);
+});
+
+test('a plain 429 is no usage limit', async () => {
+  const bot = await up();
+  await gateOpen(bot);
+  await bot.hook('StopFailure', { error: 'rate_limit', last_assistant_message: 'API Error: Request rejected (429)' });
+  expect(bot.state().state).toBe('idle');
+  expect(bot.limit?.()).toBeNull();
+});

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
 import { createTestClock } from '../../support/test-clock.ts';
@@ -378,4 +378,53 @@ test('a bot that gets another round is told what failed', async () => {
     await world.verbs.done({ dagId, nodeId: 'fix' }, coder, {});
   }
   expect((await world.until(dagId, (flow) => flow.status === 'failed')).nodes[1]?.cause).toBe('rounds_used_up');
+});
+
+describe('a usage limit', () => {
+  const begun = async () => {
+    const clock = createTestClock();
+    const world = await openWorld({ workforce: red(), clock });
+    world.template('t', {
+      ...codes('a'),
+      steps: [{ id: 'a', title: 'Do a', executor: 'role:coder', timeout_minutes: 10 }],
+    });
+    const { dagId, nodes } = await world.run('t');
+    await world.until(dagId, (flow) => statuses(flow).a === 'working');
+    return { world, clock, dagId, nodeId: nodes[0]?.nodeId ?? '' };
+  };
+
+  test('keeps the step at work while it is waited out, without its time running, and tells the bot to go on', async () => {
+    const { world, clock, dagId } = await begun();
+    world.limits.limited('coder@red', 'It tries again at 15:00.', true);
+    await expect.poll(async () => (await world.node(dagId, 'a')).cause).toBe('usage_limit');
+    expect(await world.node(dagId, 'a')).toMatchObject({ status: 'working', attempt: 1 });
+    await clock.advance(60 * 60_000);
+    expect(await world.node(dagId, 'a')).toMatchObject({ status: 'working', cause: 'usage_limit' });
+    expect(await world.limits.goOn('coder@red')).toBe(true);
+    expect(await world.limits.goOn('coder@red')).toBe(false);
+    expect(await world.node(dagId, 'a')).toMatchObject({ status: 'working', cause: 'resumed', attempt: 1 });
+    await expect.poll(() => world.sent.at(-1)?.text).toContain('The usage limit that stopped you is over.');
+    expect(world.sent).toHaveLength(2);
+    // Its time begins anew.
+    await clock.advance(11 * 60_000);
+    await world.until(dagId, (flow) => statuses(flow).a === 'failed');
+  });
+
+  test('is kept over a restart: what it cut off is not interrupted', async () => {
+    const { world, clock, dagId } = await begun();
+    world.limits.limited('coder@red', 'It tries again at 15:00.', true);
+    await expect.poll(async () => (await world.node(dagId, 'a')).cause).toBe('usage_limit');
+    await world.stop();
+    const again = await openWorld({ workforce: red(), clock, folder: world.folder });
+    expect(await again.node(dagId, 'a')).toMatchObject({ status: 'working', cause: 'usage_limit' });
+    expect(await again.limits.goOn('coder@red')).toBe(true);
+  });
+
+  test('that nobody waits out asks a person; a bot that reports all the same has the step', async () => {
+    const { world, dagId, nodeId } = await begun();
+    world.limits.limited('coder@red', 'When that is over is not known.', false);
+    await expect.poll(async () => (await world.node(dagId, 'a')).status).toBe('needs_you');
+    await world.verbs.done({ dagId, nodeId }, coder, {});
+    await world.until(dagId, (flow) => statuses(flow).a === 'done');
+  });
 });
