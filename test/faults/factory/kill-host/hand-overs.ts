@@ -1,0 +1,102 @@
+/** Live panes handed from host to host while they print: each counts, and its numbers must come to the reader without gap or repeat. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { programCommand } from '../../../../src/kit/process/programs.ts';
+import { createPaneEngine } from '../../../../src/runtime-server/panes/create-pane-engine.ts';
+import type { PaneEngine } from '../../../../src/runtime-server/panes/pane-engine.ts';
+
+interface Counter {
+  readonly id: string;
+  pid: number;
+  at: number;
+  readonly pieces: Uint8Array[];
+}
+
+const script = 'stty -onlcr; i=0; while :; do i=$((i+1)); echo "count $i"; [ $((i % 5)) = 0 ] && sleep 0.02; done';
+
+export async function handOvers(options: {
+  readonly panes: number;
+  readonly times: number;
+  readonly log: (line: string) => void;
+}): Promise<{ problems: string[]; bytes: number }> {
+  const home = mkdtempSync(join(tmpdir(), 'gantry-faults-'));
+  const problems: string[] = [];
+  const open = async (build: number): Promise<PaneEngine> => {
+    const engine = createPaneEngine({
+      home,
+      command: programCommand('pane-host'),
+      build: `1.0.${build}`,
+      onNotice: (notice) => void problems.push(notice),
+      onError: (error) => void problems.push(String(error)),
+    });
+    await engine.ready();
+    return engine;
+  };
+  let engine = await open(0);
+  try {
+    const env = { PATH: process.env.PATH ?? '', TERM: 'xterm-256color', LANG: 'C.UTF-8' };
+    const counters: Counter[] = [];
+    for (let index = 0; index < options.panes; index++) {
+      const id = `count-${index}`;
+      const { pid } = await engine.create({
+        id,
+        command: ['bash', '-c', script],
+        cwd: home,
+        env,
+        cols: 80,
+        rows: 24,
+        labels: {},
+      });
+      counters.push({ id, pid, at: 0, pieces: [] });
+    }
+    for (let round = 1; round <= options.times; round++) {
+      follow(engine, counters, problems);
+      await delay(400);
+      const before = engine.host()?.pid;
+      await engine.close();
+      const start = performance.now();
+      engine = await open(round);
+      const host = engine.host();
+      if (host === null || host.pid === before) problems.push(`hand-over ${round}: the old host serves on`);
+      for (const counter of counters) {
+        const info = engine.get(counter.id);
+        if (!info?.alive || info.pid !== counter.pid)
+          problems.push(`hand-over ${round}: ${counter.id} is not what it was`);
+      }
+      options.log(`hand-over ${round} of ${counters.length} panes in ${(performance.now() - start).toFixed(0)} ms`);
+    }
+    follow(engine, counters, problems);
+    await delay(1000);
+    let bytes = 0;
+    for (const { id, pieces } of counters) {
+      const text = Buffer.concat(pieces).toString();
+      bytes += text.length;
+      const lines = text.split('\n').slice(0, -1);
+      const wrong = lines.findIndex((line, index) => line !== `count ${index + 1}`);
+      if (wrong >= 0) problems.push(`${id}: line ${wrong + 1} reads ${lines[wrong]}`);
+      if (lines.length < options.times * 20) problems.push(`${id}: only ${lines.length} lines: it did not go on`);
+    }
+    return { problems, bytes };
+  } finally {
+    await engine.stopHost({ force: true }).catch(() => {});
+    await engine.close();
+    await delay(500);
+    rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  }
+}
+
+function follow(engine: PaneEngine, counters: readonly Counter[], problems: string[]): void {
+  for (const counter of counters) {
+    engine.attach(counter.id, counter.at, {
+      onBytes(offset, bytes) {
+        if (offset !== counter.at) problems.push(`${counter.id}: ${counter.at}, then ${offset}`);
+        counter.pieces.push(Uint8Array.from(bytes));
+        counter.at = offset + bytes.length;
+      },
+      onSnapshot: () => void problems.push(`${counter.id}: a drawing in place of bytes`),
+      onEnd: (reason) => void problems.push(`${counter.id}: ended: ${reason}`),
+    });
+  }
+}
