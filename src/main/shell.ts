@@ -98,6 +98,7 @@ export function runShell(deps: ShellDeps): RunningShell | null {
 
   async function closeAll(): Promise<void> {
     closed = true;
+    windows.remember();
     feed?.close();
     updates.close();
     tray?.destroy();

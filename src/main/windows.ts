@@ -38,6 +38,8 @@ export interface Windows {
   ready(contentsId: number): void;
   isOurs(contentsId: number): boolean;
   focused(): boolean;
+  /** Keeps where the one in front stands: an end of the program closes windows without asking them. */
+  remember(): void;
 }
 
 interface Shown {
@@ -54,6 +56,9 @@ export function createWindows(deps: WindowsDeps): Windows {
 
   const find = (contentsId: number): Shown | undefined =>
     open.find(({ window }) => !window.isDestroyed() && window.webContents.id === contentsId);
+
+  const stood = (window: BrowserWindow): void =>
+    kept.stood({ ...window.getNormalBounds(), maximized: window.isMaximized() });
 
   function load({ window }: Shown, path: string): void {
     const address = 'origin' in aim ? `${aim.origin}${path}` : faultPage(aim.fault);
@@ -78,7 +83,7 @@ export function createWindows(deps: WindowsDeps): Windows {
       const at = open.indexOf(shown);
       if (at >= 0) open.push(...open.splice(at, 1));
     });
-    window.on('close', () => kept.stood({ ...window.getNormalBounds(), maximized: window.isMaximized() }));
+    window.on('close', () => stood(window));
     window.on('closed', () => {
       const at = open.indexOf(shown);
       if (at >= 0) open.splice(at, 1);
@@ -165,6 +170,10 @@ export function createWindows(deps: WindowsDeps): Windows {
       for (const saying of said) tell(shown, saying);
     },
     isOurs: (contentsId) => find(contentsId) !== undefined,
+    remember() {
+      const shown = open.at(-1);
+      if (shown !== undefined && !shown.window.isDestroyed()) stood(shown.window);
+    },
     focused: () => open.some(({ window }) => !window.isDestroyed() && window.isFocused()),
   };
 }

@@ -20,6 +20,14 @@ test('a window comes back where it was closed, maximised if it was', async () =>
   expect(openKept(`${first.profile}/desktop.json`, () => {}).bounds()).toMatchObject({ maximized: true });
 });
 
+test('a quit by the menu keeps the place, too: it closes windows without asking them', async () => {
+  const { fake, profile, timeline } = await startDesktop();
+  fake.windows[0]!.bounds = { x: 70, y: 80, width: 900, height: 600 };
+  fake.prevented('before-quit');
+  await timeline.move(0);
+  expect(openKept(`${profile}/desktop.json`, () => {}).bounds()).toMatchObject({ x: 70, y: 80, width: 900 });
+});
+
 test('a page whose process is ended is loaded anew; after three times within a minute the window says what happened', async () => {
   const { fake, logged, timeline } = await startDesktop();
   const [window] = fake.windows;

@@ -7,6 +7,13 @@ import { registerHooks } from 'node:module';
 import { createInterface } from 'node:readline';
 import type { BrowserWindowConstructorOptions, CookiesSetDetails } from 'electron';
 
+// A packed app: its programs are looked for as Electron has them.
+const resources = process.env.GANTRY_STUB_RESOURCES;
+if (resources !== undefined) {
+  Object.defineProperty(process, 'versions', { value: { ...process.versions, electron: '45.0.0' } });
+  Object.assign(process, { resourcesPath: resources });
+}
+
 const self = import.meta.url;
 registerHooks({
   resolve: (specifier, context, next) =>
@@ -71,7 +78,9 @@ export class BrowserWindow extends EventEmitter {
   isDestroyed = (): boolean => false;
   isMinimized = (): boolean => false;
   isFocused = (): boolean => false;
+  isMaximized = (): boolean => false;
   getBounds = () => ({ x: 0, y: 0, width: 800, height: 600 });
+  getNormalBounds = () => this.getBounds();
 }
 export class Tray extends EventEmitter {
   setContextMenu(): void {}
