@@ -8,6 +8,7 @@ import { processes } from '../support/bench/processes.ts';
 import { type ModelReply, type ModelRequest, text, tools } from '../support/model-server/script.ts';
 import { openDoor } from './harness-door.ts';
 import { createBench, type Play } from './harness-play.ts';
+import { playTeam } from './harness-product.ts';
 
 const outside = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: ../beside.txt\n+words\n*** End Patch\nEOF";
 const limit = 'You have hit your usage limit. Try again at 11:59 PM.';
@@ -262,6 +263,12 @@ async function play(): Promise<boolean> {
     await state(bot, 'offline');
     return bench.history();
   });
+  await scene('as a bot of a team: gantry start, team up, a question approved from the inbox over HTTP, kill -9', () =>
+    playTeam('codex', env, (folder) => {
+      mkdirSync(join(folder, '.codex'));
+      writeFileSync(join(folder, '.codex', 'config.toml'), config(model.url));
+    }),
+  );
   await scene('exec: ask, accept_edits, plan, resumed, and a deadline', async () => {
     const run = (
       words: string,
