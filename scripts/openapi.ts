@@ -207,6 +207,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     }
   } else {
     writeFileSync(openApiFile, text);
-    (await import('./api-reference.ts')).writeApiReference();
+    // Not awaited: it reads this very module, which has to have ended first.
+    void import('./api-reference.ts').then(({ writeApiReference }) => writeApiReference());
   }
 }
