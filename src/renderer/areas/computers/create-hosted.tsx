@@ -3,7 +3,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { type HostedComputer, longestName } from '../../../contracts/hosted-computers/computer.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
-import { Field } from '../../ui/schema-form.tsx';
+import { ActForm } from '../../ui/act-form.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { useHandsServices } from './use-hands-services.ts';
 
@@ -39,32 +40,20 @@ export function CreateHosted({
       act={create}
       onClose={onClose}
     >
-      <form
-        className="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          create.run();
-        }}
-      >
-        <Field label="Name" description="Chosen for you, if left empty.">
-          {(ids) => (
-            <input
-              {...ids}
-              value={name}
-              maxLength={longestName}
-              autoComplete="off"
-              onChange={(event) => setName(event.target.value)}
-              className={`${ids.className} h-7 pointer-coarse:h-10`}
-            />
-          )}
-        </Field>
+      <ActForm act={create}>
+        <TextField
+          label="Name"
+          description="Chosen for you, if left empty."
+          value={name}
+          maxLength={longestName}
+          onChange={setName}
+        />
         <ul className="list-disc pl-5 text-muted">
           <li>It starts at once and counts minutes while it runs; asleep or stopped it counts none.</li>
           <li>It reaches public addresses alone, nothing in your network.</li>
           <li>It falls asleep by itself and wakes with the next call.</li>
         </ul>
-        <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
-      </form>
+      </ActForm>
     </ActDialog>
   );
 }

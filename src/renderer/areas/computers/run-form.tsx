@@ -12,6 +12,7 @@ import { Kbd } from '../../ui/kbd.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { Ways } from '../../ui/ways.tsx';
 import { type ActionDraft, actionOf, actionProblems, newAction } from './action-draft.ts';
@@ -162,18 +163,13 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
       </div>
       {mode === 'direct' ? (
         <>
-          <Field label="Name" description="What it is called in the list.">
-            {(ids) => (
-              <input
-                {...ids}
-                value={task}
-                maxLength={200}
-                autoComplete="off"
-                onChange={(event) => setTask(event.target.value)}
-                className={`${ids.className} ${line}`}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Name"
+            description="What it is called in the list."
+            value={task}
+            maxLength={200}
+            onChange={setTask}
+          />
           <ActionEditor
             members={members.filter(
               ({ toolset }) => scope === 'auto' || toolset === (scope === 'desktop' ? 'computer' : 'browser'),
@@ -207,22 +203,14 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
       <div className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
         <Choice label="Where" value={scope} options={scopes} onChange={setScope} />
         <Choice label="Asks you" value={approvals} options={asks} onChange={setApprovals} />
-        <Field
+        <TextField
           label="Steps at most"
           problem={stepsProblem}
           description={mode === 'direct' ? 'All of them, if left empty.' : `${usualSteps}, if left empty.`}
-        >
-          {(ids) => (
-            <input
-              {...ids}
-              value={steps}
-              inputMode="numeric"
-              autoComplete="off"
-              onChange={(event) => setSteps(event.target.value)}
-              className={`${ids.className} ${line}`}
-            />
-          )}
-        </Field>
+          value={steps}
+          inputMode="numeric"
+          onChange={setSteps}
+        />
         {mode !== 'direct' && (
           <Field label="Model" description="The one of the settings, if left empty.">
             {(ids) => (

@@ -10,7 +10,7 @@ import type { FactoryApi } from '../../data/api.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
-import { Field } from '../../ui/schema-form.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 
 export function BotChanges({ agent }: { agent: Agent }) {
@@ -132,20 +132,13 @@ function EndDialog({
       onClose={onClose}
       fields={
         asksCommit && (
-          <Field
+          <TextField
             label="Commit message"
             required
             description={`${diff.uncommitted} changed files are in no commit: they are committed under it first.`}
-          >
-            {(ids) => (
-              <input
-                {...ids}
-                value={message}
-                onChange={(event) => setMessage(event.target.value)}
-                className={`${ids.className} h-7 pointer-coarse:h-10`}
-              />
-            )}
-          </Field>
+            value={message}
+            onChange={setMessage}
+          />
         )
       }
       shown={(plan: WorktreeEnding) => (

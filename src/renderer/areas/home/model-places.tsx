@@ -6,6 +6,7 @@ import { useServices } from '../../app/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 
 const keyWords: Readonly<Record<ModelPlace['key'], string>> = {
@@ -109,47 +110,35 @@ function GivePlace({ onGiven }: { onGiven: () => Promise<unknown> }) {
       </Field>
       {own && (
         <>
-          <Field label="Its name" required description="Stands before the slash: ollama/qwen3-coder.">
-            {(ids) => (
-              <input
-                {...ids}
-                value={name}
-                autoComplete="off"
-                spellCheck={false}
-                onChange={(event) => setName(event.target.value)}
-                className={`${ids.className} ${line}`}
-              />
-            )}
-          </Field>
-          <Field label="Its address" required description="It speaks OpenAI’s Chat Completions.">
-            {(ids) => (
-              <input
-                {...ids}
-                value={baseUrl}
-                inputMode="url"
-                placeholder="http://127.0.0.1:11434/v1"
-                autoComplete="off"
-                spellCheck={false}
-                onChange={(event) => setBaseUrl(event.target.value)}
-                className={`${ids.className} ${line}`}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Its name"
+            required
+            description="Stands before the slash: ollama/qwen3-coder."
+            value={name}
+            spellCheck={false}
+            onChange={setName}
+          />
+          <TextField
+            label="Its address"
+            required
+            description="It speaks OpenAI’s Chat Completions."
+            value={baseUrl}
+            inputMode="url"
+            placeholder="http://127.0.0.1:11434/v1"
+            spellCheck={false}
+            onChange={setBaseUrl}
+          />
         </>
       )}
-      <Field label="Key" required={!own} description="Sealed on this computer, and never shown again.">
-        {(ids) => (
-          <input
-            {...ids}
-            type="password"
-            value={key}
-            autoComplete="off"
-            spellCheck={false}
-            onChange={(event) => setKey(event.target.value)}
-            className={`${ids.className} ${line}`}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Key"
+        required={!own}
+        description="Sealed on this computer, and never shown again."
+        type="password"
+        value={key}
+        spellCheck={false}
+        onChange={setKey}
+      />
       <div className="flex flex-col gap-2 sm:col-span-2">
         {save.failure !== null && <Problem error={save.failure} />}
         <span>

@@ -3,12 +3,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { phoneKeys } from '../../data/phone-queries.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
-import { Field } from '../../ui/schema-form.tsx';
+import { ActForm } from '../../ui/act-form.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { noNumber, readNumber } from './phone-words.ts';
 import { usePhoneServices } from './use-phone-services.ts';
-
-const line = 'h-7 pointer-coarse:h-10';
 
 export function AddHandset({ onClose }: { onClose: () => void }) {
   const { api } = usePhoneServices();
@@ -32,43 +31,18 @@ export function AddHandset({ onClose }: { onClose: () => void }) {
       ready={name.trim() !== '' && e164 !== null}
       onClose={onClose}
     >
-      <form
-        className="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          act.run();
-        }}
-      >
-        <Field label="Name" required>
-          {(ids) => (
-            <input
-              {...ids}
-              value={name}
-              maxLength={60}
-              autoComplete="off"
-              onChange={(event) => setName(event.target.value)}
-              className={`${ids.className} ${line}`}
-            />
-          )}
-        </Field>
-        <Field
+      <ActForm act={act}>
+        <TextField label="Name" required value={name} maxLength={60} onChange={setName} />
+        <TextField
           label="Number"
           problem={e164 === null ? noNumber : undefined}
           description="Chosen for you, if left empty. Its last digits may make it behave in a certain way."
-        >
-          {(ids) => (
-            <input
-              {...ids}
-              value={typed}
-              inputMode="tel"
-              autoComplete="off"
-              onChange={(event) => setTyped(event.target.value)}
-              className={`${ids.className} ${line} tabular-nums`}
-            />
-          )}
-        </Field>
-        <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
-      </form>
+          value={typed}
+          inputMode="tel"
+          onChange={setTyped}
+          className="tabular-nums"
+        />
+      </ActForm>
     </ActDialog>
   );
 }

@@ -7,6 +7,7 @@ import type { ConsentBasis } from '../../../contracts/phone/values.ts';
 import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { wireCodeOf } from '../../data/phone-queries.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
+import { ActForm } from '../../ui/act-form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { formatElapsed, useNow } from '../../ui/now.tsx';
 import { Field } from '../../ui/schema-form.tsx';
@@ -91,14 +92,7 @@ export function CallDialog({
       focusAct={allowed !== null}
       onClose={onClose}
     >
-      <form
-        ref={form}
-        className="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          act.run();
-        }}
-      >
+      <ActForm form={form} act={act}>
         <Field label="Number" required problem={tried && e164 === null ? noNumber : undefined}>
           {(ids) => (
             <input
@@ -151,8 +145,7 @@ export function CallDialog({
             </span>
           </p>
         )}
-        <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
-      </form>
+      </ActForm>
     </ActDialog>
   );
 }

@@ -14,6 +14,7 @@ import { type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.
 import { formatElapsed, useNow } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { noNumber, numberWords, readNumber } from './phone-words.ts';
 import { usePhoneServices } from './use-phone-services.ts';
@@ -148,19 +149,17 @@ function Name({ numbers, onCode }: { numbers: ListSource<readonly PhoneNumber[]>
         act.run();
       }}
     >
-      <Field label="Your phone" required problem={tried && e164 === null ? noNumber : undefined}>
-        {(ids) => (
-          <input
-            {...ids}
-            value={typed}
-            inputMode="tel"
-            autoComplete="tel"
-            placeholder="+1 202 555 0123"
-            onChange={(event) => setTyped(event.target.value)}
-            className={`${ids.className} ${line} tabular-nums`}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Your phone"
+        required
+        problem={tried && e164 === null ? noNumber : undefined}
+        value={typed}
+        inputMode="tel"
+        autoComplete="tel"
+        placeholder="+1 202 555 0123"
+        onChange={setTyped}
+        className="tabular-nums"
+      />
       <Field label="Number that it texts to" required problem={tried && numberId === '' ? 'Choose one.' : undefined}>
         {(ids) => (
           <select

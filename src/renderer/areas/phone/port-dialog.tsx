@@ -4,7 +4,8 @@ import { flushSync } from 'react-dom';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { useBots } from '../../app/floors.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
-import { Field } from '../../ui/schema-form.tsx';
+import { ActForm } from '../../ui/act-form.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { BotField, holderOf, useOnlyBot } from './bot-field.tsx';
 import { noNumber, portFields, readNumber } from './phone-words.ts';
@@ -51,27 +52,17 @@ export function PortDialog({ onClose, onDone }: { onClose: () => void; onDone: (
       act={port}
       onClose={onClose}
     >
-      <form
-        ref={form}
-        className="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          port.run();
-        }}
-      >
-        <Field label="Number" required problem={tried && e164 === null ? noNumber : undefined}>
-          {(ids) => (
-            <input
-              {...ids}
-              value={typed}
-              inputMode="tel"
-              autoComplete="off"
-              placeholder="+1 202 555 0123"
-              onChange={(event) => setTyped(event.target.value)}
-              className={`${ids.className} h-7 tabular-nums pointer-coarse:h-10`}
-            />
-          )}
-        </Field>
+      <ActForm form={form} act={port}>
+        <TextField
+          label="Number"
+          required
+          problem={tried && e164 === null ? noNumber : undefined}
+          value={typed}
+          inputMode="tel"
+          placeholder="+1 202 555 0123"
+          onChange={setTyped}
+          className="tabular-nums"
+        />
         <BotField
           value={bot?.id ?? ''}
           problem={tried && bot === undefined ? 'Choose one.' : undefined}
@@ -93,8 +84,7 @@ export function PortDialog({ onClose, onDone }: { onClose: () => void; onDone: (
         <p className="text-meta text-muted">
           It counts among the numbers of your plan from now on. Do not end the contract there: the port does that.
         </p>
-        <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
-      </form>
+      </ActForm>
     </ActDialog>
   );
 }

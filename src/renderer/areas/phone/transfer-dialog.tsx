@@ -5,8 +5,9 @@ import { flushSync } from 'react-dom';
 import type { Call } from '../../../contracts/phone/calls.ts';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
+import { ActForm } from '../../ui/act-form.tsx';
 import { Choice } from '../../ui/choice.tsx';
-import { Field } from '../../ui/schema-form.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { noNumber, numberWords, readNumber } from './phone-words.ts';
 import { usePhoneServices, useTouchNumber } from './use-phone-services.ts';
@@ -46,14 +47,7 @@ export function TransferDialog({ number, call, onClose }: { number: PhoneNumber;
       act={act}
       onClose={onClose}
     >
-      <form
-        ref={form}
-        className="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          act.run();
-        }}
-      >
+      <ActForm form={form} act={act}>
         <Choice
           legend="To"
           name="target"
@@ -65,19 +59,16 @@ export function TransferDialog({ number, call, onClose }: { number: PhoneNumber;
           ]}
         />
         {chosen === other && (
-          <Field label="Number" required problem={tried && e164 === null ? noNumber : undefined}>
-            {(ids) => (
-              <input
-                {...ids}
-                value={typed}
-                inputMode="tel"
-                autoComplete="off"
-                placeholder="+1 202 555 0123"
-                onChange={(event) => setTyped(event.target.value)}
-                className={`${ids.className} h-7 tabular-nums pointer-coarse:h-10`}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Number"
+            required
+            problem={tried && e164 === null ? noNumber : undefined}
+            value={typed}
+            inputMode="tel"
+            placeholder="+1 202 555 0123"
+            onChange={setTyped}
+            className="tabular-nums"
+          />
         )}
         <Choice
           legend="How"
@@ -93,8 +84,7 @@ export function TransferDialog({ number, call, onClose }: { number: PhoneNumber;
             { key: 'cold', word: 'At once', says: 'The caller is sent there whether anybody answers or not' },
           ]}
         />
-        <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
-      </form>
+      </ActForm>
     </ActDialog>
   );
 }

@@ -10,7 +10,7 @@ import { Button, IconButton } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { Field } from '../../ui/schema-form.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { noNumber, numberWords, readNumber } from './phone-words.ts';
 import { usePhoneServices } from './use-phone-services.ts';
@@ -84,7 +84,6 @@ function Add({
   const [tried, setTried] = useState(false);
   const e164 = readNumber(typed);
   const known = taken.some((one) => one.e164 === e164);
-  const line = 'h-7 pointer-coarse:h-10';
   return (
     <form
       aria-label="Add a transfer target"
@@ -100,31 +99,22 @@ function Add({
       }}
     >
       <div className="grid grid-cols-2 gap-2">
-        <Field label="Name" problem={tried && label.trim() === '' ? 'Is needed.' : undefined}>
-          {(ids) => (
-            <input
-              {...ids}
-              value={label}
-              maxLength={100}
-              autoComplete="off"
-              onChange={(event) => setLabel(event.target.value)}
-              className={`${ids.className} ${line}`}
-            />
-          )}
-        </Field>
-        <Field label="Number" problem={tried && e164 === null ? noNumber : known ? 'Is there already.' : undefined}>
-          {(ids) => (
-            <input
-              {...ids}
-              value={typed}
-              inputMode="tel"
-              autoComplete="off"
-              placeholder="+1 202 555 0123"
-              onChange={(event) => setTyped(event.target.value)}
-              className={`${ids.className} ${line} tabular-nums`}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Name"
+          problem={tried && label.trim() === '' ? 'Is needed.' : undefined}
+          value={label}
+          maxLength={100}
+          onChange={setLabel}
+        />
+        <TextField
+          label="Number"
+          problem={tried && e164 === null ? noNumber : known ? 'Is there already.' : undefined}
+          value={typed}
+          inputMode="tel"
+          placeholder="+1 202 555 0123"
+          onChange={setTyped}
+          className="tabular-nums"
+        />
       </div>
       <Button type="submit" className="w-fit" disabled={busy}>
         Add

@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/schema-form.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { grantable, lifetimes, scopeWords } from './key-words.ts';
 
@@ -65,18 +66,14 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
           if (ready) create.run();
         }}
       >
-        <Field label="Name" required description="Of the program that will use it, such as ci.">
-          {(ids) => (
-            <input
-              {...ids}
-              value={name}
-              maxLength={64}
-              autoComplete="off"
-              onChange={(event) => setName(event.target.value)}
-              className={`${ids.className} h-7 pointer-coarse:h-10`}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Name"
+          required
+          description="Of the program that will use it, such as ci."
+          value={name}
+          maxLength={64}
+          onChange={setName}
+        />
         <fieldset>
           <legend className="pb-1 font-medium">May</legend>
           {grantable.map((scope) => (

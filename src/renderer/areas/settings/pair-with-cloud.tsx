@@ -14,8 +14,8 @@ import { Command } from '../../ui/copy.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { formatElapsed, Since, useNow } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { Field } from '../../ui/schema-form.tsx';
 import { computerStatus, Status } from '../../ui/status.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { Chip } from './parts.tsx';
 
@@ -76,21 +76,15 @@ function Unpaired() {
       </p>
       <div className="flex w-full flex-wrap items-end gap-2">
         <div className="min-w-52 flex-1">
-          <Field label="Address of the cloud">
-            {(ids) => (
-              <input
-                {...ids}
-                value={url}
-                type="text"
-                inputMode="url"
-                placeholder="https://gantry.example.com"
-                autoComplete="off"
-                spellCheck={false}
-                onChange={(event) => setUrl(event.target.value)}
-                className={`${ids.className} h-7 pointer-coarse:h-10`}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Address of the cloud"
+            value={url}
+            type="text"
+            inputMode="url"
+            placeholder="https://gantry.example.com"
+            spellCheck={false}
+            onChange={setUrl}
+          />
         </div>
         <Button kind="primary" type="submit" disabled={busy || url.trim() === ''}>
           {busy ? 'Asking' : 'Pair with this cloud'}
