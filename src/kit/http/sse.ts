@@ -4,11 +4,14 @@
  * First user: pane and event streams; second: computer-use runs. Must not know what is sent.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { SseEvent, SseSink } from './types.ts';
 
 /** What may wait for one reader before it is cut off (security.md 4, row 16). A single larger event still goes out. */
 export const maxBuffered = 256 * 1024;
 const heartbeatMs = 15_000;
+/** Streams that get their heartbeat before the loop gets a turn: a few milliseconds. */
+const slice = 500;
 
 export interface SseStreams {
   create(request: IncomingMessage, response: ServerResponse, headers: Readonly<Record<string, string>>): OpenSink;
@@ -44,9 +47,15 @@ export function createSseStreams(onFault: (error: unknown) => void): SseStreams 
   const add = (stream: Sink) => {
     open.add(stream);
     // One timer for all streams, only while there are any: it must not keep the process alive.
-    timer ??= setInterval(() => {
-      for (const each of open) each.beat();
-    }, heartbeatMs).unref();
+    timer ??= setInterval(() => void beatAll(), heartbeatMs).unref();
+  };
+  const beatAll = async () => {
+    let beaten = 0;
+    for (const each of open) {
+      each.beat();
+      beaten += 1;
+      if (beaten % slice === 0) await turn();
+    }
   };
   const remove = (stream: Sink) => {
     open.delete(stream);
