@@ -25,7 +25,7 @@ const times = 16;
  * Before anything counts, as fast as it goes: caches fill, code is compiled, and what was only needed for the start is thrown away, which
  * takes some collections. Seconds.
  */
-const length = { quick: { warm: 40, counted: 80, every: 5 }, full: { warm: 180, counted: 1800, every: 30 } };
+const length = { quick: { warm: 90, counted: 60, every: 4 }, full: { warm: 180, counted: 1800, every: 30 } };
 const collectEvery = 3000;
 
 interface Sample {
