@@ -83,11 +83,12 @@ test('a tool that its mode does not offer is a refusal, although the exit code i
     status: 'error',
     error: { type: 'tool_not_registered', message: 'not found' },
   };
+  const planned = { ...refused, error: { type: 'invalid_tool_params', message: 'Access denied: plan path (a) …' } };
   const broke = { type: 'tool_result', status: 'error', error: { type: 'shell_execute_error', message: 'exit 1' } };
-  expect(readEvents(ran(lines(begun, refused, broke, said('No.'), success)))).toMatchObject({
+  expect(readEvents(ran(lines(begun, refused, planned, broke, said('No.'), success)))).toMatchObject({
     state: 'done',
-    refused: 1,
-    detail: '1 tool call was refused',
+    refused: 2,
+    detail: '2 tool calls were refused',
   });
 });
 

@@ -41,7 +41,7 @@ export function readEvents({ stdout, stderr, code }: Ran, resume: string | null 
     else if (event.type === 'message' && event.role === 'assistant') text += String(event.content ?? '');
     // What it said before a tool is not the final answer.
     else if (event.type === 'tool_use') text = '';
-    else if (event.type === 'tool_result' && refusals.test(String(objectOf(event.error)?.type ?? ''))) refused += 1;
+    else if (event.type === 'tool_result' && isRefusal(objectOf(event.error))) refused += 1;
     else if (event.type === 'result') result = event;
   }
   const usage = usageOf(objectOf(result?.stats));
@@ -51,6 +51,11 @@ export function readEvents({ stdout, stderr, code }: Ran, resume: string | null 
   }
   const words = objectOf(result?.error)?.message ?? complaint(stderr) ?? `exit code ${code}`;
   return { state: 'failed', text, sessionId, refused, usage, detail: String(words).slice(0, 500) };
+}
+
+/** In plan mode a file is a parameter that is not valid; only its words tell why. */
+function isRefusal(error: Readonly<Record<string, unknown>> | null): boolean {
+  return refusals.test(String(error?.type ?? '')) || String(error?.message ?? '').startsWith('Access denied');
 }
 
 /** The first words that tell of more than the terminal it would like. */
