@@ -199,7 +199,7 @@ function PaneNotice({
   if (where.away) {
     text = `${where.name} is away. ${seenAt === null ? 'Its screen comes when it is back.' : 'What you see is the last known screen; what you type comes to nobody.'}`;
   } else if (engine !== undefined && !engine.running) {
-    text = `Panes cannot be read: ${engine.error ?? 'the pane host does not answer'}. What you see is the last known screen.`;
+    text = `Panes cannot be read: ${(engine.error ?? 'the pane host does not answer').replace(/\.$/, '')}. What you see is the last known screen.`;
   } else if (agent.stale) text = 'What you see is the last known screen.';
   else if (link?.kind === 'gone') text = `The pane is closed: ${link.reason}`;
   else if (link?.kind === 'reconnecting') text = `${describeProblem(link.error).fact} It reconnects by itself.`;
