@@ -20,7 +20,9 @@ const shared = {
 
 /** What takes longest begins first, so that no file is left to run alone at the end. Seconds on two quiet cores. */
 const longFiles: Readonly<Record<string, number>> = {
+  'e2e/every-page': 80,
   'e2e/reach': 60,
+  'e2e/search': 30,
   'e2e/queue': 50,
   'e2e/phone': 50,
   'cli/start': 45,

@@ -48,7 +48,7 @@ function NeedRow({ need: { look, wire, title, text, code, since, act } }: { need
   return (
     <li data-need={wire} className="flex items-center gap-3 border-b border-line px-3 py-2 last:border-b-0">
       <div className="min-w-0 flex-1">
-        <p className="flex items-center gap-2">
+        <p className="flex flex-wrap items-center gap-x-2">
           <Status look={look} wire={wire} />
           <span className="min-w-0 truncate font-medium">{title}</span>
           {since !== null && (

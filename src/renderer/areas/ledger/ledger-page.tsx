@@ -80,14 +80,16 @@ export function LedgerPage() {
       <main className="flex min-h-0 min-w-0 flex-1 flex-col">
         <header className="flex min-h-10 shrink-0 flex-wrap items-center gap-2 border-b border-line bg-panel px-3 py-1">
           <h1 className="text-title font-semibold">Ledger</h1>
-          <Filter name="Kind" placeholder="kind" value={search.type} first onChange={(type) => go({ type }, true)} />
-          <Filter
-            name="Subject"
-            placeholder="subject"
-            value={search.subject}
-            onChange={(subject) => go({ subject }, true)}
-          />
-          <Filter name="Actor" placeholder="actor" value={search.actor} onChange={(actor) => go({ actor }, true)} />
+          <div className="flex min-w-0 gap-2 max-sm:order-last max-sm:w-full">
+            <Filter name="Kind" placeholder="kind" value={search.type} first onChange={(type) => go({ type }, true)} />
+            <Filter
+              name="Subject"
+              placeholder="subject"
+              value={search.subject}
+              onChange={(subject) => go({ subject }, true)}
+            />
+            <Filter name="Actor" placeholder="actor" value={search.actor} onChange={(actor) => go({ actor }, true)} />
+          </div>
           <span className="ml-auto">
             <Button kind="primary" aria-keyshortcuts="v" onClick={() => setVerifying((n) => n + 1)}>
               Verify
@@ -162,7 +164,7 @@ function Filter({
       onKeyDown={(event) => {
         if (event.key === 'Enter') take(event.currentTarget.value);
       }}
-      className={`h-7 min-w-0 rounded-control border border-line bg-window px-2 font-mono text-code max-sm:order-last max-sm:flex-1 max-sm:basis-24 pointer-coarse:h-10 ${first ? 'w-44' : 'w-36'}`}
+      className={`h-7 min-w-0 rounded-control border border-line bg-window px-2 font-mono text-code max-sm:flex-1 pointer-coarse:h-10 ${first ? 'w-44' : 'w-36'}`}
     />
   );
 }
