@@ -40,7 +40,7 @@ async function listed<T>(...words: string[]): Promise<T> {
 
 test('the form shows the next five times before a schedule is kept', async () => {
   const { page } = first;
-  await go(page, '/work/schedules');
+  await go(page, '/work?schedules=1');
   await page.getByText('Templates that run by themselves will be here').waitFor();
   await looked(page, 'schedules-empty');
   await page.keyboard.press('n');
@@ -93,7 +93,7 @@ test('what was missed is shown and made up for once; paused it says so', async (
   );
   const { page } = first;
   await page.goto(await gantry.newUrl());
-  await go(page, '/work/schedules');
+  await go(page, '/work?schedules=1');
   const row = page.locator(`[data-schedule="${id}"]`);
   await row.getByText('2 in all').waitFor();
   await row.getByRole('button', { name: 'Times of Ship it' }).click();

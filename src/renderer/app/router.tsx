@@ -34,6 +34,8 @@ const rootRoute = createRootRoute({
 /** The names `allternit_thread`, `allternit_channel` and `bot` are fixed by the interface ("Links" of notifications). */
 export const homeSearch = z.object({ allternit_thread: text, allternit_channel: text, bot: text });
 export const workSearch = z.object({
+  /** What runs by itself, in place of the campaigns. */
+  schedules: text,
   campaign: text,
   dag: text,
   node: text,
@@ -110,13 +112,8 @@ const floorRoute = createRoute({
 const workRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/work',
-  component: lazyRouteComponent(() => import('../areas/work/work-page.tsx'), 'WorkPage'),
+  component: lazyRouteComponent(() => import('../areas/work/work-places.tsx'), 'WorkPlaces'),
   validateSearch: workSearch,
-});
-const schedulesRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/work/schedules',
-  component: lazyRouteComponent(() => import('../areas/work/schedules-page.tsx'), 'SchedulesPage'),
 });
 const inboxRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -266,7 +263,6 @@ export function createAppRouter() {
       homeRoute,
       floorRoute,
       workRoute,
-      schedulesRoute,
       inboxRoute,
       toolsRoute,
       connectorsRoute,

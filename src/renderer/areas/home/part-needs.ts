@@ -235,6 +235,6 @@ function useSchedules(): Need[] {
       wire: 'missed',
       title,
       text: `${missed} ${missed === 1 ? 'time was' : 'times were'} missed while Gantry did not run`,
-      act: { word: 'See the schedule', run: () => void navigate({ href: '/work/schedules' }) },
+      act: { word: 'See the schedule', run: () => void navigate({ href: '/work?schedules=1' }) },
     }));
 }

@@ -103,7 +103,8 @@ export function WorkPage() {
                 {narrow && campaignId === null ? 'Work' : titled}
               </h1>
               <Link
-                to="/work/schedules"
+                to="/work"
+                search={{ schedules: '1' }}
                 className="inline-flex h-7 shrink-0 items-center gap-1.5 rounded-control px-2.5 text-muted hover:bg-raised hover:text-ink pointer-coarse:h-10"
               >
                 <CalendarClock className="size-3.5" aria-hidden="true" />
