@@ -14,7 +14,7 @@ interface Counter {
   readonly pieces: Uint8Array[];
 }
 
-const script = 'stty -onlcr; i=0; while :; do i=$((i+1)); echo "count $i"; [ $((i % 5)) = 0 ] && sleep 0.02; done';
+const script = 'stty -onlcr; i=0; while :; do i=$((i+1)); echo "count $i"; [ $((i % 10)) = 0 ] && sleep 0.2; done';
 
 export async function handOvers(options: {
   readonly panes: number;
@@ -76,7 +76,7 @@ export async function handOvers(options: {
       const lines = text.split('\n').slice(0, -1);
       const wrong = lines.findIndex((line, index) => line !== `count ${index + 1}`);
       if (wrong >= 0) problems.push(`${id}: line ${wrong + 1} reads ${lines[wrong]}`);
-      if (lines.length < options.times * 20) problems.push(`${id}: only ${lines.length} lines: it did not go on`);
+      if (lines.length < options.times * 10) problems.push(`${id}: only ${lines.length} lines: it did not go on`);
     }
     return { problems, bytes };
   } finally {
