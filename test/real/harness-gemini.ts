@@ -168,15 +168,11 @@ async function play(): Promise<boolean> {
     bot = await bench.up(spec({ resume: true }));
     await open(bot);
     const result = await bench.sent(bot, 'and further');
-    assert.deepEqual(
-      [result.state, 'evidence' in result && result.evidence],
-      ['verified', 'transcript'],
-      JSON.stringify(result),
-    );
+    assert.equal(result.state, 'verified', JSON.stringify(result));
     await open(bot);
     const asked = () => model.requests.findLast(({ lastUser }) => lastUser.includes('and further'));
     await until('the model asked', () => (asked()?.depth ?? 0) > 6, bot);
-    return bench.history();
+    return `${JSON.stringify(result)}; ${bench.history()}`;
   });
   await scene('nothing of ours stands in the person’s home', async () => {
     assert.equal(readFileSync(join(folder, 'settings.json'), 'utf8'), given);
