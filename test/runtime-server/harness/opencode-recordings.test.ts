@@ -26,7 +26,7 @@ test.each([
   ['error', 'working', ['working', 'idle']],
   ['exit', 'idle', ['idle']],
 ] as const)('the recording %s is judged as a person would', async (name, from, states) => {
-  expect((await replay(`opencode/${name}.cast`, opencodeRules, { from, restMs: 12_000 })).states).toEqual(states);
+  expect((await replay(`opencode/${name}.cast`, opencodeRules, { from, restMs: 32_000 })).states).toEqual(states);
 });
 
 test('the recorded events of its server give every turn its beginning, its question, its retries and its end', () => {

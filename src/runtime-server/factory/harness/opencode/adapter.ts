@@ -20,6 +20,8 @@ const firstRetryMs = 200;
 const longestRetryMs = 5000;
 /** A screen that no rule knows does not keep a bot whose server answers in `starting`. */
 const startingMs = 20_000;
+const showAgainMs = 1500;
+const mostShows = 20;
 
 export function createOpencodeAdapter(around: Surroundings): Adapter {
   return {
@@ -56,6 +58,8 @@ function driveOpencode(context: DriverContext): Driver {
     async reply(id, { allow, note }) {
       const body = allow ? { reply: 'once' } : { reply: 'reject', message: note };
       const answer = await ask('POST', `/permission/${encodeURIComponent(id)}/reply`, body);
+      // No event comes of a question that is gone.
+      timers.after(0, tell);
       if (answer.status === 404) return 'gone';
       if (answer.status >= 300) throw new Error(`its server answered ${answer.status}`);
       return 'taken';
@@ -128,6 +132,18 @@ function driveOpencode(context: DriverContext): Driver {
     }
   }
 
+  /** Its screen hears of it only once it listens itself, which nobody tells: shown again until its title changes. */
+  async function show(id: string): Promise<void> {
+    await ask('POST', '/tui/select-session', { sessionID: id });
+    const showing = async () => {
+      for (let tries = 0; tries < mostShows && !ended.signal.aborted && sessions.current() === id; tries += 1) {
+        if (await context.until(() => context.facts()?.title.startsWith('OC ') === true, showAgainMs)) return;
+        await ask('POST', '/tui/select-session', { sessionID: id });
+      }
+    };
+    showing().catch(() => undefined);
+  }
+
   /** The conversation that the screen shows; a new one is made and shown where there is none yet. */
   async function session(): Promise<string> {
     const known = sessions.current();
@@ -136,7 +152,7 @@ function driveOpencode(context: DriverContext): Driver {
     const id = (made.body as { id?: unknown } | null)?.id;
     if (made.status >= 300 || typeof id !== 'string') throw new Error(`its server answered ${made.status}`);
     sessions.choose(id);
-    await ask('POST', '/tui/select-session', { sessionID: id });
+    await show(id);
     return id;
   }
 
@@ -219,6 +235,10 @@ function driveOpencode(context: DriverContext): Driver {
       ended.abort();
       cancelStarting();
       questions.close();
+    },
+    onState({ state }) {
+      // The screen judged it idle while its server still asks.
+      if (state !== 'needs_you' && questions.first() !== null) timers.after(0, tell);
     },
     approvals: questions.ids,
   };

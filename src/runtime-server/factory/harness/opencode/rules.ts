@@ -9,6 +9,8 @@ const anyLive = ['starting', 'idle', 'working', 'needs_you', 'blocked'] as const
 
 /** Longer than the server takes to say the same. */
 const behindServerMs = 1500;
+/** Its server says when a question is over; a screen that does not show the question's conversation says nothing of it. */
+const afterQuestionMs = 30_000;
 
 const screen: readonly ScreenRule[] = [
   {
@@ -44,7 +46,7 @@ const screen: readonly ScreenRule[] = [
     claim: { state: 'working' },
     from: anyLive,
     holdMs: 400,
-    holdFrom: { idle: behindServerMs, needs_you: behindServerMs, blocked: behindServerMs },
+    holdFrom: { idle: behindServerMs, needs_you: afterQuestionMs, blocked: behindServerMs },
   },
   {
     id: 'opencode.idle.composer',
@@ -59,7 +61,7 @@ const screen: readonly ScreenRule[] = [
     from: ['starting', 'working', 'needs_you', 'blocked'],
     holdMs: behindServerMs,
     // The first turn of a start may be seconds away from its message. What the provider refused it may grant later: a blocked bot is tried again after a quarter of an hour.
-    holdFrom: { starting: 300, working: 10_000, blocked: 15 * 60_000 },
+    holdFrom: { starting: 300, working: 10_000, needs_you: afterQuestionMs, blocked: 15 * 60_000 },
   },
 ];
 

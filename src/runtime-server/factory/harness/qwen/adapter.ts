@@ -64,6 +64,8 @@ function driveQwen(context: DriverContext): Driver {
     },
   });
 
+  const dialogStands = () => judge.sees()?.startsWith('qwen.dialog.') === true;
+
   function tell(): void {
     const question = questions.first();
     if (question) judge.event('hook', 'asks', { words: question.words });
@@ -95,7 +97,8 @@ function driveQwen(context: DriverContext): Driver {
         const asked = questionIn(line);
         if (asked === null) break;
         calls.set(asked.id, asked.call);
-        dialogSeen = false;
+        // Its dialog may have been drawn before this: a screen that stands still says nothing more.
+        dialogSeen = dialogStands();
         questions.asked(asked);
         break;
       }
@@ -182,7 +185,7 @@ function driveQwen(context: DriverContext): Driver {
         : null;
     },
     onFacts() {
-      if (judge.sees()?.startsWith('qwen.dialog.') === true) dialogSeen = true;
+      if (dialogStands()) dialogSeen = true;
     },
     onState({ state }) {
       // A "No" in the pane has no event: its dialog has left the screen.
