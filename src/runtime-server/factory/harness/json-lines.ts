@@ -1,5 +1,6 @@
 /** A growing file of JSON objects, one a line, read on from where reading stopped. Must not know what the lines mean. */
 import { open } from 'node:fs/promises';
+import { parseObject } from './values.ts';
 
 /** Read at once. */
 const pageBytes = 4 * 1024 * 1024;
@@ -57,21 +58,10 @@ function parse(bytes: Buffer, from: number, wanted: (line: string) => boolean = 
     const end = next < 0 ? bytes.length : next;
     const text = bytes.toString('utf8', at, end);
     if (wanted(text)) {
-      const entry = objectOf(text);
+      const entry = parseObject(text);
       if (entry !== null) lines.push({ entry, start: from + at });
     }
     at = end + 1;
   }
   return lines;
-}
-
-function objectOf(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
 }

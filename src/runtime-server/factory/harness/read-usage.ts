@@ -1,9 +1,11 @@
 /** Reads on in the transcripts of a bot: the one of now, and the last few of before. Must not know what a line means. */
 import { readJsonLines } from './json-lines.ts';
+import { transcriptOf } from './prompt-witness.ts';
 import type { UsageAsk, UsageLine, UsagePage } from './usage.ts';
+import { objectOf } from './values.ts';
 
 /** Transcripts of earlier sessions that are still looked at: their last lines may come late. */
-const mostTranscripts = 3;
+const mostEarlier = 3;
 
 export interface UsageReader {
   /** Lines that are worth parsing. */
@@ -17,10 +19,15 @@ interface Mark {
   readonly model: string | null;
 }
 
-export async function readUsage({ facts, cursor }: UsageAsk, reader: UsageReader): Promise<UsagePage> {
+/** `current`: the transcripts of its conversation of now. */
+export async function readUsage(
+  { facts, cursor }: UsageAsk,
+  reader: UsageReader,
+  current: readonly string[] = transcriptOf(facts),
+): Promise<UsagePage> {
   const known = marksOf(cursor?.files);
-  const current = typeof facts.transcript === 'string' ? [facts.transcript] : [];
-  const files = [...Object.keys(known).filter((file) => !current.includes(file)), ...current].slice(-mostTranscripts);
+  const earlier = Object.keys(known).filter((file) => !current.includes(file));
+  const files = [...earlier.slice(-mostEarlier), ...new Set(current)];
   const lines: UsageLine[] = [];
   const marks: Record<string, Mark> = {};
   let more = false;
@@ -46,18 +53,4 @@ function marksOf(files: unknown): Record<string, Mark> {
       return typeof offset === 'number' ? [[file, { offset, model: typeof model === 'string' ? model : null }]] : [];
     }),
   );
-}
-
-export function objectOf(value: unknown): Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
-}
-
-/** Milliseconds since the epoch; null where it is no time. */
-export function timeOf(value: unknown): number | null {
-  const at = typeof value === 'string' ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(at) ? null : at;
-}
-
-export function count(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
 }

@@ -1,9 +1,7 @@
 /** Claude Code's composer as it stands on the screen. Reads facts; must not type. */
 import { promptBox, type View } from '../judge/view.ts';
-import { normalise } from '../wording.ts';
+import { type Composer, sameText } from '../paste-delivery.ts';
 import { ghostTexts } from './rules.ts';
-
-export type Composer = { readonly kind: 'closed' | 'empty' } | { readonly kind: 'text'; readonly text: string };
 
 /** What a paste collapses to: from six lines or about 800 characters on (tui.md 5.1). */
 const pasteMarker = /^\[Pasted text #\d+(?: \+\d+ lines)?\]$/u;
@@ -24,9 +22,5 @@ export function readComposer(view: View): Composer {
 /** Whether the composer holds exactly our text or the one marker that it collapsed to. Rows wrap, so blanks do not count. */
 export function holdsOurs(composer: Composer, ours: string): boolean {
   if (composer.kind !== 'text') return false;
-  return squeeze(composer.text) === squeeze(ours) || pasteMarker.test(composer.text.trim());
-}
-
-function squeeze(text: string): string {
-  return normalise(text).replaceAll(' ', '');
+  return sameText(composer.text, ours) || pasteMarker.test(composer.text.trim());
 }

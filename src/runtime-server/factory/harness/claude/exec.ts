@@ -4,50 +4,37 @@
  */
 import type { Surroundings } from '../adapter.ts';
 import { botEnvironment } from '../environment.ts';
+import { done, failed, lastLine, runExec } from '../exec-run.ts';
 import type { BotDoors, BotSpec, ExecOptions, ExecResult } from '../harness.ts';
+import { text } from '../values.ts';
 import { execCommand } from './launch.ts';
-
-const defaultTimeoutMs = 10 * 60_000;
 
 export async function execClaude(
   around: Surroundings,
   bot: BotSpec,
   doors: BotDoors,
-  text: string,
-  { mode, resume = null, timeoutMs = defaultTimeoutMs, signal }: ExecOptions,
+  prompt: string,
+  options: ExecOptions,
 ): Promise<ExecResult> {
-  const command = await execCommand(around, bot, mode, resume);
+  const command = await execCommand(around, bot, options.mode, options.resume ?? null);
   const env = botEnvironment(around.env, bot, doors);
-  const ran = await around.processes.run(command, { cwd: bot.cwd, env, input: text, timeoutMs, signal });
-  const ended = { text: '', sessionId: resume, refused: 0, usage: null };
-  if (ran.stopped === true) return { ...ended, state: 'stopped', detail: 'it was stopped' };
-  if (ran.timedOut) return { ...ended, state: 'timeout', detail: `no answer within ${timeoutMs} ms; it was ended` };
-  return readResult(ran.stdout, ran.code, ran.stderr);
+  return runExec(around, bot, { command, env }, prompt, options, (ran) => readResult(ran.stdout, ran.code, ran.stderr));
 }
 
 /** The result object is the last thing on stdout; errors of the provider are on stdout too, as text or inside it. */
 export function readResult(stdout: string, code: number | null, stderr: string): ExecResult {
   const result = parseResult(stdout);
   if (!result) {
-    const words = (stdout.trim() || stderr.trim()).split('\n').at(-1) ?? '';
-    return {
-      state: 'failed',
-      text: '',
-      sessionId: null,
-      refused: 0,
-      usage: null,
-      detail: `exit code ${code}: ${words.slice(0, 500)}`,
-    };
+    const nothing = { text: '', sessionId: null, refused: 0, usage: null };
+    return failed(nothing, `exit code ${code}: ${lastLine(stdout) || lastLine(stderr)}`);
   }
-  const refused = Array.isArray(result.permission_denials) ? result.permission_denials.length : 0;
-  const text = typeof result.result === 'string' ? result.result : '';
-  const sessionId = typeof result.session_id === 'string' ? result.session_id : null;
-  const usage = usageOf(result);
-  if (result.is_error === true || code !== 0) {
-    return { state: 'failed', text, sessionId, refused, usage, detail: text.slice(0, 500) || `exit code ${code}` };
-  }
-  const detail = refused > 0 ? `${refused} tool ${refused === 1 ? 'call was' : 'calls were'} refused` : '';
-  return { state: 'done', text, sessionId, refused, usage, detail };
+  const said = {
+    text: text(result.result),
+    sessionId: typeof result.session_id === 'string' ? result.session_id : null,
+    refused: Array.isArray(result.permission_denials) ? result.permission_denials.length : 0,
+    usage: usageOf(result),
+  };
+  return result.is_error === true || code !== 0 ? failed(said, said.text || `exit code ${code}`) : done(said);
 }
 
 /** `usage` and `total_cost_usd` of its result, where they are numbers. */

@@ -5,12 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AppError } from '../../../../contracts/common/errors.ts';
 import { mcpServer } from '../../../../contracts/tool-server/mcp.ts';
 import type { Surroundings } from '../adapter.ts';
-import { botEnvironment } from '../environment.ts';
-import { findProgram } from '../find-program.ts';
 import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
+import { installedProgram, paneLaunch } from '../launch-parts.ts';
 import { quote } from '../shell/start-file.ts';
 import { toolEndEvents } from './questions.ts';
 import { claudeHookEvents } from './rules.ts';
@@ -29,16 +27,6 @@ const permissionModes: Readonly<Record<ExecMode, string>> = {
 
 /** Sends progress as OSC 9;4 only to terminals that it knows. */
 const terminal = { TERM_PROGRAM: 'ghostty' };
-
-export async function findClaude({ env }: Surroundings): Promise<string> {
-  const file = await findProgram('claude', env.PATH);
-  if (file) return file;
-  throw new AppError(
-    'usage',
-    'Claude Code is not installed: "claude" was not found on PATH.',
-    'Install it with `npm install -g @anthropic-ai/claude-code`, then start the team again.',
-  );
-}
 
 /** Exists while a question of this bot waits: only then is it of interest that a tool has run. */
 export function askingMark(folder: string): string {
@@ -90,7 +78,7 @@ export async function launchClaude(
   doors: BotDoors,
   sessionToResume: string | null,
 ): Promise<{ launch: Launch; sessionId: string }> {
-  const file = await findClaude(around);
+  const file = await installedProgram(around, 'claude', 'Claude Code');
   const toolsFile = join(doors.folder, 'claude-tools.json');
   const config = await toolServerConfig(doors);
   if (config !== null) await writeFile(toolsFile, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
@@ -98,26 +86,18 @@ export async function launchClaude(
   const given = claudeSettings(doors, config !== null);
   await writeFile(settings, `${JSON.stringify(given, null, 2)}\n`, { mode: 0o600 });
   const sessionId = sessionToResume ?? randomUUID();
-  return {
-    sessionId,
-    launch: {
-      command: [
-        file,
-        '--settings',
-        settings,
-        ...(sessionToResume === null ? ['--session-id', sessionId] : ['--resume', sessionId]),
-        '--permission-mode',
-        permissionModes.ask,
-        ...(config === null ? [] : ['--mcp-config', toolsFile]),
-        ...(bot.model === null ? [] : ['--model', bot.model]),
-        ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
-      ],
-      cwd: bot.cwd,
-      env: botEnvironment(around.env, bot, doors, terminal),
-      cols: 120,
-      rows: 40,
-    },
-  };
+  const command: Launch['command'] = [
+    file,
+    '--settings',
+    settings,
+    ...(sessionToResume === null ? ['--session-id', sessionId] : ['--resume', sessionId]),
+    '--permission-mode',
+    permissionModes.ask,
+    ...(config === null ? [] : ['--mcp-config', toolsFile]),
+    ...(bot.model === null ? [] : ['--model', bot.model]),
+    ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
+  ];
+  return { sessionId, launch: paneLaunch(around, bot, doors, command, terminal) };
 }
 
 /** argv of exec mode; the text comes on stdin, so no text can be an option. */
@@ -128,7 +108,7 @@ export async function execCommand(
   sessionToResume: string | null,
 ): Promise<[string, ...string[]]> {
   return [
-    await findClaude(around),
+    await installedProgram(around, 'claude', 'Claude Code'),
     '-p',
     '--output-format',
     'json',

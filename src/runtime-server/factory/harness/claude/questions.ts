@@ -7,6 +7,7 @@ import { realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { actionHash } from '../../../../kit/signing/action-hash.ts';
 import type { PermissionAnswer, PermissionAsk, PermissionPolicy } from '../harness.ts';
+import { record, text } from '../values.ts';
 
 export type Payload = Readonly<Record<string, unknown>>;
 
@@ -188,19 +189,12 @@ function whole(input: Payload): string {
   return JSON.stringify(input, null, 2);
 }
 
-function firstLine(words: string): string {
+/** For a title: the rest of a longer text is told by a mark. */
+export function firstLine(words: string): string {
   const [line = '', ...more] = words.trim().split('\n');
   return more.length === 0 ? line : `${line} …`;
 }
 
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
 function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-function record(value: unknown): Payload {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 }

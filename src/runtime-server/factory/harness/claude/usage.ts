@@ -6,6 +6,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readJsonLines } from '../json-lines.ts';
 import type { UsageAsk, UsageCursor, UsageLine, UsagePage } from '../usage.ts';
+import { count, objectOf } from '../values.ts';
 
 /** Transcripts of earlier sessions that are still looked at: their last lines may come late. */
 const mostTranscripts = 3;
@@ -88,14 +89,4 @@ const isOfSubAgent = (file: string) => /[\\/]subagents[\\/][^\\/]+$/.test(file);
 function offsetsOf(cursor: UsageCursor | null): Record<string, number> {
   const files = objectOf(cursor?.files) ?? {};
   return Object.fromEntries(Object.entries(files).filter((one): one is [string, number] => typeof one[1] === 'number'));
-}
-
-function objectOf(value: unknown): Record<string, unknown> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null;
-}
-
-function count(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
 }

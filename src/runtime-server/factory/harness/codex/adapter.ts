@@ -4,7 +4,7 @@
  */
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import { createPasteDelivery } from '../paste-delivery.ts';
-import { transcriptEnd, transcriptHolds } from '../prompt-witness.ts';
+import { promptsSince, transcriptOf } from '../prompt-witness.ts';
 import { holdsOurs, lastFailure, readComposer } from './composer.ts';
 import { execCodex } from './exec.ts';
 import { isThere, launchCodex } from './launch.ts';
@@ -42,20 +42,11 @@ function driveCodex(context: DriverContext): Driver {
   let cancelIdle: (() => void) | null = null;
   /** The failure of this turn was read; one of an earlier turn that still stands there was. */
   let failureRead = judge.state().state !== 'working';
-
-  const transcript = (): string | null => {
-    const file = context.recall().transcript;
-    return typeof file === 'string' ? file : null;
-  };
   const delivery = createPasteDelivery(context, {
-    composer() {
-      const facts = context.facts();
-      return facts ? readComposer(facts) : { kind: 'closed' };
-    },
+    composer: readComposer,
     holds: holdsOurs,
-    transcriptEnd: () => transcriptEnd(transcript()),
-    transcriptHolds: (offset, text) => transcriptHolds(transcript(), offset, text, codexPrompt),
-    settleMs: () => 0,
+    transcript: () => promptsSince(() => transcriptOf(context.recall()), codexPrompt),
+    losesEarly: true,
     shownMs: 2000,
     witnessMs: 2000,
     lateMs: 3500,
@@ -107,7 +98,7 @@ function driveCodex(context: DriverContext): Driver {
       if (event === 'PermissionRequest') return permissions.ask(payload, signal);
       // A sub-agent's events say nothing about the main turn.
       if (typeof payload.agent_id === 'string' && payload.agent_id !== '') return {};
-      if (typeof payload.transcript_path === 'string' && payload.transcript_path !== transcript()) {
+      if (typeof payload.transcript_path === 'string' && payload.transcript_path !== context.recall().transcript) {
         context.remember({ transcript: payload.transcript_path, sessionId: payload.session_id });
       }
       if (event === 'UserPromptSubmit' && typeof payload.prompt === 'string') delivery.taken(payload.prompt);

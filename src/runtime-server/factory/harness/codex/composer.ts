@@ -1,7 +1,6 @@
 /** Codex's composer and the last word above it, as they stand on the screen. Reads facts; must not type. */
 import type { View } from '../judge/view.ts';
-import type { Composer } from '../paste-delivery.ts';
-import { normalise } from '../wording.ts';
+import { type Composer, squeeze } from '../paste-delivery.ts';
 import { ghostTexts } from './rules.ts';
 
 /** What a paste of more than a thousand characters collapses to. */
@@ -68,8 +67,4 @@ export function lastFailure(view: View): string | null {
   const start = above.slice(0, Math.max(0, end)).lastIndexOf('') + 1;
   const [first = '', ...rest] = above.slice(start, end + 1);
   return first.startsWith('■ ') ? [first.slice(2), ...rest].map((row) => row.trim()).join(' ') : null;
-}
-
-function squeeze(text: string): string {
-  return normalise(text).replaceAll(' ', '');
 }

@@ -4,11 +4,10 @@
  */
 import type { Ran, Surroundings } from '../adapter.ts';
 import { botEnvironment } from '../environment.ts';
+import { done, failed, lastLine, runExec } from '../exec-run.ts';
 import type { BotDoors, BotSpec, ExecOptions, ExecResult } from '../harness.ts';
-import { count, objectOf } from '../read-usage.ts';
+import { count, objectOf, parseObject } from '../values.ts';
 import { execCommand } from './launch.ts';
-
-const defaultTimeoutMs = 10 * 60_000;
 
 /** One line of its log for each tool call that was turned down. */
 const refusal = /codex_core::tools::router: error=.*\b(reject|denied|not allowed)/u;
@@ -18,15 +17,12 @@ export async function execCodex(
   bot: BotSpec,
   doors: BotDoors,
   text: string,
-  { mode, resume = null, timeoutMs = defaultTimeoutMs, signal }: ExecOptions,
+  options: ExecOptions,
 ): Promise<ExecResult> {
+  const { mode, resume = null } = options;
   const command = await execCommand(around, bot, mode, resume);
   const env = botEnvironment(around.env, bot, doors);
-  const ran = await around.processes.run(command, { cwd: bot.cwd, env, input: text, timeoutMs, signal });
-  const ended = { text: '', sessionId: resume, refused: 0, usage: null };
-  if (ran.stopped === true) return { ...ended, state: 'stopped', detail: 'it was stopped' };
-  if (ran.timedOut) return { ...ended, state: 'timeout', detail: `no answer within ${timeoutMs} ms; it was ended` };
-  return readEvents(ran, resume);
+  return runExec(around, bot, { command, env }, text, options, (ran) => readEvents(ran, resume));
 }
 
 export function readEvents({ stdout, stderr, code }: Ran, resume: string | null = null): ExecResult {
@@ -36,7 +32,7 @@ export function readEvents({ stdout, stderr, code }: Ran, resume: string | null 
   let completed = false;
   let failure: string | null = null;
   for (const line of stdout.split('\n')) {
-    const event = parse(line);
+    const event = parseObject(line);
     if (event === null) continue;
     const item = objectOf(event.item);
     if (event.type === 'thread.started' && typeof event.thread_id === 'string') sessionId = event.thread_id;
@@ -49,23 +45,12 @@ export function readEvents({ stdout, stderr, code }: Ran, resume: string | null 
     }
   }
   const refused = stderr.split('\n').filter((line) => refusal.test(line)).length;
-  if (completed && code === 0) {
-    const detail = refused > 0 ? `${refused} tool ${refused === 1 ? 'call was' : 'calls were'} refused` : '';
-    return { state: 'done', text, sessionId, refused, usage, detail };
-  }
-  const words = failure ?? (stderr.trim().split('\n').at(-1) || `exit code ${code}`);
-  return { state: 'failed', text, sessionId, refused, usage, detail: words.slice(0, 500) };
+  const said = { text, sessionId, refused, usage };
+  if (completed && code === 0) return done(said);
+  return failed(said, failure ?? (lastLine(stderr) || `exit code ${code}`));
 }
 
 function usageOf(usage: Readonly<Record<string, unknown>> | null): Record<string, number> | null {
   if (usage === null) return null;
   return { inputTokens: count(usage.input_tokens), outputTokens: count(usage.output_tokens) };
-}
-
-function parse(line: string): Readonly<Record<string, unknown>> | null {
-  try {
-    return objectOf(JSON.parse(line));
-  } catch {
-    return null;
-  }
 }

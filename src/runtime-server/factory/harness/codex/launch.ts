@@ -3,11 +3,9 @@
  * would outlive the pane with the environment of another bot. Nothing is written into the person's home.
  */
 import { access } from 'node:fs/promises';
-import { AppError } from '../../../../contracts/common/errors.ts';
 import type { Surroundings } from '../adapter.ts';
-import { botEnvironment } from '../environment.ts';
-import { findProgram } from '../find-program.ts';
 import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
+import { installedProgram, paneLaunch } from '../launch-parts.ts';
 import { quote } from '../shell/start-file.ts';
 import { hookFlags, toml } from './hooks.ts';
 import { codexHookEvents } from './rules.ts';
@@ -32,16 +30,6 @@ const sandboxes: Readonly<Record<ExecMode, string>> = {
   ask: 'read-only',
   accept_edits: 'workspace-write',
 };
-
-async function findCodex({ env }: Surroundings): Promise<string> {
-  const file = await findProgram('codex', env.PATH);
-  if (file) return file;
-  throw new AppError(
-    'usage',
-    'Codex is not installed: "codex" was not found on PATH.',
-    'Install it with `npm install -g @openai/codex`, then start the team again.',
-  );
-}
 
 function codexHooks(doors: BotDoors): string[] {
   const call = (event: string) => [...doors.gantry, 'hook', event].map(quote).join(' ');
@@ -72,23 +60,18 @@ export async function launchCodex(
   doors: BotDoors,
   resume: string | null,
 ): Promise<Launch> {
-  return {
-    command: [
-      await findCodex(around),
-      ...(resume === null ? [] : ['resume', resume]),
-      '--no-daemon',
-      '-a',
-      'on-request',
-      '-s',
-      'workspace-write',
-      ...codexHooks(doors),
-      ...settings(bot),
-    ],
-    cwd: bot.cwd,
-    env: botEnvironment(around.env, bot, doors, terminal),
-    cols: 120,
-    rows: 40,
-  };
+  const command: Launch['command'] = [
+    await installedProgram(around, 'codex', 'Codex'),
+    ...(resume === null ? [] : ['resume', resume]),
+    '--no-daemon',
+    '-a',
+    'on-request',
+    '-s',
+    'workspace-write',
+    ...codexHooks(doors),
+    ...settings(bot),
+  ];
+  return paneLaunch(around, bot, doors, command, terminal);
 }
 
 /** argv of exec mode; the text comes on stdin, so no text can be an option. */
@@ -99,7 +82,7 @@ export async function execCommand(
   resume: string | null,
 ): Promise<[string, ...string[]]> {
   return [
-    await findCodex(around),
+    await installedProgram(around, 'codex', 'Codex'),
     'exec',
     '--json',
     '--skip-git-repo-check',

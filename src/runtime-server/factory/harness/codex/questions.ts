@@ -5,9 +5,9 @@
 import { hash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { actionHash } from '../../../../kit/signing/action-hash.ts';
-import { placeOf } from '../claude/questions.ts';
+import { firstLine, placeOf } from '../claude/questions.ts';
 import type { PermissionAsk, PermissionPolicy } from '../harness.ts';
-import { objectOf } from '../read-usage.ts';
+import { record, text } from '../values.ts';
 
 export type Payload = Readonly<Record<string, unknown>>;
 
@@ -26,7 +26,7 @@ export interface Question {
 export function questionOf(bot: { agentId: string; slug: string; team: string }, payload: Payload): Question | null {
   const tool = text(payload.tool_name);
   if (tool === '') return null;
-  const input = objectOf(payload.tool_input) ?? {};
+  const input = record(payload.tool_input);
   const { session_id, turn_id, agent_id } = payload;
   const parts = [...[session_id, turn_id, agent_id].map(text), tool, actionHash({ input })];
   const call = hash('sha256', JSON.stringify(parts), 'hex');
@@ -93,13 +93,4 @@ function wordsOf(tool: string, input: Payload): { what: string; summary: string;
     return { what: `change ${patchFiles(command).join(', ')}`, summary: `${command}${reason}`, risk: 'medium' };
   }
   return { what: `use ${tool}`, summary: `${tool}\n${JSON.stringify(input, null, 2)}`, risk: 'high' };
-}
-
-function firstLine(words: string): string {
-  const [line = '', ...more] = words.trim().split('\n');
-  return more.length === 0 ? line : `${line} …`;
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -2,8 +2,9 @@
  * What Codex's transcripts say of tokens: a `token_usage_record` for each answer of a model, whose name the turn's context has told.
  * Cached and newly cached tokens are part of its input, reasoning is part of its output. Must not know prices.
  */
-import { count, objectOf, readUsage, timeOf, type UsageReader } from '../read-usage.ts';
+import { readUsage, type UsageReader } from '../read-usage.ts';
 import type { UsageAsk, UsagePage } from '../usage.ts';
+import { count, objectOf, timeOf } from '../values.ts';
 
 export const codexUsage: UsageReader = {
   wanted: (line) => line.includes('"token_usage_record"') || line.includes('"turn_context"'),

@@ -4,12 +4,12 @@
  */
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import { createPasteDelivery } from '../paste-delivery.ts';
-import { transcriptEnd, transcriptHolds } from '../prompt-witness.ts';
+import { promptsSince } from '../prompt-witness.ts';
 import { holdsOurs, readComposer } from './composer.ts';
 import { execGemini } from './exec.ts';
 import { launchGemini } from './launch.ts';
 import { geminiRules } from './rules.ts';
-import { findTranscript, geminiPrompt } from './transcript.ts';
+import { findTranscripts, geminiPrompt, rememberedTranscripts } from './transcript.ts';
 import { readGeminiUsage } from './usage.ts';
 
 /** An Enter that comes sooner is lost, and later pastes pile up behind it. */
@@ -23,9 +23,10 @@ export function createGeminiAdapter(around: Surroundings): Adapter {
     async prepare(bot, doors, memory) {
       const geminiHome = bot.env.GEMINI_CLI_HOME ?? around.env.GEMINI_CLI_HOME ?? around.home;
       const known = bot.resume === true && typeof memory.sessionId === 'string' ? memory.sessionId : null;
-      const there = known === null ? null : await findTranscript(geminiHome, bot.cwd, known);
-      const { launch, sessionId } = await launchGemini(around, bot, doors, there === null ? null : known);
-      return { launch, facts: { sessionId, geminiHome, ...(there !== null && { transcript: there }) } };
+      const there = known === null ? [] : await findTranscripts(geminiHome, bot.cwd, known);
+      const { launch, sessionId } = await launchGemini(around, bot, doors, there.length === 0 ? null : known);
+      const transcript = there.at(-1);
+      return { launch, facts: { sessionId, geminiHome, cwd: bot.cwd, ...(transcript && { transcript }) } };
     },
     drive: driveGemini,
     exec: (bot, doors, text, options) => execGemini(around, bot, doors, text, options),
@@ -34,32 +35,20 @@ export function createGeminiAdapter(around: Surroundings): Adapter {
 }
 
 function driveGemini(context: DriverContext): Driver {
-  /** Appears with the first prompt, so it is looked for each time. */
-  async function transcript(): Promise<string | null> {
-    const { sessionId, geminiHome = context.home, transcript: known } = context.recall();
-    if (typeof sessionId !== 'string' || typeof geminiHome !== 'string') return null;
-    const file = await findTranscript(geminiHome, context.bot.cwd, sessionId);
-    if (file !== null && file !== known) context.remember({ transcript: file });
-    return file;
+  /** They appear with a prompt, the first one or the first after a resume, so they are looked for each time. */
+  async function transcripts(): Promise<readonly string[]> {
+    const facts = { geminiHome: context.home, cwd: context.bot.cwd, ...context.recall() };
+    const files = await rememberedTranscripts(facts);
+    const newest = files.at(-1);
+    if (newest !== undefined && newest !== context.recall().transcript) context.remember({ transcript: newest });
+    return files;
   }
-  /** The file in which the message on its way was not yet. */
-  let before: string | null = null;
   const delivery = createPasteDelivery(context, {
-    composer() {
-      const facts = context.facts();
-      return facts ? readComposer(facts) : { kind: 'closed' };
-    },
+    composer: readComposer,
     holds: holdsOurs,
-    async transcriptEnd() {
-      before = await transcript();
-      return transcriptEnd(before);
-    },
-    // A resumed conversation goes on in a new file, which may appear with its first prompt.
-    async transcriptHolds(offset, text) {
-      const file = await transcript();
-      return transcriptHolds(file, file === before ? offset : 0, text, geminiPrompt);
-    },
+    transcript: () => promptsSince(transcripts, geminiPrompt),
     settleMs: ({ length }) => (length >= huge ? settleMs.huge : length >= large ? settleMs.large : settleMs.small),
+    losesEarly: true,
     shownMs: 2500,
     witnessMs: 1500,
     lateMs: 1500,

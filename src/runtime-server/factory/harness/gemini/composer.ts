@@ -3,8 +3,7 @@
  * sent is drawn in the same way, but without that rule. Reads facts; must not type.
  */
 import type { View } from '../judge/view.ts';
-import type { Composer } from '../paste-delivery.ts';
-import { normalise } from '../wording.ts';
+import { type Composer, sameText } from '../paste-delivery.ts';
 import { ghostTexts } from './rules.ts';
 
 const top = /^▄{20,}\s*$/u;
@@ -36,9 +35,5 @@ export function readComposer(view: View): Composer {
 /** Whether the composer holds exactly our text or the one marker that it collapsed to. Rows wrap, so blanks do not count. */
 export function holdsOurs(composer: Composer, ours: string): boolean {
   if (composer.kind !== 'text') return false;
-  return squeeze(composer.text) === squeeze(ours) || pasteMarker.test(composer.text);
-}
-
-function squeeze(text: string): string {
-  return normalise(text).replaceAll(' ', '');
+  return sameText(composer.text, ours) || pasteMarker.test(composer.text);
 }

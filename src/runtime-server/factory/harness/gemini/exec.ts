@@ -1,15 +1,14 @@
 /**
  * Gemini CLI's exec mode (tui.md 6): one text in, events as JSON lines out. A tool that its mode does not allow is not even offered, and
- * its exit code is no measure: 0 after a refusal, the provider's status cut to a byte after an error. So the events decide.
+ * its exit code is no measure: 0 after a refusal, the provider's status cut to a byte after an error. So the events decide. It retries a
+ * provider that refuses for minutes, whatever signal it gets.
  */
 import type { Ran, Surroundings } from '../adapter.ts';
 import { botEnvironment } from '../environment.ts';
+import { done, failed, runExec } from '../exec-run.ts';
 import type { BotDoors, BotSpec, ExecOptions, ExecResult } from '../harness.ts';
-import { count, objectOf } from '../read-usage.ts';
+import { count, objectOf, parseObject } from '../values.ts';
 import { execCommand } from './launch.ts';
-
-/** It retries a provider that refuses for minutes, whatever signal it gets: the deadline ends its whole group. */
-const defaultTimeoutMs = 10 * 60_000;
 
 const refusals = /not_registered|denied|policy|permission|cancel/u;
 
@@ -18,15 +17,12 @@ export async function execGemini(
   bot: BotSpec,
   doors: BotDoors,
   text: string,
-  { mode, resume = null, timeoutMs = defaultTimeoutMs, signal }: ExecOptions,
+  options: ExecOptions,
 ): Promise<ExecResult> {
+  const { mode, resume = null } = options;
   const command = await execCommand(around, bot, mode, resume);
   const env = botEnvironment(around.env, bot, doors);
-  const ran = await around.processes.run(command, { cwd: bot.cwd, env, input: text, timeoutMs, signal });
-  const ended = { text: '', sessionId: resume, refused: 0, usage: null };
-  if (ran.stopped === true) return { ...ended, state: 'stopped', detail: 'it was stopped' };
-  if (ran.timedOut) return { ...ended, state: 'timeout', detail: `no answer within ${timeoutMs} ms; it was ended` };
-  return readEvents(ran, resume);
+  return runExec(around, bot, { command, env }, text, options, (ran) => readEvents(ran, resume));
 }
 
 export function readEvents({ stdout, stderr, code }: Ran, resume: string | null = null): ExecResult {
@@ -35,7 +31,7 @@ export function readEvents({ stdout, stderr, code }: Ran, resume: string | null 
   let refused = 0;
   let result: Readonly<Record<string, unknown>> | null = null;
   for (const line of stdout.split('\n')) {
-    const event = parse(line);
+    const event = parseObject(line);
     if (event === null) continue;
     if (event.type === 'init' && typeof event.session_id === 'string') sessionId = event.session_id;
     else if (event.type === 'message' && event.role === 'assistant') text += String(event.content ?? '');
@@ -44,13 +40,9 @@ export function readEvents({ stdout, stderr, code }: Ran, resume: string | null 
     else if (event.type === 'tool_result' && isRefusal(objectOf(event.error))) refused += 1;
     else if (event.type === 'result') result = event;
   }
-  const usage = usageOf(objectOf(result?.stats));
-  if (result?.status === 'success') {
-    const detail = refused > 0 ? `${refused} tool ${refused === 1 ? 'call was' : 'calls were'} refused` : '';
-    return { state: 'done', text, sessionId, refused, usage, detail };
-  }
-  const words = objectOf(result?.error)?.message ?? complaint(stderr) ?? `exit code ${code}`;
-  return { state: 'failed', text, sessionId, refused, usage, detail: String(words).slice(0, 500) };
+  const said = { text, sessionId, refused, usage: usageOf(objectOf(result?.stats)) };
+  if (result?.status === 'success') return done(said);
+  return failed(said, String(objectOf(result?.error)?.message ?? complaint(stderr) ?? `exit code ${code}`));
 }
 
 /** In plan mode a file is a parameter that is not valid; only its words tell why. */
@@ -67,12 +59,4 @@ function complaint(stderr: string): string | undefined {
 function usageOf(stats: Readonly<Record<string, unknown>> | null): Record<string, number> | null {
   if (stats === null) return null;
   return { inputTokens: count(stats.input_tokens), outputTokens: count(stats.output_tokens) };
-}
-
-function parse(line: string): Readonly<Record<string, unknown>> | null {
-  try {
-    return objectOf(JSON.parse(line));
-  } catch {
-    return null;
-  }
 }

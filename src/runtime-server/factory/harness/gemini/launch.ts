@@ -3,27 +3,15 @@
  * only from a file that root owns, and the person's home is not written to.
  */
 import { randomUUID } from 'node:crypto';
-import { AppError } from '../../../../contracts/common/errors.ts';
 import type { Surroundings } from '../adapter.ts';
-import { botEnvironment } from '../environment.ts';
-import { findProgram } from '../find-program.ts';
 import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
+import { installedProgram, paneLaunch } from '../launch-parts.ts';
 
 const approvalModes: Readonly<Record<ExecMode, string>> = {
   plan: 'plan',
   ask: 'default',
   accept_edits: 'auto_edit',
 };
-
-async function findGemini({ env }: Surroundings): Promise<string> {
-  const file = await findProgram('gemini', env.PATH);
-  if (file) return file;
-  throw new AppError(
-    'usage',
-    'Gemini CLI is not installed: "gemini" was not found on PATH.',
-    'Install it with `npm install -g @google/gemini-cli`, then start the team again.',
-  );
-}
 
 const model = (bot: BotSpec): string[] => (bot.model === null ? [] : ['-m', bot.model]);
 
@@ -35,23 +23,15 @@ export async function launchGemini(
   resume: string | null,
 ): Promise<{ launch: Launch; sessionId: string }> {
   const sessionId = resume ?? randomUUID();
-  return {
+  const command: Launch['command'] = [
+    await installedProgram(around, 'gemini', 'Gemini CLI'),
+    resume === null ? '--session-id' : '--resume',
     sessionId,
-    launch: {
-      command: [
-        await findGemini(around),
-        resume === null ? '--session-id' : '--resume',
-        sessionId,
-        '--approval-mode',
-        approvalModes.ask,
-        ...model(bot),
-      ],
-      cwd: bot.cwd,
-      env: botEnvironment(around.env, bot, doors),
-      cols: 120,
-      rows: 40,
-    },
-  };
+    '--approval-mode',
+    approvalModes.ask,
+    ...model(bot),
+  ];
+  return { sessionId, launch: paneLaunch(around, bot, doors, command) };
 }
 
 /** argv of exec mode; the text comes on stdin, so no text can be an option. */
@@ -62,7 +42,7 @@ export async function execCommand(
   resume: string | null,
 ): Promise<[string, ...string[]]> {
   return [
-    await findGemini(around),
+    await installedProgram(around, 'gemini', 'Gemini CLI'),
     '-o',
     'stream-json',
     '--approval-mode',

@@ -2,8 +2,11 @@
  * What Gemini CLI's transcripts say of tokens: each answer with its model and its count; it is written again when its tools have run.
  * Cached tokens are part of its input, thoughts are not part of its output. Must not know prices.
  */
-import { count, objectOf, readUsage, timeOf, type UsageReader } from '../read-usage.ts';
+import { transcriptOf } from '../prompt-witness.ts';
+import { readUsage, type UsageReader } from '../read-usage.ts';
 import type { UsageAsk, UsagePage } from '../usage.ts';
+import { count, objectOf, timeOf } from '../values.ts';
+import { rememberedTranscripts } from './transcript.ts';
 
 export const geminiUsage: UsageReader = {
   wanted: (line) => line.includes('"tokens"') && !line.startsWith('{"$set"'),
@@ -25,6 +28,7 @@ export const geminiUsage: UsageReader = {
   },
 };
 
-export function readGeminiUsage(ask: UsageAsk): Promise<UsagePage> {
-  return readUsage(ask, geminiUsage);
+/** In all files of its conversation: where it goes on after a resume is not told. */
+export async function readGeminiUsage(ask: UsageAsk): Promise<UsagePage> {
+  return readUsage(ask, geminiUsage, [...(await rememberedTranscripts(ask.facts)), ...transcriptOf(ask.facts)]);
 }

@@ -3,27 +3,21 @@
  * ends with 0: refusals are counted from the events. After a refusing provider it ends with 1 only after its own retries.
  */
 import type { Surroundings } from '../adapter.ts';
+import { done, failed, lastLine, runExec } from '../exec-run.ts';
 import type { BotDoors, BotSpec, ExecOptions, ExecResult } from '../harness.ts';
+import { count, parseObject, record } from '../values.ts';
 import { execOpencodeCommand } from './launch.ts';
-
-const defaultTimeoutMs = 10 * 60_000;
 
 export async function execOpencode(
   around: Surroundings,
   bot: BotSpec,
   doors: BotDoors,
   text: string,
-  { mode, resume = null, timeoutMs = defaultTimeoutMs, signal }: ExecOptions,
+  options: ExecOptions,
 ): Promise<ExecResult> {
-  const { command, env } = await execOpencodeCommand(around, bot, doors, mode, resume);
-  const ran = await around.processes.run(command, { cwd: bot.cwd, env, input: text, timeoutMs, signal });
-  const ended = { text: '', sessionId: resume, refused: 0, usage: null };
-  if (ran.stopped === true) return { ...ended, state: 'stopped', detail: 'it was stopped' };
-  if (ran.timedOut) return { ...ended, state: 'timeout', detail: `no answer within ${timeoutMs} ms; it was ended` };
-  return readEvents(ran.stdout, ran.code, ran.stderr);
+  const start = await execOpencodeCommand(around, bot, doors, options.mode, options.resume ?? null);
+  return runExec(around, bot, start, text, options, (ran) => readEvents(ran.stdout, ran.code, ran.stderr));
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** A tool that was refused says so in its error. */
 const refusal =
@@ -37,7 +31,7 @@ export function readEvents(stdout: string, code: number | null, stderr: string):
   const usage = { inputTokens: 0, outputTokens: 0, cents: 0 };
   let counted = false;
   for (const line of stdout.split('\n')) {
-    const event = parse(line);
+    const event = parseObject(line);
     if (event === null) continue;
     if (typeof event.sessionID === 'string') sessionId = event.sessionID;
     const part = record(event.part);
@@ -52,40 +46,23 @@ export function readEvents(stdout: string, code: number | null, stderr: string):
       const cache = record(tokens.cache);
       usage.inputTokens += count(tokens.input) + count(cache.read) + count(cache.write);
       usage.outputTokens += count(tokens.output) + count(tokens.reasoning);
-      usage.cents += count(part.cost) * 100;
+      usage.cents += amount(part.cost) * 100;
       counted = true;
     } else if (event.type === 'error') fault = faultOf(record(event.error));
   }
   // Of a refusal that ends its run the event may not come out any more; it is told in words.
   if (refused === 0) refused = stderr.match(/auto-rejecting/g)?.length ?? 0;
-  const result = { text, sessionId, refused, usage: counted ? usage : null };
-  if (fault !== null) return { ...result, state: 'failed', detail: fault.slice(0, 500) };
-  if (code !== 0) {
-    const words = stderr.trim().split('\n').at(-1) ?? '';
-    return { ...result, state: 'failed', detail: `exit code ${code}: ${words.slice(0, 500)}` };
-  }
-  const detail = refused > 0 ? `${refused} tool ${refused === 1 ? 'call was' : 'calls were'} refused` : '';
-  return { ...result, state: 'done', detail };
+  const said = { text, sessionId, refused, usage: counted ? usage : null };
+  if (fault !== null) return failed(said, fault);
+  return code === 0 ? done(said) : failed(said, `exit code ${code}: ${lastLine(stderr)}`);
 }
 
-function faultOf(error: Json): string {
+function faultOf(error: Readonly<Record<string, unknown>>): string {
   const data = record(error.data);
   return [data.message, error.message, error.name].find((words) => typeof words === 'string' && words !== '') as string;
 }
 
-function parse(line: string): Json | null {
-  if (!line.startsWith('{')) return null;
-  try {
-    return record(JSON.parse(line));
-  } catch {
-    return null;
-  }
-}
-
-function record(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
-}
-
-function count(value: unknown): number {
+/** A cost is a part of one. */
+function amount(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }

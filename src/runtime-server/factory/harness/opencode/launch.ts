@@ -7,11 +7,11 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { AppError } from '../../../../contracts/common/errors.ts';
 import type { Surroundings } from '../adapter.ts';
 import { botEnvironment } from '../environment.ts';
-import { findProgram } from '../find-program.ts';
+import type { ExecStart } from '../exec-run.ts';
 import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
+import { installedProgram, paneLaunch } from '../launch-parts.ts';
 
 /** Where the server of one start listens, and what it asks of whoever calls. */
 export interface ServerDoor {
@@ -35,16 +35,6 @@ const execPermissions: Readonly<Record<ExecMode, Readonly<Record<string, Permiss
   ask: asking,
   accept_edits: { ...asking, edit: 'allow' },
 };
-
-export async function findOpencode({ env }: Surroundings): Promise<string> {
-  const file = await findProgram('opencode', env.PATH);
-  if (file) return file;
-  throw new AppError(
-    'usage',
-    'opencode is not installed: "opencode" was not found on PATH.',
-    'Install it with `npm install -g opencode-ai`, then start the team again.',
-  );
-}
 
 /** Laid over the person's own settings and the project's, whose providers, keys and agents stay. */
 function settingsOf(
@@ -83,33 +73,26 @@ export async function launchOpencode(
   doors: BotDoors,
   sessionToResume: string | null,
 ): Promise<{ launch: Launch; doorFile: string }> {
-  const file = await findOpencode(around);
+  const file = await installedProgram(around, 'opencode', 'opencode');
   const door: ServerDoor = { port: await freePort(), password: randomBytes(32).toString('base64url') };
   const doorFile = join(doors.folder, 'opencode-server.json');
   await writeFile(doorFile, `${JSON.stringify(door)}\n`, { mode: 0o600 });
   // `mode` holds only for a new file.
   await chmod(doorFile, 0o600);
   const own = await environmentOf(bot, doors, asking);
-  return {
-    doorFile,
-    launch: {
-      // A plugin that cannot be fetched leaves the screen blank for more than a minute.
-      command: [
-        file,
-        '--pure',
-        '--hostname',
-        '127.0.0.1',
-        '--port',
-        String(door.port),
-        ...(sessionToResume === null ? [] : ['--session', sessionToResume]),
-        ...(bot.model === null ? [] : ['--model', bot.model]),
-      ],
-      cwd: bot.cwd,
-      env: { ...botEnvironment(around.env, bot, doors, own), OPENCODE_SERVER_PASSWORD: door.password },
-      cols: 120,
-      rows: 40,
-    },
-  };
+  const command: Launch['command'] = [
+    file,
+    // A plugin that cannot be fetched leaves the screen blank for more than a minute.
+    '--pure',
+    '--hostname',
+    '127.0.0.1',
+    '--port',
+    String(door.port),
+    ...(sessionToResume === null ? [] : ['--session', sessionToResume]),
+    ...(bot.model === null ? [] : ['--model', bot.model]),
+  ];
+  const launch = paneLaunch(around, bot, doors, command, own);
+  return { doorFile, launch: { ...launch, env: { ...launch.env, OPENCODE_SERVER_PASSWORD: door.password } } };
 }
 
 /** argv and environment of exec mode; the text comes on stdin, so no text can be an option. */
@@ -119,11 +102,11 @@ export async function execOpencodeCommand(
   doors: BotDoors,
   mode: ExecMode,
   sessionToResume: string | null,
-): Promise<{ command: [string, ...string[]]; env: Record<string, string> }> {
+): Promise<ExecStart> {
   const own = await environmentOf(bot, doors, execPermissions[mode]);
   return {
     command: [
-      await findOpencode(around),
+      await installedProgram(around, 'opencode', 'opencode'),
       'run',
       '--pure',
       '--format',

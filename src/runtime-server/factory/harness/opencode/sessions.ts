@@ -3,6 +3,7 @@
  * busy, what they ask. Folds events into one level. Pure; must not know HTTP or the judge.
  */
 import type { ChannelQuestion } from '../channel-questions.ts';
+import { record, text } from '../values.ts';
 import { containsText } from '../wording.ts';
 import { limitWords } from './rules.ts';
 import type { OpencodeEvent } from './server.ts';
@@ -214,12 +215,4 @@ export function holdsText(said: unknown, ours: string): boolean {
 function partOf(said: unknown): readonly unknown[] {
   const { type, properties } = record(said);
   return type === 'message.part.updated' ? [record(properties).part] : [];
-}
-
-function record(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -7,6 +7,7 @@ import { readForeign } from '../../../../kit/store/read-foreign.ts';
 import type { Surroundings } from '../adapter.ts';
 import type { BotSpec } from '../harness.ts';
 import type { UsageAsk, UsageLine, UsagePage } from '../usage.ts';
+import { count, parseObject, record } from '../values.ts';
 
 const mostRows = 500;
 
@@ -48,7 +49,7 @@ export async function readOpencodeUsage({ facts, cursor }: UsageAsk): Promise<Us
 
 /** Null for a prompt, and for an answer that is still being given: its row changes when it ends. */
 function answerOf(id: string, data: unknown): UsageLine | null {
-  const entry = parse(data);
+  const entry = parseObject(String(data)) ?? {};
   const completed = record(entry.time).completed;
   const tokens = record(entry.tokens);
   if (entry.role !== 'assistant' || typeof completed !== 'number' || typeof entry.modelID !== 'string') return null;
@@ -65,20 +66,4 @@ function answerOf(id: string, data: unknown): UsageLine | null {
     // It says 0 for a model whose price it does not know.
     cents: cost === null ? null : cost * 100,
   };
-}
-
-function parse(text: unknown): Readonly<Record<string, unknown>> {
-  try {
-    return record(JSON.parse(String(text)));
-  } catch {
-    return {};
-  }
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function count(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
 }

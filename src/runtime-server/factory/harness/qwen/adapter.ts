@@ -6,7 +6,8 @@ import { existsSync } from 'node:fs';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import { type ChannelQuestion, createChannelQuestions } from '../channel-questions.ts';
 import type { DeliverResult, Outgoing } from '../harness.ts';
-import { readJsonLines } from '../json-lines.ts';
+import { holdsPrompt, transcriptOf } from '../prompt-witness.ts';
+import { record } from '../values.ts';
 import { composePrompt, containsText } from '../wording.ts';
 import { type ChannelEnd, type Line, openChannel } from './channel.ts';
 import { execQwen } from './exec.ts';
@@ -137,13 +138,7 @@ function driveQwen(context: DriverContext): Driver {
 
   /** Whether its transcript holds the message. */
   async function stored(text: string): Promise<boolean> {
-    const file = context.recall().transcript;
-    if (typeof file !== 'string') return false;
-    for (let offset = 0, more = true; more; ) {
-      const page = await readJsonLines(file, offset, (line) => line.includes('"user"'));
-      if (page.lines.some(({ entry }) => containsText(promptOf(entry) ?? '', text))) return true;
-      ({ offset, more } = page);
-    }
+    for (const file of transcriptOf(context.recall())) if (await holdsPrompt(file, 0, text, promptOf)) return true;
     return false;
   }
 
@@ -224,8 +219,4 @@ function keptQuestions(value: unknown): (ChannelQuestion & { call: string })[] {
   return Array.isArray(value)
     ? value.filter((one) => typeof one?.id === 'string' && typeof one?.tool === 'string')
     : [];
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -5,11 +5,11 @@
 import { randomUUID } from 'node:crypto';
 import { access, chmod, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AppError } from '../../../../contracts/common/errors.ts';
 import type { Surroundings } from '../adapter.ts';
 import { botEnvironment } from '../environment.ts';
-import { findProgram } from '../find-program.ts';
+import type { ExecStart } from '../exec-run.ts';
 import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
+import { installedProgram, paneLaunch } from '../launch-parts.ts';
 
 /** Its default is a mode in which a classifier approves tools by itself; a bot starts from asking. */
 const approvalModes: Readonly<Record<ExecMode, string>> = {
@@ -33,16 +33,6 @@ const settingsVariable = 'QWEN_CODE_SYSTEM_SETTINGS_PATH';
 export interface Channel {
   readonly input: string;
   readonly events: string;
-}
-
-export async function findQwen({ env }: Surroundings): Promise<string> {
-  const file = await findProgram('qwen', env.PATH);
-  if (file) return file;
-  throw new AppError(
-    'usage',
-    'Qwen Code is not installed: "qwen" was not found on PATH.',
-    'Install it with `npm install -g @qwen-code/qwen-code`, then start the team again.',
-  );
 }
 
 /** Where Qwen Code keeps its conversations for this bot. */
@@ -76,7 +66,7 @@ export async function launchQwen(
   doors: BotDoors,
   sessionToResume: string | null,
 ): Promise<{ launch: Launch; sessionId: string; channel: Channel }> {
-  const file = await findQwen(around);
+  const file = await installedProgram(around, 'qwen', 'Qwen Code');
   const channel = {
     input: join(doors.folder, 'qwen-input.jsonl'),
     events: join(doors.folder, 'qwen-events.jsonl'),
@@ -89,28 +79,19 @@ export async function launchQwen(
   }
   const sessionId = sessionToResume ?? randomUUID();
   const own = { ...terminal, ...(await quietSettings(around, doors)) };
-  return {
-    sessionId,
-    channel,
-    launch: {
-      command: [
-        file,
-        ...(sessionToResume === null ? ['--session-id', sessionId] : ['--resume', sessionId]),
-        '--approval-mode',
-        approvalModes.ask,
-        '--input-file',
-        channel.input,
-        '--json-file',
-        channel.events,
-        ...(bot.model === null ? [] : ['--model', bot.model]),
-        ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
-      ],
-      cwd: bot.cwd,
-      env: botEnvironment(around.env, bot, doors, own),
-      cols: 120,
-      rows: 40,
-    },
-  };
+  const command: Launch['command'] = [
+    file,
+    ...(sessionToResume === null ? ['--session-id', sessionId] : ['--resume', sessionId]),
+    '--approval-mode',
+    approvalModes.ask,
+    '--input-file',
+    channel.input,
+    '--json-file',
+    channel.events,
+    ...(bot.model === null ? [] : ['--model', bot.model]),
+    ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
+  ];
+  return { sessionId, channel, launch: paneLaunch(around, bot, doors, command, own) };
 }
 
 /** argv and environment of exec mode; the text comes on stdin, so no text can be an option. */
@@ -120,10 +101,10 @@ export async function execQwenCommand(
   doors: BotDoors,
   mode: ExecMode,
   sessionToResume: string | null,
-): Promise<{ command: [string, ...string[]]; env: Record<string, string> }> {
+): Promise<ExecStart> {
   return {
     command: [
-      await findQwen(around),
+      await installedProgram(around, 'qwen', 'Qwen Code'),
       '--output-format',
       'json',
       '--approval-mode',

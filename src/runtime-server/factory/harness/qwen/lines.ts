@@ -2,6 +2,7 @@
  * The lines of Qwen Code's file of events and of its transcript, as far as they are read (tui.md 4.3, 5.3). Pure; must not know files.
  */
 import type { ChannelQuestion } from '../channel-questions.ts';
+import { record, text } from '../values.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -55,12 +56,4 @@ function toolOf(name: string, input: Line): Pick<ChannelQuestion, 'tool' | 'inpu
     default:
       return { tool: name, input, words: `asks to use ${name}` };
   }
-}
-
-function record(value: unknown): Line {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Line) : {};
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
