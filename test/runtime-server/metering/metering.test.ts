@@ -46,6 +46,46 @@ test('what was used before the bot had the conversation is not its', async () =>
   expect((await spending(world)).today.cents).toBe(1);
 });
 
+test('a line that nobody can have used leaves the counting of all others whole', async () => {
+  const { world, start } = await openWorld();
+  world.bot('coder');
+  world.bot('forger');
+  await start();
+  await world.call('setSpendLimit', { body: { subject: 'coder@red', dailyCents: 500 } });
+  world.state('forger', 'working');
+  for (const id of ['x', 'y']) world.said('forger', { id, input: 9e18, output: 9e18, cents: 9e14 });
+  world.said('forger', { id: 'z', input: 1e300, cents: 1e300 });
+  world.state('forger', 'idle');
+  await world.clock.advance(4000);
+  await world.turn('coder', 'a', 500);
+  expect(world.metering.overBudget('coder')).toContain('coder@red spent $5.00');
+  expect((await spending(world)).bots.map(({ today }) => today.requests)).toEqual([1, 3]);
+});
+
+test('an answer of a time to come counts as of now, not on every day until then', async () => {
+  const { world, start } = await openWorld();
+  world.bot('coder');
+  await start();
+  world.state('coder', 'working');
+  world.said('coder', { id: 'later', cents: 500, at: noon + 1000 * 24 * hour });
+  world.state('coder', 'idle');
+  await world.clock.advance(4000);
+  expect((await spending(world)).today.cents).toBe(500);
+  world.clock.jump(24 * hour);
+  expect((await spending(world)).today.cents).toBe(0);
+});
+
+test('what a limit shows as spent is of today, also when nobody has spent anything since midnight', async () => {
+  const { world, start } = await openWorld();
+  world.bot('coder');
+  await start();
+  await world.call('setSpendLimit', { body: { subject: 'coder@red', dailyCents: 500 } });
+  await world.turn('coder', 'a', 300);
+  await world.clock.advance(13 * hour);
+  const { day, limits } = await spending(world);
+  expect([day, limits[0]?.spentCents]).toEqual(['2026-11-23', 0]);
+});
+
 test('what a turn uses is seen while it works, and what was used while Gantry was down after it', async () => {
   const { world, start } = await openWorld();
   world.bot('coder');

@@ -129,7 +129,7 @@ export function createBudgets(deps: MeteringDeps): Budgets {
 
   function arm(): void {
     cancel();
-    if (closed || (holds.size === 0 && granted.size === 0)) return;
+    if (closed || (spent.size === 0 && granted.size === 0)) return;
     const left = nextDay(clock.now()) - clock.now();
     cancel = timers.after(Math.min(left, lookEveryMs), () => {
       if (dayOf(clock.now()) === day) arm();

@@ -11,6 +11,11 @@ const onceMoreMs = 3000;
 /** A record that has just ended still owns the answer that ended it. */
 const lateMs = 120_000;
 const microPerCent = 10_000;
+/**
+ * Tokens of one answer, and millionths of a dollar: far above any, and a million of such lines can still be summed. A transcript is a
+ * file that its bot can write to, and what stands there must not break the counting of all others.
+ */
+const mostOfOne = 1e10;
 
 export interface Reading {
   start(): void;
@@ -95,15 +100,22 @@ export function createReading(deps: MeteringDeps): Reading {
       line.at,
       line.at - lateMs,
     );
+    const { input, cachedInput, cacheWrite, output } = line;
     models.note(tx, {
       id: `${harness}:${line.id}`,
-      at: line.at,
+      // One of a time to come would count on every day until then.
+      at: Math.min(line.at, clock.now()),
       agentId,
       runId: run?.id ?? null,
       wire: harness,
       model: line.model,
-      usage: { input: line.input, cachedInput: line.cachedInput, cacheWrite: line.cacheWrite, output: line.output },
-      microUsd: line.cents === null ? null : Math.ceil(line.cents * microPerCent),
+      usage: {
+        input: bounded(input),
+        cachedInput: bounded(cachedInput),
+        cacheWrite: bounded(cacheWrite),
+        output: bounded(output),
+      },
+      microUsd: line.cents === null ? null : bounded(Math.ceil(line.cents * microPerCent)),
     });
   }
 
@@ -151,4 +163,8 @@ export function createReading(deps: MeteringDeps): Reading {
       await Promise.all(reads.values());
     },
   };
+}
+
+function bounded(amount: number): number {
+  return Math.max(0, Math.min(amount, mostOfOne));
 }
