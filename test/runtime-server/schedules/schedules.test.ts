@@ -16,9 +16,11 @@ interface Given {
   readonly folder?: string;
   readonly clock?: TestClock;
   readonly mayBot?: boolean;
+  /** Templates that the disk does not give for now. */
+  readonly unread?: ReadonlySet<string>;
 }
 
-async function open({ folder = scratch(), clock = createTestClock(start), mayBot = false }: Given = {}) {
+async function open({ folder = scratch(), clock = createTestClock(start), mayBot = false, unread }: Given = {}) {
   const world = await openWorld({ folder, clock });
   const failures: string[] = [];
   const schedules = createSchedules({
@@ -29,7 +31,12 @@ async function open({ folder = scratch(), clock = createTestClock(start), mayBot
     ids: createIds(clock),
     log: { warn: (message, facts) => failures.push(`${message} ${JSON.stringify(facts)}`) },
     workspace: join(folder, 'workspace'),
-    runs: world.runs,
+    runs: {
+      start: async (request, ...more) => {
+        if (unread?.has(request.template) !== true) return world.runs.start(request, ...more);
+        throw new AppError('transport', `${request.template} cannot be read.`, 'Check the disk.');
+      },
+    },
     mayBot: () => mayBot,
     timezone: 'UTC',
     failed: (_tx, title, reason) => void failures.push(`${title}: ${reason}`),
@@ -193,6 +200,46 @@ test('a run that cannot be started has failed, with the reason, and its person h
   expect(folder).not.toBe('');
   const [schedule] = (await call<{ schedules: Schedule[] }>('listSchedules')).schedules;
   expect(schedule?.next[0]).toBe('2026-06-02T09:00:00.000Z');
+});
+
+test('one that cannot be tried for now keeps no other from its times, and is tried again', async () => {
+  const unread = new Set<string>();
+  const { clock, make, times, world } = await open({ unread });
+  world.template('lost', { steps: [{ id: 'a', command: 'true' }] });
+  const { id: lost } = await make({ run: { template: 'lost', projectId: 'p' } });
+  const { id } = await make({ cron: '1 9 * * *' });
+  unread.add('lost');
+  await clock.advance(31 * minute + 1000);
+  await expect.poll(() => times(id)).toEqual(['06-01T09:01 started']);
+  expect(await times(lost)).toEqual([]);
+  unread.clear();
+  await clock.advance(31_000);
+  await expect.poll(() => times(lost)).toEqual(['06-01T09:00 started']);
+});
+
+test('of all times that there ever were the newest are kept', async () => {
+  const { clock, make, world, call } = await open();
+  const { id } = await make();
+  await world.store.write((tx) => {
+    for (let day = 1; day <= 1100; day += 1) {
+      tx.run(`INSERT INTO factory_occurrence VALUES (?, ?, 'started', NULL, NULL, 0)`, id, day * 86_400_000);
+    }
+  });
+  await clock.advance(31 * minute);
+  const count = () =>
+    world.store.read((tx) => tx.get<{ n: number }>('SELECT count(*) AS n FROM factory_occurrence')?.n);
+  await expect.poll(count).toBe(1000);
+  const [newest] = (await call<{ occurrences: Occurrence[] }>('listOccurrences', { id })).occurrences;
+  expect(newest?.state).toBe('started');
+});
+
+test('one that is taken away while it is changed stays away', async () => {
+  const { make, call } = await open();
+  const { id } = await make();
+  const changed = refusal(call('changeSchedule', { id, body: { cron: '0 10 * * *' } }));
+  await call('removeSchedule', { id });
+  expect(await changed).toContain('not_found');
+  expect((await call<{ schedules: Schedule[] }>('listSchedules')).schedules).toEqual([]);
 });
 
 test('a dry run shows the next five times and who would do what, and keeps nothing', async () => {

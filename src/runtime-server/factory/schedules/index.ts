@@ -144,7 +144,10 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
     const schedule = await store.write((tx) => {
       const anew = timed || (before.paused && !next.paused);
       // What passed while it was paused was not missed.
-      const current = readSchedule(tx, workspace, id) ?? before;
+      const current = readSchedule(tx, workspace, id);
+      if (current === null) {
+        throw new AppError('not_found', `${before.title} was taken away meanwhile.`, 'Make a new schedule.');
+      }
       const one = { ...next, nextDue: anew ? nextDue(next, clock.now()) : current.nextDue };
       saveSchedule(tx, workspace, one);
       record(tx, 'schedule.changed', by, one);

@@ -92,10 +92,22 @@ export function createKeeper(deps: KeeperDeps): Keeper {
   /** Starts what is due; answers when something is due next. */
   async function keep(): Promise<number | null> {
     const all = await store.read((tx) => readSchedules(tx, workspace));
-    for (const one of all) if (!closed && !one.paused && one.nextDue !== null) await keepOne(one, one.nextDue);
+    const faults: unknown[] = [];
+    for (const one of all) {
+      if (closed || one.paused || one.nextDue === null) continue;
+      // What stops one is no reason for the others to wait.
+      await keepOne(one, one.nextDue).catch((fault: unknown) => faults.push(fault));
+    }
+    if (faults.length > 0) throw faults[0];
     const after = await store.read((tx) => readSchedules(tx, workspace));
     const times = after.flatMap(({ paused, nextDue: due }) => (paused || due === null ? [] : [due]));
     return times.length === 0 ? null : Math.min(...times);
+  }
+
+  /** False where another has done so. Old times are let go of on the way. */
+  function goOn(tx: Tx, id: string, from: number, to: number | null): boolean {
+    forgetOccurrences(tx, id, keptOccurrences);
+    return moveOn(tx, id, from, to);
   }
 
   async function keepOne(schedule: ScheduleRecord, first: number): Promise<void> {
@@ -118,8 +130,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
             at: now,
           });
         }
-        forgetOccurrences(tx, schedule.id, keptOccurrences);
-        if (!kept && !schedule.runMissed) moveOn(tx, schedule.id, first, next);
+        if (!kept && !schedule.runMissed) goOn(tx, schedule.id, first, next);
       });
       if (!kept && !schedule.runMissed) return;
     }
@@ -129,7 +140,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       await store.write((tx) => {
         const reason = `Its run ${open} has not ended`;
         if (kept) addOccurrence(tx, schedule.id, { due: last, state: 'skipped', dagId: null, reason, at: now });
-        moveOn(tx, schedule.id, first, next);
+        goOn(tx, schedule.id, first, next);
       });
     }
   }
@@ -149,11 +160,11 @@ export function createKeeper(deps: KeeperDeps): Keeper {
         const ours = late
           ? makeUp(tx, id, due, dagId, at)
           : addOccurrence(tx, id, { due, state: 'started', dagId, reason: null, at });
-        if (!ours || !moveOn(tx, id, first, next)) throw new Decided();
+        if (!ours || !goOn(tx, id, first, next)) throw new Decided();
       });
     } catch (error) {
       if (error instanceof Decided) {
-        await store.write((tx) => moveOn(tx, id, first, next));
+        await store.write((tx) => goOn(tx, id, first, next));
         return;
       }
       // The disk, not the run: it is tried again.
@@ -162,7 +173,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       await store.write((tx) => {
         const failed = { due, state: 'failed' as const, dagId: null, reason, at: clock.now() };
         if (addOccurrence(tx, id, failed)) deps.failed(tx, schedule.title, reason, `${id}:${due}`);
-        moveOn(tx, id, first, next);
+        goOn(tx, id, first, next);
       });
     }
   }
