@@ -1,5 +1,6 @@
 /**
- * How tests are found and run. Two projects: `unit` (unit, contract, integration: no browser) and `e2e` (real Chromium).
+ * How tests are found and run. Three projects: `unit` (unit, contract, integration: no browser), `e2e` (real Chromium), and `suites`, what
+ * does not fit into the six minutes of `npm test`: `npm run faults` and `npm test -- all` run it.
  * Workers are processes: natives, signals and children of one test file must not meet another's.
  */
 import { join } from 'node:path';
@@ -55,6 +56,30 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Whole areas walked in a browser, real browsers and computers driven, and loops that kill, cut, fill and throw dice. */
+const suites = [
+  'test/e2e/{computers,connectors,phone,phone-calls,queue,reach,tools}.test.ts',
+  'test/{executor,computer-host,worker}/**/*.test.ts',
+  'test/cli/{start,pairing,cloud-database,disk-full}.test.ts',
+  'test/main/whole.test.ts',
+  'test/scripts/bootstrap.test.ts',
+  'test/converter/{fuzz,archive,formats/harmless}.test.ts',
+  'test/{support/kill-loop,kit/store/disk,contract/fuzz}.test.ts',
+  'test/{integration,host}/replicas.test.ts',
+  'test/host/remote-bots.test.ts',
+  'test/cloud-api/work-queue/database-away.test.ts',
+  'test/cloud-api/phone/calls/{restart,random}.test.ts',
+  'test/cloud-api/phone/numbers/{keep,lasting}.test.ts',
+  'test/cloud-api/phone/registration/{trouble,lasting,sharing}.test.ts',
+  'test/runtime-server/approvals-kill.test.ts',
+  'test/runtime-server/computer-use/{planner/intent,runs/real}.test.ts',
+  'test/runtime-server/factory/{unreadable,host-restart,peers/clone,remote/remote}.test.ts',
+  'test/runtime-server/policy/command-line.test.ts',
+  'test/runtime-server/schedules/kill.test.ts',
+  'test/runtime-server/tool-server/servers/chaos.test.ts',
+  'test/runtime-server/workflows/find-fix-prove.test.ts',
+];
+
 export default defineConfig({
   test: {
     // Tests wait for programs more than they work: six at a time fill two cores.
@@ -67,7 +92,7 @@ export default defineConfig({
           name: 'unit',
           isolate: false,
           include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],
-          exclude: ['test/e2e/**'],
+          exclude: ['test/e2e/**', ...suites],
           globalSetup: ['test/support/postgres-run.ts'],
         },
       },
@@ -77,6 +102,18 @@ export default defineConfig({
           name: 'e2e',
           isolate: false,
           include: ['test/e2e/**/*.test.ts'],
+          exclude: suites,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'suites',
+          isolate: false,
+          include: suites,
+          globalSetup: ['test/support/postgres-run.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

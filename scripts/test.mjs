@@ -1,6 +1,6 @@
 /**
- * `npm test`: types, lint, unit, contract, integration and browser tests. `npm test -- all` adds the short benches and faults, which
- * need the machine for themselves; `.ci/run` does so. Closes with counts by area, a line for each skip with its reason, one for each
+ * `npm test`: types, lint, unit, contract, integration and browser tests. `npm test -- all` adds the suites that do not fit into six
+ * minutes, and the short benches and faults, which need the machine for themselves; `.ci/run` does so. Closes with counts by area, a line for each skip with its reason, one for each
  * test that passed only once in two runs, and `N passed, N failed, N skipped`.
  * `npm test -- lint unit` runs only these steps; `npm test -- --list` names them.
  */
@@ -44,12 +44,13 @@ const steps = [
   },
   { name: 'build', run: async () => check('build', [node, 'scripts/bootstrap.mjs', 'start']) },
   { name: 'unit', run: () => tests(['unit']) },
-  { name: 'e2e', run: () => withBrowser([]) },
+  { name: 'e2e', run: () => withBrowser(['e2e']) },
+  { name: 'suites', run: () => withBrowser(['suites']) },
   { name: 'bench', run: () => figures('bench') },
   { name: 'faults', run: () => figures('faults') },
 ];
 /** Not in a plain `npm test`. */
-const apart = ['bench', 'faults'];
+const apart = ['suites', 'bench', 'faults'];
 
 const given = process.argv.slice(2);
 const names = given.filter((word) => !word.startsWith('-'));
@@ -84,11 +85,12 @@ async function main(chosen) {
   return close();
 }
 
-/** Unit tests wait for programs, browser tests compute: both in one run fill the cores better than one after the other. */
+/** Unit tests wait for programs, browser tests compute: all in one run fill the cores better than one after the other. */
 function together(chosen) {
-  const [unit, e2e] = ['unit', 'e2e'].map((name) => chosen.findIndex((step) => step.name === name));
-  if (unit === -1 || e2e !== unit + 1) return chosen;
-  return chosen.toSpliced(unit, 2, { name: 'unit and e2e', run: () => withBrowser(['unit']) });
+  const projects = ['unit', 'e2e', 'suites'].filter((name) => chosen.some((step) => step.name === name));
+  const first = chosen.findIndex((step) => step.name === projects[0]);
+  if (projects.length < 2) return chosen;
+  return chosen.toSpliced(first, projects.length, { name: projects.join(', '), run: () => withBrowser(projects) });
 }
 
 function note(area, state, name, why) {
@@ -134,20 +136,21 @@ function reasonIn(name) {
   return /\((needs [^)]+)\)/.exec(name)?.[1] ?? 'no reason was given';
 }
 
-/** The browser tests and `others` in one run; where there is no browser, `others` alone. */
-async function withBrowser(others) {
+/** These projects in one run; where there is no browser, those that need none. */
+async function withBrowser(projects) {
   const chromium = findChromium();
   if (chromium === null) {
     note(
       'e2e',
       'skipped',
-      'all browser tests',
+      `all tests of ${projects.filter((name) => name !== 'unit').join(' and ')}`,
       'no Chromium was found; install chromium or set GANTRY_CHROMIUM to its program',
     );
+    const others = projects.filter((name) => name === 'unit');
     if (others.length > 0) await tests(others);
     return;
   }
-  await tests([...others, 'e2e'], { GANTRY_CHROMIUM: chromium });
+  await tests(projects, { GANTRY_CHROMIUM: chromium });
 }
 
 /** One JSON line a figure; `ok: null` means that it could not be measured, with `why`. */
