@@ -156,8 +156,7 @@ test('the start asks for permission, has no plugins and no update, a password of
     '127.0.0.1',
     '--port',
     String(first.port),
-    '--model',
-    'fake/fake-1',
+    '--model=fake/fake-1',
   ]);
   expect(launch.command.join(' ')).not.toContain(first.password);
   await scratch.harnesses.prepare(spec, doors);

@@ -18,6 +18,8 @@ export interface ChannelQuestion {
   readonly input: Readonly<Record<string, unknown>>;
   /** In words, for the bot's state. */
   readonly words: string;
+  /** What it asks for is not told whole: it is answered where the program itself shows it. */
+  readonly paneOnly?: boolean;
   /** The change as the program says it; else it is made from `input`. */
   readonly summary?: string;
 }
@@ -101,6 +103,7 @@ export function createChannelQuestions(context: DriverContext, options: ChannelQ
 
   async function put(entry: Open): Promise<void> {
     const { question, cutting } = entry;
+    if (question.paneOnly === true) return note('not asked as an approval: what it would do is not told whole');
     const said = questionOf(bot, { tool_name: question.tool, tool_input: question.input, session_id: question.id });
     if (said === null) return note('not asked as an approval: it takes more than yes or no');
     const workspace = context.recall().workspace;

@@ -6,6 +6,7 @@ import { rm } from 'node:fs/promises';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import { createChannelQuestions } from '../channel-questions.ts';
 import type { DeliverResult, Outgoing } from '../harness.ts';
+import { sessionToResume } from '../launch-parts.ts';
 import { composePrompt } from '../wording.ts';
 import { execOpencode } from './exec.ts';
 import { launchOpencode, readDoor } from './launch.ts';
@@ -27,7 +28,7 @@ export function createOpencodeAdapter(around: Surroundings): Adapter {
   return {
     ruleset: opencodeRules,
     async prepare(bot, doors, memory) {
-      const known = bot.resume === true && typeof memory.sessionId === 'string' ? memory.sessionId : null;
+      const known = sessionToResume(bot, memory);
       const { launch, doorFile } = await launchOpencode(around, bot, doors, known);
       return {
         launch,
@@ -226,6 +227,8 @@ function driveOpencode(context: DriverContext): Driver {
     },
     onExit() {
       ended.abort();
+      // Its port may be another program's from now on.
+      server = null;
       cancelStarting();
       questions.ended();
       const file = context.recall().doorFile;

@@ -19,6 +19,9 @@ export interface ServerDoor {
   readonly password: string;
 }
 
+/** In one word: a name that begins with a dash would be an option of its own. */
+const model = (bot: BotSpec): string[] => (bot.model === null ? [] : [`--model=${bot.model}`]);
+
 type Permission = 'ask' | 'allow' | 'deny';
 
 /** Without these everything runs unasked (tui.md 2). */
@@ -89,7 +92,7 @@ export async function launchOpencode(
     '--port',
     String(door.port),
     ...(sessionToResume === null ? [] : ['--session', sessionToResume]),
-    ...(bot.model === null ? [] : ['--model', bot.model]),
+    ...model(bot),
   ];
   const launch = paneLaunch(around, bot, doors, command, own);
   return { doorFile, launch: { ...launch, env: { ...launch.env, OPENCODE_SERVER_PASSWORD: door.password } } };
@@ -112,7 +115,7 @@ export async function execOpencodeCommand(
       '--format',
       'json',
       ...(sessionToResume === null ? [] : ['--session', sessionToResume]),
-      ...(bot.model === null ? [] : ['--model', bot.model]),
+      ...model(bot),
     ],
     env: botEnvironment(around.env, bot, doors, own),
   };
@@ -130,7 +133,7 @@ export async function readDoor(file: string): Promise<ServerDoor | null> {
   }
 }
 
-/** Free a moment ago: whoever takes it before opencode does makes its start fail, which the pane then says. */
+/** Free a moment ago: whoever takes it before opencode does makes its start fail, which the pane then says (`listener.ts`). */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -4,6 +4,7 @@
  */
 import { createSseParser } from '../../../../contracts/common/sse-parser.ts';
 import type { ServerDoor } from './launch.ts';
+import { listensForMe } from './listener.ts';
 
 /** Its server runs in the thread that draws its screen, and answers late while that is busy. */
 const callMs = 5000;
@@ -32,12 +33,17 @@ export interface OpencodeServer {
   follow(signal: AbortSignal, onOpen: () => void, onEvent: (event: OpencodeEvent) => void): Promise<void>;
 }
 
-export function createOpencodeServer({ port, password }: ServerDoor): OpencodeServer {
+/** `mine`: whether only programs of this person listen on the port; asked before the password goes there. */
+export function createOpencodeServer(
+  { port, password }: ServerDoor,
+  mine: (port: number) => Promise<boolean> = listensForMe,
+): OpencodeServer {
   const base = `http://127.0.0.1:${port}`;
   const authorization = `Basic ${Buffer.from(`opencode:${password}`).toString('base64')}`;
 
   return {
     async call(method, path, body) {
+      if (!(await mine(port))) throw new NotListening();
       try {
         const answer = await fetch(`${base}${path}`, {
           method,
@@ -52,6 +58,7 @@ export function createOpencodeServer({ port, password }: ServerDoor): OpencodeSe
       }
     },
     async follow(signal, onOpen, onEvent) {
+      if (!(await mine(port))) throw new NotListening();
       const quiet = new AbortController();
       let timer = setTimeout(() => quiet.abort(), silentMs);
       try {

@@ -177,15 +177,18 @@ export function questionsIn(list: unknown): ChannelQuestion[] {
 function toolOf(kind: string, metadata: Json, patterns: readonly string[]): Omit<ChannelQuestion, 'id'> {
   switch (kind) {
     case 'bash': {
-      const command = text(metadata.command) || patterns.join(' && ');
-      return { tool: 'Bash', input: { command }, words: `asks to run: ${command}` };
+      const command = text(metadata.command);
+      if (command !== '') return { tool: 'Bash', input: { command }, words: `asks to run: ${command}` };
+      // Its patterns leave out where output goes, and how its parts are joined.
+      const words = `asks to run: ${patterns.join(', ')}`;
+      return { tool: 'Bash', input: { patterns }, words, paneOnly: true };
     }
     case 'edit': {
       const file = text(metadata.filepath) || patterns.join(', ');
       const diff = text(metadata.diff);
       const input = { file_path: file, ...(diff !== '' && { diff }) };
       const words = `asks to change ${file}`;
-      return { tool: 'Edit', input, words, ...(diff !== '' && { summary: diff }) };
+      return { tool: 'Edit', input, words, ...(diff === '' ? { paneOnly: true } : { summary: diff }) };
     }
     case 'webfetch': {
       const url = text(metadata.url) || patterns.join(', ');
