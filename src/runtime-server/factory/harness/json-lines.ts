@@ -1,4 +1,5 @@
 /** A growing file of JSON objects, one a line, read on from where reading stopped. Must not know what the lines mean. */
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { parseObject } from './values.ts';
 
@@ -7,6 +8,8 @@ const pageBytes = 4 * 1024 * 1024;
 /** A longer line is passed over. */
 const longestLine = 64 * 1024 * 1024;
 const newline = 0x0a;
+/** Opening a pipe would wait for whoever writes. Windows has no such mark. */
+const nonBlocking = constants.O_NONBLOCK ?? 0;
 
 export interface JsonLine {
   readonly entry: Readonly<Record<string, unknown>>;
@@ -27,10 +30,12 @@ export async function readJsonLines(
   offset: number,
   wanted?: (line: string) => boolean,
 ): Promise<JsonLines> {
-  const handle = await open(file, 'r').catch(() => null);
+  const handle = await open(file, constants.O_RDONLY | nonBlocking).catch(() => null);
   if (handle === null) return { lines: [], offset, more: false };
   try {
-    const { size } = await handle.stat();
+    const about = await handle.stat();
+    const { size } = about;
+    if (!about.isFile()) return { lines: [], offset, more: false };
     const from = offset > size ? 0 : offset;
     for (let most = pageBytes; ; most *= 4) {
       const length = Math.min(size - from, most);

@@ -98,7 +98,7 @@ export async function actionOf(
   const path = file === '' ? {} : { path: await placeOf(workspace, resolve(bot.cwd, file)) };
   switch (tool) {
     case 'Bash':
-      return { tool: 'shell.exec', bot: address, command: text(input.command) };
+      return { tool: 'shell.exec', bot: address, command: commandOf(input) };
     case 'Edit':
     case 'MultiEdit':
     case 'Write':
@@ -142,6 +142,11 @@ function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname : '';
 }
 
+/** Whole, in whatever form it comes: what is not shown must not be approved. */
+export function commandOf(input: Payload): string {
+  return text(input.command) || JSON.stringify(input);
+}
+
 interface Words {
   readonly what: string;
   readonly summary: string;
@@ -152,7 +157,7 @@ function wordsOf(tool: string, input: Payload): Words {
   const file = text(input.file_path) || text(input.notebook_path);
   switch (tool) {
     case 'Bash': {
-      const command = text(input.command);
+      const command = commandOf(input);
       const where = isUnconfined({ tool, input }) ? '\n\n(outside of its sandbox)' : '';
       return { what: `run: ${firstLine(command)}`, summary: `${command}${where}`, risk: 'high' };
     }

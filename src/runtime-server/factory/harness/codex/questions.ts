@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { actionHash } from '../../../../kit/signing/action-hash.ts';
-import { firstLine, placeOf } from '../claude/questions.ts';
+import { commandOf, firstLine, placeOf } from '../claude/questions.ts';
 import type { PermissionAsk, PermissionPolicy } from '../harness.ts';
 import { record, text } from '../values.ts';
 
@@ -64,7 +64,7 @@ export async function actionsOf(
   { tool, input }: Pick<Question, 'tool' | 'input'>,
 ): Promise<readonly Action[]> {
   const address = `${bot.slug}@${bot.team}`;
-  const command = text(input.command);
+  const command = commandOf(input);
   if (isShell(tool)) return [{ tool: 'shell.exec', bot: address, command }];
   if (tool === 'apply_patch') {
     const files = await Promise.all(patchFiles(command).map((file) => placeOf(workspace, resolve(bot.cwd, file))));
@@ -78,7 +78,7 @@ export async function actionsOf(
 const isShell = (tool: string) => ['Bash', 'shell', 'exec_command', 'local_shell'].includes(tool);
 
 function wordsOf(tool: string, input: Payload): { what: string; summary: string; risk: PermissionAsk['risk'] } {
-  const command = text(input.command);
+  const command = commandOf(input);
   // It asks only for what its own walls would not let through.
   const why = text(input.description);
   const reason = why === '' ? '' : `\n\nIts reason: ${why}`;
