@@ -39,8 +39,7 @@ test.each([
     flag,
     '--resume',
     'id-1',
-    '-m',
-    'gemini-x',
+    '--model=gemini-x',
   ]);
 });
 

@@ -141,7 +141,7 @@ test('the start asks for permission, names its conversation, has private files a
   const [, ...args] = launch.command;
   expect(args[args.indexOf('--approval-mode') + 1]).toBe('default');
   expect(args[args.indexOf('--session-id') + 1]).toMatch(/^[0-9a-f-]{36}$/);
-  expect(args[args.indexOf('--append-system-prompt') + 1]).toBe('Be kind.');
+  expect(args).toContain('--append-system-prompt=Be kind.');
   for (const flag of ['--input-file', '--json-file']) {
     expect(statSync(String(args[args.indexOf(flag) + 1])).mode & 0o777).toBe(0o600);
   }

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
+import { reportedSession, sessionToResume } from '../launch-parts.ts';
 import { createPasteDelivery } from '../paste-delivery.ts';
 import { promptsSince, transcriptOf } from '../prompt-witness.ts';
 import { holdsOurs, readComposer } from './composer.ts';
@@ -22,8 +23,8 @@ export function createClaudeAdapter(around: Surroundings): Adapter {
     async prepare(bot, doors, memory) {
       // Before its first message there is no conversation to go on with, and the program would refuse and end.
       const begun = typeof memory.transcript === 'string' && existsSync(memory.transcript);
-      const known = begun && typeof memory.sessionId === 'string' ? memory.sessionId : null;
-      const { launch, sessionId } = await launchClaude(around, bot, doors, bot.resume === true ? known : null);
+      const known = begun ? sessionToResume(bot, memory) : null;
+      const { launch, sessionId } = await launchClaude(around, bot, doors, known);
       // Known before any hook has come, so that the second witness does not depend on the first.
       const config = bot.env.CLAUDE_CONFIG_DIR ?? around.env.CLAUDE_CONFIG_DIR ?? join(around.home, '.claude');
       const transcript = transcriptFile(config, bot.cwd, sessionId);
@@ -68,9 +69,8 @@ function driveClaude(context: DriverContext): Driver {
       if (toolEndEvents.includes(event)) return {};
       // A sub-agent's events say nothing about the main turn; a late one would revive an idle pane.
       if (typeof payload.agent_id === 'string' && payload.agent_id !== '') return {};
-      if (typeof payload.transcript_path === 'string' && payload.transcript_path !== context.recall().transcript) {
-        context.remember({ transcript: payload.transcript_path, sessionId: payload.session_id });
-      }
+      const session = reportedSession(payload);
+      if (session !== null && session.transcript !== context.recall().transcript) context.remember(session);
       if (event === 'UserPromptSubmit' && typeof payload.prompt === 'string') delivery.taken(payload.prompt);
       judge.event('hook', event, payload);
       return {};

@@ -3,6 +3,7 @@
  * and failures; messages are pasted; evidence is the submit hook, else the transcript, else the composer. Must not know other harnesses.
  */
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
+import { reportedSession, sessionToResume } from '../launch-parts.ts';
 import { createPasteDelivery } from '../paste-delivery.ts';
 import { promptsSince, transcriptOf } from '../prompt-witness.ts';
 import { holdsOurs, lastFailure, readComposer } from './composer.ts';
@@ -23,9 +24,7 @@ export function createCodexAdapter(around: Surroundings): Adapter {
     ruleset: codexRules,
     async prepare(bot, doors, memory) {
       // Its session has an id and a transcript from the first prompt on.
-      const known =
-        typeof memory.sessionId === 'string' && (await isThere(memory.transcript)) ? memory.sessionId : null;
-      const resume = bot.resume === true ? known : null;
+      const resume = (await isThere(memory.transcript)) ? sessionToResume(bot, memory) : null;
       const launch = await launchCodex(around, bot, doors, resume);
       const session = resume === null ? {} : { sessionId: resume, transcript: memory.transcript };
       return { launch, facts: { ...session, workspace: doors.workspace } };
@@ -98,9 +97,8 @@ function driveCodex(context: DriverContext): Driver {
       if (event === 'PermissionRequest') return permissions.ask(payload, signal);
       // A sub-agent's events say nothing about the main turn.
       if (typeof payload.agent_id === 'string' && payload.agent_id !== '') return {};
-      if (typeof payload.transcript_path === 'string' && payload.transcript_path !== context.recall().transcript) {
-        context.remember({ transcript: payload.transcript_path, sessionId: payload.session_id });
-      }
+      const session = reportedSession(payload);
+      if (session !== null && session.transcript !== context.recall().transcript) context.remember(session);
       if (event === 'UserPromptSubmit' && typeof payload.prompt === 'string') delivery.taken(payload.prompt);
       judge.event('hook', event, payload);
       return {};

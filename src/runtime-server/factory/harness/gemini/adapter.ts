@@ -3,6 +3,7 @@
  * else the composer. It has no hooks of ours, so a question is answered in its pane. Must not know other harnesses.
  */
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
+import { sessionToResume } from '../launch-parts.ts';
 import { createPasteDelivery } from '../paste-delivery.ts';
 import { promptsSince } from '../prompt-witness.ts';
 import { holdsOurs, readComposer } from './composer.ts';
@@ -22,7 +23,7 @@ export function createGeminiAdapter(around: Surroundings): Adapter {
     ruleset: geminiRules,
     async prepare(bot, doors, memory) {
       const geminiHome = bot.env.GEMINI_CLI_HOME ?? around.env.GEMINI_CLI_HOME ?? around.home;
-      const known = bot.resume === true && typeof memory.sessionId === 'string' ? memory.sessionId : null;
+      const known = sessionToResume(bot, memory);
       const there = known === null ? [] : await findTranscripts(geminiHome, bot.cwd, known);
       const { launch, sessionId } = await launchGemini(around, bot, doors, there.length === 0 ? null : known);
       const transcript = there.at(-1);

@@ -13,7 +13,8 @@ const approvalModes: Readonly<Record<ExecMode, string>> = {
   accept_edits: 'auto_edit',
 };
 
-const model = (bot: BotSpec): string[] => (bot.model === null ? [] : ['-m', bot.model]);
+/** In one word: a name that begins with a dash would be an option of its own. */
+const model = (bot: BotSpec): string[] => (bot.model === null ? [] : [`--model=${bot.model}`]);
 
 /** `resume`: a session that was seen and whose transcript is still there. */
 export async function launchGemini(

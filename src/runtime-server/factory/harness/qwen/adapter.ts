@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import { type ChannelQuestion, createChannelQuestions } from '../channel-questions.ts';
 import type { DeliverResult, Outgoing } from '../harness.ts';
+import { sessionToResume } from '../launch-parts.ts';
 import { holdsPrompt, transcriptOf } from '../prompt-witness.ts';
 import { record } from '../values.ts';
 import { composePrompt, containsText } from '../wording.ts';
@@ -25,10 +26,10 @@ export function createQwenAdapter(around: Surroundings): Adapter {
     ruleset: qwenRules,
     async prepare(bot, doors, memory) {
       const home = qwenHome(around, bot);
-      const last = typeof memory.sessionId === 'string' ? memory.sessionId : null;
+      const last = sessionToResume(bot, memory);
       // Before its first message there is no conversation to go on with, and the program would refuse and end.
       const begun = last !== null && existsSync(transcriptFile(home, bot.cwd, last));
-      const known = bot.resume === true && begun ? last : null;
+      const known = begun ? last : null;
       const { launch, sessionId, channel } = await launchQwen(around, bot, doors, known);
       const transcript = transcriptFile(home, bot.cwd, sessionId);
       return { launch, facts: { sessionId, transcript, channel, read: 0, workspace: doors.workspace } };

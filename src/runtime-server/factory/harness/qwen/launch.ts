@@ -18,6 +18,12 @@ const approvalModes: Readonly<Record<ExecMode, string>> = {
   accept_edits: 'auto-edit',
 };
 
+/** Each in one word: a text that begins with a dash would be an option of its own. */
+const given = (bot: BotSpec): string[] => [
+  ...(bot.model === null ? [] : [`--model=${bot.model}`]),
+  ...(bot.culture === null ? [] : [`--append-system-prompt=${bot.culture}`]),
+];
+
 /** Sends progress as OSC 9;4 only to terminals that it knows. */
 const terminal = { TERM_PROGRAM: 'ghostty' };
 
@@ -88,8 +94,7 @@ export async function launchQwen(
     channel.input,
     '--json-file',
     channel.events,
-    ...(bot.model === null ? [] : ['--model', bot.model]),
-    ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
+    ...given(bot),
   ];
   return { sessionId, channel, launch: paneLaunch(around, bot, doors, command, own) };
 }
@@ -110,8 +115,7 @@ export async function execQwenCommand(
       '--approval-mode',
       approvalModes[mode],
       ...(sessionToResume === null ? [] : ['--resume', sessionToResume]),
-      ...(bot.model === null ? [] : ['--model', bot.model]),
-      ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
+      ...given(bot),
     ],
     env: botEnvironment(around.env, bot, doors, await quietSettings(around, doors)),
   };
