@@ -1,7 +1,4 @@
-/**
- * Every part and verb of Gantry's command line (gaps.md C, "CLI parts and verbs"), with the words of its help. A verb without `load`
- * is specified and not built: it says so with exit code 2.
- */
+/** Every part and verb of Gantry's command line (gaps.md C, "CLI parts and verbs"), with the words of its help. */
 import { admin } from './admin/catalogue.ts';
 import { backup, restore } from './backup/catalogue.ts';
 import type { Option, Part, Verb } from './command.ts';
@@ -123,7 +120,7 @@ export const commands: readonly Verb[] = [
   {
     name: 'cloud',
     about: 'Run the cloud API for many people, who sign in with an OpenID provider',
-    more: 'Each option is also a variable: GANTRY_BASE_URL, GANTRY_LISTEN, GANTRY_OIDC_ISSUER, GANTRY_OIDC_CLIENT_ID,\nGANTRY_OIDC_CLIENT_SECRET_FILE, GANTRY_TRUSTED_PROXY, GANTRY_REPLICA_URL. The data lies in GANTRY_HOME, or in\nthe PostgreSQL of DATABASE_URL (postgres://user:password@host:5432/name), which several may share. docs/identity.md shows an example.',
+    more: 'Each option is also a variable: GANTRY_BASE_URL, GANTRY_LISTEN, GANTRY_OIDC_ISSUER, GANTRY_OIDC_CLIENT_ID,\nGANTRY_OIDC_CLIENT_SECRET_FILE, GANTRY_TRUSTED_PROXY, GANTRY_REPLICA_URL,\nGANTRY_EVENTS_EDGE_URL. The data lies in GANTRY_HOME, or in\nthe PostgreSQL of DATABASE_URL (postgres://user:password@host:5432/name), which several may share. docs/identity.md shows an example.',
     options: [
       { flags: '--base-url <url>', about: 'the address that people use, such as https://gantry.example' },
       { flags: '--listen <host:port>', about: 'where to listen (default 127.0.0.1:3010)' },

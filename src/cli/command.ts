@@ -48,19 +48,13 @@ export interface Verb {
   readonly options?: readonly Option[];
   /** Changes something: has `--dry-run`. */
   readonly mutation?: boolean;
-  /** Absent: specified, not built yet. */
-  readonly load?: () => Promise<Action>;
+  readonly load: () => Promise<Action>;
 }
 
 export interface Part {
   readonly name: string;
   readonly about: string;
   readonly verbs: readonly Verb[];
-}
-
-/** What a verb that is specified but not built answers (interface.md, Command-line contract). */
-export function notBuilt(words: string, names: CommandNames): AppError {
-  return new AppError('not_found', `${words} is not built yet`, `See what there is: ${names.gantry} --help`);
 }
 
 export function text(input: Input, name: string): string {

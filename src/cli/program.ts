@@ -7,7 +7,7 @@ import { AppError } from '../contracts/common/errors.ts';
 import { nearestOf } from '../contracts/common/nearest.ts';
 import { packageRoot } from '../host/places.ts';
 import { commands, parts } from './catalogue.ts';
-import { type Context, type Input, notBuilt, type Verb } from './command.ts';
+import type { Context, Input, Verb } from './command.ts';
 import { type CommandNames, calledHere, commandNames } from './command-name.ts';
 import { type Connection, connect, type Env } from './connect.ts';
 import { asAppError, createOutput } from './output.ts';
@@ -40,7 +40,6 @@ export async function runCli(world: World): Promise<number> {
       output.result({ version: world.version }, () => world.version);
       return 0;
     }
-    if (called.verb.load === undefined) throw notBuilt(called.words, names);
     let connection: Promise<Connection> | null = null;
     const context: Context = {
       output,
@@ -125,14 +124,8 @@ function parse(world: World, names: CommandNames): Called {
 
 function addVerb(parent: Command, verb: Verb, words: string, call: (called: Called) => void): void {
   const command = inherit(parent, parent.command(verb.args === undefined ? verb.name : `${verb.name} ${verb.args}`));
-  command.description(verb.load === undefined ? `${verb.about} (not built yet)` : verb.about);
+  command.description(verb.about);
   command.option('--json', 'print one JSON document and nothing else');
-  if (verb.load === undefined) {
-    // Whatever is asked of it, the answer is that it is not built: never a complaint about its options.
-    command.allowUnknownOption().allowExcessArguments();
-    command.action(() => call({ verb, words, input: { args: {}, options: {} } }));
-    return;
-  }
   for (const option of verb.options ?? []) command.option(option.flags, option.about);
   if (verb.mutation === true) command.option('--dry-run', 'only say what would change');
   if (verb.more !== undefined) command.addHelpText('after', `\n${verb.more}`);
