@@ -129,7 +129,9 @@ test('a conversation that a process has open is refused with its number, and tak
   const here = place();
   const engine = await engineIn(here);
   // A program of that name that was started for this conversation.
-  const other = spawn(join(here.bin, 'claude'), ['--resume', claudeId], { cwd: here.project, stdio: 'ignore' });
+  const program = join(here.home, 'claude');
+  writeFileSync(program, `#!${process.execPath}\nsetInterval(() => {}, 1000);\n`, { mode: 0o755 });
+  const other = spawn(program, ['--resume', claudeId], { cwd: here.project, stdio: 'ignore' });
   onTestFinished(() => void other.kill('SIGKILL'));
   const ended = new Promise((resolve) => other.once('exit', () => resolve('ended')));
   await new Promise((resolve) => other.once('spawn', resolve));

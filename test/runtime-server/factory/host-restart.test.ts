@@ -18,13 +18,13 @@ const send = async (engine: Engine, to: string, message: string): Promise<Delive
 const delivery = async (engine: Engine, id: string): Promise<Delivery | undefined> =>
   (await engine.call<{ deliveries: Delivery[] }>('GET', '/deliveries')).body.deliveries.find((one) => one.id === id);
 
-/** Kills the host; resolves when another one serves. */
+/** Kills the host; resolves when another one serves and its panes are known. */
 async function killHost(engine: Engine): Promise<void> {
   const pid = hostPid(engine);
   process.kill(pid, 'SIGKILL');
   await waitFor(
     () => engine.panes.host(),
-    (host) => host !== null && host.pid !== pid,
+    (host) => host !== null && host.pid !== pid && engine.panes.engine().running,
   );
 }
 
@@ -179,7 +179,7 @@ test('a bot that is stopped while it is being started again stays stopped', asyn
   const engine = await startEngine();
   const team = await startShells(engine, 'web');
   await killHost(engine);
-  await engine.call('POST', `/teams/${team}/down`);
+  expect((await engine.call('POST', `/teams/${team}/down`)).status).toBe(200);
   await waitFor(
     () => engine.panes.list(),
     (panes) => panes.every(({ alive }) => !alive),
