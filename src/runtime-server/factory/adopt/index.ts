@@ -13,12 +13,13 @@ import { iso } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { PaneEngine } from '../../panes/pane-engine.ts';
 import { notWritable } from '../demo.ts';
+import { createMutex } from '../harness/adapter.ts';
 import type { Actor } from '../records.ts';
 import type { Registry } from '../registry.ts';
 import type { TeamFolder } from '../team-file/folder.ts';
 import type { TeamService } from '../team-service.ts';
 import { type Kept, keptSessions } from './kept.ts';
-import { openBy, type Running, runningHarnesses } from './open-by.ts';
+import { clockMs, openBy, type Running, runningHarnesses } from './open-by.ts';
 import { withBot } from './team-lines.ts';
 
 const defaultTeam = 'adopted';
@@ -49,8 +50,16 @@ export interface AdoptingDeps {
   readonly running?: () => Promise<Running[]>;
 }
 
+interface Found {
+  readonly kept: Kept;
+  readonly session: KeptSession;
+  /** The process that has it open. */
+  readonly holder: Running | null;
+}
+
 export function createAdopting(deps: AdoptingDeps): Adopting {
   const { folder, clock, timers, running = runningHarnesses } = deps;
+  const turns = createMutex();
   const places = { env: deps.env, home: deps.env.HOME || deps.userHome };
 
   /** The bot in whose pane a process runs. */
@@ -77,7 +86,7 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
     };
   }
 
-  async function find({ harness, id }: AdoptRequest): Promise<{ kept: Kept; session: KeptSession }> {
+  async function find({ harness, id }: AdoptRequest): Promise<Found> {
     const [all, processes] = await Promise.all([keptSessions(places, { harness }), running()]);
     const kept = all.find((one) => one.id === id);
     if (!kept) {
@@ -87,7 +96,8 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
         `List them with \`gantry agents sessions --harness ${harness}\`.`,
       );
     }
-    return { kept, session: shown(kept, all, processes) };
+    const session = shown(kept, all, processes);
+    return { kept, session, holder: processes.find(({ pid }) => pid === session.openBy?.pid) ?? null };
   }
 
   function refuseOpen({ harness, openBy }: KeptSession, takeOver: boolean): void {
@@ -104,9 +114,10 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
     );
   }
 
-  /** The process as it was shown, or nothing: its number may be another's by now. */
-  async function end(kept: Kept, pid: number): Promise<void> {
-    const same = async () => (await running()).some((one) => one.pid === pid && one.harness === kept.harness);
+  /** The process that was found, or nothing: its number may be another's by now. */
+  async function end(holder: Running): Promise<void> {
+    const { pid } = holder;
+    const same = async () => (await running()).some((one) => isSame(one, holder));
     if (!(await same())) return;
     signal(pid, 'SIGTERM');
     const gone = async (ms: number): Promise<boolean> => {
@@ -141,54 +152,57 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
     }
   }
 
+  async function take(request: AdoptRequest, by: Actor): Promise<Adopted> {
+    const { kept, session, holder } = await find(request);
+    refuseOpen(session, request.takeOver === true);
+    if (!existsSync(kept.cwd)) {
+      throw new AppError(
+        'refused',
+        `The folder of this conversation is gone: ${kept.cwd}`,
+        'A harness goes on with a conversation only in its folder: put it back first.',
+      );
+    }
+    folder.refresh();
+    const team = request.team ?? defaultTeam;
+    const slug = nameOf(request, team);
+    const file = join(folder.folderOf(team), 'team.yaml');
+    const before = await readFile(file, 'utf8').catch(() => null);
+    const next = withBot(before, { bot: slug, harness: kept.harness, cwd: kept.cwd });
+    const applied = request.dryRun !== true;
+    const ends = holder?.pid ?? null;
+    if (applied) {
+      if (holder !== null) await end(holder);
+      await write(file, next.text);
+      folder.refresh();
+      await deps.teams.refresh();
+      const adopts = new Map([[slug, { sessionId: kept.id, transcript: kept.file }]]);
+      try {
+        await deps.teams.up(team, { only: new Set([slug]), adopts }, by);
+      } catch (fault) {
+        // Whole or not at all: the file is as it was.
+        await (before === null ? rm(file, { force: true }) : write(file, before));
+        folder.refresh();
+        await deps.teams.refresh();
+        throw fault;
+      }
+    }
+    return {
+      session,
+      bot: `${slug}@${team}`,
+      file: relative(deps.workspace, file).replaceAll('\\', '/'),
+      lines: next.lines,
+      ends,
+      applied,
+    };
+  }
+
   return {
     async list(wanted) {
       const [all, processes] = await Promise.all([keptSessions(places, wanted), running()]);
       return all.slice(0, mostShown).map((session) => shown(session, all, processes));
     },
-    async adopt(request, by) {
-      const { kept, session } = await find(request);
-      refuseOpen(session, request.takeOver === true);
-      if (!existsSync(kept.cwd)) {
-        throw new AppError(
-          'refused',
-          `The folder of this conversation is gone: ${kept.cwd}`,
-          'A harness goes on with a conversation only in its folder: put it back first.',
-        );
-      }
-      folder.refresh();
-      const team = request.team ?? defaultTeam;
-      const slug = nameOf(request, team);
-      const file = join(folder.folderOf(team), 'team.yaml');
-      const before = await readFile(file, 'utf8').catch(() => null);
-      const next = withBot(before, { bot: slug, harness: kept.harness, cwd: kept.cwd });
-      const applied = request.dryRun !== true;
-      const ends = session.openBy?.pid ?? null;
-      if (applied) {
-        if (ends !== null) await end(kept, ends);
-        await write(file, next.text);
-        folder.refresh();
-        await deps.teams.refresh();
-        const adopts = new Map([[slug, { sessionId: kept.id, transcript: kept.file }]]);
-        try {
-          await deps.teams.up(team, { only: new Set([slug]), adopts }, by);
-        } catch (fault) {
-          // Whole or not at all: the file is as it was.
-          await (before === null ? rm(file, { force: true }) : write(file, before));
-          folder.refresh();
-          await deps.teams.refresh();
-          throw fault;
-        }
-      }
-      return {
-        session,
-        bot: `${slug}@${team}`,
-        file: relative(deps.workspace, file).replaceAll('\\', '/'),
-        lines: next.lines,
-        ends,
-        applied,
-      };
-    },
+    // One after the other: each reads the team file, and writes it again.
+    adopt: (request, by) => turns.run(() => take(request, by)),
   };
 }
 
@@ -201,6 +215,13 @@ async function write(file: string, text: string): Promise<void> {
   } catch (fault) {
     throw notWritable(file, fault);
   }
+}
+
+/** By when it began, which a later process of the same number cannot share; where that is not told by its words. */
+function isSame(one: Running, { pid, harness, args, since }: Running): boolean {
+  if (one.pid !== pid || one.harness !== harness) return false;
+  if (one.since !== null && since !== null) return Math.abs(one.since - since) <= clockMs;
+  return one.args.join('\0') === args.join('\0');
 }
 
 function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {

@@ -3,11 +3,12 @@
  * the heads of files, and of a head no more than that: they are large and private. Must not know bots.
  */
 import { open, readdir, readFile, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, isAbsolute, join } from 'node:path';
 import type { Adoptable } from '../../../contracts/factory/adopt-routes.ts';
 import { readForeign } from '../../../kit/store/read-foreign.ts';
 import type { Environment } from '../harness/environment.ts';
 import { databaseFile } from '../harness/opencode/usage.ts';
+import { record, text } from '../harness/values.ts';
 
 export interface Kept {
   readonly harness: Adoptable;
@@ -20,6 +21,8 @@ export interface Kept {
   readonly file: string | null;
   /** Process that the harness itself says has it. */
   readonly pid: number | null;
+  /** When it said so, milliseconds since the epoch: a process that began later has only the number. */
+  readonly pidWritten?: number;
 }
 
 export interface KeptPlaces {
@@ -33,6 +36,8 @@ type Read = (lines: readonly Json[], file: string) => { id: string; cwd: string;
 /** A conversation's folder and first prompt stand in its beginning. */
 const headBytes = 128 * 1024;
 const titleChars = 200;
+/** It stands in an argument of its harness: never an option. */
+const name = /^[A-Za-z0-9][A-Za-z0-9_-]{3,127}$/;
 /** Looked into, the latest first, of one harness. */
 const mostFiles = 200;
 
@@ -44,7 +49,7 @@ export async function keptSessions(
   const lists = await Promise.all(harnesses.map((harness) => stores[harness](places).catch(() => [])));
   return lists
     .flat()
-    .filter(({ id, cwd }) => /^[A-Za-z0-9_-]{4,128}$/.test(id) && (wanted.cwd === undefined || cwd === wanted.cwd))
+    .filter(({ id, cwd }) => name.test(id) && isAbsolute(cwd) && (wanted.cwd === undefined || cwd === wanted.cwd))
     .sort((a, b) => b.lastUsed - a.lastUsed);
 }
 
@@ -124,8 +129,11 @@ const stores: Readonly<Record<Adoptable, (places: KeptPlaces) => Promise<Kept[]>
     });
     return Promise.all(
       list.map(async (one) => {
-        const runtime = record(await readJson(String(one.file).replace(/\.jsonl$/, '.runtime.json')));
-        return typeof runtime.pid === 'number' ? { ...one, pid: runtime.pid } : one;
+        const file = String(one.file).replace(/\.jsonl$/, '.runtime.json');
+        const runtime = record(await readJson(file));
+        if (typeof runtime.pid !== 'number') return one;
+        const { mtimeMs } = await stat(file);
+        return { ...one, pid: runtime.pid, pidWritten: mtimeMs };
       }),
     );
   },
@@ -206,12 +214,4 @@ function firstText(lines: readonly Json[], key: string): string {
 function shorten(title: string): string {
   const line = title.replace(/[\s\p{C}]+/gu, ' ').trim();
   return [...line].slice(0, titleChars).join('') || '(no words)';
-}
-
-function record(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

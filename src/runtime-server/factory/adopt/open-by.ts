@@ -12,6 +12,9 @@ import type { Kept } from './kept.ts';
 
 const run = promisify(execFile);
 
+/** Starts are told in seconds since boot, and clocks are set. */
+export const clockMs = 2000;
+
 export interface Running {
   readonly pid: number;
   readonly parent: number;
@@ -33,6 +36,8 @@ const programs: Readonly<Record<Adoptable, RegExp>> = {
   qwen: /^(qwen|cli-entry\.js)$/,
 };
 
+const runtimes = /^(node|nodejs|bun|deno|sh|bash|dash)(\.exe)?$/;
+
 /** Processes of harnesses that this person runs. */
 export async function runningHarnesses(): Promise<Running[]> {
   return process.platform === 'linux' ? fromProc() : fromPs();
@@ -41,8 +46,10 @@ export async function runningHarnesses(): Promise<Running[]> {
 export function openBy(session: Kept, running: readonly Running[], others: readonly Kept[]) {
   const mine = running.filter(({ harness }) => harness === session.harness);
   const sure = mine.find(
-    ({ pid, args, files }) =>
-      pid === session.pid || args.includes(session.id) || (session.file !== null && files.includes(session.file)),
+    ({ pid, args, files, since }) =>
+      (pid === session.pid && (since === null || since <= (session.pidWritten ?? since) + clockMs)) ||
+      args.includes(session.id) ||
+      (session.file !== null && files.includes(session.file)),
   );
   if (sure) return { pid: sure.pid, sure: true };
   const newer = (other: Kept) =>
@@ -59,10 +66,12 @@ export function openBy(session: Kept, running: readonly Running[], others: reado
   return likely === undefined ? null : { pid: likely.pid, sure: false };
 }
 
-function harnessOf(args: readonly string[]): Adoptable | null {
-  // The program itself, or the script that Node runs.
-  const names = args.slice(0, 3).map((word) => basename(word));
-  const found = Object.entries(programs).find(([, name]) => names.some((one) => name.test(one)));
+export function harnessOf(args: readonly string[]): Adoptable | null {
+  const [program = '', ...words] = args;
+  // The program itself, or the script that Node or a shell runs: a word that stands behind an editor is a file of that name.
+  const script = words.find((word) => !word.startsWith('-')) ?? '';
+  const file = runtimes.test(basename(program)) && script.includes('/') ? script : program;
+  const found = Object.entries(programs).find(([, name]) => name.test(basename(file)));
   return (found?.[0] as Adoptable | undefined) ?? null;
 }
 
