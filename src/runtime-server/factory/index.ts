@@ -327,9 +327,10 @@ export function createFactory(deps: FactoryDeps): Factory {
       await registry.start();
       await teams.start();
       await peers.start();
+      await metering.load();
       await lanes.start();
       await workflows.start();
-      await metering.start();
+      metering.start();
       await schedules.start();
       await hosted.tellInterrupted();
       restarts.begin();

@@ -166,6 +166,20 @@ test('the next day it goes on by itself, also when the computer slept over midni
   expect((await spending(world)).day).toBe('2026-11-23');
 });
 
+test('after a restart limits hold before anything begins, also one whose reset passed meanwhile', async () => {
+  const { world, start } = await openWorld();
+  for (const id of ['coder', 'writer', 'free']) world.bot(id);
+  await start();
+  await world.call('setSpendLimit', { body: { subject: 'coder@red', dailyCents: 1 } });
+  await world.turn('coder', 'a', 5);
+  world.state('writer', 'blocked', limit(noon + hour));
+  await world.clock.advance(0);
+  await world.restart(2 * hour);
+  expect(world.heldAtLoad).toEqual(['coder', 'writer']);
+  await world.clock.advance(0);
+  expect(world.metering.held('writer')).toBeNull();
+});
+
 test('a limit for nobody is refused, and a bot that nothing holds cannot be let go on', async () => {
   const { world, start } = await openWorld();
   world.bot('coder');

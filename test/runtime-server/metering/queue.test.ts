@@ -5,6 +5,7 @@ import type { NodePage } from '../../../src/contracts/factory/node.ts';
 import type { Flow, RunStarted } from '../../../src/contracts/factory/workflow.ts';
 import { type Engine, startEngine, waitFor } from '../factory/engine.ts';
 import { startShells } from '../factory/shells.ts';
+import { openFloor, steps } from '../hosted/support.ts';
 
 let spends = 0;
 
@@ -55,6 +56,21 @@ test('over its limit its queue is held with the reason; go on once lets one mess
   await limit(engine, bot, 501);
   await delivered(engine, second.id, 'verified');
   expect((await engine.call('POST', `/agents/${bot}/go-on`, {})).status).toBe(409);
+});
+
+test('what waits before a bot that may spend no more waits through a restart', async () => {
+  const { engine, server, ...floor } = await openFloor();
+  server.script(steps({ text: 'done' }));
+  const bot = await floor.team('maker');
+  await spend(engine, bot, 500);
+  await limit(engine, bot, 500);
+  await engine.until(bot, 'blocked');
+  const sent = await floor.send(bot, 'go on');
+  expect(sent.state).toBe('queued');
+  await engine.restart();
+  await engine.until(bot, 'blocked');
+  expect(server.requests).toHaveLength(0);
+  expect(await floor.delivery(sent.id, bot)).toMatchObject({ state: 'queued' });
 });
 
 test('the step of a run waits as a question to a person, through a restart, and goes on when the limit is raised', async () => {

@@ -33,6 +33,8 @@ export async function openWorld() {
   /** Bots whose node was cut off. */
   const cut = new Map<string, boolean>();
   const keys = new Set<string>();
+  /** Bots that were held at the last restart before anything began. */
+  const heldAtLoad: string[] = [];
 
   const begin = async () => {
     const listeners = new Set<(agentId: string) => void>();
@@ -105,6 +107,7 @@ export async function openWorld() {
     reported,
     unblocked,
     cut,
+    heldAtLoad,
     transcripts,
     get metering() {
       return now.metering;
@@ -153,7 +156,12 @@ export async function openWorld() {
       await now.store.close();
       clock.jump(asleepMs);
       now = await begin();
-      await now.metering.start();
+      await now.metering.load();
+      await clock.advance(0);
+      // Who is held is known before anything is delivered, and nobody goes on before runs are taken up.
+      const known = now.metering.held;
+      heldAtLoad.splice(0, heldAtLoad.length, ...[...bots.keys()].filter((id) => known(id) !== null));
+      now.metering.start();
       await clock.advance(0);
     },
   };
@@ -173,7 +181,8 @@ export async function openWorld() {
           tx.run('INSERT INTO factory_pane (id, agent_id, started_at) VALUES (?, ?, ?)', `pane_${id}`, id, noon);
         }
       });
-      await now.metering.start();
+      await now.metering.load();
+      now.metering.start();
       await clock.advance(0);
     },
     warnings: said,

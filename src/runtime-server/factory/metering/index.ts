@@ -24,8 +24,10 @@ import { createWaiting, wordsOf } from './waiting.ts';
 export { meteringMigrations } from './migrations.ts';
 
 export interface Metering {
-  /** After the bots of the workspace are known. */
-  start(): Promise<void>;
+  /** After the bots of the workspace are known, and before anything is delivered: from here on limits hold them. */
+  load(): Promise<void>;
+  /** After runs were taken up: who was held to a time goes on, and transcripts are read. */
+  start(): void;
   /** Why this bot takes no message now; null: nothing here holds it. */
   held(agentId: string): string | null;
   /** The budget among that: a question to a person. */
@@ -130,9 +132,12 @@ export function createMetering(deps: MeteringDeps): Metering {
   }
 
   return {
-    async start() {
-      await waiting.start();
+    async load() {
+      await waiting.load();
       await budgets.start();
+    },
+    start() {
+      waiting.start();
       reading.start();
     },
     held: (agentId) => holdOf(agentId)?.reason ?? null,

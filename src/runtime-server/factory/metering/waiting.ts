@@ -30,7 +30,9 @@ export interface LimitHold {
 }
 
 export interface Waiting {
-  start(): Promise<void>;
+  /** Who is held is known; nobody goes on yet. */
+  load(): Promise<void>;
+  start(): void;
   /** The state of a bot has changed. */
   look(agentId: string): void;
   held(agentId: string): LimitHold | null;
@@ -57,6 +59,7 @@ export function createWaiting(deps: MeteringDeps): Waiting {
   const working = new Set<string>();
   let waitOut = true;
   let cancel = () => {};
+  let begun = false;
   let closed = false;
 
   const behind = (what: string, done: Promise<unknown>) => {
@@ -108,7 +111,7 @@ export function createWaiting(deps: MeteringDeps): Waiting {
   function arm(): void {
     cancel();
     const next = Math.min(...[...holds.values()].map(({ retryAt }) => retryAt ?? Number.POSITIVE_INFINITY));
-    if (closed || next === Number.POSITIVE_INFINITY) return;
+    if (closed || !begun || next === Number.POSITIVE_INFINITY) return;
     cancel = timers.after(Math.min(Math.max(0, next - clock.now()), lookEveryMs), () => {
       for (const { agentId, retryAt } of [...holds.values()]) {
         // A bot that does not run is tried when it does.
@@ -119,7 +122,7 @@ export function createWaiting(deps: MeteringDeps): Waiting {
   }
 
   return {
-    async start() {
+    async load() {
       await store.read((tx) => {
         for (const row of tx.all<Row>('SELECT * FROM factory_limit_hold')) {
           const { agent_id: agentId, reason, until, retry_at: retryAt, since, cut } = row;
@@ -134,6 +137,9 @@ export function createWaiting(deps: MeteringDeps): Waiting {
       });
       for (const bot of bots.all()) if (bot.state === 'working') working.add(bot.id);
       for (const agentId of holds.keys()) deps.changed(agentId);
+    },
+    start() {
+      begun = true;
       arm();
     },
     look(agentId) {
