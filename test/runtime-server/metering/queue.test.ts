@@ -3,9 +3,10 @@ import { expect, test } from 'vitest';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
 import type { NodePage } from '../../../src/contracts/factory/node.ts';
 import type { Flow, RunStarted } from '../../../src/contracts/factory/workflow.ts';
+import { text } from '../../support/model-server/script.ts';
 import { type Engine, startEngine, waitFor } from '../factory/engine.ts';
 import { startShells } from '../factory/shells.ts';
-import { openFloor, steps } from '../hosted/support.ts';
+import { openFloor } from '../hosted/support.ts';
 
 let spends = 0;
 
@@ -60,7 +61,7 @@ test('over its limit its queue is held with the reason; go on once lets one mess
 
 test('what waits before a bot that may spend no more waits through a restart', async () => {
   const { engine, server, ...floor } = await openFloor();
-  server.script(steps({ text: 'done' }));
+  server.script(() => text('done'));
   const bot = await floor.team('maker');
   await spend(engine, bot, 500);
   await limit(engine, bot, 500);
