@@ -21,7 +21,7 @@ import type { Call, CallLeg } from '../../contracts/phone/calls.ts';
 import type { PhoneNumber, Port } from '../../contracts/phone/number.ts';
 import type { Registration, RegistrationStep } from '../../contracts/phone/registration.ts';
 import type { TextMessage } from '../../contracts/phone/texts.ts';
-import type { StatusLook } from './status.tsx';
+import { looks, type StatusLook } from './looks.ts';
 
 const needs = (word: string): StatusLook => ({ word, icon: Hand, tone: 'need' });
 const waits = (word: string): StatusLook => ({ word, icon: Clock, tone: 'muted' });
@@ -76,40 +76,23 @@ export function numberStatus(number: PhoneNumber, registration: Registration | n
 }
 
 export const stepStatus: Readonly<Record<RegistrationStep['state'], StatusLook>> = {
-  waiting: { word: 'Waits', icon: Clock, tone: 'muted' },
+  waiting: looks.waits,
   working: { word: 'Under way', icon: Loader, tone: 'muted' },
-  done: { word: 'Done', icon: Check, tone: 'muted' },
+  done: looks.saidDone,
   failed: { word: 'Refused', icon: CircleX, tone: 'fail' },
 };
 
 export const textStatus: Readonly<Record<TextMessage['status'], StatusLook>> = {
   received: { word: 'Received', icon: Check, tone: 'muted' },
   kept_back: { word: 'Not shown to the bot', icon: ShieldMinus, tone: 'muted' },
-  queued: { word: 'Waits', icon: Clock, tone: 'muted' },
+  queued: looks.waits,
   sending: { word: 'Being sent', icon: Loader, tone: 'muted' },
   sent: { word: 'Sent', icon: Check, tone: 'muted' },
   delivered: { word: 'Delivered', icon: CheckCheck, tone: 'proven' },
   unconfirmed: { word: 'Sent, not confirmed', icon: CircleHelp, tone: 'muted' },
-  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
+  failed: looks.failed,
   cancelled: { word: 'Not sent', icon: Ban, tone: 'faint' },
 };
-
-export function callStatus({ status, direction, missed }: Pick<Call, 'status' | 'direction' | 'missed'>): StatusLook {
-  switch (status) {
-    case 'ringing':
-      return { word: direction === 'in' ? 'Comes in' : 'Rings', icon: PhoneIncoming, tone: 'accent' };
-    case 'active':
-      return { word: 'Talking', icon: 'ring', tone: 'accent' };
-    case 'held':
-      return { word: 'On hold', icon: CirclePause, tone: 'muted' };
-    case 'transferring':
-      return { word: 'Being transferred', icon: 'ring', tone: 'accent' };
-    case 'ended':
-      return missed
-        ? { word: 'Missed', icon: PhoneMissed, tone: 'muted' }
-        : { word: 'Ended', icon: PhoneOff, tone: 'faint' };
-  }
-}
 
 export const legStatus: Readonly<Record<CallLeg['state'], StatusLook>> = {
   ringing: { word: 'Rings', icon: PhoneIncoming, tone: 'accent' },
@@ -118,6 +101,21 @@ export const legStatus: Readonly<Record<CallLeg['state'], StatusLook>> = {
   ended: { word: 'Ended', icon: PhoneOff, tone: 'faint' },
 };
 
+export function callStatus({ status, direction, missed }: Pick<Call, 'status' | 'direction' | 'missed'>): StatusLook {
+  switch (status) {
+    case 'ringing':
+      return direction === 'in' ? { ...legStatus.ringing, word: 'Comes in' } : legStatus.ringing;
+    case 'active':
+      return legStatus.talking;
+    case 'held':
+      return legStatus.held;
+    case 'transferring':
+      return { word: 'Being transferred', icon: 'ring', tone: 'accent' };
+    case 'ended':
+      return missed ? { word: 'Missed', icon: PhoneMissed, tone: 'muted' } : legStatus.ended;
+  }
+}
+
 export const transferStatus: Readonly<Record<NonNullable<Call['transfer']>['state'], StatusLook>> = {
   asking: { word: 'Is being asked', icon: 'ring', tone: 'accent' },
   accepted: { word: 'Took it over', icon: Check, tone: 'muted' },
@@ -125,6 +123,6 @@ export const transferStatus: Readonly<Record<NonNullable<Call['transfer']>['stat
   no_answer: { word: 'Did not answer', icon: PhoneMissed, tone: 'muted' },
   busy: { word: 'Was busy', icon: PhoneMissed, tone: 'muted' },
   voicemail: { word: 'Voicemail answered', icon: PhoneMissed, tone: 'muted' },
-  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
+  failed: looks.failed,
   stopped: { word: 'Refused: STOP', icon: Ban, tone: 'muted' },
 };

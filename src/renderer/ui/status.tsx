@@ -3,7 +3,6 @@
  * from here. Must not know where a status is shown.
  */
 import {
-  BadgeCheck,
   Ban,
   CalendarClock,
   Check,
@@ -16,13 +15,10 @@ import {
   CircleX,
   Clock,
   CornerDownRight,
-  Hand,
   Layers,
-  Link,
   Loader,
   Lock,
   LogOut,
-  type LucideIcon,
   Moon,
   OctagonPause,
   Package,
@@ -31,7 +27,6 @@ import {
   PowerOff,
   Radio,
   RefreshCw,
-  ScanEye,
   Send,
   Ticket,
 } from 'lucide-react';
@@ -48,59 +43,53 @@ import type { RunStatus } from '../../contracts/factory/workflow.ts';
 import type { HostedComputer, HostedStatus } from '../../contracts/hosted-computers/computer.ts';
 import type { ServerState } from '../../contracts/tool-server/servers.ts';
 import type { QueueWorker, Task } from '../../contracts/work-queue/task.ts';
+import { looks, type StatusLook, type Tone } from './looks.ts';
 
-export type Tone = 'faint' | 'muted' | 'accent' | 'need' | 'fail' | 'proven';
-
-/** `ring` is the turning ring of a working bot; everything else is a still icon. */
-export interface StatusLook {
-  readonly word: string;
-  readonly icon: LucideIcon | 'ring';
-  readonly tone: Tone;
-}
+export type { StatusLook };
 
 export type ConnectionState = 'linking' | 'linked' | 'reconnecting' | 'off';
 
 export const agentStatus: Readonly<Record<AgentState, StatusLook>> = {
   offline: { word: 'Offline', icon: PowerOff, tone: 'faint' },
-  starting: { word: 'Starting', icon: Loader, tone: 'muted' },
+  starting: looks.starting,
   idle: { word: 'Idle', icon: Circle, tone: 'muted' },
-  working: { word: 'Working', icon: 'ring', tone: 'accent' },
-  needs_you: { word: 'Needs you', icon: Hand, tone: 'need' },
-  checking: { word: 'Checking', icon: ScanEye, tone: 'accent' },
+  working: looks.working,
+  needs_you: looks.needsYou,
+  checking: looks.checking,
   done: { word: 'Done', icon: Check, tone: 'proven' },
   blocked: { word: 'Blocked', icon: OctagonPause, tone: 'need' },
-  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
+  failed: looks.failed,
 };
 
 export const deliveryStatus: Readonly<Record<DeliveryState, StatusLook>> = {
   accepted: { word: 'Sending', icon: Loader, tone: 'muted' },
-  queued: { word: 'Queued', icon: Clock, tone: 'muted' },
+  queued: looks.queued,
   verified: { word: 'Verified', icon: CheckCheck, tone: 'proven' },
   unconfirmed: { word: 'Unconfirmed', icon: CircleHelp, tone: 'need' },
   best_effort: { word: 'Best effort', icon: Send, tone: 'muted' },
-  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
+  failed: looks.failed,
 };
 
 export const nodeStatus: Readonly<Record<NodeStatus, StatusLook>> = {
   new: { word: 'New', icon: CircleDashed, tone: 'faint' },
   ready: { word: 'Ready', icon: CircleDashed, tone: 'muted' },
-  working: { word: 'Working', icon: 'ring', tone: 'accent' },
-  checking: { word: 'Checking', icon: ScanEye, tone: 'accent' },
-  needs_you: { word: 'Needs you', icon: Hand, tone: 'need' },
-  done: { word: 'Done', icon: BadgeCheck, tone: 'proven' },
-  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
+  working: looks.working,
+  checking: looks.checking,
+  needs_you: looks.needsYou,
+  done: looks.provenDone,
+  failed: looks.failed,
   blocked: { word: 'Blocked', icon: Lock, tone: 'muted' },
   skipped: { word: 'Skipped', icon: CornerDownRight, tone: 'faint' },
-  cancelled: { word: 'Cancelled', icon: Ban, tone: 'faint' },
+  cancelled: looks.cancelled,
 };
 
 export const runStatus: Readonly<Record<RunStatus, StatusLook>> = {
-  running: { word: 'Running', icon: 'ring', tone: 'accent' },
-  needs_you: { word: 'Needs you', icon: Hand, tone: 'need' },
-  done: { word: 'Done', icon: BadgeCheck, tone: 'proven' },
+  running: looks.running,
+  needs_you: looks.needsYou,
+  done: looks.provenDone,
   degraded: { word: 'Done in part', icon: CircleDot, tone: 'muted' },
-  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
-  cancelled: { word: 'Cancelled', icon: Ban, tone: 'faint' },
+  failed: looks.failed,
+  cancelled: looks.cancelled,
 };
 
 /** Of one time of a schedule. */
@@ -108,15 +97,13 @@ export const occurrenceStatus: Readonly<Record<Occurrence['state'], StatusLook>>
   started: { word: 'Started', icon: Check, tone: 'muted' },
   missed: { word: 'Missed', icon: CalendarClock, tone: 'need' },
   skipped: { word: 'Skipped', icon: CornerDownRight, tone: 'faint' },
-  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
+  failed: looks.failed,
 };
 
 /** `pending` past its time is expired; `resolved` without a decision was withdrawn or answered where it was asked. */
 export function approvalStatus(approval: Approval, now: number): StatusLook {
   if (approval.state === 'pending') {
-    return Date.parse(approval.expiresAt) > now
-      ? { word: 'Waits for you', icon: Hand, tone: 'need' }
-      : { word: 'Expired', icon: Clock, tone: 'faint' };
+    return Date.parse(approval.expiresAt) > now ? looks.waitsForYou : { word: 'Expired', icon: Clock, tone: 'faint' };
   }
   if (approval.decision === 'approve') return { word: 'Approved', icon: Check, tone: 'muted' };
   if (approval.decision === 'reject') return { word: 'Rejected', icon: Ban, tone: 'muted' };
@@ -129,19 +116,17 @@ export function taskStatus(task: Task, now: number): StatusLook {
     case 'queued':
       return task.not_before !== null && Date.parse(task.not_before) > now
         ? { word: 'Not yet due', icon: CalendarClock, tone: 'faint' }
-        : { word: 'Queued', icon: Clock, tone: 'muted' };
+        : looks.queued;
     case 'leased':
     case 'running':
-      if (task.stop_requested) return { word: 'Stopping', icon: OctagonPause, tone: 'muted' };
-      return task.status === 'leased'
-        ? { word: 'Leased', icon: CircleDashed, tone: 'muted' }
-        : { word: 'Running', icon: 'ring', tone: 'accent' };
+      if (task.stop_requested) return looks.stopping;
+      return task.status === 'leased' ? { word: 'Leased', icon: CircleDashed, tone: 'muted' } : looks.running;
     case 'succeeded':
       return { word: 'Succeeded', icon: Check, tone: 'muted' };
     case 'failed':
-      return { word: 'Failed', icon: CircleX, tone: 'fail' };
+      return looks.failed;
     case 'cancelled':
-      return { word: 'Cancelled', icon: Ban, tone: 'faint' };
+      return looks.cancelled;
   }
 }
 
@@ -161,22 +146,22 @@ export const serverStatus: Readonly<Record<ServerState | 'own', StatusLook>> = {
   own: { word: 'Built in', icon: Package, tone: 'muted' },
   connected: { word: 'Connected', icon: Plug, tone: 'muted' },
   connecting: { word: 'Connecting', icon: Loader, tone: 'muted' },
-  needs_reauth: { word: 'Needs sign-in', icon: Hand, tone: 'need' },
-  error: { word: 'Error', icon: CircleX, tone: 'fail' },
+  needs_reauth: looks.needsSignIn,
+  error: looks.error,
   disabled: { word: 'Disabled', icon: PowerOff, tone: 'faint' },
 };
 
 /** A subscription to events of a connector. */
 export const subscriptionStatus: Readonly<Record<Subscription['status'], StatusLook>> = {
   pending: { word: 'Being set up', icon: Loader, tone: 'muted' },
-  active: { word: 'Listening', icon: Radio, tone: 'muted' },
-  error: { word: 'Error', icon: CircleX, tone: 'fail' },
-  needs_reauth: { word: 'Needs sign-in', icon: Hand, tone: 'need' },
+  active: looks.listening,
+  error: looks.error,
+  needs_reauth: looks.needsSignIn,
 };
 
 /** What became of one event. */
 export const trailStatus: Readonly<Record<TrailEvent['status'], StatusLook>> = {
-  waiting: { word: 'Waits', icon: Clock, tone: 'muted' },
+  waiting: looks.waits,
   ticket: { word: 'Ticket', icon: Ticket, tone: 'muted' },
   dead: { word: 'Refused', icon: CircleX, tone: 'fail' },
   expired: { word: 'Given up', icon: CircleX, tone: 'fail' },
@@ -186,46 +171,46 @@ export const trailStatus: Readonly<Record<TrailEvent['status'], StatusLook>> = {
 /** A run that an automation rule began. Done is what the bot says of itself, which proves nothing. */
 export const jobStatus: Readonly<Record<JobStatus, StatusLook>> = {
   batching: { word: 'Gathering', icon: Layers, tone: 'muted' },
-  awaiting_approval: { word: 'Waits for you', icon: Hand, tone: 'need' },
-  queued: { word: 'Queued', icon: Clock, tone: 'muted' },
-  running: { word: 'Running', icon: 'ring', tone: 'accent' },
-  stopping: { word: 'Stopping', icon: OctagonPause, tone: 'muted' },
-  completed: { word: 'Done', icon: Check, tone: 'muted' },
-  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
-  interrupted: { word: 'Interrupted', icon: PowerOff, tone: 'muted' },
+  awaiting_approval: looks.waitsForYou,
+  queued: looks.queued,
+  running: looks.running,
+  stopping: looks.stopping,
+  completed: looks.saidDone,
+  failed: looks.failed,
+  interrupted: looks.interrupted,
   denied: { word: 'Denied', icon: Ban, tone: 'faint' },
-  cancelled: { word: 'Cancelled', icon: Ban, tone: 'faint' },
+  cancelled: looks.cancelled,
 };
 
 /** A subscription of somebody else's app to the person's events. */
 export const edgeStatus: Readonly<Record<EdgeSubscription['status'], StatusLook>> = {
-  active: { word: 'Listening', icon: Radio, tone: 'muted' },
+  active: looks.listening,
   failing: { word: 'Does not answer', icon: CircleX, tone: 'fail' },
   expired: { word: 'Ended by itself', icon: Clock, tone: 'faint' },
 };
 
 /** A run of computer use. Done is what the run says of itself, which proves nothing. */
 export const computerUseStatus: Readonly<Record<ComputerUseStatus, StatusLook>> = {
-  queued: { word: 'Queued', icon: Clock, tone: 'muted' },
-  running: { word: 'Running', icon: 'ring', tone: 'accent' },
+  queued: looks.queued,
+  running: looks.running,
   paused: { word: 'Paused', icon: CirclePause, tone: 'muted' },
-  awaiting_approval: { word: 'Needs you', icon: Hand, tone: 'need' },
-  cancelling: { word: 'Stopping', icon: OctagonPause, tone: 'muted' },
-  completed: { word: 'Done', icon: Check, tone: 'muted' },
-  failed: { word: 'Failed', icon: CircleX, tone: 'fail' },
+  awaiting_approval: looks.needsYou,
+  cancelling: looks.stopping,
+  completed: looks.saidDone,
+  failed: looks.failed,
   cancelled: { word: 'Stopped', icon: Ban, tone: 'faint' },
-  interrupted: { word: 'Interrupted', icon: PowerOff, tone: 'muted' },
+  interrupted: looks.interrupted,
   expired: { word: 'Out of time', icon: Clock, tone: 'faint' },
 };
 
 const hostedLooks: Readonly<Record<HostedStatus, StatusLook>> = {
   provisioning: { word: 'Being made', icon: Loader, tone: 'muted' },
-  starting: { word: 'Starting', icon: Loader, tone: 'muted' },
+  starting: looks.starting,
   running: { word: 'Running', icon: Power, tone: 'muted' },
   stopping: { word: 'Stopping', icon: Loader, tone: 'muted' },
   stopped: { word: 'Stopped', icon: PowerOff, tone: 'faint' },
   deleted: { word: 'Deleted', icon: Ban, tone: 'faint' },
-  error: { word: 'Error', icon: CircleX, tone: 'fail' },
+  error: looks.error,
 };
 
 export function hostedStatus({ status, sleeping }: Pick<HostedComputer, 'status' | 'sleeping'>): StatusLook {
@@ -239,13 +224,13 @@ export function lastKnown(look: StatusLook): StatusLook {
 
 /** A computer: reached over its link, or not. */
 export const computerStatus: Readonly<Record<'linked' | 'away', StatusLook>> = {
-  linked: { word: 'Linked', icon: Link, tone: 'muted' },
+  linked: looks.linked,
   away: { word: 'Away', icon: PowerOff, tone: 'faint' },
 };
 
 export const connectionStatus: Readonly<Record<ConnectionState, StatusLook>> = {
   linking: { word: 'Connecting', icon: Loader, tone: 'muted' },
-  linked: { word: 'Linked', icon: Link, tone: 'muted' },
+  linked: looks.linked,
   reconnecting: { word: 'Reconnecting', icon: RefreshCw, tone: 'need' },
   off: { word: 'Off', icon: PowerOff, tone: 'faint' },
 };

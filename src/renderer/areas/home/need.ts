@@ -1,6 +1,5 @@
 /** One thing that waits for the person, wherever in Gantry it comes from. */
-import { CircleX, Hand } from 'lucide-react';
-import type { StatusLook } from '../../ui/status.tsx';
+import { looks, type StatusLook } from '../../ui/looks.ts';
 
 export interface Need {
   readonly key: string;
@@ -20,5 +19,12 @@ export interface Need {
   };
 }
 
-export const needLook: StatusLook = { word: 'Needs you', icon: Hand, tone: 'need' };
-export const troubleLook: StatusLook = { word: 'Trouble', icon: CircleX, tone: 'fail' };
+/** To where it is answered. */
+export type Lead = (to: {
+  readonly to?: string;
+  readonly search?: Readonly<Record<string, string | undefined>>;
+  readonly href?: string;
+}) => void;
+
+export const needLook: StatusLook = looks.needsYou;
+export const troubleLook: StatusLook = { ...looks.failed, word: 'Trouble' };

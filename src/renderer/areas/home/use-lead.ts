@@ -1,0 +1,9 @@
+/** The way from a row of Home to where it is answered. */
+import { useNavigate } from '@tanstack/react-router';
+import { useCallback } from 'react';
+import type { Lead } from './need.ts';
+
+export function useLead(): Lead {
+  const navigate = useNavigate();
+  return useCallback<Lead>((to) => void navigate(to as Parameters<typeof navigate>[0]), [navigate]);
+}
