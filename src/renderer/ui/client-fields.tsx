@@ -1,6 +1,5 @@
 /** A client of somebody's sign-in, where its provider gave one out by hand. First user: tool servers; second: connectors. */
-
-import { Field } from './schema-form.tsx';
+import { TextField } from './text-field.tsx';
 import type { Draft } from './use-draft.ts';
 
 interface Client {
@@ -29,26 +28,26 @@ export function ClientFields({
         {title} <span className="font-normal text-meta text-muted">{says}</span>
       </summary>
       <div className="mt-2 flex flex-col gap-3 border-l border-line-strong pl-3">
-        <Field label="Client id" problem={problems.clientId} description="Without one Gantry registers itself.">
-          {(ids) => <input {...ids} {...text('clientId')} className={`${ids.className} ${line}`} />}
-        </Field>
-        <Field label="Client secret" problem={problems.clientSecret}>
-          {(ids) => (
-            <input
-              {...ids}
-              {...text('clientSecret')}
-              type="password"
-              autoComplete="new-password"
-              className={`${ids.className} ${line}`}
-            />
-          )}
-        </Field>
-        <Field label="Scopes" problem={problems.scopes} description="With spaces between; else what it asks for.">
-          {(ids) => <input {...ids} {...text('scopes')} className={`${ids.className} ${line}`} />}
-        </Field>
+        <TextField
+          label="Client id"
+          problem={problems.clientId}
+          description="Without one Gantry registers itself."
+          {...text('clientId')}
+        />
+        <TextField
+          label="Client secret"
+          problem={problems.clientSecret}
+          {...text('clientSecret')}
+          type="password"
+          autoComplete="new-password"
+        />
+        <TextField
+          label="Scopes"
+          problem={problems.scopes}
+          description="With spaces between; else what it asks for."
+          {...text('scopes')}
+        />
       </div>
     </details>
   );
 }
-
-const line = 'h-7 pointer-coarse:h-10';

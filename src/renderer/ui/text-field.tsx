@@ -32,3 +32,17 @@ export function TextField({
     </Field>
   );
 }
+
+/** Where something of others that speaks MCP is reached. */
+export function AddressField(field: Omit<ComponentProps<typeof TextField>, 'label' | 'required' | 'description'>) {
+  return (
+    <TextField
+      label="Address"
+      required
+      description="Such as https://example.com/mcp."
+      {...field}
+      inputMode="url"
+      className="font-mono text-code"
+    />
+  );
+}

@@ -2,10 +2,11 @@
  * What is typed in a dialog that makes or changes a thing with a name: what is wrong is said once saving was tried, a name that is taken
  * is said below the name, and one wish makes one thing however often it is sent. Must not know what the thing is.
  */
-import { type FormEvent, type RefObject, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Act, useAct } from './use-act.ts';
+import { type Attempt, useAttempt } from './use-attempt.ts';
 
 type Problems<D> = { readonly [K in keyof D]?: string };
 /** Fields that are typed as one text. */
@@ -17,14 +18,12 @@ export interface Draft<D> {
   /** Below their fields: nothing before saving was tried. */
   readonly problems: Problems<D>;
   readonly save: Act;
-  /** Of the form. */
-  readonly form: { readonly ref: RefObject<HTMLFormElement | null>; onSubmit(event: FormEvent): void };
-  /** Of an input. */
+  readonly form: Attempt['form'];
+  /** Of a field. */
   text(name: TextOf<D>): {
     readonly value: string;
-    readonly autoComplete: string;
     readonly spellCheck: boolean;
-    onChange(event: { target: { value: string } }): void;
+    onChange(value: string): void;
   };
 }
 
@@ -46,23 +45,18 @@ export function useDraft<D extends { readonly name: string }, T, B extends objec
   onDone: (thing: T) => void;
 }): Draft<D> {
   const [draft, setDraft] = useState(() => draftOf(thing));
-  const [tried, setTried] = useState(false);
+  const { tried, form, begin, toFirstProblem } = useAttempt();
   /** A name that was refused, and why. */
   const [taken, setTaken] = useState<{ readonly name: string; readonly why: string } | null>(null);
   /** One key for one wish: pressed again after a cut, it is the same thing. */
   const wish = useRef({ text: '', key: '' });
-  const ref = useRef<HTMLFormElement>(null);
   const wrong = problemsOf(draft, thing);
   const shown: Problems<D> = tried ? wrong : {};
   const problems = taken?.name === draft.name.trim() ? { ...shown, name: taken.why } : shown;
   const set = (part: Partial<D>) => setDraft((old) => ({ ...old, ...part }));
 
-  function toFirstProblem(): void {
-    ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  }
-
   const save = useAct(async () => {
-    flushSync(() => setTried(true));
+    begin();
     if (Object.keys(wrong).length > 0) return toFirstProblem();
     try {
       onDone(await send());
@@ -86,18 +80,11 @@ export function useDraft<D extends { readonly name: string }, T, B extends objec
     set,
     problems,
     save,
-    form: {
-      ref,
-      onSubmit: (event) => {
-        event.preventDefault();
-        save.run();
-      },
-    },
+    form,
     text: (name) => ({
       value: draft[name] as string,
-      autoComplete: 'off',
       spellCheck: false,
-      onChange: (event) => set({ [name]: event.target.value } as unknown as Partial<D>),
+      onChange: (value) => set({ [name]: value } as unknown as Partial<D>),
     }),
   };
 }

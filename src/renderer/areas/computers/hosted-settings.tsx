@@ -6,6 +6,7 @@ import { type ComputerSettings, mostKeyConcurrency } from '../../../contracts/ho
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { Switch } from '../../ui/switch.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { useHandsServices } from './use-hands-services.ts';
 
@@ -45,18 +46,14 @@ export function HostedSettings({ settings, onClose }: { settings: ComputerSettin
           </select>
         )}
       </Field>
-      <Field label="Computers that one key may run at once" problem={problem}>
-        {(ids) => (
-          <input
-            {...ids}
-            value={most}
-            inputMode="numeric"
-            autoComplete="off"
-            onChange={(event) => setMost(event.target.value)}
-            className={`${ids.className} h-7 max-w-24 pointer-coarse:h-10`}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Computers that one key may run at once"
+        problem={problem}
+        value={most}
+        inputMode="numeric"
+        onChange={setMost}
+        className="max-w-24"
+      />
       <div className="flex items-center gap-3">
         <div className="min-w-0 flex-1">
           <p className="font-medium">Browser tools</p>

@@ -2,7 +2,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { ArrowLeft } from 'lucide-react';
 import { useMemo, useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
 import type { ExecuteRequest, RunMode, RunOptions, TargetScope } from '../../../contracts/computer-use/run.ts';
 import { mostSteps, runModes, usualSteps } from '../../../contracts/computer-use/run.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
@@ -14,6 +13,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { useAttempt } from '../../ui/use-attempt.ts';
 import { Ways } from '../../ui/ways.tsx';
 import { type ActionDraft, actionOf, actionProblems, newAction } from './action-draft.ts';
 import { ActionEditor, type Member, schemaOf } from './action-editor.tsx';
@@ -90,8 +90,7 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
     const first = members.find(({ toolset, name }) => toolset === 'browser' && name === 'navigate');
     return first === undefined ? [] : [newAction(0, 'browser', 'navigate', first.input_schema)];
   });
-  const [tried, setTried] = useState(false);
-  const form = useRef<HTMLFormElement>(null);
+  const { tried, form, begin, toFirstProblem } = useAttempt();
   const problems = actions.map(({ toolset, member, texts }) =>
     actionProblems(schemaOf(members, toolset, member), texts),
   );
@@ -106,11 +105,8 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
     (mode === 'direct' && (actions.length === 0 || problems.some((one) => Object.keys(one).length > 0)));
 
   const start = useAct(async () => {
-    flushSync(() => setTried(true));
-    if (wrong) {
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-      return;
-    }
+    begin();
+    if (wrong) return toFirstProblem();
     const run = await api.computerUse.execute(request());
     onStarted(run.run_id);
   });

@@ -1,9 +1,10 @@
 /** Connects a service, or changes how one is reached: its address, and who it is asked as. */
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
+import { ActForm } from '../../ui/act-form.tsx';
 import { Choice } from '../../ui/choice.tsx';
 import { ClientFields } from '../../ui/client-fields.tsx';
-import { Field } from '../../ui/schema-form.tsx';
+import { AddressField, TextField } from '../../ui/text-field.tsx';
 import { useDraft } from '../../ui/use-draft.ts';
 import { bodyOf, changeOf, draftOf, problemsOf } from './connector-form.ts';
 import { useConnectorServices, usePutConnector } from './use-connector-services.ts';
@@ -37,7 +38,6 @@ export function ConnectorDialog({
     },
   });
 
-  const line = 'h-7 pointer-coarse:h-10';
   return (
     <ActDialog
       title={connector === null ? 'Connect a service' : `Change ${connector.name}`}
@@ -47,20 +47,16 @@ export function ConnectorDialog({
       act={save}
       onClose={onClose}
     >
-      <form {...form} className="flex flex-col gap-3">
-        <Field label="Name" required problem={problems.name} description="Yours for it, such as tracker.">
-          {(ids) => <input {...ids} {...text('name')} maxLength={100} className={`${ids.className} ${line}`} />}
-        </Field>
-        <Field label="Address" required problem={problems.url} description="Such as https://example.com/mcp.">
-          {(ids) => (
-            <input
-              {...ids}
-              {...text('url')}
-              inputMode="url"
-              className={`${ids.className} ${line} font-mono text-code`}
-            />
-          )}
-        </Field>
+      <ActForm form={form} act={save}>
+        <TextField
+          label="Name"
+          required
+          problem={problems.name}
+          description="Yours for it, such as tracker."
+          {...text('name')}
+          maxLength={100}
+        />
+        <AddressField problem={problems.url} {...text('url')} />
         <Choice
           legend="It knows you by"
           name="auth"
@@ -74,31 +70,22 @@ export function ConnectorDialog({
         />
         {draft.auth === 'api_key' && (
           <>
-            <Field
+            <TextField
               label="API key"
               required
               problem={problems.key}
               description="Kept as a secret: nobody is shown it again."
-            >
-              {(ids) => (
-                <input
-                  {...ids}
-                  {...text('key')}
-                  type="password"
-                  autoComplete="new-password"
-                  className={`${ids.className} ${line}`}
-                />
-              )}
-            </Field>
-            <Field
+              {...text('key')}
+              type="password"
+              autoComplete="new-password"
+            />
+            <TextField
               label="Header"
               problem={problems.header}
               description="Where the key goes; Authorization, with “Bearer” before it, if left empty."
-            >
-              {(ids) => (
-                <input {...ids} {...text('header')} className={`${ids.className} ${line} font-mono text-code`} />
-              )}
-            </Field>
+              {...text('header')}
+              className="font-mono text-code"
+            />
           </>
         )}
         {draft.auth === 'oauth' && (
@@ -110,8 +97,7 @@ export function ConnectorDialog({
             text={text}
           />
         )}
-        <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
-      </form>
+      </ActForm>
     </ActDialog>
   );
 }

@@ -1,14 +1,15 @@
 /** Writes a rule, new or changed: first its dry run on the events that were, then, unchanged since, the rule. */
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
 import type { z } from 'zod';
 import type { Rule, RuleMode, RulePlan } from '../../../contracts/connectors/rule.ts';
 import type { Subscription } from '../../../contracts/connectors/subscription.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
+import { ActForm } from '../../ui/act-form.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { useAttempt } from '../../ui/use-attempt.ts';
 import { cannotRun } from './bot-fields.tsx';
 import { countWords } from './connector-words.ts';
 import { EventName } from './event-name.tsx';
@@ -38,19 +39,15 @@ export function RuleDialog({
   const able = cannotRun(bots.data, subscription.botId) === null;
   const [typed, setTyped] = useState<RuleDraft | null>(rule === null ? null : draftOfRule(rule, ''));
   const draft = typed ?? draftOfRule(null, able ? subscription.botId : '', modeOf(subscription));
-  const [tried, setTried] = useState(false);
+  const { tried, form, begin, toFirstProblem } = useAttempt();
   const [plan, setPlan] = useState<Plan | null>(null);
   /** One key for one wish: pressed again after a cut, it is the same rule. */
   const wish = useRef(crypto.randomUUID());
-  const form = useRef<HTMLFormElement>(null);
   const problems = problemsOfRule(draft, cannotRun(bots.data, draft.botId));
 
   const write = useAct(async () => {
-    flushSync(() => setTried(true));
-    if (Object.keys(problems).length > 0) {
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-      return;
-    }
+    begin();
+    if (Object.keys(problems).length > 0) return toFirstProblem();
     const answer = await send(plan === null);
     if ('dryRun' in answer) return setPlan(answer.plan);
     touch(id);
@@ -82,14 +79,7 @@ export function RuleDialog({
       focusAct={plan !== null}
       onClose={onClose}
     >
-      <form
-        ref={form}
-        className="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          write.run();
-        }}
-      >
+      <ActForm form={form} act={write}>
         <ListStates source={bots} skeleton={<SkeletonRows count={4} />} isEmpty={() => false} empty={null}>
           {(list) => (
             <div className="flex flex-col gap-3">
@@ -108,7 +98,7 @@ export function RuleDialog({
           )}
         </ListStates>
         {plan !== null && <PlanShown plan={plan} changes={rule !== null} />}
-      </form>
+      </ActForm>
     </ActDialog>
   );
 }

@@ -2,10 +2,9 @@
 import { useState } from 'react';
 import { type AutomationBot, ruleModes } from '../../../contracts/connectors/rule.ts';
 import { Field } from '../../ui/schema-form.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { BotField, ModeChoice } from './bot-fields.tsx';
 import type { RuleDraft, RuleProblems } from './rule-form.ts';
-
-const line = 'h-7 pointer-coarse:h-10';
 
 export function RuleFields({
   bots,
@@ -21,7 +20,9 @@ export function RuleFields({
   /** Else it is chosen elsewhere. */
   withBot?: boolean;
 }) {
-  const text = (name: Exclude<keyof RuleDraft, 'executionMode' | 'botId'>) => ({
+  type Written = Exclude<keyof RuleDraft, 'executionMode' | 'botId'>;
+  const line = (name: Written) => ({ value: draft[name], onChange: (value: string) => onChange({ [name]: value }) });
+  const text = (name: Written) => ({
     value: draft[name],
     onChange: (event: { target: { value: string } }) => onChange({ [name]: event.target.value }),
   });
@@ -63,43 +64,34 @@ export function RuleFields({
         </summary>
         <div className="mt-2 flex flex-col gap-3 border-l border-line-strong pl-3">
           <div className="grid gap-3 sm:grid-cols-2">
-            <Field
+            <TextField
               label="Gather for"
               problem={problems.batchSeconds}
               description="Seconds; one run for all events meanwhile."
-            >
-              {(ids) => (
-                <input {...ids} {...text('batchSeconds')} inputMode="numeric" className={`${ids.className} ${line}`} />
-              )}
-            </Field>
-            <Field label="Runs a day" problem={problems.maxRunsPerDay} description="At most, in any 24 hours.">
-              {(ids) => (
-                <input {...ids} {...text('maxRunsPerDay')} inputMode="numeric" className={`${ids.className} ${line}`} />
-              )}
-            </Field>
-            <Field
+              {...line('batchSeconds')}
+              inputMode="numeric"
+            />
+            <TextField
+              label="Runs a day"
+              problem={problems.maxRunsPerDay}
+              description="At most, in any 24 hours."
+              {...line('maxRunsPerDay')}
+              inputMode="numeric"
+            />
+            <TextField
               label="Time of a run"
               problem={problems.timeoutSeconds}
               description="Seconds; after that it is ended."
-            >
-              {(ids) => (
-                <input
-                  {...ids}
-                  {...text('timeoutSeconds')}
-                  inputMode="numeric"
-                  className={`${ids.className} ${line}`}
-                />
-              )}
-            </Field>
-            <Field
+              {...line('timeoutSeconds')}
+              inputMode="numeric"
+            />
+            <TextField
               label="Dollars a day"
               problem={problems.dailySpend}
               description="By what runs report; none if left empty."
-            >
-              {(ids) => (
-                <input {...ids} {...text('dailySpend')} inputMode="decimal" className={`${ids.className} ${line}`} />
-              )}
-            </Field>
+              {...line('dailySpend')}
+              inputMode="decimal"
+            />
           </div>
           <Field
             label="Only events that fit"

@@ -1,7 +1,6 @@
 /** Subscribes a bot to an event: which ones, by a form made from its schema; whose work they become; and whether the bot also runs by itself. */
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
 import { AppError } from '../../../contracts/common/errors.ts';
 import {
   type EventDefinition,
@@ -22,6 +21,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { firstTexts } from '../../ui/schema-fields.ts';
 import { TextView } from '../../ui/text-view.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { useAttempt } from '../../ui/use-attempt.ts';
 import { BotField, cannotRun, ModeChoice } from './bot-fields.tsx';
 import type { WithinConnector } from './connector-page.tsx';
 import { RuleFields } from './rule-fields.tsx';
@@ -68,8 +68,8 @@ function Body({ id, event, onDone }: { id: string; event: EventDefinition; onDon
   const [rule, setRule] = useState(() => draftOfRule(null, ''));
   const [runs, setRuns] = useState(false);
   const [ticketMode, setTicketMode] = useState<ExecutionMode>('REQUIRE_APPROVAL');
-  const [tried, setTried] = useState(false);
   const form = useRef<HTMLFormElement>(null);
+  const { tried, begin, toFirstProblem } = useAttempt(form);
   const { problems, values } = argumentsOf(schema, args);
   const ready = bots.data !== undefined;
   useEffect(() => {
@@ -86,11 +86,8 @@ function Body({ id, event, onDone }: { id: string; event: EventDefinition; onDon
   const shown: typeof wrong = tried ? wrong : {};
 
   const subscribe = useAct(async () => {
-    flushSync(() => setTried(true));
-    if (values === null || Object.keys(wrong).length > 0) {
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-      return;
-    }
+    begin();
+    if (values === null || Object.keys(wrong).length > 0) return toFirstProblem();
     const { botId, ...automation } = automationOf(rule);
     try {
       const { subscription } = await api.connectors.subscribeToConnectorEvent({

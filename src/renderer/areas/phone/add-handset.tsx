@@ -6,6 +6,7 @@ import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { PhoneField } from './phone-field.tsx';
 import { noNumber, readNumber } from './phone-words.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 
@@ -33,14 +34,12 @@ export function AddHandset({ onClose }: { onClose: () => void }) {
     >
       <ActForm act={act}>
         <TextField label="Name" required value={name} maxLength={60} onChange={setName} />
-        <TextField
-          label="Number"
+        <PhoneField
           problem={e164 === null ? noNumber : undefined}
           description="Chosen for you, if left empty. Its last digits may make it behave in a certain way."
           value={typed}
-          inputMode="tel"
+          placeholder=""
           onChange={setTyped}
-          className="tabular-nums"
         />
       </ActForm>
     </ActDialog>

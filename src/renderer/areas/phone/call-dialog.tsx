@@ -1,7 +1,6 @@
 /** Calling somebody: first whether it may be, with the reason; then, with the reference for this one call, the dial. */
 import { Check } from 'lucide-react';
-import { useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
+import { useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { ConsentBasis } from '../../../contracts/phone/values.ts';
 import { useNameOfBot } from '../../app/use-name-of-bot.ts';
@@ -10,9 +9,11 @@ import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { formatElapsed, useNow } from '../../ui/now.tsx';
-import { Field } from '../../ui/schema-form.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { useAttempt } from '../../ui/use-attempt.ts';
+import { PhoneField } from './phone-field.tsx';
 import { basisWords, noNumber, numberWords, readNumber } from './phone-words.ts';
 import { usePhoneServices, useTouchNumber } from './use-phone-services.ts';
 
@@ -21,8 +22,6 @@ interface Allowed {
   readonly basis: ConsentBasis;
   readonly expiresAt: string;
 }
-
-const line = 'h-7 pointer-coarse:h-10';
 
 export function CallDialog({
   number,
@@ -45,10 +44,9 @@ export function CallDialog({
   const now = useNow();
   const [typed, setTyped] = useState(to ?? '');
   const [purpose, setPurpose] = useState('');
-  const [tried, setTried] = useState(false);
+  const { tried, form, begin, toFirstProblem } = useAttempt();
   const [allowed, setAllowed] = useState<Allowed | null>(null);
   const [refused, setRefused] = useState<string | null>(null);
-  const form = useRef<HTMLFormElement>(null);
   const e164 = readNumber(typed);
   const left = allowed === null ? 0 : Date.parse(allowed.expiresAt) - now;
   const edit = (change: () => void) => {
@@ -57,11 +55,8 @@ export function CallDialog({
     setRefused(null);
   };
   const act = useAct(async () => {
-    flushSync(() => setTried(true));
-    if (e164 === null || purpose.trim() === '') {
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-      return;
-    }
+    begin();
+    if (e164 === null || purpose.trim() === '') return toFirstProblem();
     setRefused(null);
     if (allowed !== null && left > 0) {
       try {
@@ -93,36 +88,21 @@ export function CallDialog({
       onClose={onClose}
     >
       <ActForm form={form} act={act}>
-        <Field label="Number" required problem={tried && e164 === null ? noNumber : undefined}>
-          {(ids) => (
-            <input
-              {...ids}
-              value={typed}
-              inputMode="tel"
-              autoComplete="off"
-              placeholder="+1 202 555 0123"
-              onChange={(event) => edit(() => setTyped(event.target.value))}
-              className={`${ids.className} ${line} tabular-nums`}
-            />
-          )}
-        </Field>
-        <Field
+        <PhoneField
+          required
+          problem={tried && e164 === null ? noNumber : undefined}
+          value={typed}
+          onChange={(value) => edit(() => setTyped(value))}
+        />
+        <TextField
           label="Purpose"
           required
           problem={tried && purpose.trim() === '' ? 'Is needed.' : undefined}
           description="Why they are called. It is kept with the call."
-        >
-          {(ids) => (
-            <input
-              {...ids}
-              value={purpose}
-              maxLength={500}
-              autoComplete="off"
-              onChange={(event) => edit(() => setPurpose(event.target.value))}
-              className={`${ids.className} ${line}`}
-            />
-          )}
-        </Field>
+          value={purpose}
+          maxLength={500}
+          onChange={(value) => edit(() => setPurpose(value))}
+        />
         {refused !== null && (
           <div role="alert" data-call-refused="true">
             <Trouble of="call" needsPerson={false}>

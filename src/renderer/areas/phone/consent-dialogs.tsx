@@ -1,14 +1,15 @@
 /** Noting what somebody said in another way than by text: that they may be called, or that they want nothing more. */
 import { useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
+import { ActForm } from '../../ui/act-form.tsx';
 import { Field } from '../../ui/schema-form.tsx';
-import { type Act, useAct } from '../../ui/use-act.ts';
+import { TextField } from '../../ui/text-field.tsx';
+import { useAct } from '../../ui/use-act.ts';
+import { useAttempt } from '../../ui/use-attempt.ts';
+import { PhoneField } from './phone-field.tsx';
 import { noNumber, readNumber } from './phone-words.ts';
 import { usePhoneServices, useTouchNumber } from './use-phone-services.ts';
-
-const line = 'h-7 pointer-coarse:h-10';
 
 interface Noted {
   readonly who: string;
@@ -23,8 +24,7 @@ function useNote(
   known: Partial<Noted> = {},
 ) {
   const [noted, setNoted] = useState<Noted>({ who: '', source: '', evidence: '', ...known });
-  const [tried, setTried] = useState(false);
-  const form = useRef<HTMLFormElement>(null);
+  const { tried, form, begin, toFirstProblem } = useAttempt();
   const e164 = readNumber(noted.who);
   const empty = (name: keyof Noted): string | undefined =>
     tried && noted[name].trim() === '' ? 'Is needed.' : undefined;
@@ -34,11 +34,8 @@ function useNote(
     evidence: empty('evidence'),
   };
   const act = useAct(async () => {
-    flushSync(() => setTried(true));
-    if (e164 === null || fields.some((name) => noted[name].trim() === '')) {
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-      return;
-    }
+    begin();
+    if (e164 === null || fields.some((name) => noted[name].trim() === '')) return toFirstProblem();
     await send({ who: e164, source: noted.source.trim(), evidence: noted.evidence.trim() });
   });
   return {
@@ -47,8 +44,7 @@ function useNote(
     problems,
     text: (name: keyof Noted) => ({
       value: noted[name],
-      autoComplete: 'off',
-      onChange: (event: { target: { value: string } }) => setNoted((old) => ({ ...old, [name]: event.target.value })),
+      onChange: (value: string) => setNoted((old) => ({ ...old, [name]: value })),
     }),
   };
 }
@@ -62,41 +58,25 @@ function NoteForm({
   evidence: { readonly says: string; readonly most: number };
   children?: React.ReactNode;
 }) {
-  const act: Act = note.act;
+  const evidenceText = note.text('evidence');
   return (
-    <form
-      ref={note.form}
-      className="flex flex-col gap-3"
-      onSubmit={(event) => {
-        event.preventDefault();
-        act.run();
-      }}
-    >
-      <Field label="Their number" required problem={note.problems.who}>
-        {(ids) => (
-          <input
-            {...ids}
-            {...note.text('who')}
-            inputMode="tel"
-            placeholder="+1 202 555 0123"
-            className={`${ids.className} ${line} tabular-nums`}
-          />
-        )}
-      </Field>
+    <ActForm form={note.form} act={note.act}>
+      <PhoneField label="Their number" required problem={note.problems.who} {...note.text('who')} />
       {children}
       <Field label="Evidence" required problem={note.problems.evidence} description={evidence.says}>
         {(ids) => (
           <textarea
             {...ids}
-            {...note.text('evidence')}
+            value={evidenceText.value}
+            autoComplete="off"
+            onChange={(event) => evidenceText.onChange(event.target.value)}
             rows={3}
             maxLength={evidence.most}
             className={`${ids.className} resize-y py-1`}
           />
         )}
       </Field>
-      <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
-    </form>
+    </ActForm>
   );
 }
 
@@ -122,9 +102,14 @@ export function ConsentDialog({ number, onClose }: { number: PhoneNumber; onClos
       onClose={onClose}
     >
       <NoteForm note={note} evidence={{ says: 'Their words, when and where; who can say so.', most: 4000 }}>
-        <Field label="How" required problem={note.problems.source} description="Such as: form on the website.">
-          {(ids) => <input {...ids} {...note.text('source')} maxLength={100} className={`${ids.className} ${line}`} />}
-        </Field>
+        <TextField
+          label="How"
+          required
+          problem={note.problems.source}
+          description="Such as: form on the website."
+          {...note.text('source')}
+          maxLength={100}
+        />
       </NoteForm>
     </ActDialog>
   );

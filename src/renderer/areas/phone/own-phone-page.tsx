@@ -1,8 +1,7 @@
 /** The person's own phone: confirmed by a text with a code, it answers approvals with YES and NO. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { CircleCheck } from 'lucide-react';
-import { useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
+import { useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { OwnPhone } from '../../../contracts/phone/texts.ts';
 import { OpenBar } from '../../app/place-frame.tsx';
@@ -14,8 +13,9 @@ import { type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.
 import { formatElapsed, useNow } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
-import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { useAttempt } from '../../ui/use-attempt.ts';
+import { PhoneField } from './phone-field.tsx';
 import { noNumber, numberWords, readNumber } from './phone-words.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 
@@ -118,16 +118,12 @@ function Name({ numbers, onCode }: { numbers: ListSource<readonly PhoneNumber[]>
   const list = numbers.data ?? [];
   const [typed, setTyped] = useState('');
   const [picked, setPicked] = useState('');
-  const [tried, setTried] = useState(false);
-  const form = useRef<HTMLFormElement>(null);
+  const { tried, form, begin, toFirstProblem } = useAttempt();
   const e164 = readNumber(typed);
   const numberId = list.length === 1 ? (list[0]?.id ?? '') : picked;
   const act = useAct(async () => {
-    flushSync(() => setTried(true));
-    if (e164 === null || numberId === '') {
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-      return;
-    }
+    begin();
+    if (e164 === null || numberId === '') return toFirstProblem();
     const { own, code, expiresAt } = await api.phone.texts.putOwnPhone({ body: { e164, numberId } });
     onCode({ code, expiresAt });
     client.setQueryData(phoneKeys.own, own);
@@ -149,16 +145,13 @@ function Name({ numbers, onCode }: { numbers: ListSource<readonly PhoneNumber[]>
         act.run();
       }}
     >
-      <TextField
+      <PhoneField
         label="Your phone"
         required
         problem={tried && e164 === null ? noNumber : undefined}
         value={typed}
-        inputMode="tel"
         autoComplete="tel"
-        placeholder="+1 202 555 0123"
         onChange={setTyped}
-        className="tabular-nums"
       />
       <Field label="Number that it texts to" required problem={tried && numberId === '' ? 'Choose one.' : undefined}>
         {(ids) => (

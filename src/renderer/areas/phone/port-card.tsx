@@ -1,9 +1,9 @@
 /** How far a port is, what is wrong, and the one field that mends it. */
 import { useQuery } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
+import { useState } from 'react';
 import type { PhoneNumber, Port } from '../../../contracts/phone/number.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
+import { ActForm } from '../../ui/act-form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { portOf, portStatus } from '../../ui/phone-status.ts';
@@ -11,6 +11,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { useAttempt } from '../../ui/use-attempt.ts';
 import { isOver, portFields, portFieldWord, portWords } from './phone-words.ts';
 import { PortFields } from './port-fields.tsx';
 import { detailsOf, emptyPort, type PortField, problemsOfPort, wantedOf } from './port-form.ts';
@@ -64,8 +65,7 @@ function CorrectPort({ number, port, onClose }: { number: PhoneNumber; port: Por
   const { api } = usePhoneServices();
   const put = usePutNumber();
   const [draft, setDraft] = useState(emptyPort);
-  const [tried, setTried] = useState(false);
-  const form = useRef<HTMLFormElement>(null);
+  const { tried, form, begin, toFirstProblem } = useAttempt();
   const wanted = wantedOf(port);
   const wrong = problemsOfPort(draft);
   const details = detailsOf(draft);
@@ -76,11 +76,8 @@ function CorrectPort({ number, port, onClose }: { number: PhoneNumber; port: Por
   const problems = { ...Object.fromEntries(refused), ...(tried ? wrong : {}) };
   const others = portFields.map(({ name }) => name).filter((name) => !wanted.has(name));
   const send = useAct(async () => {
-    flushSync(() => setTried(true));
-    if (Object.keys(wrong).length > 0 || Object.keys(details).length === 0) {
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-      return;
-    }
+    begin();
+    if (Object.keys(wrong).length > 0 || Object.keys(details).length === 0) return toFirstProblem();
     const answer = await api.phone.numbers.correctPhonePort({ params: { id: number.id }, body: { details } });
     put(answer.number, { port: answer.port });
     onClose();
@@ -100,14 +97,7 @@ function CorrectPort({ number, port, onClose }: { number: PhoneNumber; port: Por
       ready={Object.keys(details).length > 0}
       onClose={onClose}
     >
-      <form
-        ref={form}
-        className="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (Object.keys(details).length > 0) send.run();
-        }}
-      >
+      <ActForm form={form} act={{ run: () => Object.keys(details).length > 0 && send.run() }}>
         <div className={`grid gap-3 ${wanted.size > 2 ? 'sm:grid-cols-2' : ''}`}>
           <PortFields names={[...wanted.keys()]} needed={port.missing} {...fields} />
         </div>
@@ -117,8 +107,7 @@ function CorrectPort({ number, port, onClose }: { number: PhoneNumber; port: Por
             <PortFields names={others} {...fields} />
           </div>
         </details>
-        <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
-      </form>
+      </ActForm>
     </ActDialog>
   );
 }

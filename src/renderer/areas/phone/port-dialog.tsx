@@ -1,13 +1,13 @@
 /** Begins to bring a number from another carrier; what that carrier asks for may be given now or later. */
 import { useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { useBots } from '../../app/floors.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
-import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { useAttempt } from '../../ui/use-attempt.ts';
 import { BotField, holderOf, useOnlyBot } from './bot-field.tsx';
+import { PhoneField } from './phone-field.tsx';
 import { noNumber, portFields, readNumber } from './phone-words.ts';
 import { PortFields } from './port-fields.tsx';
 import { detailsOf, emptyPort, problemsOfPort } from './port-form.ts';
@@ -23,18 +23,14 @@ export function PortDialog({ onClose, onDone }: { onClose: () => void; onDone: (
   const [typed, setTyped] = useState('');
   const [picked, setPicked] = useState<string | null>(null);
   const [draft, setDraft] = useState(emptyPort);
-  const [tried, setTried] = useState(false);
+  const { tried, form, begin, toFirstProblem } = useAttempt();
   const wish = useRef({ of: '', key: '' });
-  const form = useRef<HTMLFormElement>(null);
   const bot = bots.find(({ id }) => id === (picked ?? only));
   const e164 = readNumber(typed);
   const problems = problemsOfPort(draft);
   const port = useAct(async () => {
-    flushSync(() => setTried(true));
-    if (e164 === null || bot === undefined || Object.keys(problems).length > 0) {
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-      return;
-    }
+    begin();
+    if (e164 === null || bot === undefined || Object.keys(problems).length > 0) return toFirstProblem();
     const details = detailsOf(draft);
     const body = { e164, ...holderOf(bot), ...(Object.keys(details).length === 0 ? {} : { details }) };
     const of = JSON.stringify(body);
@@ -53,15 +49,11 @@ export function PortDialog({ onClose, onDone }: { onClose: () => void; onDone: (
       onClose={onClose}
     >
       <ActForm form={form} act={port}>
-        <TextField
-          label="Number"
+        <PhoneField
           required
           problem={tried && e164 === null ? noNumber : undefined}
           value={typed}
-          inputMode="tel"
-          placeholder="+1 202 555 0123"
           onChange={setTyped}
-          className="tabular-nums"
         />
         <BotField
           value={bot?.id ?? ''}

@@ -1,14 +1,14 @@
 /** Handing a call to somebody else: to one of the bot's targets or to another number, asked first or not. */
 import { useQuery } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
+import { useState } from 'react';
 import type { Call } from '../../../contracts/phone/calls.ts';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
 import { Choice } from '../../ui/choice.tsx';
-import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { useAttempt } from '../../ui/use-attempt.ts';
+import { PhoneField } from './phone-field.tsx';
 import { noNumber, numberWords, readNumber } from './phone-words.ts';
 import { usePhoneServices, useTouchNumber } from './use-phone-services.ts';
 
@@ -21,16 +21,12 @@ export function TransferDialog({ number, call, onClose }: { number: PhoneNumber;
   const [picked, setPicked] = useState<string | null>(null);
   const [typed, setTyped] = useState('');
   const [mode, setMode] = useState<'warm' | 'cold'>('warm');
-  const [tried, setTried] = useState(false);
-  const form = useRef<HTMLFormElement>(null);
+  const { tried, form, begin, toFirstProblem } = useAttempt();
   const chosen = picked ?? targets[0]?.e164 ?? other;
   const e164 = chosen === other ? readNumber(typed) : chosen;
   const act = useAct(async () => {
-    flushSync(() => setTried(true));
-    if (e164 === null) {
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-      return;
-    }
+    begin();
+    if (e164 === null) return toFirstProblem();
     await api.phone.calls.controlPhoneCall({
       params: { callId: call.id },
       body: { action: 'transfer', to: e164, mode },
@@ -59,15 +55,11 @@ export function TransferDialog({ number, call, onClose }: { number: PhoneNumber;
           ]}
         />
         {chosen === other && (
-          <TextField
-            label="Number"
+          <PhoneField
             required
             problem={tried && e164 === null ? noNumber : undefined}
             value={typed}
-            inputMode="tel"
-            placeholder="+1 202 555 0123"
             onChange={setTyped}
-            className="tabular-nums"
           />
         )}
         <Choice

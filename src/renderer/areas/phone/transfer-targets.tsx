@@ -12,6 +12,7 @@ import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { PhoneField } from './phone-field.tsx';
 import { noNumber, numberWords, readNumber } from './phone-words.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 
@@ -106,14 +107,10 @@ function Add({
           maxLength={100}
           onChange={setLabel}
         />
-        <TextField
-          label="Number"
+        <PhoneField
           problem={tried && e164 === null ? noNumber : known ? 'Is there already.' : undefined}
           value={typed}
-          inputMode="tel"
-          placeholder="+1 202 555 0123"
           onChange={setTyped}
-          className="tabular-nums"
         />
       </div>
       <Button type="submit" className="w-fit" disabled={busy}>

@@ -6,6 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 
 const usualAttempts = 5;
 
@@ -84,22 +85,15 @@ export function HandInDialog({
             />
           )}
         </Field>
-        <Field
+        <TextField
           label="Attempts at most"
           problem={countProblem}
           description="How often it begins anew when its worker falls silent. A command that fails is not tried again by itself."
-        >
-          {(ids) => (
-            <input
-              {...ids}
-              value={attempts}
-              inputMode="numeric"
-              autoComplete="off"
-              onChange={(event) => setAttempts(event.target.value)}
-              className={`${ids.className} h-7 max-w-24 pointer-coarse:h-10`}
-            />
-          )}
-        </Field>
+          value={attempts}
+          inputMode="numeric"
+          onChange={setAttempts}
+          className="max-w-24"
+        />
         {failure !== null && <Problem error={failure} />}
       </form>
     </Dialog>

@@ -3,9 +3,11 @@ import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
 import { useHere } from '../../app/computers.tsx';
 import { useServices } from '../../app/services.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
+import { ActForm } from '../../ui/act-form.tsx';
 import { Choice } from '../../ui/choice.tsx';
 import { ClientFields } from '../../ui/client-fields.tsx';
 import { Field } from '../../ui/schema-form.tsx';
+import { AddressField, TextField } from '../../ui/text-field.tsx';
 import { useDraft } from '../../ui/use-draft.ts';
 import { PairFields } from './pair-fields.tsx';
 import { bodyOf, changeOf, draftOf, problemsOf } from './server-form.ts';
@@ -41,7 +43,6 @@ export function ServerDialog({
     },
   });
 
-  const line = 'h-7 pointer-coarse:h-10';
   return (
     <ActDialog
       title={server === null ? 'Attach a tool server' : `Change ${server.name}`}
@@ -51,15 +52,15 @@ export function ServerDialog({
       act={save}
       onClose={onClose}
     >
-      <form {...form} className="flex flex-col gap-3">
-        <Field
+      <ActForm form={form} act={save}>
+        <TextField
           label="Name"
           required
           problem={problems.name}
           description={`The names of its tools begin with it: ${draft.name.trim() || 'github'}.search.`}
-        >
-          {(ids) => <input {...ids} {...text('name')} maxLength={100} className={`${ids.className} ${line}`} />}
-        </Field>
+          {...text('name')}
+          maxLength={100}
+        />
         <Choice
           legend="It is"
           name="type"
@@ -72,16 +73,22 @@ export function ServerDialog({
         />
         {draft.type === 'stdio' ? (
           <>
-            <Field label="Command" required problem={problems.command} description="The program alone, such as npx.">
-              {(ids) => (
-                <input {...ids} {...text('command')} className={`${ids.className} ${line} font-mono text-code`} />
-              )}
-            </Field>
+            <TextField
+              label="Command"
+              required
+              problem={problems.command}
+              description="The program alone, such as npx."
+              {...text('command')}
+              className="font-mono text-code"
+            />
             <Field label="Arguments" problem={problems.args} description="One a line, without quotes.">
               {(ids) => (
                 <textarea
                   {...ids}
-                  {...text('args')}
+                  value={draft.args}
+                  autoComplete="off"
+                  spellCheck={false}
+                  onChange={(event) => set({ args: event.target.value })}
                   rows={3}
                   className={`${ids.className} field-sizing-content max-h-60 resize-y py-1.5 font-mono text-code`}
                 />
@@ -95,26 +102,17 @@ export function ServerDialog({
               problem={problems.env}
               onChange={(env) => set({ env })}
             />
-            <Field
+            <TextField
               label="Folder"
               problem={problems.cwd}
               description="In which it starts; the workspace, if left empty."
-            >
-              {(ids) => <input {...ids} {...text('cwd')} className={`${ids.className} ${line} font-mono text-code`} />}
-            </Field>
+              {...text('cwd')}
+              className="font-mono text-code"
+            />
           </>
         ) : (
           <>
-            <Field label="Address" required problem={problems.url} description="Such as https://example.com/mcp.">
-              {(ids) => (
-                <input
-                  {...ids}
-                  {...text('url')}
-                  inputMode="url"
-                  className={`${ids.className} ${line} font-mono text-code`}
-                />
-              )}
-            </Field>
+            <AddressField problem={problems.url} {...text('url')} />
             <PairFields
               label="Headers"
               noun="header"
@@ -132,17 +130,15 @@ export function ServerDialog({
             />
           </>
         )}
-        <Field
+        <TextField
           label="Time for one call"
           problem={problems.timeout}
           description="Seconds; after that the call is ended."
-        >
-          {(ids) => (
-            <input {...ids} {...text('timeout')} inputMode="numeric" className={`${ids.className} ${line} max-w-24`} />
-          )}
-        </Field>
-        <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
-      </form>
+          {...text('timeout')}
+          inputMode="numeric"
+          className="max-w-24"
+        />
+      </ActForm>
     </ActDialog>
   );
 }

@@ -1,6 +1,5 @@
 /** One tool: what it is called and does, a form for its arguments, and what its last call came to. */
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import { flushSync } from 'react-dom';
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { OpenBar } from '../../app/place-frame.tsx';
@@ -15,6 +14,7 @@ import { formSchemaOf } from '../../ui/form-schema.ts';
 import { Kbd } from '../../ui/kbd.tsx';
 import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { firstTexts } from '../../ui/schema-fields.ts';
+import { useAttempt } from '../../ui/use-attempt.ts';
 import { CallEnd } from './call-end.tsx';
 import { Hints } from './hints.tsx';
 import { hintsOf, type ToolGroup, titleOf } from './tool-words.ts';
@@ -72,8 +72,8 @@ function Body({ tool }: { tool: ToolInfo }) {
         json: schema === null ? '{}' : null,
       },
   );
-  const [tried, setTried] = useState(false);
   const form = useRef<HTMLFormElement>(null);
+  const { tried, begin, toFirstProblem } = useAttempt(form);
   const call = useSyncExternalStore(toolCalls.subscribe, () => toolCalls.callOf(key));
   const running = call?.state === 'running';
   const { problems, values } = argumentsOf(schema, draft);
@@ -86,15 +86,12 @@ function Body({ tool }: { tool: ToolInfo }) {
   }, []);
 
   const run = useCallback(() => {
-    flushSync(() => setTried(true));
-    if (values === null) {
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-      return;
-    }
+    begin();
+    if (values === null) return toFirstProblem();
     toolCalls.start(key, (signal) =>
       api.tools.callTool({ params: { name: tool.name }, body: { arguments: values } }, { signal }),
     );
-  }, [api, key, tool.name, toolCalls, values]);
+  }, [api, begin, key, toFirstProblem, tool.name, toolCalls, values]);
 
   const actions = useMemo<readonly Action[]>(
     () => [

@@ -1,0 +1,24 @@
+/** The form of an act: what is wrong in it is said once the act was tried, and the first field that is wrong takes the focus. */
+import { type RefObject, useCallback, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
+
+export interface Attempt {
+  readonly form: RefObject<HTMLFormElement | null>;
+  readonly tried: boolean;
+  /** Problems are shown from here on. */
+  begin(): void;
+  toFirstProblem(): void;
+}
+
+/** `mine`: the form, where its owner does more with it. */
+export function useAttempt(mine?: Attempt['form']): Attempt {
+  const own = useRef<HTMLFormElement>(null);
+  const form = mine ?? own;
+  const [tried, setTried] = useState(false);
+  const begin = useCallback(() => flushSync(() => setTried(true)), []);
+  const toFirstProblem = useCallback(
+    () => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
+    [form],
+  );
+  return { form, tried, begin, toFirstProblem };
+}
