@@ -3,10 +3,9 @@
  * each waits as an approval until a person answers it there or in the pane, whichever comes first. First users: opencode, qwen.
  * Must not know the channel.
  */
-import { AppError } from '../../../contracts/common/errors.ts';
 import type { DriverContext } from './adapter.ts';
 import { actionOf, questionOf } from './claude/questions.ts';
-import type { PermissionAnswer } from './harness.ts';
+import { createDeskQuestions, cuttable, type End, type KeptQuestion, wordsOf } from './desk-question.ts';
 
 /** A program asks one thing at a time, its sub-agents a few; more would only bury the person's inbox. */
 const mostOpen = 20;
@@ -55,28 +54,23 @@ export interface ChannelQuestions {
 
 interface Open {
   readonly question: ChannelQuestion;
-  readonly cut: (answer: PermissionAnswer) => void;
-  readonly cutting: Promise<PermissionAnswer>;
+  readonly cut: (end: End) => void;
+  readonly ended: Promise<End>;
   approval: string | null;
   /** A decision is on its way: what the program says of this question from now on is its echo. */
   replied: boolean;
 }
 
-type Kept = { readonly call: string; readonly id: string };
-
 export function createChannelQuestions(context: DriverContext, options: ChannelQuestionsOptions): ChannelQuestions {
-  const { bot, desk, judge } = context;
+  const { bot } = context;
+  const desk = createDeskQuestions(context, options.harness);
+  const { note } = desk;
   const open = new Map<string, Open>();
   const away = new AbortController();
-  const kept = context.recall().asking;
-  let earlier: readonly Kept[] = Array.isArray(kept) ? kept.filter(isKept) : [];
-
-  const note = (seen: string): void => {
-    judge.take({ source: 'hook', rule: `${options.harness}.approval`, claim: null, seen });
-  };
+  let { earlier } = desk;
 
   function keep(): void {
-    const asking = [...open].flatMap(([call, { approval }]): Kept[] =>
+    const asking = [...open].flatMap(([call, { approval }]): KeptQuestion[] =>
       approval === null ? [] : [{ call, id: approval }],
     );
     context.remember({ asking });
@@ -102,7 +96,7 @@ export function createChannelQuestions(context: DriverContext, options: ChannelQ
   }
 
   async function put(entry: Open): Promise<void> {
-    const { question, cutting } = entry;
+    const { question, ended } = entry;
     if (question.paneOnly === true) return note('not asked as an approval: what it would do is not told whole');
     const said = questionOf(bot, { tool_name: question.tool, tool_input: question.input, session_id: question.id });
     if (said === null) return note('not asked as an approval: it takes more than yes or no');
@@ -114,20 +108,14 @@ export function createChannelQuestions(context: DriverContext, options: ChannelQ
       return handOver(entry, { allow: verdict === 'allow', note: verdict === 'allow' ? '' : `Not allowed: ${rule}` });
     }
     const dedupeKey = `${options.harness}:${bot.agentId}:${question.id}`;
-    const asked = await desk.ask(
-      { ...said.ask, summary: question.summary ?? said.ask.summary, dedupeKey },
-      { signal: away.signal },
-    );
-    entry.approval = asked.id;
-    note(`asked a person: approval ${asked.id}`);
-    keep();
-    context.poke();
-    const answer = await Promise.race([asked.answer, cutting]);
-    if (away.signal.aborted) return;
-    const by = 'by' in answer ? ` by ${answer.by.user} via ${answer.by.surface}` : '';
-    note(`approval ${asked.id}: ${answer.kind}${by}${'surface' in answer ? ` (${answer.surface})` : ''}`);
-    if (answer.kind === 'withdrawn') await desk.withdraw(asked.id, answer.surface);
-    else if (answer.kind === 'approve') await handOver(entry, { allow: true, note: '' });
+    const onAsked = (id: string): void => {
+      entry.approval = id;
+      keep();
+    };
+    const ask = { ...said.ask, summary: question.summary ?? said.ask.summary, dedupeKey };
+    const answer = await desk.ask(ask, { away: away.signal, ended, onAsked });
+    if (away.signal.aborted || answer === 'released' || answer.kind === 'withdrawn') return;
+    if (answer.kind === 'approve') await handOver(entry, { allow: true, note: '' });
     else if (answer.kind === 'reject') {
       await handOver(entry, { allow: false, note: `A person rejected this${answer.note ? `: ${answer.note}` : '.'}` });
     }
@@ -144,11 +132,7 @@ export function createChannelQuestions(context: DriverContext, options: ChannelQ
       note(`not asked as an approval: ${open.size} questions wait already`);
       return;
     }
-    let cut: Open['cut'] = () => {};
-    const cutting = new Promise<PermissionAnswer>((resolve) => {
-      cut = resolve;
-    });
-    const entry: Open = { question, cut, cutting, approval: null, replied: false };
+    const entry: Open = { question, ...cuttable(), approval: null, replied: false };
     open.set(question.id, entry);
     put(entry).catch((fault: unknown) => {
       if (!away.signal.aborted) note(`not asked as an approval: ${wordsOf(fault)}`);
@@ -173,7 +157,7 @@ export function createChannelQuestions(context: DriverContext, options: ChannelQ
       for (const question of now) begin(question);
       const gone = earlier.filter(({ call }) => !ids.has(call));
       earlier = [];
-      for (const { id } of gone) desk.withdraw(id, 'pane').catch((fault: unknown) => note(wordsOf(fault)));
+      for (const { id } of gone) desk.withdraw(id);
       keep();
     },
     ended() {
@@ -184,17 +168,7 @@ export function createChannelQuestions(context: DriverContext, options: ChannelQ
     ids: () => [...open.values()].flatMap(({ approval }) => approval ?? []),
     close() {
       away.abort();
-      for (const { cut } of open.values()) cut({ kind: 'withdrawn', surface: 'engine' });
+      for (const { cut } of open.values()) cut('released');
     },
   };
-}
-
-function wordsOf(fault: unknown): string {
-  return (fault instanceof AppError ? fault.fact : String(fault)).slice(0, 200);
-}
-
-function isKept(value: unknown): value is Kept {
-  return (
-    typeof value === 'object' && value !== null && 'call' in value && 'id' in value && typeof value.id === 'string'
-  );
 }
