@@ -146,6 +146,13 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     else windows.lead(to);
   }
 
+  function followWaiting(): boolean {
+    const link = waitingLink;
+    waitingLink = null;
+    if (link !== null) follow(link);
+    return link !== null;
+  }
+
   function notify(title: string, body: string, clicked: () => void): void {
     const notification = parts.notify({ title, body });
     notification.on('click', clicked);
@@ -213,6 +220,7 @@ export function runShell(deps: ShellDeps): RunningShell | null {
   function again(): void {
     opening ??= openGantry().finally(() => {
       opening = null;
+      followWaiting();
     });
   }
 
@@ -293,10 +301,8 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     await openGantry();
     opening = null;
     // Started with the session there is nobody to show anything to; but what went wrong is shown.
-    const link = waitingLink;
-    waitingLink = null;
-    if (link !== null) follow(link);
-    else if (gantry === null || tray === null || !deps.argv.includes(quietly)) windows.show();
+    const quiet = gantry !== null && tray !== null && deps.argv.includes(quietly);
+    if (!followWaiting() && !quiet) windows.show();
     void updates.check();
   }
   return { started: start(), quit: (code) => quitting.begin(code) };

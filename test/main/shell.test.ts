@@ -43,6 +43,20 @@ test('what a second program was started with leads the first: a link of ours to 
   expect(logged.join('\n')).toContain('A link was refused.');
 });
 
+test('a link that comes while another try is under way leads as soon as there is something to show', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { fake } = await startDesktop({
+    open: (attempt) => (attempt === 1 ? Promise.reject(new Error('no disk')) : promise.then(() => ({}))),
+  });
+  const [window] = fake.windows;
+  window?.go('will-navigate', againAddress);
+  fake.secondInstance(['gantry', 'gantry://inbox']);
+  resolve();
+  await expect.poll(() => window?.loaded.at(-1)).toBe(`${origin}/`);
+  await fake.call('desktop:read', [undefined], { id: window!.id, url: `${origin}/` });
+  await expect.poll(() => window?.sent).toEqual([['desktop:say', { kind: 'go', path: '/inbox' }]]);
+});
+
 test('a link of the system is kept from it and waits until there is something to show', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const fake = createFakeElectron();
