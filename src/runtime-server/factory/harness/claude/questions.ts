@@ -39,23 +39,38 @@ export function questionOf(bot: { agentId: string; slug: string; team: string },
   if (tool === '' || paneOnly.has(tool)) return null;
   const input = record(payload.tool_input);
   const call = callOf(payload);
-  const { what, summary, risk } = wordsOf(tool, input);
-  return {
+  const ask = askOf(bot, {
     tool,
     input,
-    call,
-    subAgent: text(payload.agent_id) || null,
-    ask: {
-      source: 'harness',
-      kind: 'permission',
-      title: `${bot.slug}@${bot.team} asks to ${what}`,
-      summary,
-      risk,
-      agentId: bot.agentId,
-      actionHash: actionHash({ tool, input }),
-      expiresInMs,
-      dedupeKey: `claude:${bot.agentId}:${call}`,
-    },
+    words: wordsOf(tool, input),
+    expiresInMs,
+    key: `claude:${bot.agentId}:${call}`,
+  });
+  return { tool, input, call, subAgent: text(payload.agent_id) || null, ask };
+}
+
+/** The question as the desk takes it; `key` names the same question asked once more. */
+export function askOf(
+  bot: { readonly agentId: string; readonly slug: string; readonly team: string },
+  asked: {
+    readonly tool: string;
+    readonly input: Payload;
+    readonly words: Words;
+    readonly expiresInMs: number;
+    readonly key: string;
+  },
+): PermissionAsk {
+  const { tool, input, words, expiresInMs, key } = asked;
+  return {
+    source: 'harness',
+    kind: 'permission',
+    title: `${bot.slug}@${bot.team} asks to ${words.what}`,
+    summary: words.summary,
+    risk: words.risk,
+    agentId: bot.agentId,
+    actionHash: actionHash({ tool, input }),
+    expiresInMs,
+    dedupeKey: key,
   };
 }
 
@@ -147,7 +162,7 @@ export function commandOf(input: Payload): string {
   return text(input.command) || JSON.stringify(input);
 }
 
-interface Words {
+export interface Words {
   readonly what: string;
   readonly summary: string;
   readonly risk: PermissionAsk['risk'];

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { actionHash } from '../../../../kit/signing/action-hash.ts';
-import { commandOf, firstLine, placeOf } from '../claude/questions.ts';
+import { askOf, commandOf, firstLine, placeOf, type Words } from '../claude/questions.ts';
 import type { PermissionAsk, PermissionPolicy } from '../harness.ts';
 import { record, text } from '../values.ts';
 
@@ -30,23 +30,14 @@ export function questionOf(bot: { agentId: string; slug: string; team: string },
   const { session_id, turn_id, agent_id } = payload;
   const parts = [...[session_id, turn_id, agent_id].map(text), tool, actionHash({ input })];
   const call = hash('sha256', JSON.stringify(parts), 'hex');
-  const { what, summary, risk } = wordsOf(tool, input);
-  return {
+  const ask = askOf(bot, {
     tool,
     input,
-    call,
-    ask: {
-      source: 'harness',
-      kind: 'permission',
-      title: `${bot.slug}@${bot.team} asks to ${what}`,
-      summary,
-      risk,
-      agentId: bot.agentId,
-      actionHash: actionHash({ tool, input }),
-      expiresInMs,
-      dedupeKey: `codex:${bot.agentId}:${call}`,
-    },
-  };
+    words: wordsOf(tool, input),
+    expiresInMs,
+    key: `codex:${bot.agentId}:${call}`,
+  });
+  return { tool, input, call, ask };
 }
 
 /** The files that a patch adds, changes, deletes or moves to. */
@@ -77,7 +68,7 @@ export async function actionsOf(
 
 const isShell = (tool: string) => ['Bash', 'shell', 'exec_command', 'local_shell'].includes(tool);
 
-function wordsOf(tool: string, input: Payload): { what: string; summary: string; risk: PermissionAsk['risk'] } {
+function wordsOf(tool: string, input: Payload): Words {
   const command = commandOf(input);
   // It asks only for what its own walls would not let through.
   const why = text(input.description);
