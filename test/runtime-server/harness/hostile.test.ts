@@ -151,3 +151,13 @@ test('a command or change that opencode tells only in parts is not approved from
   expect(whole?.input).toEqual({ command: 'echo x > ~/.bashrc' });
   expect(whole?.paneOnly).toBeUndefined();
 });
+
+test('what a person pastes cannot end its own frame, in either way to write that', async () => {
+  const bot = await scratch.up({ harness: 'custom', command: "printf '\\033[?2004h'; exec cat" });
+  await gateOpen(bot);
+  for (const end of ['\x1b[201~', '\u009b201~']) {
+    const before = scratch.panes.written(bot.paneId).length;
+    await bot.input({ text: `a${end}\rls\r`, paste: true });
+    expect(scratch.panes.written(bot.paneId).slice(before)).toMatch(/^\x1b\[200~a(\[)?201~\rls\r\x1b\[201~$/);
+  }
+});

@@ -257,9 +257,9 @@ export function createBot(options: BotOptions): LiveBot {
   };
 }
 
-/** No escape character in a paste: it could end the frame and have the rest taken as typed. */
+/** No escape character in a paste, nor the one that stands for it with a bracket: it could end the frame and have the rest taken as typed. */
 function pasteBytes(text: string, framed: boolean): string {
-  const plain = text.replaceAll('\x1b', '');
+  const plain = text.replace(/[\x1b\x9b]/g, '');
   return framed ? `\x1b[200~${plain}\x1b[201~` : plain;
 }
 
