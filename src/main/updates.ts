@@ -58,6 +58,7 @@ export interface Updater {
   autoDownload: boolean;
   autoInstallOnAppQuit: boolean;
   setFeedURL(feed: { provider: 'generic'; url: string }): void;
+  /** Null where it can do nothing: then no event comes. */
   checkForUpdates(): Promise<unknown>;
   quitAndInstall(): void;
   on(event: 'update-available' | 'update-downloaded', listener: (info: { version: string }) => void): unknown;
@@ -125,7 +126,9 @@ export function createUpdates(deps: UpdatesDeps): Updates {
     see({ name: 'check' });
     try {
       loading ??= open();
-      await (await loading).checkForUpdates();
+      const answer = await (await loading).checkForUpdates();
+      if (answer === null)
+        throw new Error('Installed in this way it cannot replace itself: install new versions by hand.');
     } catch (fault) {
       loading = null;
       fail(fault);

@@ -182,3 +182,22 @@ test('the installed app closes its servers before it is replaced, keeps its hand
   expect(fake.prevented('before-quit')).toBe(false);
   expect(fake.done.join()).not.toContain('exit');
 });
+
+test('a program that its updater does not know how to replace says so, and does not look for ever', async () => {
+  const { updater } = fakeUpdater();
+  // As electron-updater answers where it can do nothing: no event comes.
+  updater.checkForUpdates = async () => null;
+  const updates = createUpdates({
+    packaged: true,
+    feed,
+    load: async () => updater,
+    busy: async () => null,
+    now: () => '2026-03-01T08:00:00.000Z',
+    every: () => () => {},
+    changed() {},
+    onFault() {},
+    beforeInstall: async () => {},
+  });
+  await updates.check();
+  expect(updates.state()).toMatchObject({ kind: 'failed', why: expect.stringContaining('cannot replace itself') });
+});
