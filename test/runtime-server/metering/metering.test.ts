@@ -291,6 +291,18 @@ test('switched off, a bot needs its person although the reset is known; switched
   expect(world.metering.held('coder')).toBeNull();
 });
 
+test('a bot that is let go on while waiting is switched off is held no more', async () => {
+  const { world, start } = await openWorld();
+  world.bot('coder');
+  await start();
+  world.state('coder', 'blocked', limit(noon + hour));
+  await world.clock.advance(0);
+  const off = world.call('setWaitOut', { body: { on: false } });
+  await world.call('letBotGoOn', { params: { id: 'coder' }, body: {} });
+  await off;
+  expect(world.metering.held('coder')).toBeNull();
+});
+
 test('a bot that a person has work again is held no more; one that is refused right after its reset is not asked at once', async () => {
   const { world, start } = await openWorld();
   world.bot('coder');

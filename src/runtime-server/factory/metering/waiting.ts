@@ -180,6 +180,8 @@ export function createWaiting(deps: MeteringDeps): Waiting {
         for (const one of changed) save(tx, one);
       });
       for (const one of changed) {
+        // Let go on, or held anew, meanwhile.
+        if (holds.get(one.agentId)?.since !== one.since) continue;
         holds.set(one.agentId, one);
         const bot = bots.find(one.agentId);
         if (bot !== null && one.cut) deps.nodes.limited(bot.address, wordsOf(one), one.retryAt !== null);
