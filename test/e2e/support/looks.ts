@@ -9,11 +9,13 @@ import { root } from './renderer.ts';
 const shown = new Set([
   'board-dark',
   'dag-dark',
+  'computers-create-dark',
   'computers-form-dark',
   'computers-light',
   'computers-live-dark',
   'computers-replay-light',
   'connectors-390',
+  'connectors-app-dark',
   'connectors-rule-dark',
   'connectors-run-light',
   'connectors-service-dark',
