@@ -161,3 +161,11 @@ test('what a person pastes cannot end its own frame, in either way to write that
     expect(scratch.panes.written(bot.paneId).slice(before)).toMatch(/^\x1b\[200~a(\[)?201~\rls\r\x1b\[201~$/);
   }
 });
+
+test('opencode begins with its own agent, whatever a cloned project names, and its helper asks as it does', async () => {
+  const bot = spec('opencode');
+  const { env } = await scratch.harnesses.prepare(bot, scratch.doors(bot.agentId));
+  const { default_agent: first, agent, permission } = JSON.parse(env.OPENCODE_CONFIG_CONTENT ?? '{}');
+  expect([first, permission.bash]).toEqual(['build', 'ask']);
+  expect(agent).toEqual({ build: { permission }, general: { permission } });
+});

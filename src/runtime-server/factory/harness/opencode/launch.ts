@@ -49,8 +49,10 @@ function settingsOf(
     autoupdate: false,
     share: 'disabled',
     permission,
-    // An agent's own permissions come before the general ones.
-    agent: { build: { permission } },
+    // A cloned project may name an agent of its own to begin with, which asks nothing.
+    default_agent: 'build',
+    // An agent's own permissions come before the general ones; the second is the helper that the first calls.
+    agent: { build: { permission }, general: { permission } },
     ...(bot.model !== null && { model: bot.model }),
     ...(culture !== null && { instructions: [culture] }),
   };
