@@ -115,3 +115,41 @@ export function OpenBar({
     </header>
   );
 }
+
+/** How high a row of a place's list is at least, px. */
+export const placeRowHeight = 48;
+
+/** One row of a place's list; `aside` is pressed for itself. */
+export function PlaceRow({
+  mark,
+  selected,
+  onOpen,
+  aside,
+  children,
+}: {
+  /** By which it is found again. */
+  mark: Readonly<Record<`data-${string}`, string>>;
+  selected: boolean;
+  onOpen: () => void;
+  aside?: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <li
+      className={`relative flex items-center gap-2 pr-3 hover:bg-raised ${selected ? 'bg-selected hover:bg-selected' : ''}`}
+      style={{ minHeight: placeRowHeight }}
+    >
+      <button
+        type="button"
+        data-row="true"
+        {...mark}
+        aria-current={selected ? 'true' : undefined}
+        onClick={onOpen}
+        className="flex min-w-0 flex-1 flex-col items-start py-1 pl-3 text-left after:absolute after:inset-0 focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
+      >
+        {children}
+      </button>
+      {aside !== undefined && <span className="relative z-10">{aside}</span>}
+    </li>
+  );
+}

@@ -1,6 +1,7 @@
 /** The four states of every list: loading, empty, error (last good data kept and dimmed), full. */
 import type { ReactNode } from 'react';
 import { AppError } from '../../contracts/common/errors.ts';
+import { Button } from './button.tsx';
 import { Problem } from './problem.tsx';
 
 /** What a list needs to know of a query; react-query's result has this shape. */
@@ -75,5 +76,31 @@ export function ListStates<T>({
         {isEmpty(source.data) ? empty : children(source.data)}
       </div>
     </>
+  );
+}
+
+/** In place of a thing that is not there, or not there yet, because the list that it would be in is not. */
+export function NotThere({
+  source,
+  label,
+  onBack,
+  children,
+}: {
+  source: ListSource<readonly unknown[]>;
+  /** Of the way back. */
+  label: string;
+  onBack: () => void;
+  /** What may have become of it. */
+  children: ReactNode;
+}) {
+  return (
+    <ListStates
+      source={source}
+      skeleton={<SkeletonRows count={6} />}
+      isEmpty={() => true}
+      empty={<Empty action={<Button onClick={onBack}>{label}</Button>}>{children}</Empty>}
+    >
+      {() => null}
+    </ListStates>
   );
 }

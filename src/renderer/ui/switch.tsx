@@ -27,3 +27,15 @@ export function Switch({
     </button>
   );
 }
+
+/** Whether something is on at all, with the word beside it. */
+export function EnabledSwitch({ on, disabled, onChange }: { on: boolean; disabled: boolean; onChange: () => void }) {
+  return (
+    <span className="inline-flex items-center gap-2 pl-1">
+      <span aria-hidden="true" className="text-muted">
+        Enabled
+      </span>
+      <Switch label="Enabled" on={on} disabled={disabled} onChange={onChange} />
+    </span>
+  );
+}

@@ -6,6 +6,7 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import type { HostedComputer } from '../../../contracts/hosted-computers/computer.ts';
 import { PlaceState, useHere } from '../../app/computers.tsx';
 import { useFloors } from '../../app/floors.tsx';
+import { PlaceRow, placeRowHeight } from '../../app/place-frame.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -15,10 +16,6 @@ import type { Go } from './computers-page.tsx';
 import { CreateHosted } from './create-hosted.tsx';
 import { HostedSettings } from './hosted-settings.tsx';
 import { useHandsServices } from './use-hands-services.ts';
-
-const rowHeight = 48;
-const row =
-  'relative flex w-full min-w-0 flex-col items-start justify-center px-3 py-1 text-left hover:bg-raised aria-[current]:bg-selected';
 
 export function ComputerList({ hosted, go }: { hosted: string | null; go: Go }) {
   const { queries } = useHandsServices();
@@ -34,20 +31,15 @@ export function ComputerList({ hosted, go }: { hosted: string | null; go: Go }) 
       <h2 className="px-3 pt-2 text-meta text-muted">Yours</h2>
       <ul className="py-1">
         {places.map((place) => (
-          <li key={place.id}>
-            <button
-              type="button"
-              data-row="true"
-              data-own={place.id}
-              aria-current={hosted === null && place.id === here.id ? 'true' : undefined}
-              onClick={() => go({ computer: place.scope ?? undefined })}
-              className={row}
-              style={{ minHeight: rowHeight }}
-            >
-              <span className="w-full truncate font-medium">{place.name}</span>
-              <PlaceState place={place} />
-            </button>
-          </li>
+          <PlaceRow
+            key={place.id}
+            mark={{ 'data-own': place.id }}
+            selected={hosted === null && place.id === here.id}
+            onOpen={() => go({ computer: place.scope ?? undefined })}
+          >
+            <span className="w-full truncate font-medium">{place.name}</span>
+            <PlaceState place={place} />
+          </PlaceRow>
         ))}
       </ul>
       <div className="flex items-center border-t border-line pt-1 pr-2 pl-3">
@@ -70,7 +62,7 @@ export function ComputerList({ hosted, go }: { hosted: string | null; go: Go }) 
       ) : (
         <ListStates
           source={settings.error === null ? list : { ...settings, data: undefined }}
-          skeleton={<SkeletonRows count={2} height={rowHeight} />}
+          skeleton={<SkeletonRows count={2} height={placeRowHeight} />}
           isEmpty={(data) => data.length === 0}
           empty={
             <Empty action={<Button onClick={() => setDialog('create')}>Create a computer</Button>}>
@@ -122,24 +114,14 @@ function HostedRow({
   onOpen: () => void;
 }) {
   return (
-    <li>
-      <button
-        type="button"
-        data-row="true"
-        data-hosted={computer.id}
-        aria-current={selected ? 'true' : undefined}
-        onClick={onOpen}
-        className={row}
-        style={{ minHeight: rowHeight }}
-      >
-        <span className="w-full truncate font-medium">{computer.name}</span>
-        <span className="flex items-center gap-1.5 text-meta text-muted">
-          <Status look={hostedStatus(computer)} wire={computer.status} />
-          <span>
-            · made <Ago at={computer.created_at} />
-          </span>
+    <PlaceRow mark={{ 'data-hosted': computer.id }} selected={selected} onOpen={onOpen}>
+      <span className="w-full truncate font-medium">{computer.name}</span>
+      <span className="flex items-center gap-1.5 text-meta text-muted">
+        <Status look={hostedStatus(computer)} wire={computer.status} />
+        <span>
+          · made <Ago at={computer.created_at} />
         </span>
-      </button>
-    </li>
+      </span>
+    </PlaceRow>
   );
 }

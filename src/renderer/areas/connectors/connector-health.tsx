@@ -2,8 +2,8 @@
 import { ExternalLink } from 'lucide-react';
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import { Button } from '../../ui/button.tsx';
+import { countWords } from '../../ui/count-words.ts';
 import { Status, serverStatus } from '../../ui/status.tsx';
-import { countWords } from './connector-words.ts';
 import { useConnectorServices, usePutConnector } from './use-connector-services.ts';
 
 export function ConnectorHealth({ connector, brief = false }: { connector: Connector; brief?: boolean }) {

@@ -2,20 +2,15 @@
 import { useState } from 'react';
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import type { EdgeApp } from '../../../contracts/edge/routes.ts';
+import { PlaceRow, placeRowHeight } from '../../app/place-frame.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/copy.tsx';
+import { countWords } from '../../ui/count-words.ts';
 import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { ConnectorHealth, ConnectorRemedy } from './connector-health.tsx';
-import { countWords } from './connector-words.ts';
 import type { Go } from './connectors-page.tsx';
-
-const rowHeight = 48;
-const row =
-  'flex min-w-0 flex-1 flex-col items-start py-1 pl-3 text-left after:absolute after:inset-0 focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent';
-const line = (selected: boolean) =>
-  `relative flex items-center gap-2 pr-3 hover:bg-raised ${selected ? 'bg-selected hover:bg-selected' : ''}`;
 
 export function ConnectorList({
   connectors,
@@ -38,7 +33,7 @@ export function ConnectorList({
       <h2 className="px-3 pt-2 text-meta text-muted">Events from</h2>
       <ListStates
         source={connectors}
-        skeleton={<SkeletonRows count={3} height={rowHeight} />}
+        skeleton={<SkeletonRows count={3} height={placeRowHeight} />}
         isEmpty={(list) => list.length === 0}
         empty={
           <Empty action={<Button onClick={onConnect}>Connect a service</Button>}>
@@ -51,24 +46,18 @@ export function ConnectorList({
             {list
               .toSorted((a, b) => a.name.localeCompare(b.name))
               .map((one) => (
-                <li key={one.id} className={line(one.id === selected.connector)} style={{ minHeight: rowHeight }}>
-                  <button
-                    type="button"
-                    data-row="true"
-                    data-connector={one.name}
-                    aria-current={one.id === selected.connector ? 'true' : undefined}
-                    onClick={() => go({ connector: one.id })}
-                    className={row}
-                  >
-                    <span className="w-full truncate font-medium" title={one.url}>
-                      {one.name}
-                    </span>
-                    <ConnectorHealth connector={one} brief />
-                  </button>
-                  <span className="relative z-10">
-                    <ConnectorRemedy connector={one} onFailure={setFailure} />
+                <PlaceRow
+                  key={one.id}
+                  mark={{ 'data-connector': one.name }}
+                  selected={one.id === selected.connector}
+                  onOpen={() => go({ connector: one.id })}
+                  aside={<ConnectorRemedy connector={one} onFailure={setFailure} />}
+                >
+                  <span className="w-full truncate font-medium" title={one.url}>
+                    {one.name}
                   </span>
-                </li>
+                  <ConnectorHealth connector={one} brief />
+                </PlaceRow>
               ))}
           </ul>
         )}
@@ -76,7 +65,7 @@ export function ConnectorList({
       <h2 className="border-t border-line px-3 pt-2 text-meta text-muted">Events to</h2>
       <ListStates
         source={apps}
-        skeleton={<SkeletonRows count={1} height={rowHeight} />}
+        skeleton={<SkeletonRows count={1} height={placeRowHeight} />}
         isEmpty={(list) => list.length === 0}
         empty={
           <Empty action={<Command text="npx gantry tools approve my-app" />}>
@@ -87,21 +76,17 @@ export function ConnectorList({
         {(list) => (
           <ul className="py-1">
             {list.map((app) => (
-              <li key={app.clientId} className={line(app.clientId === selected.app)} style={{ minHeight: rowHeight }}>
-                <button
-                  type="button"
-                  data-row="true"
-                  data-app={app.clientId}
-                  aria-current={app.clientId === selected.app ? 'true' : undefined}
-                  onClick={() => go({ app: app.clientId })}
-                  className={row}
-                >
-                  <span className="w-full truncate font-medium">{app.clientName}</span>
-                  <span className="text-meta text-muted tabular-nums">
-                    {countWords(app.subscriptions.length, 'subscription')}
-                  </span>
-                </button>
-              </li>
+              <PlaceRow
+                key={app.clientId}
+                mark={{ 'data-app': app.clientId }}
+                selected={app.clientId === selected.app}
+                onOpen={() => go({ app: app.clientId })}
+              >
+                <span className="w-full truncate font-medium">{app.clientName}</span>
+                <span className="text-meta text-muted tabular-nums">
+                  {countWords(app.subscriptions.length, 'subscription')}
+                </span>
+              </PlaceRow>
             ))}
           </ul>
         )}

@@ -8,16 +8,17 @@ import { OpenBar } from '../../app/place-frame.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { countWords } from '../../ui/count-words.ts';
 import { Fact } from '../../ui/fact.tsx';
-import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { type ListSource, ListStates, NotThere, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { Switch } from '../../ui/switch.tsx';
+import { EnabledSwitch } from '../../ui/switch.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { ConnectorDialog } from './connector-dialog.tsx';
 import { ConnectorHealth, ConnectorRemedy, signInAddress } from './connector-health.tsx';
-import { authWords, countWords } from './connector-words.ts';
+import { authWords } from './connector-words.ts';
 import type { Go } from './connectors-page.tsx';
 import { OfferedEvents } from './offered-events.tsx';
 import { useConnectorServices, usePutConnector } from './use-connector-services.ts';
@@ -39,18 +40,9 @@ export function ConnectorPage({ id, connector, source, go, onBack }: WithinConne
     <>
       <OpenBar back="Back to all connectors" onBack={onBack} title={connector?.name ?? 'Connector'} />
       {connector === undefined ? (
-        <ListStates
-          source={source}
-          skeleton={<SkeletonRows count={6} />}
-          isEmpty={() => true}
-          empty={
-            <Empty action={<Button onClick={onBack}>Show all connectors</Button>}>
-              There is no such connector here. It may have been removed.
-            </Empty>
-          }
-        >
-          {() => null}
-        </ListStates>
+        <NotThere source={source} label="Show all connectors" onBack={onBack}>
+          There is no such connector here. It may have been removed.
+        </NotThere>
       ) : (
         // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside
         <div className="min-w-0" onKeyDown={moveByArrows}>
@@ -109,17 +101,11 @@ function About({
             <Trash2 className="size-3.5" aria-hidden="true" />
             Remove
           </Button>
-          <span className="inline-flex items-center gap-2 pl-1">
-            <span aria-hidden="true" className="text-muted">
-              Enabled
-            </span>
-            <Switch
-              label="Enabled"
-              on={connector.enabled}
-              disabled={enable.busy}
-              onChange={() => (connector.enabled && listened > 0 ? setOpen('disable') : enable.run(!connector.enabled))}
-            />
-          </span>
+          <EnabledSwitch
+            on={connector.enabled}
+            disabled={enable.busy}
+            onChange={() => (connector.enabled && listened > 0 ? setOpen('disable') : enable.run(!connector.enabled))}
+          />
         </div>
       </div>
       {trouble !== null && <Problem error={trouble} />}

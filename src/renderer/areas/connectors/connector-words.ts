@@ -8,9 +8,7 @@ import {
   type TrailEvent,
   transientReasons,
 } from '../../../contracts/connectors/subscription.ts';
-
-export const countWords = (count: number, one: string, many = `${one}s`): string =>
-  `${count} ${count === 1 ? one : many}`;
+import { countWords } from '../../ui/count-words.ts';
 
 export const authWords: Readonly<Record<Connector['auth']['type'], string>> = {
   oauth: 'Sign-in',

@@ -4,11 +4,12 @@ import { type Job, JobStatus, jobStatuses } from '../../../contracts/connectors/
 import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
+import { countWords } from '../../ui/count-words.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Pages } from '../../ui/pages.tsx';
 import { jobStatus, Status } from '../../ui/status.tsx';
-import { countWords, jobName } from './connector-words.ts';
+import { jobName } from './connector-words.ts';
 import { useConnectorServices } from './use-connector-services.ts';
 
 const rowHeight = 48;

@@ -6,12 +6,12 @@ import type { Rule, RuleMode, RulePlan } from '../../../contracts/connectors/rul
 import type { Subscription } from '../../../contracts/connectors/subscription.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
+import { countWords } from '../../ui/count-words.ts';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { useAttempt } from '../../ui/use-attempt.ts';
 import { cannotRun } from './bot-fields.tsx';
-import { countWords } from './connector-words.ts';
 import { EventName } from './event-name.tsx';
 import { RuleFields } from './rule-fields.tsx';
 import { automationOf, changeOfRule, draftOfRule, problemsOfRule, type RuleDraft } from './rule-form.ts';

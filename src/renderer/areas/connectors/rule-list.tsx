@@ -7,13 +7,14 @@ import type { Subscription } from '../../../contracts/connectors/subscription.ts
 import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
+import { countWords } from '../../ui/count-words.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Switch } from '../../ui/switch.tsx';
 import { useAct } from '../../ui/use-act.ts';
-import { countWords, limitWords, modeWords } from './connector-words.ts';
+import { limitWords, modeWords } from './connector-words.ts';
 import { RuleDialog } from './rule-dialog.tsx';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
 

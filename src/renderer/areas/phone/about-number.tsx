@@ -8,12 +8,13 @@ import { ActDialog } from '../../ui/act-dialog.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { countWords } from '../../ui/count-words.ts';
 import { Fact } from '../../ui/fact.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { portOf } from '../../ui/phone-status.ts';
 import { useAct } from '../../ui/use-act.ts';
 import { BotField, holderOf } from './bot-field.tsx';
-import { costWords, countWords, kindWords, numberWords } from './phone-words.ts';
+import { costWords, kindWords, numberWords } from './phone-words.ts';
 import { usePhoneServices, usePutNumber } from './use-phone-services.ts';
 
 export function AboutNumber({ number, onGone }: { number: PhoneNumber; onGone: () => void }) {

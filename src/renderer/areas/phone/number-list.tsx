@@ -1,6 +1,7 @@
 /** A person's numbers with their state in words; below them their own phone, and in the demo the handsets. */
 import { useQuery } from '@tanstack/react-query';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
+import { PlaceRow, placeRowHeight } from '../../app/place-frame.tsx';
 import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
@@ -10,10 +11,6 @@ import { Status } from '../../ui/status.tsx';
 import type { Go } from './phone-page.tsx';
 import { numberWords } from './phone-words.ts';
 import { useIsDemo, usePhoneServices } from './use-phone-services.ts';
-
-const rowHeight = 48;
-const row = (selected: boolean) =>
-  `flex w-full min-w-0 flex-col items-start justify-center px-3 py-1 text-left hover:bg-raised ${selected ? 'bg-selected hover:bg-selected' : ''}`;
 
 export function NumberList({
   numbers,
@@ -40,7 +37,7 @@ export function NumberList({
       <h2 className="px-3 pt-2 text-meta text-muted">Numbers</h2>
       <ListStates
         source={numbers}
-        skeleton={<SkeletonRows count={3} height={rowHeight} />}
+        skeleton={<SkeletonRows count={3} height={placeRowHeight} />}
         isEmpty={(list) => list.length === 0}
         empty={
           <Empty action={<Button onClick={onGet}>Get a number</Button>}>
@@ -64,20 +61,15 @@ export function NumberList({
       <h2 className="border-t border-line px-3 pt-2 text-meta text-muted">Phones</h2>
       <ul className="py-1">
         {more.map(({ page, name, says }) => (
-          <li key={page}>
-            <button
-              type="button"
-              data-row="true"
-              data-page={page}
-              aria-current={page === selected.page ? 'true' : undefined}
-              onClick={() => go({ page })}
-              className={row(page === selected.page)}
-              style={{ minHeight: rowHeight }}
-            >
-              <span className="font-medium">{name}</span>
-              <span className="text-meta text-muted">{says}</span>
-            </button>
-          </li>
+          <PlaceRow
+            key={page}
+            mark={{ 'data-page': page }}
+            selected={page === selected.page}
+            onOpen={() => go({ page })}
+          >
+            <span className="font-medium">{name}</span>
+            <span className="text-meta text-muted">{says}</span>
+          </PlaceRow>
         ))}
       </ul>
     </div>
@@ -89,22 +81,12 @@ function NumberRow({ number, selected, onOpen }: { number: PhoneNumber; selected
   const nameOf = useNameOfBot();
   const { data } = useQuery({ ...queries.registration(number.id), enabled: number.smsState !== 'active' });
   return (
-    <li>
-      <button
-        type="button"
-        data-row="true"
-        data-number={number.id}
-        aria-current={selected ? 'true' : undefined}
-        onClick={onOpen}
-        className={row(selected)}
-        style={{ minHeight: rowHeight }}
-      >
-        <span className="w-full truncate font-medium tabular-nums">{numberWords(number.e164)}</span>
-        <span className="flex w-full min-w-0 items-center gap-2 text-meta">
-          <Status look={numberStatus(number, data)} wire={number.smsState} />
-          <span className="min-w-0 truncate text-muted">{nameOf(number.botId)}</span>
-        </span>
-      </button>
-    </li>
+    <PlaceRow mark={{ 'data-number': number.id }} selected={selected} onOpen={onOpen}>
+      <span className="w-full truncate font-medium tabular-nums">{numberWords(number.e164)}</span>
+      <span className="flex w-full min-w-0 items-center gap-2 text-meta">
+        <Status look={numberStatus(number, data)} wire={number.smsState} />
+        <span className="min-w-0 truncate text-muted">{nameOf(number.botId)}</span>
+      </span>
+    </PlaceRow>
   );
 }

@@ -5,8 +5,7 @@ import { OpenBar } from '../../app/place-frame.tsx';
 import type { PhoneSearch } from '../../app/router.tsx';
 import { useTight } from '../../app/use-narrow.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
-import { Button } from '../../ui/button.tsx';
-import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { type ListSource, NotThere } from '../../ui/list-states.tsx';
 import { numberStatus } from '../../ui/phone-status.ts';
 import { Status } from '../../ui/status.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
@@ -58,18 +57,9 @@ export function NumberPage({ id, number, source, go, onBack, search }: WithinNum
 /** In place of what belongs to a number that is not there, or not there yet. */
 export function NoNumber({ source, onBack }: Pick<WithinNumber, 'source' | 'onBack'>) {
   return (
-    <ListStates
-      source={source}
-      skeleton={<SkeletonRows count={6} />}
-      isEmpty={() => true}
-      empty={
-        <Empty action={<Button onClick={onBack}>Show all numbers</Button>}>
-          There is no such number here. It may have been released.
-        </Empty>
-      }
-    >
-      {() => null}
-    </ListStates>
+    <NotThere source={source} label="Show all numbers" onBack={onBack}>
+      There is no such number here. It may have been released.
+    </NotThere>
   );
 }
 

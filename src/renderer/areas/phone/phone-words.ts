@@ -4,9 +4,6 @@ import type { PhoneNumber, Port, PortDetails } from '../../../contracts/phone/nu
 import type { Conversation } from '../../../contracts/phone/texts.ts';
 import type { ConsentBasis } from '../../../contracts/phone/values.ts';
 
-export const countWords = (count: number, one: string, many = `${one}s`): string =>
-  `${count} ${count === 1 ? one : many}`;
-
 /** `+1 202 555 0123`; what is no number of North America stays as it is. */
 export function numberWords(e164: string): string {
   const [, area, office, line] = /^\+1(\d{3})(\d{3})(\d{4})$/.exec(e164) ?? [];

@@ -5,10 +5,11 @@ import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { Conversation } from '../../../contracts/phone/texts.ts';
 import { longestText, mostParts } from '../../../contracts/phone/values.ts';
 import { Button } from '../../ui/button.tsx';
+import { countWords } from '../../ui/count-words.ts';
 import { Kbd } from '../../ui/kbd.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { useAct } from '../../ui/use-act.ts';
-import { countWords, numberWords, refusesText } from './phone-words.ts';
+import { numberWords, refusesText } from './phone-words.ts';
 import { segmentsOf } from './segments.ts';
 import { usePhoneServices, useTouchNumber } from './use-phone-services.ts';
 

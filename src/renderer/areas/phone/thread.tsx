@@ -6,13 +6,14 @@ import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { Conversation, TextMessage } from '../../../contracts/phone/texts.ts';
 import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { Button } from '../../ui/button.tsx';
+import { countWords } from '../../ui/count-words.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { textStatus } from '../../ui/phone-status.ts';
 import { Status } from '../../ui/status.tsx';
 import { CallDialog } from './call-dialog.tsx';
 import { OptOutDialog } from './consent-dialogs.tsx';
-import { countWords, numberWords, readNumber } from './phone-words.ts';
+import { numberWords, readNumber } from './phone-words.ts';
 import { TextComposer } from './text-composer.tsx';
 import { usePhoneServices } from './use-phone-services.ts';
 

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
 import { useServices } from '../../app/services.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { countWords } from './tool-words.ts';
+import { countWords } from '../../ui/count-words.ts';
 
 export function DetachDialog({
   server,
@@ -41,7 +41,7 @@ export function DetachDialog({
         <li>
           {server.toolCount === 0
             ? 'No tool goes: it has none now.'
-            : `${countWords(server.toolCount)} ${server.toolCount === 1 ? 'goes' : 'go'} from every client and bot: all that begin with “${server.name}.”`}
+            : `${countWords(server.toolCount, 'tool')} ${server.toolCount === 1 ? 'goes' : 'go'} from every client and bot: all that begin with “${server.name}.”`}
         </li>
         <li>Calls of it that run now are ended.</li>
         {server.pid !== null && <li>Its program (process {server.pid}) is ended.</li>}

@@ -4,9 +4,9 @@ import { ExternalLink } from 'lucide-react';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
 import { useServices } from '../../app/services.tsx';
 import { Button } from '../../ui/button.tsx';
+import { countWords } from '../../ui/count-words.ts';
 import { Ago } from '../../ui/now.tsx';
 import { Status, serverStatus } from '../../ui/status.tsx';
-import { countWords } from './tool-words.ts';
 
 export function ServerHealth({
   server,
@@ -29,7 +29,7 @@ export function ServerHealth({
     >
       <Status look={serverStatus[wire]} wire={wire} />
       {tools !== undefined && (wire === 'own' || wire === 'connected' || tools > 0) && (
-        <span className="shrink-0 tabular-nums">· {countWords(tools)}</span>
+        <span className="shrink-0 tabular-nums">· {countWords(tools, 'tool')}</span>
       )}
       {brief && server?.status === 'error' && server.error !== null ? (
         <span className="min-w-0 truncate" title={server.error}>

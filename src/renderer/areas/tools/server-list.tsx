@@ -2,6 +2,7 @@
 import { type ReactNode, useState } from 'react';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
+import { PlaceRow, placeRowHeight } from '../../app/place-frame.tsx';
 import { groupOf } from '../../data/tool-queries.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
@@ -9,8 +10,6 @@ import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-
 import { Problem } from '../../ui/problem.tsx';
 import { ServerHealth, ServerRemedy } from './server-health.tsx';
 import { groupsOf, type ToolGroup } from './tool-words.ts';
-
-const rowHeight = 48;
 
 export function ServerList({
   source,
@@ -44,7 +43,7 @@ export function ServerList({
       {failure !== null && <Problem error={failure} />}
       <ListStates
         source={source}
-        skeleton={<SkeletonRows count={2} height={rowHeight} />}
+        skeleton={<SkeletonRows count={2} height={placeRowHeight} />}
         isEmpty={(servers) => servers.length === 0}
         empty={
           <Empty action={<Button onClick={onAttach}>Attach a server</Button>}>
@@ -78,28 +77,16 @@ function ServerRow({
   onFailure: (error: unknown) => void;
 }): ReactNode {
   return (
-    <li
-      className={`relative flex items-center gap-2 pr-3 hover:bg-raised ${selected ? 'bg-selected hover:bg-selected' : ''}`}
-      style={{ minHeight: rowHeight }}
+    <PlaceRow
+      mark={{ 'data-server': group.key }}
+      selected={selected}
+      onOpen={onOpen}
+      aside={group.server === null ? undefined : <ServerRemedy server={group.server} onFailure={onFailure} />}
     >
-      <button
-        type="button"
-        data-row="true"
-        data-server={group.key}
-        aria-current={selected ? 'true' : undefined}
-        onClick={onOpen}
-        className="flex min-w-0 flex-1 flex-col items-start py-1 pl-3 text-left after:absolute after:inset-0 focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
-      >
-        <span className="w-full truncate font-medium" title={group.about}>
-          {group.name}
-        </span>
-        <ServerHealth server={group.server} count={count} brief />
-      </button>
-      {group.server !== null && (
-        <span className="relative z-10">
-          <ServerRemedy server={group.server} onFailure={onFailure} />
-        </span>
-      )}
-    </li>
+      <span className="w-full truncate font-medium" title={group.about}>
+        {group.name}
+      </span>
+      <ServerHealth server={group.server} count={count} brief />
+    </PlaceRow>
   );
 }

@@ -6,10 +6,10 @@ import { OpenBar } from '../../app/place-frame.tsx';
 import { useServices } from '../../app/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Fact } from '../../ui/fact.tsx';
-import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { type ListSource, NotThere } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { Switch } from '../../ui/switch.tsx';
+import { EnabledSwitch } from '../../ui/switch.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { DetachDialog } from './detach-dialog.tsx';
@@ -40,14 +40,9 @@ export function ServerPage({
     <>
       <OpenBar back="Back to all tools" onBack={onBack} title={group?.name ?? name} />
       {group === null ? (
-        <ListStates
-          source={source}
-          skeleton={<SkeletonRows count={6} />}
-          isEmpty={() => true}
-          empty={<NoServer name={name} onBack={onBack} />}
-        >
-          {() => null}
-        </ListStates>
+        <NotThere source={source} label="Show all tools" onBack={onBack}>
+          No server is called {name} here. It may have been detached or renamed.
+        </NotThere>
       ) : (
         <>
           {group.server === null ? (
@@ -59,14 +54,6 @@ export function ServerPage({
         </>
       )}
     </>
-  );
-}
-
-function NoServer({ name, onBack }: { name: string; onBack: () => void }) {
-  return (
-    <Empty action={<Button onClick={onBack}>Show all tools</Button>}>
-      No server is called {name} here. It may have been detached or renamed.
-    </Empty>
   );
 }
 
@@ -111,12 +98,7 @@ function Attached({
             <Unplug className="size-3.5" aria-hidden="true" />
             Detach
           </Button>
-          <span className="inline-flex items-center gap-2 pl-1">
-            <span aria-hidden="true" className="text-muted">
-              Enabled
-            </span>
-            <Switch label="Enabled" on={server.enabled} disabled={enable.busy} onChange={() => enable.run()} />
-          </span>
+          <EnabledSwitch on={server.enabled} disabled={enable.busy} onChange={() => enable.run()} />
         </div>
       </div>
       {trouble !== null && <Problem error={trouble} />}

@@ -7,9 +7,10 @@ import { useNarrow } from '../../app/use-narrow.ts';
 import { safeName } from '../../data/tool-queries.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
+import { countWords } from '../../ui/count-words.ts';
 import { type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Hints } from './hints.tsx';
-import { countWords, filterTools, titleOf } from './tool-words.ts';
+import { filterTools, titleOf } from './tool-words.ts';
 
 export interface ToolListProps {
   readonly source: ListSource<readonly ToolInfo[]>;
@@ -47,7 +48,7 @@ export function ToolList({ source, group, filter, none, onFilter, onOpen }: Tool
         </div>
         {source.data !== undefined && (
           <span role="status" className="ml-auto shrink-0 text-meta text-muted tabular-nums">
-            {filter === '' ? countWords(all.length) : `${shown.length} of ${all.length}`}
+            {filter === '' ? countWords(all.length, 'tool') : `${shown.length} of ${all.length}`}
           </span>
         )}
       </div>

@@ -45,8 +45,6 @@ export function whereOf(transport: Transport): string {
     .join(' ');
 }
 
-export const countWords = (count: number): string => `${count} ${count === 1 ? 'tool' : 'tools'}`;
-
 /** Why a server has no tools. */
 export function noneWords(group: ToolGroup | null): string {
   switch (group?.server?.status) {
