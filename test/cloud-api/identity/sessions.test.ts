@@ -199,6 +199,7 @@ test('a browser is named as its person would', () => {
       'Safari on iOS',
     ],
     ['Mozilla/5.0 (Linux; Android 16) AppleWebKit/537.36 Chrome/150.0 Mobile Safari/537.36', 'Chrome on Android'],
+    ['Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 HeadlessChrome/150.0 Safari/537.36', 'Chrome on Linux'],
     ['curl/8', 'Browser'],
     [undefined, 'Browser'],
   ] as const;
