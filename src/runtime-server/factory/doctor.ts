@@ -118,7 +118,7 @@ function checkKeys(models: DoctorDeps['models']): DoctorCheck[] {
       state: ok ? 'ok' : 'unknown',
       version: null,
       detail: `${ok ? key : missing} Asked at ${where}.`,
-      fix: ok ? null : `Set ${variables[0]} before Gantry starts.`,
+      fix: ok ? null : `Give a key in Settings, Set-up, or set ${variables[0]} before Gantry starts.`,
     };
   });
 }
