@@ -108,7 +108,7 @@ export function GeneralPage() {
               )}
             </ListStates>
           </Card>
-          <Card title="What is installed" aside="gantry doctor shows the same">
+          <Card title="What is installed" aside="npx gantry doctor shows the same">
             <ListStates
               source={doctor}
               skeleton={<SkeletonRows count={6} height={40} />}

@@ -59,7 +59,7 @@ export function SchedulesPage() {
               }
             >
               Templates that run by themselves will be here, with their next times and those that were missed. Make one,
-              or: <code>gantry workflows schedule</code>.
+              or: <code>npx gantry workflows schedule</code>.
             </Empty>
           }
         >
