@@ -27,9 +27,10 @@ export function useHomeCloud(): HomeCloud | null {
   };
 }
 
-/** Whether there is a carrier to have numbers from: here, or where this computer is paired with. */
+/** Whether there may be a carrier to have numbers from: here, as its session says, or at the cloud that this computer is linked to. */
 export function useHasPhone(): boolean {
   const { queries } = useServices();
   const here = useQuery(queries.session).data?.phone === true;
-  return useHomeCloud() !== null || here;
+  const home = useHomeCloud();
+  return here || (home !== null && home.linked !== null);
 }

@@ -38,7 +38,9 @@ export function OfferedEvents({ connector, events, go }: { connector: Connector;
           <p data-state="error" className="flex gap-2 p-3">
             <CircleX className="mt-0.5 size-4 shrink-0 text-fail" aria-hidden="true" />
             <span className="min-w-0 break-words">
-              {events.error.message} <span className="text-muted">It is asked again by itself.</span>
+              {/* The service's own trouble is told above. */}
+              {events.error.message !== connector.error && `${events.error.message} `}
+              <span className="text-muted">It is asked again by itself.</span>
             </span>
           </p>
         ) : !events.supported ? (

@@ -128,7 +128,7 @@ export function Composer({
               if (bot !== undefined) onTarget(bot);
             }}
             aria-label="Bot"
-            className="h-7 max-w-44 max-sm:w-28 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
+            className="h-7 max-w-44 max-sm:w-32 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
           >
             {target === null && <option value="">Choose a bot</option>}
             {bots.map((bot) => (

@@ -1,5 +1,6 @@
 /** The settings: their pages at the left, above where it is narrow; the chosen one in the middle. */
-import { Link, Outlet } from '@tanstack/react-router';
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { useLayoutEffect, useRef } from 'react';
 import { useServices } from '../../app/services.tsx';
 import { sectionsIn } from './sections.ts';
 
@@ -8,8 +9,12 @@ const item =
 
 export function SettingsFrame() {
   const { desktop } = useServices();
+  const page = useRef<HTMLElement>(null);
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page of the settings begins at its top
+  useLayoutEffect(() => page.current?.scrollTo(0, 0), [path]);
   return (
-    <main className="min-w-0 flex-1 overflow-y-auto">
+    <main ref={page} className="min-w-0 flex-1 overflow-y-auto">
       <div className="mx-auto grid max-w-[980px] gap-4 p-4 sm:p-6 md:grid-cols-[164px_minmax(0,1fr)] md:gap-6">
         <div className="flex flex-col gap-3">
           <h1 className="text-page font-semibold">Settings</h1>
