@@ -87,7 +87,7 @@ function npmDidIt() {
 }
 
 async function install(lock) {
-  progress('installing (the first time about half a minute)');
+  progress('installing (the first time a minute or so)');
   const started = Date.now();
   const npm = process.env.npm_execpath;
   // Development dependencies are what Gantry is built with, whatever NODE_ENV says.
