@@ -3,4 +3,5 @@ import { plays } from './harness-plays.ts';
 
 const play = plays.find(({ harness }) => harness === process.argv[2]);
 if (!play) throw new Error(`There are no scenes for "${process.argv[2]}".`);
-process.exitCode = (await play.play()) ? 0 : 1;
+// Bots whose host was stopped under them still watch their files.
+process.exit((await play.play()) ? 0 : 1);
