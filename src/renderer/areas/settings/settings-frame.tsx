@@ -11,8 +11,11 @@ export function SettingsFrame() {
   const { desktop } = useServices();
   const page = useRef<HTMLElement>(null);
   const path = useLocation({ select: ({ pathname }) => pathname });
+  // A block: scrolling answers a promise, which is no way to end an effect.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page of the settings begins at its top
-  useLayoutEffect(() => page.current?.scrollTo(0, 0), [path]);
+  useLayoutEffect(() => {
+    page.current?.scrollTo(0, 0);
+  }, [path]);
   return (
     <main ref={page} className="min-w-0 flex-1 overflow-y-auto">
       <div className="mx-auto grid max-w-[980px] gap-4 p-4 sm:p-6 md:grid-cols-[164px_minmax(0,1fr)] md:gap-6">
