@@ -156,7 +156,7 @@ test('the file is read every half minute, and every way in which it may be wrong
   const change = (fields: object) => JSON.stringify({ ...parsed, ...fields });
   const wrong: [string, string][] = [
     ['{"v":1', 'not JSON'],
-    ['[]', 'expected object'],
+    ['[]', 'must be an object'],
     [change({ v: 2 }), 'v: '],
     [change({ extra: true }), 'extra'],
     [change({ ticketKeys: [{ kty: 'RSA' }] }), 'ticketKeys'],
