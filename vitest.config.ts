@@ -1,6 +1,6 @@
 /**
  * How tests are found and run. Three projects: `unit` (unit, contract, integration: no browser), `e2e` (real Chromium), and `suites`, what
- * does not fit into the six minutes of `npm test`: `npm run faults` and `npm test -- all` run it.
+ * `npm test` has no time for: `npm run faults` and `npm test -- all` run it.
  * Workers are processes: natives, signals and children of one test file must not meet another's.
  */
 import { join } from 'node:path';
