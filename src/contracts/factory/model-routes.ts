@@ -4,7 +4,6 @@ import { defineRoute } from '../common/route.ts';
 import { area, base, errors } from './route-parts.ts';
 
 export const modelWires = ['anthropic', 'openai', 'google'] as const;
-export const modelVendors = modelWires;
 
 export const ModelPlace = z
   .strictObject({

@@ -3,7 +3,6 @@
  * that whatever follows is known before it is unpacked. Must not read or write files.
  */
 import { createHash } from 'node:crypto';
-import { sep } from 'node:path';
 import { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
 
@@ -123,6 +122,3 @@ export function notOne(archive: string, why: string): AppError {
 export function installationOf(machine: string, home: string): string {
   return createHash('sha256').update(`gantry backup\n${machine}\n${home}`).digest('hex');
 }
-
-/** In an archive names stand with "/", whatever this system has. */
-export const toArchive = (path: string): string => path.split(sep).join('/');

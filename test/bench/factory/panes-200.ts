@@ -4,8 +4,9 @@
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
-import { type BenchHost, openHost, shellPane, sleep } from './panes-parts.ts';
+import { type BenchHost, openHost, shellPane } from './panes-parts.ts';
 
 export const figures: readonly Figure[] = [{ name: 'factory.panes-200', run: idlePanes }];
 

@@ -1,8 +1,10 @@
 /** Figures of panes, measured at the host's socket with the host as the product runs it. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
-import { type BenchHost, colourFile, cpuSeconds, openHost, quantile, shellPane, sleep } from './panes-parts.ts';
+import { quantile } from '../../support/bench/numbers.ts';
+import { type BenchHost, colourFile, cpuSeconds, openHost, shellPane } from './panes-parts.ts';
 
 const megabytes = 100;
 
