@@ -1,6 +1,7 @@
 /** Where models are asked: keys of vendors that a person gave here, and servers of their own. A key goes in and never comes out. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
+import { modelAddressProblem } from './model-address.ts';
 import { area, base, errors } from './route-parts.ts';
 
 export const modelWires = ['anthropic', 'openai', 'google'] as const;
@@ -16,6 +17,14 @@ export const ModelPlace = z
   })
   .meta({ id: 'ModelPlace' });
 export type ModelPlace = z.infer<typeof ModelPlace>;
+
+export const ServerHeard = z
+  .strictObject({
+    ok: z.boolean().meta({ description: 'It answered with a list of models.' }),
+    words: z.string().meta({ description: 'What it said, or why it said nothing, and what to do.' }),
+  })
+  .meta({ id: 'ServerHeard' });
+export type ServerHeard = z.infer<typeof ServerHeard>;
 
 export const ModelPlaceName = z
   .string()
@@ -53,13 +62,27 @@ export const keepModelPlace = defineRoute({
       .regex(/^\S{8,500}$/, 'a key without blanks')
       .optional(),
     baseUrl: z
-      .url({ protocol: /^https?$/, error: 'an address such as http://127.0.0.1:11434/v1' })
+      .url({ protocol: /^https?$/, abort: true, error: ({ input }) => modelAddressProblem(String(input)) ?? undefined })
       .max(500)
-      .optional(),
+      .refine((text) => modelAddressProblem(text) === null, {
+        error: ({ input }) => modelAddressProblem(String(input)) ?? undefined,
+      })
+      .optional()
+      .meta({ description: 'Without a name, a password, a query or a fragment.' }),
     wire: z.enum(modelWires).optional().meta({ description: 'What the server speaks; openai where none is given.' }),
+    check: z.boolean().optional().meta({
+      description:
+        'Asks the server of the address for its models first, and keeps nothing where it does not list them.',
+    }),
     dryRun: z.boolean().optional(),
   }),
-  answers: { 200: z.strictObject({ place: ModelPlace, applied: z.boolean() }) },
+  answers: {
+    200: z.strictObject({
+      place: ModelPlace,
+      applied: z.boolean(),
+      heard: ServerHeard.nullable().meta({ description: 'null: nobody was asked.' }),
+    }),
+  },
 });
 
 export const forgetModelPlace = defineRoute({

@@ -15,6 +15,7 @@ import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { Store } from '../../kit/store/store.ts';
+import { askPlace } from './ask-place.ts';
 import { type Endpoint, listEndpoints, vendors } from './endpoints.ts';
 import type { Wire } from './model.ts';
 
@@ -121,7 +122,10 @@ export async function createKeptModels(deps: KeptModelsDeps): Promise<KeptModels
           { status: 409 },
         );
       }
-      if (body.dryRun !== true) {
+      const { baseUrl } = place;
+      const heard = body.check === true && baseUrl !== null ? await askPlace({ ...place, baseUrl }) : null;
+      const applied = body.dryRun !== true && heard?.ok !== false;
+      if (applied) {
         const sealed = place.key === null ? null : sealer.seal(sealPlace(name), place.key);
         await write(
           name,
@@ -141,7 +145,7 @@ export async function createKeptModels(deps: KeptModelsDeps): Promise<KeptModels
         key: place.key === null ? ('not_needed' as const) : ('kept' as const),
         from,
       };
-      return { body: { place: shown, applied: body.dryRun !== true } };
+      return { body: { place: shown, applied, heard } };
     }),
     bind(forgetModelPlace, async ({ params: { name }, principal }) => {
       if (!kept.has(name)) {
