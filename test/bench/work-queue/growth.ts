@@ -1,4 +1,7 @@
-/** What a lease costs with a million tasks waiting, beside a thousand, on each engine: the indexes alone decide (store.md 3.5). */
+/**
+ * What a lease costs with a million tasks waiting, beside a thousand, on each engine: the indexes alone decide (store.md 3.5). Both
+ * stores are measured in turns, so that what else the machine does weighs on both.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,40 +22,101 @@ export const figures: readonly Figure[] = [
 const few = 1_000;
 const finished = 100_000;
 const portion = 50_000;
-const warm = 100;
+const warm = 200;
+const rounds = 7;
+
+interface Engine {
+  readonly name: string;
+  open(name: string): Promise<SharedStore>;
+  /** Processor milliseconds of its own processes so far. */
+  ms(): number;
+  /** Writes down and cleans up after the filling, which it else does beside the leases, at their cost. */
+  settle(name: string): Promise<void>;
+}
 
 async function onSqlite(options: FigureOptions): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-bench-growth-'));
-  const place = { databaseUrl: null, file: join(folder, 'cloud.db') };
-  const store = await openSharedStore({ ...place, migrations: workQueueMigrations, clock: systemClock });
+  const engine: Engine = {
+    name: 'SQLite',
+    open: (name) => open(null, join(folder, `${name}.db`)),
+    ms: () => 0,
+    settle: async () => {},
+  };
   try {
-    return await grow(store, 'SQLite', () => 0, options);
+    return await compare(engine, options);
   } finally {
-    await store.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
 async function onPostgres(options: FigureOptions): Promise<Measured> {
   const server = await startBenchPostgres();
-  const databaseUrl = await server.database('growth');
-  const store = await openSharedStore({ databaseUrl, file: '', migrations: workQueueMigrations, clock: systemClock });
+  const places = new Map<string, string>();
+  const engine: Engine = {
+    name: `PostgreSQL ${server.version}`,
+    async open(name) {
+      const url = await server.database(name);
+      places.set(name, url);
+      return open(url, '');
+    },
+    ms: () => server.cpuMs(),
+    async settle(name) {
+      const url = places.get(name) ?? '';
+      await server.ask(url, 'VACUUM (ANALYZE) work_task');
+      await server.ask(url, 'CHECKPOINT');
+    },
+  };
   try {
-    return await grow(store, `PostgreSQL ${server.version}`, () => server.cpuMs(), options);
+    return await compare(engine, options);
   } finally {
-    await store.close();
     await server.stop();
   }
 }
 
-async function grow(
-  store: SharedStore,
-  engine: string,
-  engineMs: () => number,
-  { quick, log }: FigureOptions,
-): Promise<Measured> {
+const open = (databaseUrl: string | null, file: string) =>
+  openSharedStore({ databaseUrl, file, migrations: workQueueMigrations, clock: systemClock });
+
+async function compare(engine: Engine, { quick, log }: FigureOptions): Promise<Measured> {
   const many = quick ? 100_000 : 1_000_000;
-  const leases = quick ? 300 : 1_000;
+  const leases = quick ? 150 : 500;
+  const small = await filled(engine, 'few', few);
+  const large = await filled(engine, 'many', many);
+  try {
+    const taken: { few: Spent; many: Spent }[] = [];
+    for (const each of [small, large]) await each.lease(warm);
+    for (let round = 0; round < rounds; round += 1)
+      taken.push({ few: await small.lease(leases), many: await large.lease(leases) });
+    log(
+      `µs of a lease, ${few} and ${many} waiting: ${taken.map((one) => `${rounded(one.few.cpu, 0)} ${rounded(one.many.cpu, 0)}`).join(', ')}`,
+    );
+    const of = (which: 'few' | 'many', what: keyof Spent) => median(taken.map((one) => one[which][what]));
+    return {
+      value: median(taken.map((one) => one.many.cpu / one.few.cpu)),
+      unit: `× the CPU of a lease with ${few} waiting`,
+      n: leases * rounds * 2,
+      at: `store in one process on ${engine.name}, durable commits, one lease after another, ${finished} finished rows kept, ${many} waiting`,
+      own: rounded(of('many', 'cpu'), 0),
+      detail: {
+        unit: 'µs of CPU a lease, client and engine',
+        few: rounded(of('few', 'cpu'), 0),
+        latencyMs: { few: rounded(of('few', 'ms'), 3), many: rounded(of('many', 'ms'), 3) },
+      },
+    };
+  } finally {
+    await small.close();
+    await large.close();
+  }
+}
+
+/** Of a lease: the time it took in milliseconds, the processor time of this process and the engine in microseconds. */
+interface Spent {
+  readonly ms: number;
+  readonly cpu: number;
+}
+
+/** A store with so many tasks waiting beside the finished ones, and a way to lease some, which are made good afterwards. */
+async function filled(engine: Engine, name: string, waiting: number) {
+  const store = await engine.open(name);
   const work = createCycles(store);
   /** So many more rows of a status, older ones first. */
   let made = 0;
@@ -76,49 +140,24 @@ async function grow(
       made += size;
     }
   };
-  const measure = async () => {
-    const sample = async () => {
-      const began = performance.now();
-      if ((await work.store.lease(owner, 'w1', work.ids.next('lease'))) === null)
-        throw new Error('Nothing was leased.');
-      return performance.now() - began;
-    };
-    for (let count = 0; count < warm; count += 1) await sample();
-    const before = { own: process.cpuUsage(), engine: engineMs() };
-    const took: number[] = [];
-    for (let count = 0; count < leases; count += 1) took.push(await sample());
-    const { user, system } = process.cpuUsage(before.own);
-    const cpu = (user + system + (engineMs() - before.engine) * 1000) / leases;
-    await fill(leases + warm, 'queued');
-    return { ms: median(took), cpu };
+  const timed = async () => {
+    const began = performance.now();
+    if ((await work.store.lease(owner, 'w1', work.ids.next('lease'))) === null) throw new Error('Nothing was leased.');
+    return performance.now() - began;
   };
-
   await fill(finished, 'succeeded');
-  await fill(few + leases + warm, 'queued');
-  if (store.engine === 'postgres')
-    await store.write(function* (tx) {
-      yield* tx.run('ANALYZE work_task');
-    });
-  const small = [await measure(), await measure(), await measure()];
-  log(`${few} waiting: ${small.map(({ ms, cpu }) => `${rounded(ms, 3)} ms, ${rounded(cpu, 0)} µs`).join('; ')}`);
-  await fill(many, 'queued');
-  if (store.engine === 'postgres')
-    await store.write(function* (tx) {
-      yield* tx.run('ANALYZE work_task');
-    });
-  const large = [await measure(), await measure(), await measure()];
-  log(`${many} waiting: ${large.map(({ ms, cpu }) => `${rounded(ms, 3)} ms, ${rounded(cpu, 0)} µs`).join('; ')}`);
-  const of = (list: readonly { ms: number; cpu: number }[], what: 'ms' | 'cpu') => median(list.map((one) => one[what]));
+  await fill(waiting, 'queued');
+  await engine.settle(name);
   return {
-    value: of(large, 'cpu') / of(small, 'cpu'),
-    unit: `× the CPU of a lease with ${few} waiting`,
-    n: leases * 6,
-    at: `store in one process on ${engine}, durable commits, one lease after another, ${finished} finished rows kept, ${many} waiting`,
-    own: rounded(of(large, 'cpu'), 0),
-    detail: {
-      unit: 'µs of CPU a lease, client and engine',
-      few: rounded(of(small, 'cpu'), 0),
-      latencyMs: { few: rounded(of(small, 'ms'), 3), many: rounded(of(large, 'ms'), 3) },
+    async lease(count: number): Promise<Spent> {
+      const before = { own: process.cpuUsage(), engine: engine.ms() };
+      const took: number[] = [];
+      for (let left = count; left > 0; left -= 1) took.push(await timed());
+      const { user, system } = process.cpuUsage(before.own);
+      const cpu = (user + system + (engine.ms() - before.engine) * 1000) / count;
+      await fill(count, 'queued');
+      return { ms: median(took), cpu };
     },
+    close: () => store.close(),
   };
 }

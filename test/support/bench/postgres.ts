@@ -71,7 +71,7 @@ export async function startBenchPostgres(): Promise<BenchPostgres> {
       await ask(url, `CREATE DATABASE ${name}`);
       return url.replace('/postgres?', `/${name}?`);
     },
-    cpuMs: () => withDescendants(pid).reduce((sum, each) => sum + cpuMs(each.pid), 0) + endedCpuMs(pid),
+    cpuMs: () => withDescendants(pid).reduce((sum, each) => sum + runningCpuMs(each.pid), 0) + endedCpuMs(pid),
     async crash() {
       process.kill(pid, 'SIGQUIT');
       while (existsSync(pidFile)) await delay(10);
@@ -85,6 +85,15 @@ export async function startBenchPostgres(): Promise<BenchPostgres> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** None of one that has ended meanwhile: it is among those that have ended, then. */
+function runningCpuMs(pid: number): number {
+  try {
+    return cpuMs(pid);
+  } catch {
+    return 0;
+  }
 }
 
 const ticksPerSecond = 100;

@@ -1,7 +1,7 @@
 /** Processor time and memory of processes, read from Linux's /proc. */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Processor milliseconds that all threads of a process have used so far (nanosecond counters, not 10 ms ticks). */
+/** Processor milliseconds that all threads of a process have used so far (nanosecond counters, not 10 ms ticks). Throws once it has ended. */
 export function cpuMs(pid: number): number {
   let total = 0;
   for (const thread of readdirSync(`/proc/${pid}/task`)) {
