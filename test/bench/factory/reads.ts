@@ -61,7 +61,7 @@ const operations: Readonly<Record<string, Read>> = {
 };
 
 async function reads({ quick, log }: FigureOptions): Promise<Measured> {
-  const rounds = quick ? 3 : 9;
+  const rounds = 9;
   const calls = quick ? 100 : 300;
   const history = quick ? many.quick : many.full;
   const small = await prepare(few, log);
