@@ -63,6 +63,25 @@ test('what nothing matches says so, and a search that fails says why and holds n
   first.errors.length = 0;
 });
 
+test('what is named so stands first and is chosen by Enter as soon as it is found; commands with mere letters of it stand last', async () => {
+  const { page } = first;
+  await go(page, '/queue');
+  await page.getByRole('heading', { name: 'Queue', level: 1 }).waitFor();
+  await look(page, 'ship');
+  await group(page, 'Runs')
+    .getByRole('option', { name: /Ship it/ })
+    .waitFor();
+  const headings = await page.locator('[cmdk-group]:visible [cmdk-group-heading]').allTextContents();
+  expect(headings.indexOf('Perhaps meant')).toBe(headings.length - 1);
+  expect(['Runs', 'Templates']).toContain(headings[0]);
+  const selected = page.locator('[cmdk-item][aria-selected="true"]');
+  await expect.poll(() => selected.textContent()).toMatch(/^Ship it/);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.url()).toMatch(/\/work\?(dag|start)=/);
+});
+
 test('Escape closes it and the focus is back where it was', async () => {
   const { page } = first;
   await go(page, '/queue');
@@ -140,6 +159,32 @@ test('a first step is skipped, stays so, and is returned to in the settings', as
   await step.locator('[data-model-place="google"]').getByText('Key kept, sealed').waitFor();
   expect(await page.content()).not.toContain('not-a-real-key');
   await expect.poll(() => step.getAttribute('data-step')).toBe('done');
+});
+
+test('a model server is asked before it is saved: what is wrong is said at its field, and an address without models waits for a yes', async () => {
+  const { page } = first;
+  await go(page, '/settings/set-up');
+  const step = page.locator('[data-step]', { hasText: 'Give hosted bots a model' });
+  await page.reload();
+  await step.getByRole('button', { name: /^(Show|Return to it)/ }).click();
+  await step.getByLabel('Whose model').selectOption('own');
+  const address = step.getByLabel(/^Its address/);
+  await address.fill('my server');
+  await step.getByRole('button', { name: 'Save' }).click();
+  await step.getByText('Write an address such as http://127.0.0.1:11434/v1.').waitFor();
+  expect(await address.evaluate((one) => one === document.activeElement)).toBe(true);
+  await address.fill('http://me:hunter2@127.0.0.1:1/v1');
+  await step.getByText(/leave the name and password out of it/).waitFor();
+  await address.fill(`${house.gantry.origin}/v1`);
+  await step.getByRole('button', { name: 'Save' }).click();
+  await step.getByText(/^Not saved: .*Correct the address/).waitFor();
+  expect(await step.locator('[data-model-place="ollama"]').count()).toBe(0);
+  await address.fill('http://127.0.0.1:1/v1');
+  expect(await step.getByText(/^Not saved/).count()).toBe(0);
+  await step.getByRole('button', { name: 'Save' }).click();
+  await step.getByText('Not saved: 127.0.0.1:1 does not answer: nothing listens there.').waitFor();
+  await step.getByRole('button', { name: 'Keep it anyway' }).click();
+  await step.locator('[data-model-place="ollama"]').getByText('127.0.0.1:1').waitFor();
 });
 
 test('the page can be installed: its manifest names icons that are there in their size', async () => {

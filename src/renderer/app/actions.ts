@@ -23,6 +23,8 @@ export interface Action {
     | 'Settings'
     | 'View'
     | 'Help';
+  /** Name of the one thing that it opens: who types it means this action. */
+  readonly thing?: string;
   /** `g h`, `/`, `Ctrl K`, `Ctrl Shift L`; caps are shown as written. */
   readonly keys?: string;
   /** Not in the palette: it only makes sense from the keyboard. */

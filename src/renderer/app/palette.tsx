@@ -1,8 +1,8 @@
 /** Every action by name, with its shortcut, then what is found by the typed words (Ctrl K). */
 import { useNavigate } from '@tanstack/react-router';
-import { Command, defaultFilter } from 'cmdk';
+import { Command } from 'cmdk';
 import { Dialog as Radix } from 'radix-ui';
-import { useMemo, useRef, useState } from 'react';
+import { type ReactNode, useMemo, useRef, useState } from 'react';
 import { describeProblem } from '../data/problem.ts';
 import { Kbd } from '../ui/kbd.tsx';
 import { Ago } from '../ui/now.tsx';
@@ -10,6 +10,7 @@ import { useReturnFocus } from '../ui/use-return-focus.ts';
 import { type Action, useAllActions } from './actions.ts';
 import { useFarActions } from './far-actions.ts';
 import { buttonsOf } from './page-buttons.ts';
+import { orderPalette, pressMark } from './palette-order.ts';
 import { type FoundRow, type FoundState, foundGroups, useFound } from './use-found.ts';
 
 const groups: readonly Action['group'][] = [
@@ -29,20 +30,6 @@ const groups: readonly Action['group'][] = [
   'Help',
 ];
 
-/** What is found fits already, in whatever way its server says; it stands behind every action that fits. */
-const foundMark = 'found ';
-const behindActions = 1e-6;
-const pressMark = 'press-';
-
-/** Names of buttons are sentences: letters of a word that stand apart in one mean nothing. */
-function fit(value: string, search: string, keywords?: string[]): number {
-  if (value.startsWith(foundMark)) return behindActions;
-  if (!value.includes(pressMark)) return defaultFilter(value, search, keywords);
-  const name = value.slice(0, value.indexOf(pressMark)).toLowerCase();
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  return words.every((word) => name.includes(word)) ? 2 * behindActions : 0;
-}
-
 const item =
   'flex min-h-8 items-center justify-between gap-3 rounded-control px-3 data-[selected=true]:bg-selected pointer-coarse:min-h-10';
 const heading =
@@ -56,6 +43,12 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
   const actions = useMemo(() => withButtons([...shown, ...far], buttons), [shown, far, buttons]);
   const [typed, setTyped] = useState('');
   const found = useFound(typed);
+  const shownGroups = useMemo(
+    () => orderPalette(typed, actions, found.rows, groups, foundGroups),
+    [typed, actions, found.rows],
+  );
+  const first = shownGroups[0]?.items[0]?.key ?? '';
+  const [selected, setSelected] = useFirst(first);
   const navigate = useNavigate();
   const focus = useReturnFocus();
   const chosen = useRef<(() => void) | null>(null);
@@ -79,7 +72,7 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
           className="appear fixed inset-x-2 top-2 z-50 overflow-hidden rounded-panel border border-line bg-panel shadow-float outline-none sm:inset-x-auto sm:top-[14vh] sm:left-1/2 sm:w-[560px] sm:-translate-x-1/2"
         >
           <Radix.Title className="sr-only">Commands and search</Radix.Title>
-          <Command label="Commands and search" loop filter={fit}>
+          <Command label="Commands and search" loop shouldFilter={false} value={selected} onValueChange={setSelected}>
             <Command.Input
               value={typed}
               onValueChange={setTyped}
@@ -90,26 +83,22 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
               {!found.looking && (
                 <Command.Empty className="p-3 text-muted">Nothing has this name or these words.</Command.Empty>
               )}
-              {groups.map((group) => {
-                const items = actions.filter((action) => action.group === group);
-                if (items.length === 0) return null;
-                return (
-                  <Command.Group key={group} heading={group} className={heading}>
-                    {items.map((action) => (
-                      <Command.Item
-                        key={action.id}
-                        value={`${action.title} ${action.id}`}
-                        onSelect={() => choose(() => action.run())}
-                        className={item}
-                      >
-                        <span className="truncate">{action.title}</span>
-                        {action.keys !== undefined && <Kbd keys={action.keys} />}
-                      </Command.Item>
-                    ))}
-                  </Command.Group>
-                );
-              })}
-              <FoundGroups rows={found.rows} onChoose={(row) => choose(() => void navigate({ href: row.href }))} />
+              {shownGroups.map(({ name, items }) => (
+                <Command.Group key={name} heading={name} className={heading}>
+                  {items.map((one) => (
+                    <Command.Item
+                      key={one.key}
+                      value={one.key}
+                      onSelect={() =>
+                        choose(() => ('action' in one ? one.action.run() : void navigate({ href: one.row.href })))
+                      }
+                      className={'action' in one ? item : `${item} py-1`}
+                    >
+                      {'action' in one ? <ActionLine action={one.action} /> : <FoundLine row={one.row} />}
+                    </Command.Item>
+                  ))}
+                </Command.Group>
+              ))}
             </Command.List>
             <About found={found} />
           </Command>
@@ -131,33 +120,38 @@ function withButtons(all: readonly Action[], buttons: ReturnType<typeof buttonsO
   ];
 }
 
-function FoundGroups({ rows, onChoose }: { rows: readonly FoundRow[]; onChoose: (row: FoundRow) => void }) {
-  return foundGroups.map((group) => {
-    const items = rows.filter((row) => row.group === group);
-    if (items.length === 0) return null;
-    return (
-      <Command.Group key={group} heading={group} className={heading}>
-        {items.map((row) => (
-          <Command.Item
-            key={row.key}
-            value={`${foundMark}${row.key}`}
-            onSelect={() => onChoose(row)}
-            className={`${item} py-1`}
-          >
-            <span className="min-w-0 flex-1">
-              <span className="block truncate">{row.title}</span>
-              {row.text !== '' && <span className="block truncate text-meta text-muted">{row.text}</span>}
-            </span>
-            {row.at !== null && (
-              <span className="shrink-0 text-meta text-faint">
-                <Ago at={row.at} />
-              </span>
-            )}
-          </Command.Item>
-        ))}
-      </Command.Group>
-    );
-  });
+/** What is found comes later: as long as the person has not chosen another line, the first one is selected. */
+function useFirst(first: string): [string, (key: string) => void] {
+  const [state, setState] = useState({ first, selected: first });
+  if (state.first === first) return [state.selected, (selected) => setState({ first, selected })];
+  const selected = state.selected === state.first ? first : state.selected;
+  setState({ first, selected });
+  return [selected, (key) => setState({ first, selected: key })];
+}
+
+function ActionLine({ action }: { action: Action }): ReactNode {
+  return (
+    <>
+      <span className="truncate">{action.title}</span>
+      {action.keys !== undefined && <Kbd keys={action.keys} />}
+    </>
+  );
+}
+
+function FoundLine({ row }: { row: FoundRow }): ReactNode {
+  return (
+    <>
+      <span className="min-w-0 flex-1">
+        <span className="block truncate">{row.title}</span>
+        {row.text !== '' && <span className="block truncate text-meta text-muted">{row.text}</span>}
+      </span>
+      {row.at !== null && (
+        <span className="shrink-0 text-meta text-faint">
+          <Ago at={row.at} />
+        </span>
+      )}
+    </>
+  );
 }
 
 /** What a person should know of the search beside what it found. */

@@ -170,6 +170,7 @@ function useBotActions(): readonly Action[] {
       bots.map((bot) => ({
         id: `open-${bot.id}`,
         title: several ? `Open ${bot.address} on ${bot.place.name}` : `Open ${bot.address}`,
+        thing: bot.address,
         group: 'Bots',
         run: () =>
           dispatchWindowEvent('platform:factory-attach-pane', {

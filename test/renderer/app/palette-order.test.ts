@@ -1,0 +1,82 @@
+/** What stands first in the palette. */
+import { expect, test } from 'vitest';
+import type { Action } from '../../../src/renderer/app/actions.ts';
+import { orderPalette } from '../../../src/renderer/app/palette-order.ts';
+import type { FoundGroup, FoundRow } from '../../../src/renderer/app/use-found.ts';
+
+const action = (title: string, group: Action['group'], more: Partial<Action> = {}): Action => ({
+  id: title.toLowerCase().replaceAll(' ', '-'),
+  title,
+  group,
+  run: () => {},
+  ...more,
+});
+const row = (title: string, group: FoundGroup): FoundRow => ({
+  key: `here ${group} ${title}`,
+  group,
+  title,
+  text: '',
+  at: null,
+  href: '/',
+});
+const actions = [
+  action('Approve what is selected', 'Inbox'),
+  action('Start a run', 'Work'),
+  action('Open scribe@demo', 'Bots', { thing: 'scribe@demo' }),
+  action('Stop demo', 'Teams'),
+  action('Settings of this computer', 'Settings'),
+  action('Ledger', 'Go to'),
+  action('Start shipping', 'This page', { id: 'press-Start shipping' }),
+];
+const lines = (typed: string, rows: readonly FoundRow[] = []) =>
+  orderPalette(
+    typed,
+    actions,
+    rows,
+    ['Inbox', 'Work', 'Bots', 'Teams', 'Settings', 'Go to', 'This page'],
+    ['Runs', 'Messages', 'Events', 'Numbers'],
+  ).map(({ name, items }) => `${name}: ${items.map((one) => ('action' in one ? one.action.title : one.row.title))}`);
+
+test('before anything is typed all commands stand in their groups', () => {
+  expect(lines('')).toEqual([
+    'Inbox: Approve what is selected',
+    'Work: Start a run',
+    'Bots: Open scribe@demo',
+    'Teams: Stop demo',
+    'Settings: Settings of this computer',
+    'Go to: Ledger',
+    'This page: Start shipping',
+  ]);
+});
+
+test('what is named exactly so, or begins so, stands before every command that has its words or letters', () => {
+  expect(lines('ship', [row('Ship it', 'Runs'), row('we ship now', 'Messages')])).toEqual([
+    'Runs: Ship it',
+    'This page: Start shipping',
+    'Messages: we ship now',
+    'Perhaps meant: Settings of this computer',
+  ]);
+  expect(lines('ledger', [row('ledger.verified', 'Events'), row('Ledger', 'Runs')])).toEqual([
+    'Go to: Ledger',
+    'Runs: Ledger',
+    'Events: ledger.verified',
+  ]);
+  expect(lines('scribe', [row('to scribe', 'Messages')])).toEqual(['Bots: Open scribe@demo', 'Messages: to scribe']);
+});
+
+test('commands that only have the letters stand last, behind all that was found', () => {
+  expect(lines('sta', [row('a statement', 'Messages'), row('Stage 2', 'Runs')])).toEqual([
+    'Work: Start a run',
+    'This page: Start shipping',
+    'Runs: Stage 2',
+    'Messages: a statement',
+    'Perhaps meant: Approve what is selected',
+  ]);
+});
+
+test('a number is found by its first digits with or without its country, and letters of a button mean nothing', () => {
+  const found = [row('+1 303 555 0100', 'Numbers')];
+  expect(lines('(303) 555', found)[0]).toBe('Numbers: +1 303 555 0100');
+  expect(lines('+1 303', found)[0]).toBe('Numbers: +1 303 555 0100');
+  expect(lines('sshg').join()).not.toContain('Start shipping');
+});
