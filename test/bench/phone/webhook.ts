@@ -92,7 +92,7 @@ async function atTheirTimes(way: Way, count: number): Promise<{ samples: number[
 }
 
 async function cost(way: Way, { quick, log }: FigureOptions): Promise<Measured> {
-  const rounds = quick ? 5 : 7;
+  const rounds = 9;
   const each = quick ? 1_500 : 3_000;
   await load(way, warmUp);
   const found: number[] = [];
