@@ -26,13 +26,15 @@ const builders: Builders = {
     body: title,
     tag: `approval-${approvalId}`,
   }),
-  'agent.run.completed': ({ runId, status, title }, bot) => ({
-    title: `${bot} ${runWords[status] ?? `ended as ${status}`}`,
-    body: title,
-    tag: `run-${runId}`,
-  }),
+  'agent.run.completed': ({ runId, status, title, botId }, bot) => {
+    const ended = runWords[status] ?? `ended as ${status}`;
+    const tag = `run-${runId}`;
+    // A run of a template has steps of several bots, or of none: it has a name of its own.
+    if (botId === undefined && bot === yourBot) return { title: `The run “${title}” ${ended}`, body: '', tag };
+    return { title: `${bot} ${ended}`, body: title, tag };
+  },
   'thread.needs_user': ({ reason, threadId, botId, dagId, nodeId }, bot) => ({
-    title: `${bot} needs you`,
+    title: dagId !== undefined && botId === undefined && bot === yourBot ? 'A run needs you' : `${bot} needs you`,
     body: reason,
     tag: `needs-${threadId ?? botId ?? [dagId, nodeId].join('-')}`,
   }),

@@ -14,7 +14,11 @@ const examples: { readonly [T in (typeof notifiableEventNames)[number]]: readonl
     { ...approval, decision: 'approve' },
     { ...approval, decision: null },
   ],
-  'agent.run.completed': [{ runId: 'run_1', status: 'completed', title: 'Look' }],
+  'agent.run.completed': [
+    { runId: 'run_1', status: 'completed', title: 'Look', botId: 'agent_1', botName: 'coder' },
+    { runId: 'run_1', status: 'failed', title: 'Look', botId: 'agent_1' },
+    { runId: 'run_1', status: 'done', title: 'Ship it' },
+  ],
   'thread.needs_user': [
     { reason: 'It asks.', botId: 'agent_1' },
     { reason: 'It asks.', dagId: 'dag_1', nodeId: 'node_1' },
@@ -40,7 +44,9 @@ test('every notifiable event has words of its own, and nothing but two of them i
     for (const data of examples[type]) expect([type, payload.safeParse(data).error]).toEqual([type, undefined]);
     for (const push of built(type)) {
       expect(PushPayload.safeParse(push).error).toBeUndefined();
-      expect(push.title.length * push.body.length * push.tag.length).toBeGreaterThan(0);
+      expect(push.title.length * push.tag.length).toBeGreaterThan(0);
+      // Where the title says all.
+      if (push.body === '') expect(push.title).toBe('The run “Ship it” has finished');
       expect(push.data).toMatchObject({ event: type });
     }
   }
@@ -51,7 +57,7 @@ test('tags name the matter, so that what is told of it replaces what was told be
   const tags = (type: (typeof notifiableEventNames)[number]) => built(type).map(({ tag }) => tag);
   expect(tags('approval.requested')).toEqual(['approval-apr_1']);
   expect(tags('approval.resolved')).toEqual(['approval-apr_1', 'approval-apr_1']);
-  expect(tags('agent.run.completed')).toEqual(['run-run_1']);
+  expect(tags('agent.run.completed')).toEqual(['run-run_1', 'run-run_1', 'run-run_1']);
   expect(tags('thread.needs_user')).toEqual(['needs-agent_1', 'needs-dag_1-node_1', 'needs-thread_1']);
   expect(tags('message.received')).toEqual(['channel-sms', 'msg-a&b=c', 'channel-unknown']);
 });
@@ -69,9 +75,15 @@ test('a click leads to the thread with its bot, to the channel of a message with
   ]);
 });
 
-test('the bot is called by its forwarded name, or Your bot', () => {
+test('the bot is called by its forwarded name, or Your bot; a run without one by the name of the run', () => {
   const titles = built('thread.needs_user').map(({ title }) => title);
-  expect(titles).toEqual(['Your bot needs you', 'Your bot needs you', 'coder needs you']);
+  expect(titles).toEqual(['Your bot needs you', 'A run needs you', 'coder needs you']);
+  const ends = built('agent.run.completed').map(({ title, body }) => [title, body]);
+  expect(ends).toEqual([
+    ['coder has finished', 'Look'],
+    ['Your bot has failed', 'Look'],
+    ['The run “Ship it” has finished', ''],
+  ]);
 });
 
 test('a question that cannot be shown whole has no buttons', () => {
