@@ -211,9 +211,10 @@ function AnsweredLine({
       <details className="group rounded-control">
         <summary
           data-row="true"
-          className="flex min-h-7 list-none flex-wrap items-center gap-x-2 rounded-control px-2 py-0.5 hover:bg-raised pointer-coarse:min-h-10"
+          className="-mx-2 flex min-h-7 list-none flex-wrap items-center gap-x-2 rounded-control px-2 py-0.5 hover:bg-raised pointer-coarse:min-h-10"
         >
-          <ChevronRight className="size-3.5 shrink-0 text-faint group-open:rotate-90" aria-hidden="true" />
+          {/* Its words begin where those of a card do. */}
+          <ChevronRight className="-mr-[7px] size-3 shrink-0 text-faint group-open:rotate-90" aria-hidden="true" />
           <span className="min-w-0 flex-1 basis-40 truncate">
             {visibleLine(approval.title)}{' '}
             <span className="font-mono text-code text-muted">{visible(approval.summary).split('\n', 1)[0]}</span>
@@ -225,7 +226,7 @@ function AnsweredLine({
             <Ago at={approval.resolvedAt ?? approval.expiresAt} />
           </span>
         </summary>
-        <div className="flex flex-col gap-2 px-2 pt-1 pb-3">
+        <div className="flex flex-col gap-2 px-[13px] pt-1 pb-3">
           <p className="break-words text-muted">
             {who} <Source approval={approval} />
             {approval.note !== null && <> · note: “{approval.note}”</>}

@@ -59,11 +59,12 @@ export function answeredWords(approval: Approval, me: string | undefined, now: n
   return `${words}${decision === 'approve' ? runsWhen(approval) : ''}`;
 }
 
-/** A yes to a tool call is no run: its caller waits for a while only, and nothing says whether it still did. */
+/** A yes to a tool call is no run: its caller waits for a while only, and nothing says whether it still did. A run waits until it is answered. */
 function runsWhen(approval: Approval): string {
   const { source, kind, agentId, requestedAt, resolvedAt } = approval;
   if (source !== 'executor' || (kind !== 'tool_call' && kind !== 'file_change')) return '';
   if (agentId !== null) return '; it runs when the bot asks';
+  if (ofRun(approval)) return '';
   const waited = resolvedAt === null ? 0 : Date.parse(resolvedAt) - Date.parse(requestedAt);
   if (waited <= longestApprovalWait * 1000) return '; it runs when the program asks';
   return `; it runs once if the program asks again within ${approvalGoodFor} minutes`;

@@ -50,6 +50,8 @@ test.each([
   [approval({ source: 'executor', resolvedAt: at(0) }), '; it runs when the program asks'],
   [approval({ source: 'executor', resolvedAt: at(1) }), '; it runs once if the program asks again within 10 minutes'],
   [approval({ source: 'executor', resolvedAt: at(1), agentId: 'agent_1' }), '; it runs when the bot asks'],
+  [approval({ source: 'executor', resolvedAt: at(1), runId: 'run_1' }), ''],
+  [approval({ source: 'executor', resolvedAt: at(0), dagId: 'dag_1', nodeId: 'look' }), ''],
   [approval({ source: 'gate', resolvedAt: at(1) }), ''],
 ])('%#: a yes to a tool call never reads as if it had run', (one, words) => {
   const yes = { ...one, state: 'resolved', decision: 'approve', resolvedBy: by('me', 'browser') } as const;

@@ -118,11 +118,15 @@ export function InboxPage() {
             <div className="flex flex-col gap-4">
               {data.waits !== undefined && <p className="text-muted">{data.waits}</p>}
               <section aria-label="Waiting for you" className="flex flex-col gap-3">
-                <h2 className="flex gap-2 px-2 font-semibold">
+                <h2 className="flex gap-2 font-semibold">
                   Waiting for you
                   <span className="font-normal text-muted tabular-nums">{pending.length}</span>
                 </h2>
-                {open.length === 0 ? <p className="px-2 text-muted">Nothing waits for you now.</p> : open.map(cardOf)}
+                {open.length === 0 ? (
+                  <p className="px-[13px] text-muted">Nothing waits for you now.</p>
+                ) : (
+                  open.map(cardOf)
+                )}
               </section>
             </div>
           )}
@@ -130,7 +134,7 @@ export function InboxPage() {
         <News />
         {earlier.length > 0 && (
           <section aria-label="Earlier">
-            <h2 className="px-2 pb-1 font-semibold">Earlier</h2>
+            <h2 className="pb-1 font-semibold">Earlier</h2>
             {earlier.map(cardOf)}
           </section>
         )}

@@ -48,7 +48,7 @@ export function News() {
 
   return (
     <section aria-label="Notifications" className="flex flex-col">
-      <div className="flex min-h-7 items-center gap-2 px-2 pb-1">
+      <div className="flex min-h-7 items-center gap-2 pb-1">
         <h2 className="flex gap-2 font-semibold">
           Notifications
           <span className="font-normal text-muted tabular-nums">{unread === 0 ? '' : `${unread} unread`}</span>
@@ -107,7 +107,7 @@ function NewsRow({ one, onOpen }: { one: Notification; onOpen: () => void }) {
         data-unread={unread ? 'true' : undefined}
         onClick={onOpen}
         title={one.event}
-        className="grid w-full grid-cols-[8px_1fr_auto] items-baseline gap-x-2 rounded-control px-2 py-1 text-left hover:bg-raised pointer-coarse:min-h-10"
+        className="-mx-2 grid w-[calc(100%+1rem)] grid-cols-[6px_1fr_auto] items-baseline gap-x-[7px] rounded-control px-2 py-1 text-left hover:bg-raised pointer-coarse:min-h-10"
       >
         <span className={`size-1.5 self-center rounded-full ${unread ? 'bg-accent' : ''}`}>
           {unread && <span className="sr-only">Unread: </span>}
