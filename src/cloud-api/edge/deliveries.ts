@@ -5,7 +5,7 @@
  */
 import { type ControlMessage, type DeliveredEvent, eventCodes } from '../../contracts/tool-server/mcp-events.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
+import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import { createBackoff } from '../../kit/lane/backoff.ts';
 import type { LaneItem, SharedLaneOutcome } from '../../kit/lane/lane.ts';
@@ -57,6 +57,8 @@ const mostAttempts = waits.length + 1;
 /** Behind an address that fails nobody's disk fills up, and nothing arrives that is older. */
 const mostWaiting = 1000;
 const keptMs = 24 * 60 * minute;
+/** What an address is answering when we end it may answer so long: cut off, it would be sent again by the next start or another replica. */
+const lastMs = 1000;
 /** Addresses that hang hold each place ten seconds. */
 const parallel = 64;
 /** What the address says of this message: it is not sent again, whatever the subscription. */
@@ -88,14 +90,16 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     if (!ending && !(await isAllowed(row))) {
       return { to: 'dead', reason: 'access was lost', commit: (tx) => end(tx, row.id, 'access_revoked') };
     }
+    const cut = soonAfter(signal);
     const posted = await poster.post({
       url: row.url,
       subscriptionId: row.id,
       messageId: 'event' in letter ? letter.event.eventId : letter.messageId,
       keys: subscriptions.keysOf(row),
       body: 'event' in letter ? letter.event : letter.control,
-      signal,
+      signal: cut.signal,
     });
+    cut.forget();
     if (posted.answered && posted.status >= 200 && posted.status < 300) {
       return { to: 'done', commit: (tx) => deliver(tx, row, letter) };
     }
@@ -190,6 +194,24 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     wake: (id) => lanes.wake(id),
     start: () => lanes.start(),
     close: () => lanes.close(),
+  };
+}
+
+/** Aborted a little after `signal`. By the real time, as all that is waited for in the network. */
+function soonAfter(signal: AbortSignal): { readonly signal: AbortSignal; forget(): void } {
+  const cut = new AbortController();
+  let cancel = () => {};
+  const begin = () => {
+    cancel = systemTimers.after(lastMs, () => cut.abort());
+  };
+  if (signal.aborted) begin();
+  else signal.addEventListener('abort', begin, { once: true });
+  return {
+    signal: cut.signal,
+    forget() {
+      signal.removeEventListener('abort', begin);
+      cancel();
+    },
   };
 }
 

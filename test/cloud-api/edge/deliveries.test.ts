@@ -218,6 +218,29 @@ test('an attempt that the end of the program cut off is none of the six', async 
   expect(new Set(receiver.received.slice(2).map(({ id }) => id)).size).toBe(1);
 });
 
+test('what an address is answering while the program ends is answered, and does not come again with the next start', async () => {
+  const folder = scratchFolder();
+  const [receiver, first] = [await startReceiver(), await openWorld({ place: sqliteIn(folder) })];
+  await first.subscribe(receiver);
+  let answer = () => {};
+  receiver.answer = ({ response }) => {
+    answer = () => void response.writeHead(204).end();
+    return 0;
+  };
+  const taken = () =>
+    receiver.received.flatMap(({ body }) => (body.data as { runId?: string } | undefined)?.runId ?? []);
+  await first.run('run_1');
+  await until(() => taken().length === 1);
+  const closed = first.close();
+  answer();
+  await closed;
+  receiver.answer = () => null;
+  const next = await openWorld({ place: sqliteIn(folder) });
+  await next.run('run_2');
+  await until(() => taken().includes('run_2'));
+  expect(taken()).toEqual(['run_1', 'run_2']);
+});
+
 test('an event that grew too old leaves to what comes after it all its six attempts', async () => {
   const folder = scratchFolder();
   const clock = createTestClock();

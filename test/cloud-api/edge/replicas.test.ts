@@ -1,7 +1,7 @@
 /** Several replicas on one PostgreSQL queue each event once between them, and what one of them leaves the others bring. */
 import { expect, test } from 'vitest';
 import { engines } from '../../support/engines.ts';
-import { newSecret, startReceiver } from './receiver.ts';
+import { newSecret, type Receiver, startReceiver } from './receiver.ts';
 import { app, openWorld, until } from './support.ts';
 
 // A file of SQLite has one process.
@@ -25,10 +25,16 @@ test.runIf(shared !== undefined).each([true, false])(
       // Its deliveries are under way, its claims may be too.
       if (n === 30) await second.edge.close();
     }
-    await until(() => receiver.events().length === 60 && other.events().length === 60);
-    for (const { events } of [receiver, other]) {
-      const ids = events().map(({ body }) => (body.data as { runId: string }).runId);
-      expect(ids).toEqual(Array.from({ length: 60 }, (_, n) => `run_${n}`));
+    const taken = ({ events }: Receiver) => events().map(({ body }) => (body.data as { runId: string }).runId);
+    await until(() => [receiver, other].every((one) => new Set(taken(one)).size === 60));
+    for (const one of [receiver, other]) {
+      const { events } = one;
+      const ids = taken(one);
+      // What a replica was sending when it was closed and was not answered in time comes again, by its id and where it belongs.
+      expect(ids.filter((id, index) => id !== ids[index - 1])).toEqual(
+        Array.from({ length: 60 }, (_, n) => `run_${n}`),
+      );
+      expect(ids.length).toBeLessThanOrEqual(61);
       expect(events().every(({ signedWith }) => signedWith.length > 0)).toBe(true);
     }
     const newest = receiver.secrets.at(-1)!;
