@@ -233,6 +233,24 @@ test('of all times that there ever were the newest are kept', async () => {
   expect(newest?.state).toBe('started');
 });
 
+test('a run that goes on past all times that are kept still lets no second one begin', async () => {
+  const { clock, make, world, times, runs } = await open();
+  world.template('t', { steps: [{ id: 'a', command: 'true', wait_gate: { kind: 'manual' } }] });
+  const { id } = await make();
+  await clock.advance(31 * minute);
+  await expect.poll(runs).toBe(1);
+  await world.store.write((tx) => {
+    for (let n = 1; n <= 1100; n += 1) {
+      tx.run(`INSERT INTO factory_occurrence VALUES (?, ?, 'skipped', NULL, NULL, 0)`, id, start + hour + n * minute);
+    }
+  });
+  await clock.advance(day);
+  await expect.poll(async () => (await times(id))[0]).toBe('06-02T09:00 skipped');
+  await clock.advance(day);
+  await expect.poll(async () => (await times(id))[0]).toBe('06-03T09:00 skipped');
+  expect(await runs()).toBe(1);
+});
+
 test('one that is taken away while it is changed stays away', async () => {
   const { make, call } = await open();
   const { id } = await make();

@@ -1,6 +1,7 @@
 /**
- * Keeps the schedules of a workspace until it is killed, with a clock that runs 600 times as fast from the same beginning in every
- * life. `node schedule-keeper.ts <folder> <began>` prints `run <dag>` for each start once it is durable.
+ * Keeps the schedules of a workspace until it is killed, with a clock that runs 300 times as fast and goes on, some minutes later, where
+ * the life before it left off: how long a program takes to start moves nothing. `node schedule-keeper.ts <folder>` prints `run <dag>` for
+ * each start once it is durable.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,11 +17,14 @@ import { saveSchedule } from '../../../src/runtime-server/factory/schedules/stor
 import { createWorkflows } from '../../../src/runtime-server/factory/workflows/index.ts';
 import { workflowMigrations } from '../../../src/runtime-server/factory/workflows/migrations.ts';
 
-const [folder = '.', began = '0'] = process.argv.slice(2);
-const fast = 600;
-const base = Date.parse('2026-06-01T00:00:30Z');
+const [folder = '.'] = process.argv.slice(2);
+const fast = 300;
+const offFor = 4.5 * 60_000;
+let base = Date.parse('2026-06-01T00:00:30Z');
+/** It stands until everything has started. */
+let began = Number.POSITIVE_INFINITY;
 const clock: Clock = {
-  now: () => base + (Date.now() - Number(began)) * fast,
+  now: () => base + Math.floor(Math.max(0, performance.now() - began) * fast),
   monotonic: () => performance.now() * fast,
 };
 const timers: Timers = { after: (ms, effect) => systemTimers.after(ms / fast, effect) };
@@ -37,6 +41,10 @@ const store = await openStore({
   migrations: [...ledgerMigrations, ...factoryMigrations, ...workflowMigrations, ...scheduleMigrations],
   clock,
 });
+const last = await store.read(
+  (tx) => tx.get<{ due: number | null }>('SELECT max(due) AS due FROM factory_occurrence')?.due ?? null,
+);
+if (last !== null) base = last + offFor;
 const ids = createIds(clock);
 const ledger = await createLedger({ store, clock, ids });
 const log = { warn: (message: string, facts?: unknown) => console.error(message, facts) };
@@ -63,17 +71,17 @@ const workflows = createWorkflows({
 await workflows.start();
 await store.write((tx) => {
   if (tx.get('SELECT 1 FROM factory_schedule') !== undefined) return;
-  for (const id of ['one', 'two', 'three']) {
+  for (const [id, every] of Object.entries({ one: 1, two: 1, three: 5 })) {
     saveSchedule(tx, workspace, {
       id,
       title: id,
       run: { template: 't', projectId: id },
-      cron: '* * * * *',
+      cron: `*/${every} * * * *`,
       at: null,
       timezone: 'UTC',
       paused: false,
       runMissed: id === 'three',
-      nextDue: Date.parse('2026-06-01T00:01:00Z'),
+      nextDue: Date.parse(`2026-06-01T00:0${every}:00Z`),
       createdAt: base,
     });
   }
@@ -97,5 +105,6 @@ const schedules = createSchedules({
   timezone: 'UTC',
   failed() {},
 });
+began = performance.now();
 await schedules.start();
 setInterval(() => {}, 60_000);

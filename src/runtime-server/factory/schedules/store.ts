@@ -165,11 +165,13 @@ export function openRunOf(tx: Read, scheduleId: string): string | null {
   return row?.dagId ?? null;
 }
 
-/** Old times are let go of. */
+/** Old times are let go of, but for the one whose run has not ended: by it no second one begins. */
 export function forgetOccurrences(tx: Tx, scheduleId: string, keep: number): void {
   tx.run(
     `DELETE FROM factory_occurrence WHERE schedule_id = ? AND due <
-       (SELECT due FROM factory_occurrence WHERE schedule_id = ? ORDER BY due DESC LIMIT 1 OFFSET ?)`,
+       (SELECT due FROM factory_occurrence WHERE schedule_id = ? ORDER BY due DESC LIMIT 1 OFFSET ?)
+     AND NOT EXISTS (SELECT 1 FROM factory_run r
+       WHERE r.dag_id = factory_occurrence.dag_id AND r.status IN ('running', 'needs_you'))`,
     scheduleId,
     scheduleId,
     keep - 1,
