@@ -47,7 +47,7 @@ export const agents: Part = {
       name: 'input',
       args: '<bot> [text...]',
       about: 'Type into a bot’s terminal: text first, then keys',
-      more: 'Keys: Enter Tab Escape Backspace Delete Space Up Down Left Right Home End PageUp PageDown Insert F1–F12,\nwith C- M- S- before them (C-c). This leaves no delivery behind; to give a bot a message use `orchestration send`.',
+      more: 'Text alone stays unsent; to send it: `agents input <bot> "ls" --key Enter`.\nKeys: Enter Tab Escape Backspace Delete Space Up Down Left Right Home End PageUp PageDown Insert F1–F12,\nwith C- M- S- before them (C-c). This leaves no delivery behind; to give a bot a message use `orchestration send`.',
       options: [{ flags: '--key <key...>', about: 'keys to press after the text, in order' }],
       mutation: true,
       load: () => import('./agents.ts').then((m) => m.input),

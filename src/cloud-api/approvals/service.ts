@@ -176,7 +176,7 @@ function unknown(id: string): AppError {
   return new AppError(
     'not_found',
     `There is no approval ${JSON.stringify(id.slice(0, 200))}.`,
-    'List them to find it.',
+    'List them with `gantry workspace approvals`.',
     {
       wireCode: 'approval_not_found',
     },

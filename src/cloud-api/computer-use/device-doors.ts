@@ -43,5 +43,5 @@ export function createDeviceDoors(
 
 function unknown(id: string): AppError {
   const fact = `There is no computer ${JSON.stringify(id.slice(0, 200))}.`;
-  return new AppError('not_found', fact, 'List them to see which there are.', { wireCode: 'computer_not_found' });
+  return new AppError('not_found', fact, 'List them: GET /api/v1/computers', { wireCode: 'computer_not_found' });
 }

@@ -62,7 +62,7 @@ export function createToPeers(deps: ToPeersDeps): ToPeers {
 
 function unknown(named: string): AppError {
   const fact = `There is no computer ${JSON.stringify(named.slice(0, 200))}.`;
-  return new AppError('not_found', fact, 'List them to see which there are.', { wireCode: 'computer_not_found' });
+  return new AppError('not_found', fact, 'List them: GET /api/v1/computers', { wireCode: 'computer_not_found' });
 }
 
 function away(cause: NodeJS.ErrnoException): AppError {

@@ -82,7 +82,9 @@ export function createHostedApprovals({ store, now, computers }: HostedApprovals
         const row = yield* read(tx, computerId, id);
         if (row === null) {
           const fact = `There is no approval ${JSON.stringify(id.slice(0, 200))}.`;
-          throw new AppError('not_found', fact, 'List them to find it.', { wireCode: 'approval_not_found' });
+          throw new AppError('not_found', fact, 'List them: GET /v1/computers/{id}/approvals', {
+            wireCode: 'approval_not_found',
+          });
         }
         if (changes === 0) {
           const fact = `The approval ${id}, asked at ${iso(row.requestedAt)}, is ${row.state} already.`;

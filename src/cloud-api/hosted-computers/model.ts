@@ -83,7 +83,7 @@ export function disabled(): AppError {
 
 export function unknownComputer(id: string): AppError {
   const fact = `There is no computer ${JSON.stringify(id.slice(0, 200))}.`;
-  return new AppError('not_found', fact, 'List them to find the right one.', { wireCode: 'computer_not_found' });
+  return new AppError('not_found', fact, 'List them: GET /v1/computers', { wireCode: 'computer_not_found' });
 }
 
 export function unavailable(why: string, action = 'Try again later, or ask whoever runs this Gantry.'): AppError {

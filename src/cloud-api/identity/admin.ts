@@ -82,7 +82,7 @@ export function createAdminRoutes({ users, sessions, keys, projects, clock }: Ad
       const row = dryRun === true ? await keys.get(id) : await keys.revoke(id);
       if (row === null) {
         const fact = `There is no key ${JSON.stringify(id)}.`;
-        throw new AppError('not_found', fact, 'List them to find it.', { wireCode: 'key_not_found' });
+        throw new AppError('not_found', fact, 'List them with `gantry admin keys ls`.', { wireCode: 'key_not_found' });
       }
       return { body: dryRun === true ? { dryRun, plan: { id, name: row.name } } : toAdminKey(row) };
     }),

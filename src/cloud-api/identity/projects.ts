@@ -124,7 +124,9 @@ export function changedProject(before: Project, change: ProjectChange): Project 
 
 export function unknownProject(id: string): AppError {
   const fact = `There is no project ${JSON.stringify(id.slice(0, 200))}.`;
-  return new AppError('not_found', fact, 'List them to find it.', { wireCode: 'project_not_found' });
+  return new AppError('not_found', fact, 'List them with `gantry admin projects ls`.', {
+    wireCode: 'project_not_found',
+  });
 }
 
 export function takenProject(id: string): AppError {

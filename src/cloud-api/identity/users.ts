@@ -151,9 +151,14 @@ export function createUsers({ store, clock, ids, onShutOut, changes }: UsersDeps
 }
 
 export function unknownUser(id: string): AppError {
-  return new AppError('not_found', `There is no user ${JSON.stringify(id.slice(0, 200))}.`, 'List them to find it.', {
-    wireCode: 'user_not_found',
-  });
+  return new AppError(
+    'not_found',
+    `There is no user ${JSON.stringify(id.slice(0, 200))}.`,
+    'List them with `gantry admin users ls`.',
+    {
+      wireCode: 'user_not_found',
+    },
+  );
 }
 
 function toUser(row: Row): User {

@@ -271,7 +271,7 @@ function meant(rows: readonly ComputerRow[], named: string | null): string | nul
 }
 
 function unknown(id: string): AppError {
-  return new AppError('not_found', `There is no computer ${JSON.stringify(id)}.`, 'List them to see which there are.', {
+  return new AppError('not_found', `There is no computer ${JSON.stringify(id)}.`, 'List them: GET /api/v1/computers', {
     wireCode: 'computer_not_found',
   });
 }

@@ -83,7 +83,9 @@ export function deviceRoutes(deps: DeviceRoutesDeps): BoundRoute[] {
       const device = await devices.get(body.deviceId);
       if (device === null || device.userId !== principal.userId) {
         const fact = `There is no device ${JSON.stringify(body.deviceId)}.`;
-        throw new AppError('not_found', fact, 'List them to find the right one.', { wireCode: 'device_not_found' });
+        throw new AppError('not_found', fact, 'List them: GET /api/v1/push/subscriptions', {
+          wireCode: 'device_not_found',
+        });
       }
       if (pusher === null) throw notConfigured();
       return { body: await tell(device, pusher) };

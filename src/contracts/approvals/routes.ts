@@ -45,7 +45,7 @@ export const resolveApproval = defineRoute({
   auth: ['owner', 'user'],
   scope: null,
   params: z.strictObject({ id: Id }),
-  owner: { param: 'id', noun: 'approval' },
+  owner: { param: 'id', noun: 'approval', list: 'gantry workspace approvals' },
   body: z.strictObject({ decision: ApprovalDecision, note: Note.optional(), dryRun: z.boolean().optional() }),
   answers: {
     200: z.union([

@@ -28,12 +28,12 @@ export type ErrorShape = 'factory' | 'plain' | 'computers' | 'rpc';
 
 /**
  * Who owns what the path names.
- * `{param, noun}`: the dispatcher asks the owner lookup of that noun; a foreign or unknown id answers 404, which calls it `word` where
- * the noun is not what a caller calls it.
+ * `{param, noun, list}`: the dispatcher asks the owner lookup of that noun; a foreign or unknown id answers 404, which calls it `word`
+ * where the noun is not what a caller calls it, and says what lists those that there are: a command, or a request where none does.
  * `collection`: the handler only ever sees the caller's own rows. `none`: the path names nothing that can be owned; say why.
  */
 export type OwnerRule =
-  | { readonly param: string; readonly noun: string; readonly word?: string }
+  | { readonly param: string; readonly noun: string; readonly word?: string; readonly list: string }
   | 'collection'
   | { readonly none: string };
 

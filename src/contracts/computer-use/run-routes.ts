@@ -13,9 +13,14 @@ const base = '/computer-use';
 /** gaps.md H "Errors". */
 const bodyCodes = { '*': 'invalid_request' } as const;
 const runParams = z.strictObject({ runId: Id });
-const runOwner = { param: 'runId', noun: 'computer-use-run', word: 'run' } as const;
+const runOwner = { param: 'runId', noun: 'computer-use-run', word: 'run', list: 'GET /computer-use/runs' } as const;
 const sessionParams = z.strictObject({ sessionId: Id });
-const sessionOwner = { param: 'sessionId', noun: 'computer-use-session', word: 'session' } as const;
+const sessionOwner = {
+  param: 'sessionId',
+  noun: 'computer-use-session',
+  word: 'session',
+  list: 'GET /computer-use/sessions',
+} as const;
 
 export const executeRun = defineRoute({
   ...shared,

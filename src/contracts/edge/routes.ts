@@ -131,7 +131,7 @@ export const endEdgeSubscription = defineRoute({
   method: 'DELETE',
   path: '/api/v1/mcp/events/subscriptions/:id',
   params: z.strictObject({ id: Id }),
-  owner: { param: 'id', noun: 'edge-subscription', word: 'subscription' },
+  owner: { param: 'id', noun: 'edge-subscription', word: 'subscription', list: 'GET /api/v1/mcp/approvals' },
   answers: { 204: z.undefined() },
 });
 

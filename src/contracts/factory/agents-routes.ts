@@ -6,7 +6,10 @@ import { Agent, Engine, PaneInput, PaneSize, Screen, TranscriptChunk } from './a
 import { ClosingEvent } from './events.ts';
 import { area, base, errors, people, readers } from './route-parts.ts';
 
-const agentParam = { params: z.strictObject({ id: Id }), owner: { param: 'id', noun: 'agent' } } as const;
+const agentParam = {
+  params: z.strictObject({ id: Id }),
+  owner: { param: 'id', noun: 'agent', list: 'gantry agents ls' },
+} as const;
 const Ok = z.strictObject({ ok: z.literal(true) });
 
 export const health = defineRoute({

@@ -120,7 +120,7 @@ export const listMessages = defineRoute({
   auth: readers,
   scope: 'agents:read',
   params: z.strictObject({ id: Id }),
-  owner: { param: 'id', noun: 'thread' },
+  owner: { param: 'id', noun: 'thread', list: 'gantry orchestration threads' },
   query: z.strictObject({ ...Paging }),
   answers: { 200: z.strictObject({ messages: z.array(Message), nextCursor: z.string().nullable() }) },
 });

@@ -295,7 +295,7 @@ const toPeer = {
   errors: 'computers',
   path: '/api/v1/computers/:id/factory-peer/*',
   auth: ['device', 'owner', 'user', 'key'],
-  owner: { param: 'id', noun: 'computer' },
+  owner: { param: 'id', noun: 'computer', list: 'GET /api/v1/computers' },
   params: z.strictObject({ id: z.string() }),
   kind: 'raw',
   answers: { 200: z.unknown() },

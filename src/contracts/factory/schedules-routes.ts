@@ -83,7 +83,10 @@ export const SchedulePlan = z.strictObject({
   }),
 });
 
-const one = { params: z.strictObject({ id: Id }), owner: { param: 'id', noun: 'schedule' } } as const;
+const one = {
+  params: z.strictObject({ id: Id }),
+  owner: { param: 'id', noun: 'schedule', list: 'gantry workflows schedules' },
+} as const;
 const read = { method: 'GET', auth: readers, scope: 'agents:read' } as const;
 const act = { auth: people, scope: 'bots:act' } as const;
 

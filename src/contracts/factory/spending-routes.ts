@@ -124,7 +124,7 @@ export const letBotGoOn = defineRoute({
   auth: people,
   scope: 'bots:act',
   params: z.strictObject({ id: Id }),
-  owner: { param: 'id', noun: 'agent', word: 'bot' },
+  owner: { param: 'id', noun: 'agent', word: 'bot', list: 'gantry agents ls' },
   body: z.strictObject({ dryRun }),
   answers: {
     200: z.union([

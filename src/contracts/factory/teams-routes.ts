@@ -6,7 +6,10 @@ import { InvalidTeam, Team, TeamPlanStep } from './agent.ts';
 import { area, base, errors, people, readers } from './route-parts.ts';
 import { TeamName } from './team-file.ts';
 
-const teamParam = { params: z.strictObject({ name: TeamName }), owner: { param: 'name', noun: 'team' } } as const;
+const teamParam = {
+  params: z.strictObject({ name: TeamName }),
+  owner: { param: 'name', noun: 'team', list: 'gantry teams ls' },
+} as const;
 
 export const listTeams = defineRoute({
   op: 'listTeams',

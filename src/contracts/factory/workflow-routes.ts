@@ -22,11 +22,17 @@ import {
 
 const read = { method: 'GET', auth: readers, scope: 'agents:read' } as const;
 const act = { method: 'POST', auth: people, scope: 'bots:act' } as const;
-const templateParam = { params: z.strictObject({ id: Id }), owner: { param: 'id', noun: 'template' } } as const;
-const dagParam = { params: z.strictObject({ dagId: Id }), owner: { param: 'dagId', noun: 'run' } } as const;
+const templateParam = {
+  params: z.strictObject({ id: Id }),
+  owner: { param: 'id', noun: 'template', list: 'gantry workflows templates' },
+} as const;
+const dagParam = {
+  params: z.strictObject({ dagId: Id }),
+  owner: { param: 'dagId', noun: 'run', list: 'gantry workspace board <campaign>' },
+} as const;
 const nodeParam = {
   params: z.strictObject({ dagId: Id, nodeId: Id.meta({ description: 'Id of the node, or of its step.' }) }),
-  owner: { param: 'dagId', noun: 'run' },
+  owner: { param: 'dagId', noun: 'run', list: 'gantry workspace board <campaign>' },
 } as const;
 
 export const listTemplates = defineRoute({
@@ -161,7 +167,7 @@ export const getBoard = defineRoute({
   ...read,
   path: `${base}/campaigns/:id/board`,
   params: z.strictObject({ id: Id }),
-  owner: { param: 'id', noun: 'campaign' },
+  owner: { param: 'id', noun: 'campaign', list: 'gantry workspace campaigns' },
   answers: { 200: Board },
 });
 
@@ -254,7 +260,7 @@ export const readProof = defineRoute({
   ...read,
   path: `${base}/nodes/:dagId/:nodeId/proofs/:receiptId`,
   params: z.strictObject({ dagId: Id, nodeId: Id, receiptId: Id }),
-  owner: { param: 'dagId', noun: 'run' },
+  owner: { param: 'dagId', noun: 'run', list: 'gantry workspace board <campaign>' },
   kind: 'raw',
   answers: { 200: z.unknown() },
 });

@@ -4,7 +4,10 @@ import { defineRoute } from '../common/route.ts';
 import { Id } from '../common/values.ts';
 import { area, base, errors, people, readers } from './route-parts.ts';
 
-const agentParam = { params: z.strictObject({ id: Id }), owner: { param: 'id', noun: 'agent' } } as const;
+const agentParam = {
+  params: z.strictObject({ id: Id }),
+  owner: { param: 'id', noun: 'agent', list: 'gantry agents ls' },
+} as const;
 
 /** More text than this is cut at the end of a line; characters. */
 export const mostPatch = 1_000_000;

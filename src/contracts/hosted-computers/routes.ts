@@ -22,7 +22,7 @@ const shared = { area: 'hosted-computers', errors: 'computers', scope: 'computer
 const callers = ['owner', 'user', 'key'] as const;
 const base = '/v1/computers';
 const params = z.strictObject({ id: Id });
-const owner = { param: 'id', noun: 'hosted-computer', word: 'computer' } as const;
+const owner = { param: 'id', noun: 'hosted-computer', word: 'computer', list: 'GET /v1/computers' } as const;
 
 export const listHostedComputers = defineRoute({
   ...shared,

@@ -76,7 +76,7 @@ export const revokeKey = defineRoute({
   path: '/api/v1/keys/:id',
   auth: ['owner', 'user'],
   scope: null,
-  owner: { param: 'id', noun: 'key' },
+  owner: { param: 'id', noun: 'key', list: 'GET /api/v1/keys' },
   params: z.strictObject({ id: Id }),
   answers: { 204: z.undefined() },
 });

@@ -159,7 +159,7 @@ export const revokeSession = defineRoute({
   path: '/api/v1/sessions/:id',
   auth: ['owner', 'user'],
   scope: null,
-  owner: { param: 'id', noun: 'session' },
+  owner: { param: 'id', noun: 'session', list: 'GET /api/v1/sessions' },
   params: z.strictObject({ id: Id }),
   answers: { 204: z.undefined() },
 });

@@ -34,7 +34,7 @@ export const Computer = z
   .meta({ id: 'Computer' });
 export type Computer = z.infer<typeof Computer>;
 
-const owner = { param: 'id', noun: 'computer' } as const;
+const owner = { param: 'id', noun: 'computer', list: 'GET /api/v1/computers' } as const;
 const params = z.strictObject({ id: Id });
 
 export const listComputers = defineRoute({

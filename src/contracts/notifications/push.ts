@@ -80,7 +80,7 @@ export const removePushDevice = defineRoute({
   method: 'DELETE',
   path: `${base}/subscriptions/:id`,
   params: z.strictObject({ id: Id }),
-  owner: { param: 'id', noun: 'device' },
+  owner: { param: 'id', noun: 'device', list: 'GET /api/v1/push/subscriptions' },
   answers: { 204: z.undefined() },
 });
 

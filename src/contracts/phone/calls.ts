@@ -140,7 +140,7 @@ export const controlCall = defineRoute({
     'Does something to a call that goes on; a warm transfer gets its reference here, and is refused without consent',
   method: 'POST',
   path: '/api/v1/voice/calls/:callId/control',
-  owner: { param: 'callId', noun: 'phoneCall', word: 'call' },
+  owner: { param: 'callId', noun: 'phoneCall', word: 'call', list: 'GET /api/v1/phone/numbers/{id}/calls' },
   params: z.strictObject({ callId: Id }),
   body: z.strictObject({
     action: z.enum(controlActions),

@@ -80,4 +80,9 @@ export const phoneRoute = {
 } as const;
 
 /** What a path names by `:id`; a foreign or released one is 404. */
-export const numberOwner = { param: 'id', noun: 'phoneNumber', word: 'number' } as const;
+export const numberOwner = {
+  param: 'id',
+  noun: 'phoneNumber',
+  word: 'number',
+  list: 'GET /api/v1/phone/numbers',
+} as const;

@@ -50,7 +50,7 @@ export const getWorkSession = defineRoute({
   summary: 'One session; its tasks are listed with ?session_id=',
   method: 'GET',
   path: '/beta/sessions/:id',
-  owner: { param: 'id', noun: 'work_session', word: 'session' },
+  owner: { param: 'id', noun: 'work_session', word: 'session', list: 'GET /beta/sessions' },
   params: z.strictObject({ id: Id }),
   answers: { 200: z.strictObject({ session: WorkSession }) },
 });
@@ -84,7 +84,7 @@ export const getDeployment = defineRoute({
   summary: 'One deployment; its tasks are listed with ?deployment_id=',
   method: 'GET',
   path: '/beta/deployments/:id',
-  owner: { param: 'id', noun: 'deployment' },
+  owner: { param: 'id', noun: 'deployment', list: 'GET /beta/deployments' },
   params: z.strictObject({ id: Id }),
   answers: { 200: z.strictObject({ deployment: Deployment }) },
 });

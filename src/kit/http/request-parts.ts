@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
-import type { Route } from '../../contracts/common/route.ts';
+import type { OwnerRule, Route } from '../../contracts/common/route.ts';
 import { defaultBodyLimit, readJson } from './body.ts';
 
 export async function readBody(route: Route, request: IncomingMessage): Promise<unknown> {
@@ -26,9 +26,9 @@ export function parseParams(route: Route, raw: Record<string, string | undefined
   if (parsed.success) return parsed.data;
   // A name that cannot exist is answered like one that does not.
   const rule = route.owner;
-  const named = typeof rule === 'object' && 'param' in rule ? rule : null;
-  const param = named?.param ?? String(parsed.error.issues[0]?.path[0]);
-  throw unknownThing(named?.word ?? named?.noun ?? param, raw[param] ?? '');
+  if (typeof rule === 'object' && 'param' in rule) throw unknownThing(rule, raw[rule.param] ?? '');
+  const param = String(parsed.error.issues[0]?.path[0]);
+  throw notThere(param, raw[param] ?? '', `See ${route.op} in docs/openapi.json.`);
 }
 
 export function parseQuery(route: Route, search: string): unknown {
@@ -78,13 +78,17 @@ function invalid(issues: readonly Issue[], where: string, route: Route, wireCode
 
 /** A thing that is not there, or not the caller's: the same answer. */
 export function unknownOwned(route: Route, params: unknown): AppError {
-  const rule = route.owner as { param: string; noun: string; word?: string };
-  return unknownThing(rule.word ?? rule.noun, String((params as Record<string, unknown>)[rule.param]));
+  const rule = route.owner as Owned;
+  return unknownThing(rule, String((params as Record<string, unknown>)[rule.param]));
 }
 
-function unknownThing(noun: string, id: string): AppError {
+type Owned = Extract<OwnerRule, { readonly param: string }>;
+
+function unknownThing({ noun, word = noun, list }: Owned, id: string): AppError {
+  return notThere(word, id, list.startsWith('gantry ') ? `List them with \`${list}\`.` : `List them: ${list}`);
+}
+
+function notThere(noun: string, id: string, action: string): AppError {
   const shown = JSON.stringify(id.slice(0, 200));
-  return new AppError('not_found', `There is no ${noun} ${shown}.`, 'List them to find the right one.', {
-    wireCode: `${noun}_not_found`,
-  });
+  return new AppError('not_found', `There is no ${noun} ${shown}.`, action, { wireCode: `${noun}_not_found` });
 }

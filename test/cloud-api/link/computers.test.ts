@@ -178,7 +178,7 @@ describe.each(engines)('on $name', (engine) => {
       auth: ['device'],
       scope: null,
       params: z.strictObject({ id: z.string() }),
-      owner: { param: 'id', noun: 'computer' },
+      owner: { param: 'id', noun: 'computer', list: 'GET /api/v1/computers' },
       query: z.strictObject({ q: z.string().optional() }),
       answers: { 200: z.unknown() },
     });

@@ -13,7 +13,7 @@ const getThing = defineRoute({
   method: 'GET',
   path: '/api/factory/things/:id',
   auth: ['owner'],
-  owner: { param: 'id', noun: 'thing' },
+  owner: { param: 'id', noun: 'thing', list: 'gantry things ls' },
   params: z.strictObject({ id: z.string().regex(/^[a-z0-9]+$/) }),
   query: z.strictObject({ lines: z.coerce.number().int().max(10).optional() }),
   answers: { 200: z.strictObject({ id: z.string(), lines: z.number().nullable() }) },
@@ -75,6 +75,7 @@ test('what is foreign, unknown or no id at all answers the same 404', async () =
     const reply = await call('GET', `/api/factory/things/${id}`);
     expect([id, reply.status, reply.json.error.code]).toEqual([id, 404, 'not_found']);
     expect(reply.json.error.fact).toContain('There is no thing');
+    expect(reply.json.error.action).toBe('List them with `gantry things ls`.');
   }
 });
 
@@ -211,7 +212,9 @@ test('mounting throws on what a route must not lack', async () => {
   await expect(bad({ owner: undefined })).rejects.toThrow('owner is missing');
   await expect(bad({ owner: { none: '' } })).rejects.toThrow('needs a reason');
   await expect(bad({ owner: 'collection' })).rejects.toThrow('does not protect :id');
-  await expect(bad({ owner: { param: 'id', noun: 'ghost' } })).rejects.toThrow('no owner lookup for "ghost"');
+  await expect(bad({ owner: { param: 'id', noun: 'ghost', list: 'GET /ghosts' } })).rejects.toThrow(
+    'no owner lookup for "ghost"',
+  );
   await expect(bad({ answers: {} })).rejects.toThrow('answers are missing');
   await expect(bad({ params: undefined })).rejects.toThrow('no schema for :id');
   await expect(bad({ idempotent: true })).rejects.toThrow('no store keeps its answers');

@@ -226,9 +226,14 @@ export const badRequest = (fact: string, action: string) =>
   new AppError('usage', fact, action, { wireCode: 'bad_request' });
 
 export const unknownNumber = (id: string) =>
-  new AppError('not_found', `There is no number ${JSON.stringify(id.slice(0, 200))}.`, 'List them to find it.', {
-    wireCode: 'number_not_found',
-  });
+  new AppError(
+    'not_found',
+    `There is no number ${JSON.stringify(id.slice(0, 200))}.`,
+    'List them: GET /api/v1/phone/numbers',
+    {
+      wireCode: 'number_not_found',
+    },
+  );
 
 export const unknownRuntime = (id: string) =>
   new AppError(

@@ -67,7 +67,7 @@ export function createNumberRoutes({ carrier, rows, come, stay, invites, page }:
       throw new AppError(
         'not_found',
         `There is no open invite ${JSON.stringify(invite)}.`,
-        'List them to see which there are.',
+        'List them: GET /api/v1/phone/numbers/{id}/invites',
         {
           wireCode: 'invite_not_found',
         },

@@ -10,8 +10,19 @@ export const act = { method: 'POST', auth: readers, scope: 'bots:act' } as const
 /** Only the person: no key, no bot. */
 export const inPerson = { auth: ['owner', 'user', 'link'], scope: null } as const;
 
-export const oneOf = <const N extends string>(noun: N) =>
-  ({ params: z.strictObject({ id: Id }), owner: { param: 'id', noun } }) as const;
+const lists = {
+  mail: 'gantry orchestration mail',
+  peer: 'gantry orchestration peers',
+  ownPeer: 'gantry orchestration peers',
+  ticket: 'gantry workspace tickets',
+  trigger: 'gantry workspace triggers',
+  plan: 'gantry workspace plans',
+  lease: 'gantry workspace leases',
+  agentRun: 'GET /api/factory/agent-runs',
+} as const;
+
+export const oneOf = <const N extends keyof typeof lists>(noun: N) =>
+  ({ params: z.strictObject({ id: Id }), owner: { param: 'id', noun, list: lists[noun] } }) as const;
 
 export const dryRun = z.boolean().optional();
 /** A dry run's answer: what would be, and the ledger rows that would tell of it. */

@@ -59,7 +59,7 @@ export const removeSecret = defineRoute({
   ...inPerson,
   path: `${base}/vault/:name`,
   params: z.strictObject({ name: SecretName }),
-  owner: { param: 'name', noun: 'secret' },
+  owner: { param: 'name', noun: 'secret', list: 'gantry vault ls' },
   query: z.strictObject({ dryRun: QueryFlag }),
   answers: { 200: z.strictObject({ dryRun: z.literal(true).optional(), name: z.string(), usedBy: bots }) },
 });

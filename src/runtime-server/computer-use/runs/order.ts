@@ -103,9 +103,14 @@ async function sessionOf(store: Store, request: ExecuteRequest, { userId }: Call
 }
 
 export function sessionNotFound(id: string): AppError {
-  return new AppError('not_found', `There is no session ${JSON.stringify(id)}.`, 'List them to find the right one.', {
-    wireCode: 'session_not_found',
-  });
+  return new AppError(
+    'not_found',
+    `There is no session ${JSON.stringify(id)}.`,
+    'List them: GET /computer-use/sessions',
+    {
+      wireCode: 'session_not_found',
+    },
+  );
 }
 
 function invalid(fact: string): AppError {

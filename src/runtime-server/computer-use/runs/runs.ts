@@ -296,7 +296,7 @@ function sessionClosed(id: string): AppError {
 }
 
 function runNotFound(id: string): AppError {
-  return new AppError('not_found', `There is no run ${JSON.stringify(id)}.`, 'List them to find the right one.', {
+  return new AppError('not_found', `There is no run ${JSON.stringify(id)}.`, 'List them: GET /computer-use/runs', {
     wireCode: 'run_not_found',
   });
 }

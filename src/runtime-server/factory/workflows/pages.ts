@@ -53,7 +53,11 @@ export function createPages(deps: WorkflowDeps): Pages {
       store.read((tx) => {
         const found = readCampaign(tx, workspace, campaignId);
         if (found === null) {
-          throw new AppError('not_found', `There is no campaign ${JSON.stringify(campaignId)}.`, 'See GET /campaigns.');
+          throw new AppError(
+            'not_found',
+            `There is no campaign ${JSON.stringify(campaignId)}.`,
+            'List them with `gantry workspace campaigns`.',
+          );
         }
         const runs = runsOf(tx, workspace, campaignId);
         const waves: NodeCard[][] = [];

@@ -150,7 +150,7 @@ export function createRuns(deps: Deps): Runs {
       throw new AppError(
         'not_found',
         `There is no campaign ${JSON.stringify(id)}.`,
-        'See GET /campaigns, or name a project.',
+        'List them with `gantry workspace campaigns`, or name a project.',
       );
     }
     const projectId = request.projectId ?? '';
