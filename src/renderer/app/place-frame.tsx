@@ -1,4 +1,5 @@
 /** The frame of a place that has a list: the list at the left and what is open beside it, one stack where it is narrow. Must not know what is in it. */
+import { Link } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
 import { type ReactNode, type RefObject, useEffect, useRef } from 'react';
 import { IconButton } from '../ui/button.tsx';
@@ -113,6 +114,20 @@ export function OpenBar({
       </Title>
       {children}
     </header>
+  );
+}
+
+/** From a page beside a place, back to it. */
+export function BackLink({ to, label }: { to: '/queue' | '/work'; label: string }) {
+  return (
+    <Link
+      to={to}
+      aria-label={label}
+      title={label}
+      className="inline-flex size-6 shrink-0 items-center justify-center rounded-control text-muted hover:bg-raised hover:text-ink pointer-coarse:size-10"
+    >
+      <ArrowLeft className="size-3.5" aria-hidden="true" />
+    </Link>
   );
 }
 

@@ -3,7 +3,8 @@
 import type { ToolDraft } from '../data/tool-calls.ts';
 import { asFields, asJson } from './arguments.ts';
 import { type FormSchema, jsonProblem } from './schema-fields.ts';
-import { Field, SchemaFields } from './schema-form.tsx';
+import { SchemaFields } from './schema-form.tsx';
+import { AreaField } from './text-field.tsx';
 import { Ways } from './ways.tsx';
 
 export function ArgumentsForm({
@@ -58,24 +59,18 @@ export function ArgumentsForm({
             onChange={(path, text) => onChange({ ...draft, texts: { ...draft.texts, [path]: text } })}
           />
         ) : (
-          <Field
+          <AreaField
             label="Arguments as JSON"
             problem={live ?? problems['']}
             description={
               schema !== null && fields === null ? 'Has something in it that the form has no field for.' : undefined
             }
-          >
-            {(ids) => (
-              <textarea
-                {...ids}
-                value={json ?? ''}
-                rows={8}
-                spellCheck={false}
-                onChange={(event) => onChange({ ...draft, json: event.target.value })}
-                className={`${ids.className} field-sizing-content max-h-[50dvh] min-h-36 resize-y py-1.5 font-mono text-code`}
-              />
-            )}
-          </Field>
+            value={json ?? ''}
+            rows={8}
+            spellCheck={false}
+            onChange={(typed) => onChange({ ...draft, json: typed })}
+            className="field-sizing-content max-h-[50dvh] min-h-36 py-1.5 font-mono text-code"
+          />
         )}
       </div>
     </section>

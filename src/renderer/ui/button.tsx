@@ -1,4 +1,5 @@
 /** Buttons of 28 px (40 px under a finger). One `primary` a view; the rest is `plain` or `quiet`. */
+import type { LucideIcon } from 'lucide-react';
 import type { ButtonHTMLAttributes, ReactNode, Ref } from 'react';
 
 type Kind = 'primary' | 'plain' | 'quiet' | 'danger';
@@ -15,11 +16,25 @@ const base =
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   kind?: Kind;
+  /** Before its words. */
+  icon?: LucideIcon;
   ref?: Ref<HTMLButtonElement>;
 }
 
-export function Button({ kind = 'plain', className = '', type = 'button', ...rest }: ButtonProps) {
-  return <button type={type} className={`${base} ${kinds[kind]} ${className}`} {...rest} />;
+export function Button({
+  kind = 'plain',
+  icon: Icon,
+  className = '',
+  type = 'button',
+  children,
+  ...rest
+}: ButtonProps) {
+  return (
+    <button type={type} className={`${base} ${kinds[kind]} ${className}`} {...rest}>
+      {Icon !== undefined && <Icon className="size-3.5" aria-hidden="true" />}
+      {children}
+    </button>
+  );
 }
 
 /** A square button that shows only an icon; `label` is its name and its tooltip. */
@@ -29,7 +44,7 @@ export function IconButton({
   children,
   className = '',
   ...rest
-}: Omit<ButtonProps, 'kind'> & { label: string; shortcut?: string; children: ReactNode }) {
+}: Omit<ButtonProps, 'kind' | 'icon'> & { label: string; shortcut?: string; children: ReactNode }) {
   return (
     <button
       type="button"

@@ -1,4 +1,5 @@
-/** One of a few, each with a word and what it means. */
+/** One of a few, each with a word and what it means; and a tick, for yes or no. */
+import type { ReactNode } from 'react';
 
 export interface ChoiceOf<K extends string> {
   readonly key: K;
@@ -42,5 +43,30 @@ export function Choice<K extends string>({
         </label>
       ))}
     </fieldset>
+  );
+}
+
+/** Whether or not, with its words behind the box. */
+export function Check({
+  on,
+  onChange,
+  className = '',
+  children,
+}: {
+  on: boolean;
+  onChange: (on: boolean) => void;
+  className?: string;
+  children: ReactNode;
+}) {
+  return (
+    <label className={`flex items-center gap-1.5 ${className}`}>
+      <input
+        type="checkbox"
+        checked={on}
+        onChange={(event) => onChange(event.target.checked)}
+        className="size-3.5 shrink-0 accent-accent"
+      />
+      {children}
+    </label>
   );
 }

@@ -12,14 +12,12 @@ interface Client {
 export function ClientFields({
   title,
   says,
-  problems,
   client,
   text,
 }: {
   title: string;
   says: string;
   client: Client;
-  problems: { readonly [K in keyof Client]?: string };
   text: Draft<Client>['text'];
 }) {
   return (
@@ -28,25 +26,9 @@ export function ClientFields({
         {title} <span className="font-normal text-meta text-muted">{says}</span>
       </summary>
       <div className="mt-2 flex flex-col gap-3 border-l border-line-strong pl-3">
-        <TextField
-          label="Client id"
-          problem={problems.clientId}
-          description="Without one Gantry registers itself."
-          {...text('clientId')}
-        />
-        <TextField
-          label="Client secret"
-          problem={problems.clientSecret}
-          {...text('clientSecret')}
-          type="password"
-          autoComplete="new-password"
-        />
-        <TextField
-          label="Scopes"
-          problem={problems.scopes}
-          description="With spaces between; else what it asks for."
-          {...text('scopes')}
-        />
+        <TextField label="Client id" description="Without one Gantry registers itself." {...text('clientId')} />
+        <TextField label="Client secret" {...text('clientSecret')} type="password" autoComplete="new-password" />
+        <TextField label="Scopes" description="With spaces between; else what it asks for." {...text('scopes')} />
       </div>
     </details>
   );

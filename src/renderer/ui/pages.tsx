@@ -1,8 +1,9 @@
 /** The way to older pages of a list, and back to the newest. A page that was asked for here is shown from its top. */
-import { useRef } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { Button } from './button.tsx';
+import { type ListSource, ListStates } from './list-states.tsx';
 
-export function Pages({
+function Pages({
   noun,
   cursor,
   next,
@@ -36,5 +37,45 @@ export function Pages({
         <Button onClick={() => turn(next)}>Older</Button>
       )}
     </nav>
+  );
+}
+
+/** A list that is read a page at a time. An older page with nothing on it keeps the way back. */
+export function PagedList<P extends { readonly nextCursor: string | null }, T>({
+  source,
+  noun,
+  rowsOf,
+  cursor,
+  onCursor,
+  skeleton,
+  empty,
+  children,
+}: {
+  source: ListSource<P> & { readonly isPlaceholderData: boolean };
+  /** What is on the pages: "runs". */
+  noun: string;
+  rowsOf: (page: P) => readonly T[];
+  cursor: string | undefined;
+  onCursor: (cursor: string | undefined) => void;
+  skeleton: ReactNode;
+  /** Where there is nothing at all. */
+  empty: ReactNode;
+  children: (rows: readonly T[]) => ReactNode;
+}) {
+  const pages = { noun, cursor, onCursor };
+  return (
+    <ListStates
+      source={source}
+      skeleton={skeleton}
+      isEmpty={(page) => rowsOf(page).length === 0}
+      empty={cursor === undefined ? empty : <Pages {...pages} next={null} count={0} />}
+    >
+      {(page) => (
+        <div className={source.isPlaceholderData ? 'opacity-60' : ''}>
+          {children(rowsOf(page))}
+          <Pages {...pages} next={page.nextCursor} count={rowsOf(page).length} />
+        </div>
+      )}
+    </ListStates>
   );
 }

@@ -3,6 +3,7 @@ import { Plus, X } from 'lucide-react';
 import { type ReactNode, useId, useRef } from 'react';
 import { flushSync } from 'react-dom';
 import { Button, IconButton } from './button.tsx';
+import { Check } from './choice.tsx';
 import {
   type FieldSchema,
   type FieldTexts,
@@ -108,16 +109,14 @@ function SchemaField(props: FieldProps) {
   if (field.type === 'array' && field.items !== undefined) return <ListField {...props} items={field.items} />;
   if (field.type === 'boolean') {
     return (
-      <label className="inline-flex flex-wrap items-center gap-x-1.5 pointer-coarse:min-h-10">
-        <input
-          type="checkbox"
-          checked={text === 'true'}
-          onChange={(event) => onChange(path, event.target.checked ? 'true' : '')}
-          className="size-3.5 accent-accent"
-        />
+      <Check
+        on={text === 'true'}
+        onChange={(on) => onChange(path, on ? 'true' : '')}
+        className="flex-wrap pointer-coarse:min-h-10"
+      >
         {label}
         {field.description !== undefined && <span className="text-meta text-muted">{field.description}</span>}
-      </label>
+      </Check>
     );
   }
   // What is no JSON is said while it is typed: where it breaks is hard to find afterwards.
@@ -186,11 +185,11 @@ function ListField({ field, items, label, path, required, ...form }: FieldProps 
           </div>
         ))}
         <Button
+          icon={Plus}
           data-add="true"
           aria-label={`Add to ${label}`}
           onClick={() => change(withRow(rows), '[data-item] :is(input, textarea, select)')}
         >
-          <Plus className="size-3.5" aria-hidden="true" />
           Add
         </Button>
       </div>

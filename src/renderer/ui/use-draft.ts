@@ -22,12 +22,13 @@ export interface Draft<D> {
   /** Of a field. */
   text(name: TextOf<D>): {
     readonly value: string;
+    readonly problem: string | undefined;
     readonly spellCheck: boolean;
     onChange(value: string): void;
   };
 }
 
-export function useDraft<D extends { readonly name: string }, T, B extends object>({
+export function useDraft<D extends { readonly name: string }, T, B extends object, C extends object>({
   thing,
   draftOf,
   problemsOf,
@@ -40,8 +41,8 @@ export function useDraft<D extends { readonly name: string }, T, B extends objec
   draftOf: (thing: T | null) => D;
   problemsOf: (draft: D, thing: T | null) => Problems<D>;
   make: { bodyOf: (draft: D) => B; send: (body: B, options: { readonly idempotencyKey: string }) => Promise<T> };
-  /** Null: it would change nothing. */
-  change: (draft: D, thing: T) => Promise<T> | null;
+  /** Only what differs is in the body; where nothing does, nothing is sent. */
+  change: { bodyOf: (draft: D, thing: T) => C; send: (body: C, thing: T) => Promise<T> };
   onDone: (thing: T) => void;
 }): Draft<D> {
   const [draft, setDraft] = useState(() => draftOf(thing));
@@ -68,7 +69,10 @@ export function useDraft<D extends { readonly name: string }, T, B extends objec
   });
 
   async function send(): Promise<T> {
-    if (thing !== null) return (await change(draft, thing)) ?? thing;
+    if (thing !== null) {
+      const changes = change.bodyOf(draft, thing);
+      return Object.keys(changes).length === 0 ? thing : change.send(changes, thing);
+    }
     const body = make.bodyOf(draft);
     const text = JSON.stringify(body);
     if (wish.current.text !== text) wish.current = { text, key: crypto.randomUUID() };
@@ -83,6 +87,7 @@ export function useDraft<D extends { readonly name: string }, T, B extends objec
     form,
     text: (name) => ({
       value: draft[name] as string,
+      problem: problems[name],
       spellCheck: false,
       onChange: (value) => set({ [name]: value } as unknown as Partial<D>),
     }),

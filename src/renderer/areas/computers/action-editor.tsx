@@ -138,6 +138,7 @@ export function ActionEditor({
       </ol>
       {none && <p className="mt-1 text-meta text-fail">At least one step is needed.</p>}
       <Button
+        icon={Plus}
         data-add="true"
         className="mt-2"
         onClick={() => {
@@ -150,7 +151,6 @@ export function ActionEditor({
           }
         }}
       >
-        <Plus className="size-3.5" aria-hidden="true" />
         Add a step
       </Button>
     </fieldset>

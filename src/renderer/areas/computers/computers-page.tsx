@@ -7,7 +7,7 @@ import { useHere } from '../../app/computers.tsx';
 import { PlaceFrame } from '../../app/place-frame.tsx';
 import type { ComputersSearch } from '../../app/router.tsx';
 import { useServices } from '../../app/services.tsx';
-import { useNarrow } from '../../app/use-narrow.ts';
+import { backAction, stepOut } from '../../app/way-back.ts';
 import { Button } from '../../ui/button.tsx';
 import { ComputerList } from './computer-list.tsx';
 import { HostedPage } from './hosted-page.tsx';
@@ -22,7 +22,6 @@ export function ComputersPage() {
   const here = useHere();
   const { hosted, run, start } = useSearch({ from: '/computers' });
   const navigate = useNavigate();
-  const narrow = useNarrow();
   const page = useRef<HTMLDivElement>(null);
   const go = useCallback<Go>(
     (change) =>
@@ -34,24 +33,16 @@ export function ComputersPage() {
   );
   /** One step out, with the focus where it was. */
   const back = useCallback(() => {
-    const selector =
-      run !== undefined ? `[data-run="${run}"]` : hosted !== undefined ? `[data-hosted="${hosted}"]` : '';
-    go({});
-    requestAnimationFrame(() => selector !== '' && page.current?.querySelector<HTMLElement>(selector)?.focus());
+    const step = stepOut(page, go);
+    if (run !== undefined) step({}, 'run', run);
+    else step({}, 'hosted', hosted);
   }, [go, run, hosted]);
   const begin = useCallback(() => go({ start: '1' }), [go]);
   const inside = run !== undefined || hosted !== undefined || start !== undefined;
   const actions = useMemo<readonly Action[]>(
     () => [
       { id: 'start-computer-run', title: `Run something on ${here.name}`, group: 'Computers', keys: 'n', run: begin },
-      {
-        id: 'back',
-        title: 'Back to the list',
-        group: 'View',
-        keys: 'Esc',
-        hidden: true,
-        run: () => (inside ? back() : page.current?.querySelector<HTMLElement>('[data-row]')?.focus()),
-      },
+      backAction(page, inside ? back : null),
     ],
     [back, begin, here.name, inside],
   );
@@ -60,18 +51,17 @@ export function ComputersPage() {
   const list = <ComputerList hosted={hosted ?? null} go={go} />;
   const main =
     hosted !== undefined ? (
-      <HostedPage key={hosted} id={hosted} narrow={narrow} onBack={back} />
+      <HostedPage key={hosted} id={hosted} onBack={back} />
     ) : start !== undefined ? (
-      <RunForm key={`${computer}`} narrow={narrow} onBack={back} onStarted={(id) => go({ run: id })} />
+      <RunForm key={`${computer}`} onBack={back} onStarted={(id) => go({ run: id })} />
     ) : run !== undefined ? (
-      <RunPage key={`${computer} ${run}`} id={run} narrow={narrow} onBack={back} />
+      <RunPage key={`${computer} ${run}`} id={run} onBack={back} />
     ) : null;
   return (
     <PlaceFrame title="Computers" page={page} list={list} open={main}>
       <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 max-sm:border-t pointer-coarse:h-12">
         <h2 className="min-w-0 flex-1 truncate font-semibold">Runs on {here.name}</h2>
-        <Button kind="primary" onClick={begin} aria-keyshortcuts="n">
-          <Play className="size-3.5" aria-hidden="true" />
+        <Button icon={Play} kind="primary" onClick={begin} aria-keyshortcuts="n">
           Run something
         </Button>
       </header>

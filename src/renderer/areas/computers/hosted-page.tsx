@@ -1,10 +1,10 @@
 /** One hosted computer: its screen, what it asks, what it did, what it used; started, stopped and deleted. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { ArrowLeft } from 'lucide-react';
 import { useMemo, useRef, useState } from 'react';
 import type { HostedComputer, HostedEvent, MeterLine } from '../../../contracts/hosted-computers/computer.ts';
-import { Button, IconButton } from '../../ui/button.tsx';
+import { OpenBar } from '../../app/place-frame.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { Command, ShortId } from '../../ui/copy.tsx';
@@ -21,21 +21,16 @@ import { useHands } from './use-hands.ts';
 import { useHandsServices } from './use-hands-services.ts';
 import { useLiveView } from './use-live-view.ts';
 
-export function HostedPage({ id, narrow, onBack }: { id: string; narrow: boolean; onBack: () => void }) {
+export function HostedPage({ id, onBack }: { id: string; onBack: () => void }) {
   const { queries } = useHandsServices();
   const computer = useQuery(queries.hosted(id));
-  const Title = narrow ? 'h1' : 'h2';
   return (
     <>
-      <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
-        <IconButton label="Back to the computers" shortcut="Esc" onClick={onBack}>
-          <ArrowLeft aria-hidden="true" />
-        </IconButton>
-        <Title className="min-w-0 flex-1 truncate font-semibold">{computer.data?.name ?? 'Hosted computer'}</Title>
+      <OpenBar back="Back to the computers" onBack={onBack} title={computer.data?.name ?? 'Hosted computer'}>
         <span role="status">
           {computer.data !== undefined && <Status look={hostedStatus(computer.data)} wire={computer.data.status} />}
         </span>
-      </header>
+      </OpenBar>
       <ListStates source={computer} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>
         {(data) => <Body computer={data} onGone={onBack} />}
       </ListStates>

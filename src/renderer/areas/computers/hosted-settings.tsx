@@ -4,9 +4,8 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type ComputerSettings, mostKeyConcurrency } from '../../../contracts/hosted-computers/computer.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
-import { Field } from '../../ui/schema-form.tsx';
 import { Switch } from '../../ui/switch.tsx';
-import { TextField } from '../../ui/text-field.tsx';
+import { SelectField, TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { useHandsServices } from './use-hands-services.ts';
 
@@ -33,19 +32,12 @@ export function HostedSettings({ settings, onClose }: { settings: ComputerSettin
       ready={problem === undefined}
       onClose={onClose}
     >
-      <Field label="Who answers when a call asks">
-        {(ids) => (
-          <select
-            {...ids}
-            value={answers}
-            onChange={(event) => setAnswers(event.target.value as typeof answers)}
-            className={`${ids.className} h-7 pointer-coarse:h-10`}
-          >
-            <option value="owner">You, here</option>
-            <option value="api_key">You, or a program with a key</option>
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label="Who answers when a call asks"
+        value={answers}
+        onChange={setAnswers}
+        options={{ owner: 'You, here', api_key: 'You, or a program with a key' }}
+      />
       <TextField
         label="Computers that one key may run at once"
         problem={problem}

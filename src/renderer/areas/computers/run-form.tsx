@@ -1,17 +1,17 @@
 /** What is to be run: steps that a person writes, or a task for a model; and within which bounds. */
 import { useQuery } from '@tanstack/react-query';
-import { ArrowLeft } from 'lucide-react';
 import { useMemo, useRef, useState } from 'react';
 import type { ExecuteRequest, RunMode, RunOptions, TargetScope } from '../../../contracts/computer-use/run.ts';
 import { mostSteps, runModes, usualSteps } from '../../../contracts/computer-use/run.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { useHere } from '../../app/computers.tsx';
-import { Button, IconButton } from '../../ui/button.tsx';
+import { OpenBar } from '../../app/place-frame.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Check } from '../../ui/choice.tsx';
 import { Kbd } from '../../ui/kbd.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { Field } from '../../ui/schema-form.tsx';
-import { TextField } from '../../ui/text-field.tsx';
+import { AreaField, SelectField, TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { useAttempt } from '../../ui/use-attempt.ts';
 import { Ways } from '../../ui/ways.tsx';
@@ -30,17 +30,8 @@ const asks: Readonly<Record<NonNullable<RunOptions['approvals']>, string>> = {
   always: 'Before every step that changes something',
   never: 'Never: what would ask is not done',
 };
-const line = 'h-7 pointer-coarse:h-10';
 
-export function RunForm({
-  narrow,
-  onBack,
-  onStarted,
-}: {
-  narrow: boolean;
-  onBack: () => void;
-  onStarted: (runId: string) => void;
-}) {
+export function RunForm({ onBack, onStarted }: { onBack: () => void; onStarted: (runId: string) => void }) {
   const { queries } = useHandsServices();
   const here = useHere();
   const browser = useQuery(queries.toolset('browser'));
@@ -54,15 +45,9 @@ export function RunForm({
           ),
     [browser.data, desktop.data],
   );
-  const Title = narrow ? 'h1' : 'h2';
   return (
     <>
-      <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
-        <IconButton label={`Back to the runs on ${here.name}`} shortcut="Esc" onClick={onBack}>
-          <ArrowLeft aria-hidden="true" />
-        </IconButton>
-        <Title className="min-w-0 flex-1 truncate font-semibold">Run something on {here.name}</Title>
-      </header>
+      <OpenBar back={`Back to the runs on ${here.name}`} onBack={onBack} title={`Run something on ${here.name}`} />
       <ListStates
         source={{ ...browser, data: members, refetch: browser.refetch }}
         skeleton={<SkeletonRows count={8} />}
@@ -178,27 +163,21 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
           />
         </>
       ) : (
-        <Field
+        <AreaField
           label="Task"
           required
           problem={tried ? taskProblem : undefined}
           description="Say what is to be done and how to know that it is done."
-        >
-          {(ids) => (
-            <textarea
-              {...ids}
-              value={task}
-              rows={4}
-              maxLength={20_000}
-              onChange={(event) => setTask(event.target.value)}
-              className={`${ids.className} field-sizing-content max-h-80 min-h-24 resize-y py-1.5`}
-            />
-          )}
-        </Field>
+          value={task}
+          rows={4}
+          maxLength={20_000}
+          onChange={setTask}
+          className="field-sizing-content max-h-80 min-h-24 py-1.5"
+        />
       )}
       <div className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
-        <Choice label="Where" value={scope} options={scopes} onChange={setScope} />
-        <Choice label="Asks you" value={approvals} options={asks} onChange={setApprovals} />
+        <SelectField label="Where" value={scope} options={scopes} onChange={setScope} />
+        <SelectField label="Asks you" value={approvals} options={asks} onChange={setApprovals} />
         <TextField
           label="Steps at most"
           problem={stepsProblem}
@@ -208,20 +187,16 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
           onChange={setSteps}
         />
         {mode !== 'direct' && (
-          <Field label="Model" description="The one of the settings, if left empty.">
-            {(ids) => (
-              <input
-                {...ids}
-                value={model}
-                autoComplete="off"
-                spellCheck={false}
-                onChange={(event) => setModel(event.target.value)}
-                className={`${ids.className} ${line} font-mono text-code`}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Model"
+            description="The one of the settings, if left empty."
+            value={model}
+            spellCheck={false}
+            onChange={setModel}
+            className="font-mono text-code"
+          />
         )}
-        <Choice
+        <SelectField
           label="Browser"
           value={session}
           options={Object.fromEntries([
@@ -230,15 +205,9 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
           ])}
           onChange={setSession}
         />
-        <label className="flex items-center gap-1.5 self-start sm:mt-7 pointer-coarse:min-h-10">
-          <input
-            type="checkbox"
-            checked={record}
-            onChange={(event) => setRecord(event.target.checked)}
-            className="size-3.5 accent-accent"
-          />
+        <Check on={record} onChange={setRecord} className="self-start sm:mt-7 pointer-coarse:min-h-10">
           Keep a video
-        </label>
+        </Check>
       </div>
       {start.failure !== null && <Problem error={start.failure} />}
       <div>
@@ -250,36 +219,5 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
         </Button>
       </div>
     </form>
-  );
-}
-
-function Choice<K extends string>({
-  label,
-  value,
-  options,
-  onChange,
-}: {
-  label: string;
-  value: K;
-  options: Readonly<Record<K, string>>;
-  onChange: (key: K) => void;
-}) {
-  return (
-    <Field label={label}>
-      {(ids) => (
-        <select
-          {...ids}
-          value={value}
-          onChange={(event) => onChange(event.target.value as K)}
-          className={`${ids.className} ${line}`}
-        >
-          {Object.entries<string>(options).map(([key, word]) => (
-            <option key={key} value={key}>
-              {word}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
   );
 }

@@ -1,6 +1,5 @@
 /** One run: watched live while it goes on, played back once it has ended; what it does beside it, and what a person can do above it. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { ArrowLeft } from 'lucide-react';
 import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
 import { hasEnded } from '../../../client/computer-use.ts';
 import type { Toolset } from '../../../contracts/computer-use/members.ts';
@@ -9,9 +8,11 @@ import { readArtifact } from '../../../contracts/computer-use/run-routes.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { AskedCard } from '../../app/asked-card.tsx';
 import { useHere } from '../../app/computers.tsx';
+import { OpenBar } from '../../app/place-frame.tsx';
+import { useNarrow } from '../../app/use-narrow.ts';
 import { onComputer } from '../../data/api.ts';
 import { isPending } from '../../ui/approval-words.ts';
-import { Button, IconButton } from '../../ui/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { ShortId } from '../../ui/copy.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -31,7 +32,7 @@ import { useHandsServices } from './use-hands-services.ts';
 import { useLiveView } from './use-live-view.ts';
 import { useRun } from './use-run.ts';
 
-export function RunPage({ id, narrow, onBack }: { id: string; narrow: boolean; onBack: () => void }) {
+export function RunPage({ id, onBack }: { id: string; onBack: () => void }) {
   const { computer } = useHandsServices();
   const here = useHere();
   const { run, events } = useRun(id);
@@ -43,23 +44,21 @@ export function RunPage({ id, narrow, onBack }: { id: string; narrow: boolean; o
       onComputer(readArtifact.path.replace(':runId', id).replace(':artifactId', artifact), computer),
     [id, computer],
   );
-  const [Title, Part] = narrow ? (['h1', 'h2'] as const) : (['h2', 'h3'] as const);
+  const Part = useNarrow() ? 'h2' : 'h3';
   const ended = run.data !== undefined && hasEnded(run.data);
   const shown = chosen ?? pictures.at(-1)?.id ?? null;
   const video = run.data?.artifacts.find(({ kind }) => kind === 'video');
   return (
     <>
-      <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
-        <IconButton label={`Back to the runs on ${here.name}`} shortcut="Esc" onClick={onBack}>
-          <ArrowLeft aria-hidden="true" />
-        </IconButton>
-        <Title className="min-w-0 flex-1 truncate font-semibold" title={run.data && runName(run.data)}>
-          {run.data === undefined ? 'Run' : runName(run.data)}
-        </Title>
+      <OpenBar
+        back={`Back to the runs on ${here.name}`}
+        onBack={onBack}
+        title={run.data === undefined ? 'Run' : runName(run.data)}
+      >
         <span role="status">
           {run.data !== undefined && <Status look={computerUseStatus[run.data.status]} wire={run.data.status} />}
         </span>
-      </header>
+      </OpenBar>
       <ListStates fill source={run} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>
         {(data) => (
           <div className="@container flex min-h-0 min-w-0 flex-1 flex-col">

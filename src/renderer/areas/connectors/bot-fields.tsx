@@ -3,7 +3,7 @@ import type { AutomationBot, RuleMode } from '../../../contracts/connectors/rule
 import type { ExecutionMode } from '../../../contracts/connectors/subscription.ts';
 import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { Choice } from '../../ui/choice.tsx';
-import { Field } from '../../ui/schema-form.tsx';
+import { SelectField } from '../../ui/text-field.tsx';
 import { modeWords } from './connector-words.ts';
 
 /** Why a rule cannot run this bot; null: it can, or it is not known. */
@@ -33,7 +33,7 @@ export function BotField({
   const chosen = bots.find(({ id }) => id === value);
   return (
     <>
-      <Field
+      <SelectField
         label="Bot"
         required
         problem={problem}
@@ -42,28 +42,21 @@ export function BotField({
             ? `It gets tickets; no rule can run it: ${chosen.reason}`
             : says
         }
+        value={value}
+        onChange={onChange}
       >
-        {(ids) => (
-          <select
-            {...ids}
-            value={value}
-            onChange={(event) => onChange(event.target.value)}
-            className={`${ids.className} h-7 pointer-coarse:h-10`}
-          >
-            <option value="">{bots.length === 0 ? 'There is no bot on this computer' : ''}</option>
-            {able.map((bot) => (
-              <option key={bot.id} value={bot.id}>
-                {nameOf(bot)}
-              </option>
-            ))}
-            {unable.map((bot) => (
-              <option key={bot.id} value={bot.id} disabled>
-                {nameOf(bot)} (cannot)
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+        <option value="">{bots.length === 0 ? 'There is no bot on this computer' : ''}</option>
+        {able.map((bot) => (
+          <option key={bot.id} value={bot.id}>
+            {nameOf(bot)}
+          </option>
+        ))}
+        {unable.map((bot) => (
+          <option key={bot.id} value={bot.id} disabled>
+            {nameOf(bot)} (cannot)
+          </option>
+        ))}
+      </SelectField>
       {unable.length > 0 && (
         <details>
           <summary className="w-fit rounded-control text-meta text-muted pointer-coarse:py-2">

@@ -21,17 +21,12 @@ export function ConnectorDialog({
 }) {
   const { api } = useConnectorServices();
   const put = usePutConnector();
-  const { draft, set, problems, save, form, text } = useDraft({
+  const { draft, set, save, form, text } = useDraft({
     thing: connector,
     draftOf,
     problemsOf,
     make: { bodyOf, send: (body, options) => api.connectors.createConnector({ body }, options) },
-    change: (typed, before) => {
-      const body = changeOf(typed, before);
-      return Object.keys(body).length === 0
-        ? null
-        : api.connectors.changeConnector({ params: { id: before.id }, body });
-    },
+    change: { bodyOf: changeOf, send: (body, { id }) => api.connectors.changeConnector({ params: { id }, body }) },
     onDone: (made) => {
       put(made);
       onDone(made);
@@ -51,12 +46,11 @@ export function ConnectorDialog({
         <TextField
           label="Name"
           required
-          problem={problems.name}
           description="Yours for it, such as tracker."
           {...text('name')}
           maxLength={100}
         />
-        <AddressField problem={problems.url} {...text('url')} />
+        <AddressField {...text('url')} />
         <Choice
           legend="It knows you by"
           name="auth"
@@ -73,7 +67,6 @@ export function ConnectorDialog({
             <TextField
               label="API key"
               required
-              problem={problems.key}
               description="Kept as a secret: nobody is shown it again."
               {...text('key')}
               type="password"
@@ -81,7 +74,6 @@ export function ConnectorDialog({
             />
             <TextField
               label="Header"
-              problem={problems.header}
               description="Where the key goes; Authorization, with “Bearer” before it, if left empty."
               {...text('header')}
               className="font-mono text-code"
@@ -89,13 +81,7 @@ export function ConnectorDialog({
           </>
         )}
         {draft.auth === 'oauth' && (
-          <ClientFields
-            title="Client"
-            says="where its provider gave you one"
-            client={draft}
-            problems={problems}
-            text={text}
-          />
+          <ClientFields title="Client" says="where its provider gave you one" client={draft} text={text} />
         )}
       </ActForm>
     </ActDialog>

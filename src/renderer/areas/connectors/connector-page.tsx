@@ -88,17 +88,14 @@ function About({
         <div className="flex flex-wrap items-center gap-2 sm:ml-auto">
           <ConnectorRemedy connector={connector} onFailure={setFailure} primary />
           {auth.type === 'oauth' && status === 'connected' && (
-            <Button kind="quiet" onClick={() => setOpen('sign-out')}>
-              <LogOut className="size-3.5" aria-hidden="true" />
+            <Button icon={LogOut} kind="quiet" onClick={() => setOpen('sign-out')}>
               Sign out
             </Button>
           )}
-          <Button kind="quiet" onClick={() => setOpen('change')}>
-            <Pencil className="size-3.5" aria-hidden="true" />
+          <Button icon={Pencil} kind="quiet" onClick={() => setOpen('change')}>
             Change
           </Button>
-          <Button kind="danger" onClick={() => setOpen('remove')}>
-            <Trash2 className="size-3.5" aria-hidden="true" />
+          <Button icon={Trash2} kind="danger" onClick={() => setOpen('remove')}>
             Remove
           </Button>
           <EnabledSwitch

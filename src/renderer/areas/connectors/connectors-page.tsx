@@ -7,6 +7,7 @@ import type { Connector } from '../../../contracts/connectors/connector.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { PlaceFrame } from '../../app/place-frame.tsx';
 import type { ConnectorsSearch } from '../../app/router.tsx';
+import { backAction, stepOut } from '../../app/way-back.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -53,21 +54,12 @@ export function ConnectorsPage() {
   );
   /** One step out, with the focus where it was. */
   const back = useCallback(() => {
-    const found = (name: string, value: string | undefined) => `[data-${name}="${CSS.escape(value ?? '')}"]`;
-    if (run !== undefined) go({ connector, sub, part: 'runs' });
-    else if (sub !== undefined || event !== undefined) go({ connector });
-    else go({});
-    const selector =
-      run !== undefined
-        ? found('run', run)
-        : sub !== undefined
-          ? found('subscription', sub)
-          : event !== undefined
-            ? found('event', event)
-            : app !== undefined
-              ? found('app', app)
-              : found('connector', connectors.data?.find(({ id }) => id === connector)?.name);
-    requestAnimationFrame(() => page.current?.querySelector<HTMLElement>(selector)?.focus());
+    const step = stepOut(page, go);
+    if (run !== undefined) step({ connector, sub, part: 'runs' }, 'run', run);
+    else if (sub !== undefined) step({ connector }, 'subscription', sub);
+    else if (event !== undefined) step({ connector }, 'event', event);
+    else if (app !== undefined) step({}, 'app', app);
+    else step({}, 'connector', connectors.data?.find(({ id }) => id === connector)?.name);
   }, [go, run, sub, event, app, connector, connectors.data]);
   const connect = useCallback(() => setConnecting(true), []);
   const inside = connector !== undefined || run !== undefined || app !== undefined;
@@ -83,14 +75,7 @@ export function ConnectorsPage() {
           run: () => go({ connector: id }),
         }),
       ),
-      {
-        id: 'back',
-        title: 'Back to the list',
-        group: 'View',
-        keys: 'Esc',
-        hidden: true,
-        run: () => (inside ? back() : page.current?.querySelector<HTMLElement>('[data-row]')?.focus()),
-      },
+      backAction(page, inside ? back : null),
     ],
     [back, connect, connectors.data, go, inside],
   );
@@ -120,8 +105,7 @@ export function ConnectorsPage() {
         title="Connectors"
         page={page}
         action={
-          <Button kind={inside ? 'plain' : 'primary'} onClick={connect} aria-keyshortcuts="n">
-            <Plus className="size-3.5" aria-hidden="true" />
+          <Button icon={Plus} kind={inside ? 'plain' : 'primary'} onClick={connect} aria-keyshortcuts="n">
             Connect
           </Button>
         }

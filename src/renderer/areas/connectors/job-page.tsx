@@ -204,8 +204,14 @@ function Verbs({ id, sub, job }: { id: string; sub: string; job: Job }) {
         {verbsOf(job).map((name) => {
           const { word, icon: Icon, kind, keys: shortcut } = verbs[name];
           return (
-            <Button key={name} kind={kind} disabled={act.busy} aria-keyshortcuts={shortcut} onClick={() => run(name)}>
-              <Icon className="size-3.5" aria-hidden="true" />
+            <Button
+              icon={Icon}
+              key={name}
+              kind={kind}
+              disabled={act.busy}
+              aria-keyshortcuts={shortcut}
+              onClick={() => run(name)}
+            >
               {word}
             </Button>
           );

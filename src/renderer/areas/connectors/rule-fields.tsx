@@ -1,8 +1,7 @@
 /** The fields of a rule: who runs with which words and how it may act; and what bounds it. */
 import { useState } from 'react';
 import { type AutomationBot, ruleModes } from '../../../contracts/connectors/rule.ts';
-import { Field } from '../../ui/schema-form.tsx';
-import { TextField } from '../../ui/text-field.tsx';
+import { AreaField, TextField } from '../../ui/text-field.tsx';
 import { BotField, ModeChoice } from './bot-fields.tsx';
 import type { RuleDraft, RuleProblems } from './rule-form.ts';
 
@@ -21,13 +20,13 @@ export function RuleFields({
   withBot?: boolean;
 }) {
   type Written = Exclude<keyof RuleDraft, 'executionMode' | 'botId'>;
-  const line = (name: Written) => ({ value: draft[name], onChange: (value: string) => onChange({ [name]: value }) });
   const text = (name: Written) => ({
     value: draft[name],
-    onChange: (event: { target: { value: string } }) => onChange({ [name]: event.target.value }),
+    problem: problems[name],
+    onChange: (value: string) => onChange({ [name]: value }),
   });
   const [open, setOpen] = useState(false);
-  const area = 'field-sizing-content max-h-80 resize-y py-1.5';
+  const area = 'field-sizing-content max-h-80 py-1.5';
   const bounded = ['batchSeconds', 'maxRunsPerDay', 'timeoutSeconds', 'dailySpend', 'match', 'expectedOutput'] as const;
   return (
     <>
@@ -41,14 +40,14 @@ export function RuleFields({
           onChange={(botId) => onChange({ botId })}
         />
       )}
-      <Field
+      <AreaField
         label="Instructions"
         required
-        problem={problems.instructions}
         description="What it does with the events. Their data goes along as a quotation of somebody else, never as instructions."
-      >
-        {(ids) => <textarea {...ids} {...text('instructions')} rows={3} className={`${ids.className} ${area}`} />}
-      </Field>
+        {...text('instructions')}
+        rows={3}
+        className={area}
+      />
       <ModeChoice
         modes={ruleModes}
         value={draft.executionMode}
@@ -66,52 +65,45 @@ export function RuleFields({
           <div className="grid gap-3 sm:grid-cols-2">
             <TextField
               label="Gather for"
-              problem={problems.batchSeconds}
               description="Seconds; one run for all events meanwhile."
-              {...line('batchSeconds')}
+              {...text('batchSeconds')}
               inputMode="numeric"
             />
             <TextField
               label="Runs a day"
-              problem={problems.maxRunsPerDay}
               description="At most, in any 24 hours."
-              {...line('maxRunsPerDay')}
+              {...text('maxRunsPerDay')}
               inputMode="numeric"
             />
             <TextField
               label="Time of a run"
-              problem={problems.timeoutSeconds}
               description="Seconds; after that it is ended."
-              {...line('timeoutSeconds')}
+              {...text('timeoutSeconds')}
               inputMode="numeric"
             />
             <TextField
               label="Dollars a day"
-              problem={problems.dailySpend}
               description="By what runs report; none if left empty."
-              {...line('dailySpend')}
+              {...text('dailySpend')}
               inputMode="decimal"
             />
           </div>
-          <Field
+          <AreaField
             label="Only events that fit"
-            problem={problems.match}
             description="JSON Schema on the data of an event; all, if left empty. Those that do not fit open a ticket alone."
-          >
-            {(ids) => (
-              <textarea
-                {...ids}
-                {...text('match')}
-                rows={2}
-                spellCheck={false}
-                placeholder='{ "properties": { "priority": { "const": "high" } } }'
-                className={`${ids.className} ${area} font-mono text-code`}
-              />
-            )}
-          </Field>
-          <Field label="What comes out" problem={problems.expectedOutput} description="How its answer should look.">
-            {(ids) => <textarea {...ids} {...text('expectedOutput')} rows={2} className={`${ids.className} ${area}`} />}
-          </Field>
+            {...text('match')}
+            rows={2}
+            spellCheck={false}
+            placeholder='{ "properties": { "priority": { "const": "high" } } }'
+            className={`${area} font-mono text-code`}
+          />
+          <AreaField
+            label="What comes out"
+            description="How its answer should look."
+            {...text('expectedOutput')}
+            rows={2}
+            className={area}
+          />
         </div>
       </details>
     </>

@@ -23,8 +23,7 @@ export function RuleList({ subscription, onRuns }: { subscription: Subscription;
   const rules = useQuery(queries.rules(subscription.connectorId, subscription.id));
   const [open, setOpen] = useState<{ readonly what: 'write' | 'remove'; readonly rule: Rule | null } | null>(null);
   const add = (
-    <Button onClick={() => setOpen({ what: 'write', rule: null })}>
-      <Plus className="size-3.5" aria-hidden="true" />
+    <Button icon={Plus} onClick={() => setOpen({ what: 'write', rule: null })}>
       Add a rule
     </Button>
   );

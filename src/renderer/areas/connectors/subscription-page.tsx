@@ -149,12 +149,10 @@ function About({
           {argumentWords(subscription.arguments) ?? <span className="text-muted">All of them: no arguments.</span>}
         </p>
         <span className="inline-flex gap-2">
-          <Button kind="quiet" onClick={() => setOpen('change')}>
-            <Pencil className="size-3.5" aria-hidden="true" />
+          <Button icon={Pencil} kind="quiet" onClick={() => setOpen('change')}>
             Change
           </Button>
-          <Button kind="danger" onClick={() => setOpen('end')}>
-            <Unplug className="size-3.5" aria-hidden="true" />
+          <Button icon={Unplug} kind="danger" onClick={() => setOpen('end')}>
             End
           </Button>
         </span>

@@ -6,9 +6,9 @@ import type { TrailEvent } from '../../../contracts/connectors/subscription.ts';
 import { useNarrow } from '../../app/use-narrow.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { ShortId } from '../../ui/copy.tsx';
-import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Empty, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
-import { Pages } from '../../ui/pages.tsx';
+import { PagedList } from '../../ui/pages.tsx';
 import { jobStatus, Status, trailStatus } from '../../ui/status.tsx';
 import { runsWords, stepsOf } from './connector-words.ts';
 import { EventName } from './event-name.tsx';
@@ -34,21 +34,20 @@ export function Trail({
   const trail = useQuery(queries.trail(id, sub, cursor));
   const [open, setOpen] = useState<string | null>(null);
   return (
-    <ListStates
-      source={trail}
-      skeleton={<SkeletonRows count={8} />}
-      isEmpty={({ events }) => events.length === 0}
-      empty={
-        cursor === undefined ? (
+    // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside
+    <div onKeyDown={moveByArrows}>
+      <PagedList
+        source={trail}
+        noun="events"
+        rowsOf={(page) => page.events}
+        cursor={cursor}
+        onCursor={onCursor}
+        skeleton={<SkeletonRows count={8} />}
+        empty={
           <Empty>Events will be here as they come, each with the way it took: received, relayed, ticket, run.</Empty>
-        ) : (
-          <Pages noun="events" cursor={cursor} next={null} count={0} onCursor={onCursor} />
-        )
-      }
-    >
-      {({ events, nextCursor }) => (
-        // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside
-        <div onKeyDown={moveByArrows} className={trail.isPlaceholderData ? 'opacity-60' : ''}>
+        }
+      >
+        {(events) => (
           <table className="w-full table-fixed border-collapse">
             <caption className="sr-only">Events, newest first</caption>
             <thead>
@@ -77,10 +76,9 @@ export function Trail({
               />
             ))}
           </table>
-          <Pages noun="events" cursor={cursor} next={nextCursor} count={events.length} onCursor={onCursor} />
-        </div>
-      )}
-    </ListStates>
+        )}
+      </PagedList>
+    </div>
   );
 }
 

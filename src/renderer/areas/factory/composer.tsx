@@ -7,6 +7,7 @@ import type { SendPlan } from '../../../contracts/factory/delivery.ts';
 import { useServices } from '../../app/services.tsx';
 import type { PlacedBot } from '../../data/places.ts';
 import { Button } from '../../ui/button.tsx';
+import { Check } from '../../ui/choice.tsx';
 import { Kbd } from '../../ui/kbd.tsx';
 import { Problem } from '../../ui/problem.tsx';
 
@@ -138,22 +139,15 @@ export function Composer({
             ))}
           </select>
         </label>
-        <label className="inline-flex items-center gap-1.5 text-muted">
-          <input
-            type="checkbox"
-            checked={queue}
-            onChange={(event) => setQueue(event.target.checked)}
-            className="size-3.5 accent-accent"
-          />
+        <Check on={queue} onChange={setQueue} className="text-muted">
           Queue if busy
-        </label>
+        </Check>
         <span className="ml-auto flex items-center gap-2">
           <Button kind="quiet" disabled={!ready} onClick={() => void preview()} title="What sending would do">
             <Eye className="size-3.5 sm:hidden" aria-hidden="true" />
             <span className="max-sm:sr-only">Preview</span>
           </Button>
-          <Button kind="primary" type="submit" disabled={!ready} aria-keyshortcuts="Control+Enter">
-            <Send className="size-3.5" aria-hidden="true" />
+          <Button icon={Send} kind="primary" type="submit" disabled={!ready} aria-keyshortcuts="Control+Enter">
             {phase.kind === 'sending' ? 'Sending' : 'Send'}
           </Button>
           <span className="max-md:hidden">

@@ -73,8 +73,8 @@ export function FloorList(props: FloorListProps) {
           empty={
             <Empty
               action={
-                <Button kind="primary" onClick={props.onDemo}>
-                  <Plus className="size-3.5" aria-hidden="true" /> Add the demo team
+                <Button icon={Plus} kind="primary" onClick={props.onDemo}>
+                  Add the demo team
                 </Button>
               }
             >

@@ -9,6 +9,7 @@ import { useBots, useFloors, useFloorsComplete } from '../../app/floors.tsx';
 import { pathOfView } from '../../app/places.ts';
 import { OnComputer, useServices, useSettings } from '../../app/services.tsx';
 import { useNarrow, useTight } from '../../app/use-narrow.ts';
+import { backAction, filterAction, focusIn } from '../../app/way-back.ts';
 import type { PlacedBot } from '../../data/places.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
@@ -99,18 +100,14 @@ export function FloorPage() {
   useBotOfAddress(agents, focused);
 
   const actions = useMemo<readonly Action[]>(() => {
-    const field = (...selectors: string[]): void => {
-      const found = selectors.map((one) => page.current?.querySelector<HTMLElement>(one)).find((one) => one != null);
-      found?.focus();
-    };
     return [
-      { id: 'filter', title: 'Filter bots', group: 'View', keys: '/', run: () => field('[data-filter]') },
+      filterAction(page, 'Filter bots'),
       {
         id: 'composer',
         title: 'Leave the terminal and write a message',
         group: 'Pane',
         keys: 'Ctrl Shift L',
-        run: () => field('[data-composer]'),
+        run: () => focusIn(page, '[data-composer]'),
       },
       {
         id: 'scrollback',
@@ -133,17 +130,10 @@ export function FloorPage() {
         keys: 'i',
         run: () => (tight ? setSheet((open) => !open) : settings.set({ inspectorOpen: !settings.get().inspectorOpen })),
       },
-      {
-        id: 'back',
-        title: 'Back to the list',
-        group: 'View',
-        keys: 'Esc',
-        hidden: true,
-        run: () => {
-          if (narrow) void navigate({ to: '/floor', search: (old) => ({ ...old, bot: undefined }) });
-          else field('[data-bot][aria-current]', '[data-bot]', '[data-row]');
-        },
-      },
+      backAction(page, () => {
+        if (narrow) void navigate({ to: '/floor', search: (old) => ({ ...old, bot: undefined }) });
+        else focusIn(page, '[data-bot][aria-current]', '[data-bot]', '[data-row]');
+      }),
       { id: 'adopt', title: 'Adopt a session', group: 'Bots', run: () => setAdopt(true) },
       ...(workspace.data?.demo === true
         ? []

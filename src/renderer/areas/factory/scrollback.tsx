@@ -143,8 +143,8 @@ export function Scrollback({ bot, onClose }: { bot: PlacedBot; onClose: () => vo
               : `${found.index + 1} of ${found.count}`
             : lines.data !== undefined && `${lines.data.count} lines above the screen`}
         </span>
-        <Button kind="quiet" className="ml-auto" onClick={onClose}>
-          <X className="size-3.5" aria-hidden="true" /> Back to live
+        <Button icon={X} kind="quiet" className="ml-auto" onClick={onClose}>
+          Back to live
         </Button>
       </div>
       {lines.error !== null && (

@@ -5,6 +5,7 @@ import { useCallback, useMemo, useRef, useState } from 'react';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { useServices } from '../../app/services.tsx';
 import { useTight } from '../../app/use-narrow.ts';
+import { backAction, filterAction, focusIn } from '../../app/way-back.ts';
 import type { LedgerFilter } from '../../data/keys.ts';
 import { ledgerQuery } from '../../data/ledger-rows.ts';
 import { Button } from '../../ui/button.tsx';
@@ -45,30 +46,14 @@ export function LedgerPage() {
   const chosen = here ?? apart.data?.rows.find((row) => row.id === search.row) ?? null;
   const close = useCallback(() => {
     go({ row: undefined });
-    requestAnimationFrame(() => page.current?.querySelector<HTMLElement>('[data-row][aria-current]')?.focus());
+    requestAnimationFrame(() => focusIn(page, '[data-row][aria-current]'));
   }, [go]);
 
   const actions = useMemo<readonly Action[]>(
     () => [
       { id: 'verify', title: 'Verify the ledger', group: 'Work', keys: 'v', run: () => setVerifying((n) => n + 1) },
-      {
-        id: 'filter',
-        title: 'Filter the ledger by kind',
-        group: 'View',
-        keys: '/',
-        run: () => page.current?.querySelector<HTMLElement>('[data-filter]')?.focus(),
-      },
-      {
-        id: 'back',
-        title: 'Back to the rows',
-        group: 'View',
-        keys: 'Esc',
-        hidden: true,
-        run: () => {
-          if (search.row !== undefined) close();
-          else page.current?.querySelector<HTMLElement>('[data-row]')?.focus();
-        },
-      },
+      filterAction(page, 'Filter the ledger by kind'),
+      backAction(page, search.row === undefined ? null : close, 'Back to the rows'),
     ],
     [close, search.row],
   );

@@ -1,7 +1,7 @@
 /** Whose number it is: a bot of any of the person's computers. */
 import { useBots, useFloors } from '../../app/floors.tsx';
 import { botName, type PlacedBot } from '../../data/places.ts';
-import { Field } from '../../ui/schema-form.tsx';
+import { SelectField } from '../../ui/text-field.tsx';
 
 export interface Holder {
   readonly runtimeId: string;
@@ -44,29 +44,22 @@ export function BotField({
       </option>
     ));
   return (
-    <Field
+    <SelectField
       label="Bot"
       required
       problem={problem}
       description={bots.length === 0 ? 'There is no bot yet. Start a team on the Floor first.' : says}
+      value={value}
+      onChange={onChange}
     >
-      {(ids) => (
-        <select
-          {...ids}
-          value={value}
-          onChange={(event) => onChange(event.target.value)}
-          className={`${ids.className} h-7 pointer-coarse:h-10`}
-        >
-          <option value="">{bots.length === 0 ? 'There is no bot' : ''}</option>
-          {places.length < 2
-            ? options(bots)
-            : places.map((place) => (
-                <optgroup key={place.id} label={place.away ? `${place.name} (away)` : place.name}>
-                  {options(bots.filter((bot) => bot.place.id === place.id))}
-                </optgroup>
-              ))}
-        </select>
-      )}
-    </Field>
+      <option value="">{bots.length === 0 ? 'There is no bot' : ''}</option>
+      {places.length < 2
+        ? options(bots)
+        : places.map((place) => (
+            <optgroup key={place.id} label={place.away ? `${place.name} (away)` : place.name}>
+              {options(bots.filter((bot) => bot.place.id === place.id))}
+            </optgroup>
+          ))}
+    </SelectField>
   );
 }

@@ -3,8 +3,7 @@ import { useRef, useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
-import { Field } from '../../ui/schema-form.tsx';
-import { TextField } from '../../ui/text-field.tsx';
+import { AreaField, TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { useAttempt } from '../../ui/use-attempt.ts';
 import { PhoneField } from './phone-field.tsx';
@@ -41,9 +40,9 @@ function useNote(
   return {
     act,
     form,
-    problems,
     text: (name: keyof Noted) => ({
       value: noted[name],
+      problem: problems[name],
       onChange: (value: string) => setNoted((old) => ({ ...old, [name]: value })),
     }),
   };
@@ -58,24 +57,20 @@ function NoteForm({
   evidence: { readonly says: string; readonly most: number };
   children?: React.ReactNode;
 }) {
-  const evidenceText = note.text('evidence');
   return (
     <ActForm form={note.form} act={note.act}>
-      <PhoneField label="Their number" required problem={note.problems.who} {...note.text('who')} />
+      <PhoneField label="Their number" required {...note.text('who')} />
       {children}
-      <Field label="Evidence" required problem={note.problems.evidence} description={evidence.says}>
-        {(ids) => (
-          <textarea
-            {...ids}
-            value={evidenceText.value}
-            autoComplete="off"
-            onChange={(event) => evidenceText.onChange(event.target.value)}
-            rows={3}
-            maxLength={evidence.most}
-            className={`${ids.className} resize-y py-1`}
-          />
-        )}
-      </Field>
+      <AreaField
+        label="Evidence"
+        required
+        description={evidence.says}
+        {...note.text('evidence')}
+        autoComplete="off"
+        rows={3}
+        maxLength={evidence.most}
+        className="py-1"
+      />
     </ActForm>
   );
 }
@@ -105,7 +100,6 @@ export function ConsentDialog({ number, onClose }: { number: PhoneNumber; onClos
         <TextField
           label="How"
           required
-          problem={note.problems.source}
           description="Such as: form on the website."
           {...note.text('source')}
           maxLength={100}

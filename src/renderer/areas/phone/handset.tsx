@@ -6,6 +6,7 @@ import type { DemoPhone, Handset } from '../../../contracts/phone/demo.ts';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { phoneKeys } from '../../data/phone-queries.ts';
 import { Button } from '../../ui/button.tsx';
+import { Check } from '../../ui/choice.tsx';
 import { countWords } from '../../ui/count-words.ts';
 import { Elapsed } from '../../ui/now.tsx';
 import { legStatus } from '../../ui/phone-status.ts';
@@ -83,11 +84,11 @@ export function HandsetPanel({ handset, numbers }: { handset: Handset; numbers: 
             ))}
           </select>
           <Button
+            icon={PhoneCall}
             aria-label={`Call from ${name}`}
             disabled={!known || live !== undefined || ring.busy}
             onClick={() => ring.run()}
           >
-            <PhoneCall className="size-3.5" aria-hidden="true" />
             Call
           </Button>
         </div>
@@ -104,15 +105,9 @@ export function HandsetPanel({ handset, numbers }: { handset: Handset; numbers: 
               {word}
             </button>
           ))}
-          <label className="ml-auto inline-flex items-center gap-1 text-muted">
-            <input
-              type="checkbox"
-              checked={media}
-              onChange={(event) => setMedia(event.target.checked)}
-              className="size-3.5 accent-accent"
-            />
+          <Check on={media} onChange={setMedia} className="ml-auto text-muted">
             picture
-          </label>
+          </Check>
         </fieldset>
         <div className="flex items-end gap-1.5">
           <textarea
@@ -129,9 +124,12 @@ export function HandsetPanel({ handset, numbers }: { handset: Handset; numbers: 
             }}
             className="max-h-24 min-h-7 min-w-0 flex-1 resize-none rounded-control border border-line bg-window px-2 py-[3px] field-sizing-content pointer-coarse:min-h-10"
           />
-          <Button type="submit" aria-label={`Send from ${name}`} disabled={!known || text.trim() === '' || send.busy}>
-            <Send className="size-3.5" aria-hidden="true" />
-          </Button>
+          <Button
+            icon={Send}
+            type="submit"
+            aria-label={`Send from ${name}`}
+            disabled={!known || text.trim() === '' || send.busy}
+          ></Button>
         </div>
       </form>
     </li>

@@ -24,8 +24,7 @@ export function HandsetsPage({ numbers, onBack }: { numbers: readonly PhoneNumbe
   return (
     <>
       <OpenBar back="Back to the list" onBack={onBack} title="Handsets">
-        <Button onClick={() => setAdding(true)}>
-          <Plus className="size-3.5" aria-hidden="true" />
+        <Button icon={Plus} onClick={() => setAdding(true)}>
           Handset
         </Button>
       </OpenBar>
@@ -75,8 +74,11 @@ function Speed({ demo }: { demo: DemoPhone }) {
           onChange={(to) => set.run({ speed: to })}
         />
         {speed === 'paused' && (
-          <Button disabled={set.busy || waiting.length === 0} onClick={() => set.run({ step: true })}>
-            <StepForward className="size-3.5" aria-hidden="true" />
+          <Button
+            icon={StepForward}
+            disabled={set.busy || waiting.length === 0}
+            onClick={() => set.run({ step: true })}
+          >
             Step
           </Button>
         )}

@@ -12,14 +12,12 @@ import { Command } from '../../ui/copy.tsx';
 import { type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { formatElapsed, useNow } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { Field } from '../../ui/schema-form.tsx';
+import { SelectField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { useAttempt } from '../../ui/use-attempt.ts';
 import { PhoneField } from './phone-field.tsx';
 import { noNumber, numberWords, readNumber } from './phone-words.ts';
 import { usePhoneServices } from './use-phone-services.ts';
-
-const line = 'h-7 pointer-coarse:h-10';
 
 interface Code {
   readonly code: string;
@@ -153,23 +151,20 @@ function Name({ numbers, onCode }: { numbers: ListSource<readonly PhoneNumber[]>
         autoComplete="tel"
         onChange={setTyped}
       />
-      <Field label="Number that it texts to" required problem={tried && numberId === '' ? 'Choose one.' : undefined}>
-        {(ids) => (
-          <select
-            {...ids}
-            value={numberId}
-            onChange={(event) => setPicked(event.target.value)}
-            className={`${ids.className} ${line}`}
-          >
-            {list.length !== 1 && <option value="" />}
-            {list.map(({ id, e164: one }) => (
-              <option key={id} value={id}>
-                {numberWords(one)}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label="Number that it texts to"
+        required
+        problem={tried && numberId === '' ? 'Choose one.' : undefined}
+        value={numberId}
+        onChange={setPicked}
+      >
+        {list.length !== 1 && <option value="" />}
+        {list.map(({ id, e164: one }) => (
+          <option key={id} value={id}>
+            {numberWords(one)}
+          </option>
+        ))}
+      </SelectField>
       {act.failure !== null && <Problem error={act.failure} />}
       <Button kind="primary" type="submit" className="w-fit" disabled={act.busy}>
         Get a code

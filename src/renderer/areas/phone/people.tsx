@@ -6,9 +6,9 @@ import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { OptOutEntry } from '../../../contracts/phone/texts.ts';
 import type { PhoneSearch } from '../../app/router.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Empty, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
-import { Pages } from '../../ui/pages.tsx';
+import { PagedList } from '../../ui/pages.tsx';
 import { ConsentDialog, OptOutDialog } from './consent-dialogs.tsx';
 import { Invites } from './invites.tsx';
 import type { Go } from './phone-page.tsx';
@@ -20,6 +20,8 @@ const optOutSources: Readonly<Record<OptOutEntry['source'], string>> = {
   carrier: 'as the carrier says',
   owner: 'noted by you',
 };
+
+const skeleton = <SkeletonRows count={3} height={44} />;
 
 export function People({ number, search, go }: { number: PhoneNumber; search: PhoneSearch; go: Go }) {
   const { queries } = usePhoneServices();
@@ -35,80 +37,60 @@ export function People({ number, search, go }: { number: PhoneNumber; search: Ph
         title="Agreed to be called"
         says="It allows calls and no texts. STOP wins over it."
         action={
-          <Button onClick={() => setOpen('consent')}>
-            <Plus className="size-3.5" aria-hidden="true" />
+          <Button icon={Plus} onClick={() => setOpen('consent')}>
             Note a consent
           </Button>
         }
       >
-        <ListStates
+        <PagedList
           source={consents}
-          skeleton={<SkeletonRows count={3} height={44} />}
-          isEmpty={(page) => page.consents.length === 0 && cursor === undefined}
+          noun="consents"
+          rowsOf={(page) => page.consents}
+          cursor={cursor}
+          onCursor={(to) => turn({ cursor: to })}
+          skeleton={skeleton}
           empty={<Empty>Nobody has agreed yet. Who texts or calls first may be called without.</Empty>}
         >
-          {(page) => (
-            <>
-              <ul>
-                {page.consents.map((one) => (
-                  <Entry key={one.id} who={one.e164} at={one.at} evidence={one.evidence} data="consent">
-                    {sourceWords(one.source)}
-                  </Entry>
-                ))}
-              </ul>
-              <Pages
-                noun="consents"
-                cursor={cursor}
-                next={page.nextCursor}
-                count={page.consents.length}
-                onCursor={(to) => turn({ cursor: to })}
-              />
-            </>
+          {(rows) => (
+            <ul>
+              {rows.map((one) => (
+                <Entry key={one.id} entry={one} data="consent">
+                  {sourceWords(one.source)}
+                </Entry>
+              ))}
+            </ul>
           )}
-        </ListStates>
+        </PagedList>
       </Group>
       <Group
         title="STOP and START"
         says="After STOP no text and no call leaves; only their own START ends it."
         action={
-          <Button onClick={() => setOpen('opt-out')}>
-            <Plus className="size-3.5" aria-hidden="true" />
+          <Button icon={Plus} onClick={() => setOpen('opt-out')}>
             Note a STOP
           </Button>
         }
       >
-        <ListStates
+        <PagedList
           source={optOuts}
-          skeleton={<SkeletonRows count={3} height={44} />}
-          isEmpty={(page) => page.entries.length === 0 && older === undefined}
+          noun="STOP and START"
+          rowsOf={(page) => page.entries}
+          cursor={older}
+          onCursor={(to) => turn({ older: to })}
+          skeleton={skeleton}
           empty={<Empty>Nobody has said STOP to this number.</Empty>}
         >
-          {(page) => (
-            <>
-              <ul>
-                {page.entries.map((one) => (
-                  <Entry
-                    key={`${one.e164} ${one.at} ${one.action}`}
-                    who={one.e164}
-                    at={one.at}
-                    evidence={one.evidence}
-                    data={one.action}
-                  >
-                    <span className="font-medium text-ink">{one.action === 'stop' ? 'STOP' : 'START'}</span>{' '}
-                    {optOutSources[one.source]}
-                  </Entry>
-                ))}
-              </ul>
-              <Pages
-                noun="STOP and START"
-                cursor={older}
-                next={page.nextCursor}
-                count={page.entries.length}
-                onCursor={(to) => turn({ older: to })}
-              />
-            </>
+          {(rows) => (
+            <ul>
+              {rows.map((one) => (
+                <Entry key={`${one.e164} ${one.at} ${one.action}`} entry={one} data={one.action}>
+                  <span className="font-medium text-ink">{one.action === 'stop' ? 'STOP' : 'START'}</span>{' '}
+                  {optOutSources[one.source]}
+                </Entry>
+              ))}
+            </ul>
           )}
-        </ListStates>
+        </PagedList>
       </Group>
       <Group title="Invites" says="A page for one person, good for one yes to being called.">
         <Invites number={number} />
@@ -143,22 +125,18 @@ function Group({
 }
 
 function Entry({
-  who,
-  at,
-  evidence,
+  entry: { e164, at, evidence },
   data,
   children,
 }: {
-  who: string;
-  at: string;
-  evidence: string | null;
+  entry: { readonly e164: string; readonly at: string; readonly evidence: string | null };
   data: string;
   children: ReactNode;
 }) {
   return (
     <li data-entry={data} className="border-t border-line px-3 py-1.5">
       <p className="flex flex-wrap items-baseline gap-x-3">
-        <span className="font-medium tabular-nums">{numberWords(who)}</span>
+        <span className="font-medium tabular-nums">{numberWords(e164)}</span>
         <span className="min-w-0 flex-1 break-words text-muted">{children}</span>
         <span className="text-meta text-muted">
           <Ago at={at} />

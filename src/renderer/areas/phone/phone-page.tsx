@@ -7,6 +7,8 @@ import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { PlaceFrame } from '../../app/place-frame.tsx';
 import type { PhoneSearch } from '../../app/router.tsx';
+import { useHasPhone } from '../../app/use-home-cloud.ts';
+import { backAction, stepOut } from '../../app/way-back.ts';
 import { wireCodeOf } from '../../data/phone-queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { BuyDialog } from './buy-dialog.tsx';
@@ -41,8 +43,10 @@ export function PhonePage() {
   const page = useRef<HTMLDivElement>(null);
   const [getting, setGetting] = useState<'buy' | 'port' | null>(null);
   const isDemo = useIsDemo();
-  const numbers = useQuery(queries.numbers);
-  const missing = wireCodeOf(numbers.error) === 'phone_not_configured';
+  const hasPhone = useHasPhone();
+  const numbers = useQuery({ ...queries.numbers, enabled: hasPhone === true });
+  // A cloud that this computer is linked to says it when it is asked.
+  const missing = hasPhone === false || wireCodeOf(numbers.error) === 'phone_not_configured';
 
   const go = useCallback<Go>(
     (to, replace = false) => void navigate({ to: '/phone', search: (old) => ({ ...old, ...nowhere, ...to }), replace }),
@@ -51,34 +55,18 @@ export function PhonePage() {
   const { number, show, with: person, call, page: own } = search;
   /** One step out, with the focus where it was. */
   const back = useCallback(() => {
-    const found = (name: string, value: string | undefined) => `[data-${name}="${CSS.escape(value ?? '')}"]`;
-    if (call !== undefined) go({ number, show: 'calls' });
-    else if (person !== undefined || show === 'register') go({ number });
-    else go({});
-    const selector =
-      call !== undefined
-        ? found('call', call)
-        : person !== undefined
-          ? found('conversation', person)
-          : show === 'register'
-            ? '[data-register]'
-            : own === undefined
-              ? found('number', number)
-              : found('page', own);
-    requestAnimationFrame(() => page.current?.querySelector<HTMLElement>(selector)?.focus());
+    const step = stepOut(page, go);
+    if (call !== undefined) step({ number, show: 'calls' }, 'call', call);
+    else if (person !== undefined) step({ number }, 'conversation', person);
+    else if (show === 'register') step({ number }, 'register', 'true');
+    else if (own === undefined) step({}, 'number', number);
+    else step({}, 'page', own);
   }, [go, number, show, person, call, own]);
   const buy = useCallback(() => setGetting('buy'), []);
   const inside = number !== undefined || own !== undefined;
 
   const actions = useMemo<readonly Action[]>(() => {
-    const out: Action = {
-      id: 'back',
-      title: 'Back to the list',
-      group: 'View',
-      keys: 'Esc',
-      hidden: true,
-      run: () => (inside ? back() : page.current?.querySelector<HTMLElement>('[data-row]')?.focus()),
-    };
+    const out = backAction(page, inside ? back : null);
     if (missing) return [out];
     return [
       { id: 'get-number', title: 'Get a phone number', group: 'Phone', keys: 'n', run: buy },
@@ -141,8 +129,7 @@ export function PhonePage() {
         page={page}
         action={
           !missing && (
-            <Button kind={inside ? 'plain' : 'primary'} onClick={buy} aria-keyshortcuts="n">
-              <Plus className="size-3.5" aria-hidden="true" />
+            <Button icon={Plus} kind={inside ? 'plain' : 'primary'} onClick={buy} aria-keyshortcuts="n">
               Get a number
             </Button>
           )

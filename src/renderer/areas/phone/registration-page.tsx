@@ -16,6 +16,7 @@ import { registrationStatus } from '../../ui/phone-status.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { Status } from '../../ui/status.tsx';
+import { AreaField } from '../../ui/text-field.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { NoNumber, type WithinNumber } from './number-page.tsx';
@@ -38,7 +39,7 @@ const line = 'h-7 pointer-coarse:h-10';
 export function RegistrationPage({ id, number, source, go, onBack }: WithinNumber) {
   const { queries } = usePhoneServices();
   const narrow = useNarrow();
-  const registration = useQuery({ ...queries.registration(id), enabled: number !== undefined });
+  const registration = useQuery({ ...queries.registration(id, number?.registered), enabled: number !== undefined });
   return (
     <>
       <OpenBar
@@ -110,7 +111,7 @@ function Form({
       if ('dryRun' in filed) return;
       client.setQueryData(phoneKeys.of(number.id, 'registration'), filed);
       client.removeQueries({ queryKey: draftKey });
-      put({ ...number, smsState: filed.smsState });
+      put({ ...number, smsState: filed.smsState, registered: true });
       onFiled();
     } catch (error) {
       const wrong = error instanceof AppError ? problemsIn(error.options.extra) : null;
@@ -328,22 +329,16 @@ function Samples({
         // biome-ignore lint/suspicious/noArrayIndexKey: rows without identity; the last one is what goes
         <div key={index} className="flex items-start gap-1.5">
           <div className="min-w-0 flex-1">
-            <Field
+            <AreaField
               label={`Sample text ${index + 1}`}
               required={index < 2}
               problem={index === 0 ? problem : undefined}
-              {...(index === 0 ? { description: 'As it would really be sent, with your name in it.' } : {})}
-            >
-              {(ids) => (
-                <textarea
-                  {...ids}
-                  rows={1}
-                  value={text}
-                  onChange={(event) => onChange(samples.map((one, at) => (at === index ? event.target.value : one)))}
-                  className={`${ids.className} field-sizing-content min-h-7 resize-y py-[3px] pointer-coarse:min-h-10`}
-                />
-              )}
-            </Field>
+              description={index === 0 ? 'As it would really be sent, with your name in it.' : undefined}
+              rows={1}
+              value={text}
+              onChange={(typed) => onChange(samples.map((one, at) => (at === index ? typed : one)))}
+              className="field-sizing-content min-h-7 py-[3px] pointer-coarse:min-h-10"
+            />
           </div>
           {samples.length > 1 && (
             <IconButton
@@ -357,8 +352,7 @@ function Samples({
         </div>
       ))}
       {samples.length < 5 && (
-        <Button className="w-fit" onClick={add}>
-          <Plus className="size-3.5" aria-hidden="true" />
+        <Button icon={Plus} className="w-fit" onClick={add}>
           Another sample
         </Button>
       )}

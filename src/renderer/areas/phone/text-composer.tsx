@@ -97,8 +97,13 @@ export function TextComposer({
                 </>
               )}
             </p>
-            <Button kind="primary" type="submit" disabled={!ready || send.busy} aria-keyshortcuts="Control+Enter">
-              <Send className="size-3.5" aria-hidden="true" />
+            <Button
+              icon={Send}
+              kind="primary"
+              type="submit"
+              disabled={!ready || send.busy}
+              aria-keyshortcuts="Control+Enter"
+            >
               {send.busy ? 'Sending' : 'Send'}
             </Button>
             <span className="max-md:hidden">

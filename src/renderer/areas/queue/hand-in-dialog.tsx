@@ -5,8 +5,7 @@ import type { TaskFilter } from '../../data/queue-queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { Field } from '../../ui/schema-form.tsx';
-import { TextField } from '../../ui/text-field.tsx';
+import { AreaField, TextField } from '../../ui/text-field.tsx';
 
 const usualAttempts = 5;
 
@@ -73,18 +72,16 @@ export function HandInDialog({
           void handIn();
         }}
       >
-        <Field label="Command" required description="Lines for /bin/sh on the worker's computer.">
-          {(ids) => (
-            <textarea
-              {...ids}
-              value={command}
-              rows={4}
-              spellCheck={false}
-              onChange={(event) => setCommand(event.target.value)}
-              className={`${ids.className} resize-y py-1.5 font-mono text-code`}
-            />
-          )}
-        </Field>
+        <AreaField
+          label="Command"
+          required
+          description="Lines for /bin/sh on the worker's computer."
+          value={command}
+          rows={4}
+          spellCheck={false}
+          onChange={setCommand}
+          className="py-1.5 font-mono text-code"
+        />
         <TextField
           label="Attempts at most"
           problem={countProblem}

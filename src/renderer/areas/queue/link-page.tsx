@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { type ReactNode, useCallback } from 'react';
 import { AppError } from '../../../contracts/common/errors.ts';
+import { BackLink } from '../../app/place-frame.tsx';
 import { useServices } from '../../app/services.tsx';
 import type { LinkKind } from '../../data/queue-queries.ts';
 import { ShortId } from '../../ui/copy.tsx';
@@ -11,7 +12,6 @@ import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { TextView } from '../../ui/text-view.tsx';
-import { BackToQueue } from './back-to-queue.tsx';
 import { HandIn } from './queue-page.tsx';
 import { TaskBrowser } from './task-browser.tsx';
 
@@ -87,7 +87,7 @@ function LinkPage({ kind }: { kind: LinkKind }) {
 function LinkHeader({ kind, title, children }: { kind: LinkKind; title: string; children?: ReactNode }) {
   return (
     <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
-      <BackToQueue />
+      <BackLink to="/queue" label="Back to the queue" />
       <Link to={listOf[kind]} className="shrink-0 rounded-control text-muted hover:text-ink hover:underline">
         {listName[kind]}
       </Link>

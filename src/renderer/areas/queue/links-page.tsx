@@ -1,6 +1,7 @@
 /** All sessions or all deployments, newest first, by page. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { BackLink } from '../../app/place-frame.tsx';
 import { useServices } from '../../app/services.tsx';
 import type { LinkKind } from '../../data/queue-queries.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
@@ -8,7 +9,6 @@ import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
-import { BackToQueue } from './back-to-queue.tsx';
 import { shortId } from './task-parts.tsx';
 
 const words = {
@@ -43,7 +43,7 @@ function LinksPage({ kind }: { kind: LinkKind }) {
   return (
     <main className="flex min-h-0 min-w-0 flex-1 flex-col overflow-y-auto">
       <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
-        <BackToQueue />
+        <BackLink to="/queue" label="Back to the queue" />
         <h1 className="text-title font-semibold">{title}</h1>
       </header>
       <ListStates

@@ -42,8 +42,12 @@ export function QueuePage() {
 
 export function HandIn({ onClick, quiet = false }: { onClick: () => void; quiet?: boolean }) {
   return (
-    <Button kind={quiet ? 'plain' : 'primary'} onClick={onClick} aria-keyshortcuts={quiet ? undefined : 'n'}>
-      <Plus className="size-3.5" aria-hidden="true" />
+    <Button
+      icon={Plus}
+      kind={quiet ? 'plain' : 'primary'}
+      onClick={onClick}
+      aria-keyshortcuts={quiet ? undefined : 'n'}
+    >
       Hand in a task
     </Button>
   );

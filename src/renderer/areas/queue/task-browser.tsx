@@ -7,6 +7,7 @@ import { type Action, useAddActions } from '../../app/actions.ts';
 import type { TasksSearch } from '../../app/router.tsx';
 import { useServices } from '../../app/services.tsx';
 import { useTight } from '../../app/use-narrow.ts';
+import { backAction, filterAction, focusIn, stepOut } from '../../app/way-back.ts';
 import type { LinkKind, TaskFilter } from '../../data/queue-queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -59,9 +60,7 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
     narrowTo({ status: undefined, worker_id: undefined, session_id: undefined, deployment_id: undefined });
   const open = search.task ?? null;
   const close = useCallback(() => {
-    go({ task: undefined });
-    // The row that was open has the focus back, where it is still there.
-    requestAnimationFrame(() => page.current?.querySelector<HTMLElement>(`[data-task="${open}"]`)?.focus());
+    stepOut(page, go)({ task: undefined }, 'task', open ?? '');
   }, [go, open]);
   const handIn = useCallback(() => setHandingIn(true), []);
 
@@ -70,25 +69,16 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
       page.current?.querySelector<HTMLElement>(`[data-verb="${verb}"]`)?.click();
     return [
       { id: 'hand-in', title: 'Hand in a task', group: 'Work', keys: 'n', run: handIn },
-      {
-        id: 'filter',
-        title: 'Filter tasks',
-        group: 'View',
-        keys: '/',
-        run: () => page.current?.querySelector<HTMLElement>('[data-filter]')?.focus(),
-      },
-      {
-        id: 'back',
-        title: 'Close the task, or back to the rows',
-        group: 'View',
-        keys: 'Esc',
-        hidden: true,
-        run: () => {
+      filterAction(page, 'Filter tasks'),
+      backAction(
+        page,
+        () => {
           if (open !== null) close();
           else if (onBack !== undefined && document.activeElement?.closest('tr') != null) onBack();
-          else page.current?.querySelector<HTMLElement>('[data-row]')?.focus();
+          else focusIn(page, '[data-row]');
         },
-      },
+        'Close the task, or back to the rows',
+      ),
       ...(open === null
         ? []
         : [

@@ -237,14 +237,12 @@ function Verbs({ task }: { task: Task }) {
     <>
       <div className="flex flex-wrap gap-2">
         {mayRetry(task) && (
-          <Button disabled={busy} onClick={() => void retry()} data-verb="retry">
-            <RotateCcw className="size-3.5" aria-hidden="true" />
+          <Button icon={RotateCcw} disabled={busy} onClick={() => void retry()} data-verb="retry">
             Retry
           </Button>
         )}
         {!isOver(task) && (
-          <Button kind="danger" onClick={() => setStopping(true)} data-verb="stop">
-            <OctagonX className="size-3.5" aria-hidden="true" />
+          <Button icon={OctagonX} kind="danger" onClick={() => setStopping(true)} data-verb="stop">
             Stop
           </Button>
         )}

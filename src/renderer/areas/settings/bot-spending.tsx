@@ -10,9 +10,8 @@ import { Card } from '../../ui/card.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { costOf, money, tokensOf } from '../../ui/money.ts';
 import { Problem } from '../../ui/problem.tsx';
-import { Field } from '../../ui/schema-form.tsx';
 import { Switch } from '../../ui/switch.tsx';
-import { TextField } from '../../ui/text-field.tsx';
+import { SelectField, TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { centsOf } from './money.ts';
 import { About, Setting } from './parts.tsx';
@@ -238,22 +237,13 @@ function NewLimit({ taken }: { taken: readonly string[] }) {
       }}
     >
       <div className="grid gap-3 sm:grid-cols-2">
-        <Field label="Who">
-          {(ids) => (
-            <select
-              {...ids}
-              value={subject}
-              onChange={(event) => setChosen(event.target.value)}
-              className={`${ids.className} h-7 pointer-coarse:h-10`}
-            >
-              {free.map((one) => (
-                <option key={one} value={one}>
-                  {subjectWords(one)}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField label="Who" value={subject} onChange={setChosen}>
+          {free.map((one) => (
+            <option key={one} value={one}>
+              {subjectWords(one)}
+            </option>
+          ))}
+        </SelectField>
         <TextField label="Dollars a day" problem={problem} value={text} inputMode="decimal" onChange={setText} />
       </div>
       {setting.failure !== null && <Problem error={setting.failure} />}

@@ -4,10 +4,10 @@ import type { Scope } from '../../../contracts/common/route.ts';
 import { useServices } from '../../app/services.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { Button } from '../../ui/button.tsx';
+import { Check } from '../../ui/choice.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Field } from '../../ui/schema-form.tsx';
-import { TextField } from '../../ui/text-field.tsx';
+import { SelectField, TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { grantable, lifetimes, scopeWords } from './key-words.ts';
 
@@ -77,36 +77,29 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
         <fieldset>
           <legend className="pb-1 font-medium">May</legend>
           {grantable.map((scope) => (
-            <label key={scope} className="flex min-h-7 items-center gap-2 pointer-coarse:min-h-10">
-              <input
-                type="checkbox"
-                checked={scopes.includes(scope)}
-                onChange={(event) =>
-                  setScopes(event.target.checked ? [...scopes, scope] : scopes.filter((one) => one !== scope))
-                }
-                className="size-3.5 accent-accent"
-              />
+            <Check
+              key={scope}
+              on={scopes.includes(scope)}
+              onChange={(on) => setScopes(on ? [...scopes, scope] : scopes.filter((one) => one !== scope))}
+              className="min-h-7 pointer-coarse:min-h-10"
+            >
               <span className="min-w-0 flex-1">{scopeWords[scope]}</span>
               <code className="font-mono text-meta text-muted">{scope}</code>
-            </label>
+            </Check>
           ))}
         </fieldset>
-        <Field label="Ends" description="After that it is refused.">
-          {(ids) => (
-            <select
-              {...ids}
-              value={days ?? ''}
-              onChange={(event) => setDays(event.target.value === '' ? null : Number(event.target.value))}
-              className={`${ids.className} h-7 pointer-coarse:h-10`}
-            >
-              {lifetimes.map((one) => (
-                <option key={one.name} value={one.days ?? ''}>
-                  {one.days === null ? one.name : `In ${one.name.toLowerCase()}`}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="Ends"
+          description="After that it is refused."
+          value={String(days ?? '')}
+          onChange={(value) => setDays(value === '' ? null : Number(value))}
+        >
+          {lifetimes.map((one) => (
+            <option key={one.name} value={one.days ?? ''}>
+              {one.days === null ? one.name : `In ${one.name.toLowerCase()}`}
+            </option>
+          ))}
+        </SelectField>
       </form>
     </ActDialog>
   );

@@ -20,8 +20,8 @@ export function KeysPage() {
   const [creating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<ApiKey | null>(null);
   const create = (
-    <Button kind="primary" onClick={() => setCreating(true)}>
-      <Plus className="size-3.5" aria-hidden="true" /> Create a key
+    <Button icon={Plus} kind="primary" onClick={() => setCreating(true)}>
+      Create a key
     </Button>
   );
   return (

@@ -82,13 +82,13 @@ export function PairFields({
           );
         })}
         <Button
+          icon={Plus}
           data-add="true"
           onClick={() => {
             const key = 1 + pairs.reduce((most, pair) => Math.max(most, pair.key), -1);
             replace([...pairs, { key, name: '', value: '' }], '[data-name]');
           }}
         >
-          <Plus className="size-3.5" aria-hidden="true" />
           Add a {noun}
         </Button>
         <p id={`${id}-about`} className={`text-meta break-words ${problem === undefined ? 'text-muted' : 'text-fail'}`}>

@@ -6,8 +6,7 @@ import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
 import { Choice } from '../../ui/choice.tsx';
 import { ClientFields } from '../../ui/client-fields.tsx';
-import { Field } from '../../ui/schema-form.tsx';
-import { AddressField, TextField } from '../../ui/text-field.tsx';
+import { AddressField, AreaField, TextField } from '../../ui/text-field.tsx';
 import { useDraft } from '../../ui/use-draft.ts';
 import { PairFields } from './pair-fields.tsx';
 import { bodyOf, changeOf, draftOf, problemsOf } from './server-form.ts';
@@ -31,12 +30,7 @@ export function ServerDialog({
     draftOf,
     problemsOf,
     make: { bodyOf, send: (body, options) => api.tools.attachServer({ body }, options) },
-    change: (typed, before) => {
-      const body = changeOf(typed, before);
-      return Object.keys(body).length === 0
-        ? null
-        : api.tools.changeAttachedServer({ params: { id: before.id }, body });
-    },
+    change: { bodyOf: changeOf, send: (body, { id }) => api.tools.changeAttachedServer({ params: { id }, body }) },
     onDone: (made) => {
       put(made);
       onDone(made);
@@ -56,7 +50,6 @@ export function ServerDialog({
         <TextField
           label="Name"
           required
-          problem={problems.name}
           description={`The names of its tools begin with it: ${draft.name.trim() || 'github'}.search.`}
           {...text('name')}
           maxLength={100}
@@ -76,24 +69,18 @@ export function ServerDialog({
             <TextField
               label="Command"
               required
-              problem={problems.command}
               description="The program alone, such as npx."
               {...text('command')}
               className="font-mono text-code"
             />
-            <Field label="Arguments" problem={problems.args} description="One a line, without quotes.">
-              {(ids) => (
-                <textarea
-                  {...ids}
-                  value={draft.args}
-                  autoComplete="off"
-                  spellCheck={false}
-                  onChange={(event) => set({ args: event.target.value })}
-                  rows={3}
-                  className={`${ids.className} field-sizing-content max-h-60 resize-y py-1.5 font-mono text-code`}
-                />
-              )}
-            </Field>
+            <AreaField
+              label="Arguments"
+              description="One a line, without quotes."
+              {...text('args')}
+              autoComplete="off"
+              rows={3}
+              className="field-sizing-content max-h-60 py-1.5 font-mono text-code"
+            />
             <PairFields
               label="Environment"
               noun="variable"
@@ -104,7 +91,6 @@ export function ServerDialog({
             />
             <TextField
               label="Folder"
-              problem={problems.cwd}
               description="In which it starts; the workspace, if left empty."
               {...text('cwd')}
               className="font-mono text-code"
@@ -112,7 +98,7 @@ export function ServerDialog({
           </>
         ) : (
           <>
-            <AddressField problem={problems.url} {...text('url')} />
+            <AddressField {...text('url')} />
             <PairFields
               label="Headers"
               noun="header"
@@ -121,18 +107,11 @@ export function ServerDialog({
               problem={problems.headers}
               onChange={(headers) => set({ headers })}
             />
-            <ClientFields
-              title="Sign-in"
-              says="where its provider gave you a client"
-              client={draft}
-              problems={problems}
-              text={text}
-            />
+            <ClientFields title="Sign-in" says="where its provider gave you a client" client={draft} text={text} />
           </>
         )}
         <TextField
           label="Time for one call"
-          problem={problems.timeout}
           description="Seconds; after that the call is ended."
           {...text('timeout')}
           inputMode="numeric"

@@ -85,17 +85,14 @@ function Attached({
         <div className="flex flex-wrap items-center gap-2 sm:ml-auto">
           <ServerRemedy server={server} onFailure={setFailure} primary />
           {server.enabled && server.status !== 'error' && server.status !== 'needs_reauth' && (
-            <Button kind="quiet" disabled={server.status === 'connecting'} onClick={reconnect}>
-              <RefreshCw className="size-3.5" aria-hidden="true" />
+            <Button icon={RefreshCw} kind="quiet" disabled={server.status === 'connecting'} onClick={reconnect}>
               Reconnect
             </Button>
           )}
-          <Button kind="quiet" onClick={() => setOpen('change')}>
-            <Pencil className="size-3.5" aria-hidden="true" />
+          <Button icon={Pencil} kind="quiet" onClick={() => setOpen('change')}>
             Change
           </Button>
-          <Button kind="danger" onClick={() => setOpen('detach')}>
-            <Unplug className="size-3.5" aria-hidden="true" />
+          <Button icon={Unplug} kind="danger" onClick={() => setOpen('detach')}>
             Detach
           </Button>
           <EnabledSwitch on={server.enabled} disabled={enable.busy} onChange={() => enable.run()} />

@@ -8,6 +8,7 @@ import { PlaceFrame } from '../../app/place-frame.tsx';
 import type { ToolsSearch } from '../../app/router.tsx';
 import { useServices } from '../../app/services.tsx';
 import { useNarrow } from '../../app/use-narrow.ts';
+import { backAction, filterAction, stepOut } from '../../app/way-back.ts';
 import { groupOf, toolsMark } from '../../data/tool-queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConnectClient } from './connect-client.tsx';
@@ -47,33 +48,17 @@ export function ToolsPage() {
   const { server, tool } = search;
   /** One step out, with the focus where it was. */
   const back = useCallback(() => {
-    const selector = tool === undefined ? `[data-server="${server}"]` : `[data-tool="${CSS.escape(tool)}"]`;
-    go(tool === undefined ? { server: undefined, filter: undefined } : { tool: undefined });
-    requestAnimationFrame(() => page.current?.querySelector<HTMLElement>(selector)?.focus());
+    const step = stepOut(page, go);
+    if (tool !== undefined) step({ tool: undefined }, 'tool', tool);
+    else step({ server: undefined, filter: undefined }, 'server', server);
   }, [go, server, tool]);
   const attach = useCallback(() => setAttaching(true), []);
 
   const actions = useMemo<readonly Action[]>(
     () => [
       { id: 'attach-server', title: 'Attach a tool server', group: 'Tools', keys: 'n', run: attach },
-      {
-        id: 'filter',
-        title: 'Filter tools',
-        group: 'View',
-        keys: '/',
-        run: () => page.current?.querySelector<HTMLElement>('[data-filter]')?.focus(),
-      },
-      {
-        id: 'back',
-        title: 'Back to the list',
-        group: 'View',
-        keys: 'Esc',
-        hidden: true,
-        run: () => {
-          if (tool !== undefined || server !== undefined) back();
-          else page.current?.querySelector<HTMLElement>('[data-row]')?.focus();
-        },
-      },
+      filterAction(page, 'Filter tools'),
+      backAction(page, tool !== undefined || server !== undefined ? back : null),
     ],
     [attach, back, server, tool],
   );
@@ -130,11 +115,11 @@ export function ToolsPage() {
         page={page}
         action={
           <Button
+            icon={Plus}
             kind={tool === undefined && server === undefined ? 'primary' : 'plain'}
             onClick={attach}
             aria-keyshortcuts="n"
           >
-            <Plus className="size-3.5" aria-hidden="true" />
             Attach a server
           </Button>
         }

@@ -32,8 +32,8 @@ export function CampaignList({
         empty={
           <Empty
             action={
-              <Button kind="primary" onClick={onStart}>
-                <Play className="size-3.5" aria-hidden="true" /> Start a run
+              <Button icon={Play} kind="primary" onClick={onStart}>
+                Start a run
               </Button>
             }
           >

@@ -5,8 +5,8 @@ import { useServices } from '../../app/services.tsx';
 import type { FactoryApi } from '../../data/api.ts';
 import { Button } from '../../ui/button.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
-import { Field } from '../../ui/schema-form.tsx';
 import { nodeStatus, Status } from '../../ui/status.tsx';
+import { AreaField } from '../../ui/text-field.tsx';
 import { causeWords } from './board-groups.ts';
 
 export type Verb = 'gate' | 'done' | 'retry' | 'claim' | 'skip' | 'fail';
@@ -101,17 +101,7 @@ function VerbDialog({ card, verb, onClose }: { card: NodeCard; verb: Verb; onClo
       onClose={onClose}
       fields={
         noteLabel !== undefined && (
-          <Field label={noteLabel} required={needsNote}>
-            {(ids) => (
-              <textarea
-                {...ids}
-                value={note}
-                rows={2}
-                onChange={(event) => setNote(event.target.value)}
-                className={`${ids.className} resize-y py-1.5`}
-              />
-            )}
-          </Field>
+          <AreaField label={noteLabel} required={needsNote} value={note} rows={2} onChange={setNote} />
         )
       }
       shown={({ plan }) => (

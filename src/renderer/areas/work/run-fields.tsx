@@ -7,7 +7,8 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { firstTexts, problemsOf } from '../../ui/schema-fields.ts';
-import { Field, SchemaFields } from '../../ui/schema-form.tsx';
+import { SchemaFields } from '../../ui/schema-form.tsx';
+import { AreaField, SelectField, TextField } from '../../ui/text-field.tsx';
 import { intentOf, planProject, requestOf, schemaOf, usesRoles } from './run-form.ts';
 
 /** Which template, and then its form; a dialog of its own while there is none. */
@@ -43,29 +44,22 @@ export function WithTemplate({
       }
     >
       {(data) => (
-        <Field
+        <SelectField
           label="Template"
           description={
             data.invalid.length === 0
               ? known.find((one) => one.id === id)?.description
               : `Cannot be used: ${data.invalid.map((one) => `${one.id} (${one.problems[0]?.message ?? 'problems'})`).join(', ')}`
           }
+          value={id ?? ''}
+          onChange={setChosen}
         >
-          {(ids) => (
-            <select
-              {...ids}
-              value={id ?? ''}
-              onChange={(event) => setChosen(event.target.value)}
-              className={`${ids.className} h-7 pointer-coarse:h-10`}
-            >
-              {known.map((one) => (
-                <option key={one.id} value={one.id}>
-                  {one.name}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+          {known.map((one) => (
+            <option key={one.id} value={one.id}>
+              {one.name}
+            </option>
+          ))}
+        </SelectField>
       )}
     </ListStates>
   );
@@ -162,86 +156,64 @@ export function RunFields({ form, picker, tried }: { form: RunForm; picker: Reac
         problems={shown}
         onChange={(name, text) => change({ texts: { ...texts, [name]: text } })}
       />
-      <Field label="Intent" required={goal.required} description={goal.description} problem={shown.intent}>
-        {(ids) => (
-          <textarea
-            {...ids}
-            value={intent}
-            rows={2}
-            placeholder={goal.placeholder}
-            onChange={(event) => change({ intent: event.target.value })}
-            className={`${ids.className} resize-y py-1.5`}
+      <AreaField
+        label="Intent"
+        required={goal.required}
+        description={goal.description}
+        problem={shown.intent}
+        value={intent}
+        rows={2}
+        placeholder={goal.placeholder}
+        onChange={(typed) => change({ intent: typed })}
+      />
+      <div className="grid gap-3 sm:grid-cols-2">
+        <SelectField
+          label="Campaign"
+          description="Where it belongs, with its board."
+          value={where}
+          onChange={(campaign) => change({ where: campaign })}
+        >
+          <option value="">A new one</option>
+          {campaigns.map((one) => (
+            <option key={one.id} value={one.id}>
+              {one.title}
+            </option>
+          ))}
+        </SelectField>
+        {where === '' && (
+          <TextField
+            label="Its title"
+            required
+            problem={shown['new campaign']}
+            value={title}
+            maxLength={200}
+            onChange={(typed) => change({ title: typed })}
           />
         )}
-      </Field>
-      <div className="grid gap-3 sm:grid-cols-2">
-        <Field label="Campaign" description="Where it belongs, with its board.">
-          {(ids) => (
-            <select
-              {...ids}
-              value={where}
-              onChange={(event) => change({ where: event.target.value })}
-              className={`${ids.className} h-7 pointer-coarse:h-10`}
-            >
-              <option value="">A new one</option>
-              {campaigns.map((one) => (
-                <option key={one.id} value={one.id}>
-                  {one.title}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        {where === '' && (
-          <Field label="Its title" required problem={shown['new campaign']}>
-            {(ids) => (
-              <input
-                {...ids}
-                value={title}
-                maxLength={200}
-                onChange={(event) => change({ title: event.target.value })}
-                className={`${ids.className} h-7 pointer-coarse:h-10`}
-              />
-            )}
-          </Field>
-        )}
         {usesRoles(template) && teams.length > 0 && (
-          <Field label="Team" description="Its bots take the steps that name a role.">
-            {(ids) => (
-              <select
-                {...ids}
-                value={team}
-                onChange={(event) => change({ team: event.target.value, preset: '' })}
-                className={`${ids.className} h-7 pointer-coarse:h-10`}
-              >
-                <option value="">{teams.length === 1 ? `The only one: ${teams[0]?.name}` : 'Choose a team'}</option>
-                {teams.map((one) => (
-                  <option key={one.name} value={one.name}>
-                    {one.name}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
+          <SelectField
+            label="Team"
+            description="Its bots take the steps that name a role."
+            value={team}
+            onChange={(chosen) => change({ team: chosen, preset: '' })}
+          >
+            <option value="">{teams.length === 1 ? `The only one: ${teams[0]?.name}` : 'Choose a team'}</option>
+            {teams.map((one) => (
+              <option key={one.name} value={one.name}>
+                {one.name}
+              </option>
+            ))}
+          </SelectField>
         )}
         {presets.length > 0 && (
-          <Field label="Preset">
-            {(ids) => (
-              <select
-                {...ids}
-                value={preset}
-                onChange={(event) => change({ preset: event.target.value })}
-                className={`${ids.className} h-7 pointer-coarse:h-10`}
-              >
-                <option value="">as the team has it</option>
-                {presets.map((one) => (
-                  <option key={one} value={one}>
-                    {one}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
+          <SelectField label="Preset" value={preset} onChange={(chosen) => change({ preset: chosen })}>
+            <option value="">as the team has it</option>
+            {presets.map((one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
+          </SelectField>
         )}
       </div>
     </>

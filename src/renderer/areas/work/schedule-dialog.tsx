@@ -7,11 +7,12 @@ import type { Template } from '../../../contracts/factory/workflow.ts';
 import { useServices } from '../../app/services.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
-import { Field } from '../../ui/schema-form.tsx';
+import { Check } from '../../ui/choice.tsx';
+import { SelectField, TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { assigneeWords } from './node-card.tsx';
 import { RunFields, useRunForm, WithTemplate } from './run-fields.tsx';
-import { momentIn, type Repeat, repeats, repeatWords, type WhenFields, weekdays, whenOf } from './schedule-form.ts';
+import { momentIn, repeatWords, type WhenFields, weekdays, whenOf } from './schedule-form.ts';
 
 const title = 'New schedule';
 const about = 'A template at given times. The next times are shown before it is kept.';
@@ -83,7 +84,6 @@ function Form({ template, picker, onClose }: { template: Template; picker: React
     onClose();
   });
 
-  const control = (ids: { className: string }) => `${ids.className} h-7 pointer-coarse:h-10`;
   return (
     <ActDialog
       title={title}
@@ -96,120 +96,81 @@ function Form({ template, picker, onClose }: { template: Template; picker: React
       <ActForm act={go}>
         <RunFields form={form} picker={picker} tried={tried} />
         <div className="grid gap-3 sm:grid-cols-2">
-          <Field label="When">
-            {(ids) => (
-              <select
-                {...ids}
-                value={when.repeat}
-                onChange={(event) => change({ repeat: event.target.value as Repeat })}
-                className={control(ids)}
-              >
-                {repeats.map((one) => (
-                  <option key={one} value={one}>
-                    {repeatWords[one]}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
+          <SelectField
+            label="When"
+            value={when.repeat}
+            onChange={(repeat) => change({ repeat })}
+            options={repeatWords}
+          />
           {when.repeat === 'weekly' && (
-            <Field label="Day">
-              {(ids) => (
-                <select
-                  {...ids}
-                  value={when.weekday}
-                  onChange={(event) => change({ weekday: Number(event.target.value) })}
-                  className={control(ids)}
-                >
-                  {weekdays.map((day, index) => (
-                    <option key={day} value={index}>
-                      {day}
-                    </option>
-                  ))}
-                </select>
-              )}
-            </Field>
+            <SelectField label="Day" value={String(when.weekday)} onChange={(day) => change({ weekday: Number(day) })}>
+              {weekdays.map((day, index) => (
+                <option key={day} value={index}>
+                  {day}
+                </option>
+              ))}
+            </SelectField>
           )}
           {['daily', 'workdays', 'weekly'].includes(when.repeat) && (
-            <Field label="Time" required problem={missing}>
-              {(ids) => (
-                <input
-                  {...ids}
-                  type="time"
-                  value={when.time}
-                  onChange={(event) => change({ time: event.target.value })}
-                  className={control(ids)}
-                />
-              )}
-            </Field>
+            <TextField
+              label="Time"
+              required
+              problem={missing}
+              type="time"
+              value={when.time}
+              onChange={(time) => change({ time })}
+            />
           )}
           {when.repeat === 'cron' && (
-            <Field label="Cron" required description="Minute, hour, day, month, weekday." problem={missing}>
-              {(ids) => (
-                <input
-                  {...ids}
-                  value={when.cron}
-                  placeholder="0 9 * * 1-5"
-                  autoComplete="off"
-                  spellCheck={false}
-                  onChange={(event) => change({ cron: event.target.value })}
-                  className={`${control(ids)} font-mono text-code`}
-                />
-              )}
-            </Field>
+            <TextField
+              label="Cron"
+              required
+              description="Minute, hour, day, month, weekday."
+              problem={missing}
+              value={when.cron}
+              placeholder="0 9 * * 1-5"
+              spellCheck={false}
+              onChange={(cron) => change({ cron })}
+              className="font-mono text-code"
+            />
           )}
           {when.repeat === 'once' ? (
-            <Field label="At" required problem={missing}>
-              {(ids) => (
-                <input
-                  {...ids}
-                  type="datetime-local"
-                  value={when.moment}
-                  onChange={(event) => change({ moment: event.target.value })}
-                  className={control(ids)}
-                />
-              )}
-            </Field>
+            <TextField
+              label="At"
+              required
+              problem={missing}
+              type="datetime-local"
+              value={when.moment}
+              onChange={(moment) => change({ moment })}
+            />
           ) : (
-            <Field label="Time zone">
-              {(ids) => (
-                <input
-                  {...ids}
-                  value={when.timezone}
-                  autoComplete="off"
-                  spellCheck={false}
-                  onChange={(event) => change({ timezone: event.target.value })}
-                  className={control(ids)}
-                />
-              )}
-            </Field>
+            <TextField
+              label="Time zone"
+              value={when.timezone}
+              spellCheck={false}
+              onChange={(timezone) => change({ timezone })}
+            />
           )}
-          <Field label="Name" description="Empty: that of the template.">
-            {(ids) => (
-              <input
-                {...ids}
-                value={name}
-                maxLength={200}
-                onChange={(event) => {
-                  setName(event.target.value);
-                  renew();
-                }}
-                className={control(ids)}
-              />
-            )}
-          </Field>
-        </div>
-        <label className="flex items-center gap-2">
-          <input
-            type="checkbox"
-            checked={runMissed}
-            onChange={(event) => {
-              setRunMissed(event.target.checked);
+          <TextField
+            label="Name"
+            description="Empty: that of the template."
+            value={name}
+            maxLength={200}
+            onChange={(typed) => {
+              setName(typed);
               renew();
             }}
           />
+        </div>
+        <Check
+          on={runMissed}
+          onChange={(on) => {
+            setRunMissed(on);
+            renew();
+          }}
+        >
           When this computer was off, run once when it is back
-        </label>
+        </Check>
         {plan !== null && <NextTimes plan={plan} />}
       </ActForm>
     </ActDialog>

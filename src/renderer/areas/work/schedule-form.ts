@@ -1,6 +1,5 @@
 /** When a schedule runs, as a person chooses it, and as cron says it. Pure. */
-export const repeats = ['daily', 'workdays', 'weekly', 'hourly', 'cron', 'once'] as const;
-export type Repeat = (typeof repeats)[number];
+export type Repeat = 'daily' | 'workdays' | 'weekly' | 'hourly' | 'cron' | 'once';
 
 export const repeatWords: Readonly<Record<Repeat, string>> = {
   daily: 'Every day',

@@ -1,10 +1,11 @@
 /** Schedules: what runs by itself and when, what became of its last times, and what was missed. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { ArrowLeft, CalendarClock, ChevronDown, ChevronRight } from 'lucide-react';
+import { CalendarClock, ChevronDown, ChevronRight } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import type { Occurrence, Schedule } from '../../../contracts/factory/schedules-routes.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
+import { BackLink } from '../../app/place-frame.tsx';
 import { useServices } from '../../app/services.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
@@ -31,17 +32,9 @@ export function SchedulesPage() {
   return (
     <main className="flex min-h-0 min-w-0 flex-1 flex-col">
       <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
-        <Link
-          to="/work"
-          aria-label="Back to work"
-          title="Back to work"
-          className="inline-flex size-6 items-center justify-center rounded-control text-muted hover:bg-raised hover:text-ink pointer-coarse:size-10"
-        >
-          <ArrowLeft className="size-3.5" aria-hidden="true" />
-        </Link>
+        <BackLink to="/work" label="Back to work" />
         <h1 className="min-w-0 flex-1 truncate text-title font-semibold">Schedules</h1>
-        <Button kind="primary" aria-keyshortcuts="n" onClick={() => setMaking(true)}>
-          <CalendarClock className="size-3.5" aria-hidden="true" />
+        <Button icon={CalendarClock} kind="primary" aria-keyshortcuts="n" onClick={() => setMaking(true)}>
           New schedule
         </Button>
       </header>
@@ -53,8 +46,8 @@ export function SchedulesPage() {
           empty={
             <Empty
               action={
-                <Button onClick={() => setMaking(true)}>
-                  <CalendarClock className="size-3.5" aria-hidden="true" /> New schedule
+                <Button icon={CalendarClock} onClick={() => setMaking(true)}>
+                  New schedule
                 </Button>
               }
             >

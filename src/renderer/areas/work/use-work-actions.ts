@@ -1,6 +1,7 @@
 /** What the keyboard and the palette can do on the page of work. */
 import { type RefObject, useMemo } from 'react';
 import { type Action, useAddActions } from '../../app/actions.ts';
+import { backAction, filterAction, focusIn } from '../../app/way-back.ts';
 
 export interface WorkActions {
   readonly page: RefObject<HTMLElement | null>;
@@ -18,28 +19,21 @@ export interface WorkActions {
 export function useWorkActions(work: WorkActions): void {
   const { page, campaignId, nodeId, graphOf, narrow, go, closeNode, leaveCampaign } = work;
   const actions = useMemo<readonly Action[]>(() => {
-    const field = (...selectors: string[]): void => {
-      const found = selectors.map((one) => page.current?.querySelector<HTMLElement>(one)).find((one) => one != null);
-      found?.focus();
-    };
     const list: Action[] = [
       { id: 'start-run', title: 'Start a run', group: 'Work', keys: 's', run: () => go({ start: '' }) },
-      {
-        id: 'back',
-        title: 'Close the step, or back to the list',
-        group: 'View',
-        keys: 'Esc',
-        hidden: true,
-        run: () => {
+      backAction(
+        page,
+        () => {
           if (nodeId !== null) closeNode();
           else if (narrow && campaignId !== null) leaveCampaign();
-          else field('[data-campaign][aria-current]', '[data-campaign]');
+          else focusIn(page, '[data-campaign][aria-current]', '[data-campaign]');
         },
-      },
+        'Close the step, or back to the list',
+      ),
     ];
     if (campaignId === null) return list;
     list.push(
-      { id: 'filter', title: 'Filter steps', group: 'View', keys: '/', run: () => field('[data-filter]') },
+      filterAction(page, 'Filter steps'),
       {
         id: 'board',
         title: 'Board by what matters',
@@ -54,7 +48,7 @@ export function useWorkActions(work: WorkActions): void {
         group: 'View',
         keys: 'e',
         hidden: true,
-        run: () => field('[data-node][aria-current]', 'main [data-row][data-node]', '.react-flow__node'),
+        run: () => focusIn(page, '[data-node][aria-current]', 'main [data-row][data-node]', '.react-flow__node'),
       },
     );
     if (graphOf !== undefined) {

@@ -110,8 +110,7 @@ export function WorkPage() {
                 <CalendarClock className="size-3.5" aria-hidden="true" />
                 Schedules
               </Link>
-              <Button kind="primary" onClick={() => go({ start: '' })} aria-keyshortcuts="s">
-                <Play className="size-3.5" aria-hidden="true" />
+              <Button icon={Play} kind="primary" onClick={() => go({ start: '' })} aria-keyshortcuts="s">
                 Start a run
               </Button>
             </header>
