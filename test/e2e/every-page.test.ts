@@ -1,12 +1,12 @@
 /**
- * Every page of the router with something on it, at 1440 and 390 px, dark and light: axe finds nothing, nothing is wider than the window,
+ * Every page of the router with something on it, at 1440 and 390 px, dark and light: axe finds nothing, nothing is larger than the window,
  * the keyboard reaches everything and is held nowhere, and the palette names every button.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sections } from '../../src/renderer/areas/settings/sections.ts';
 import { axe, type Browser, go, openBrowser, type Page, themeOf, type Visit, visit } from './support/browser.ts';
 import { caller, type FullHouse, startFullHouse } from './support/full-house.ts';
-import { narrow, picture, tooWide } from './support/looks.ts';
+import { narrow, picture, standsOut } from './support/looks.ts';
 
 let house: FullHouse;
 let browser: Browser;
@@ -75,8 +75,8 @@ async function open(page: Page, address: string): Promise<void> {
 /** Both windows at once; each is opened once, looked at in each of its ways, and all that is wrong is told. */
 test.each(pages)('%s', async (name, address) => {
   const [ofWide, ofNarrow] = await Promise.all([wide(name, address()), small390(name, address())]);
-  expect(ofWide).toEqual({ dark: [], light: [], tooWide: [], unreached: [], trap: null, unnamed: [] });
-  expect(ofNarrow).toEqual({ dark: [], tooWide: [], tooSmall: [] });
+  expect(ofWide).toEqual({ dark: [], light: [], larger: [], unreached: [], trap: null, unnamed: [] });
+  expect(ofNarrow).toEqual({ dark: [], larger: [], tooSmall: [] });
 });
 
 /** axe in dark and in light, what stands out, what Tab does not reach or not leave, and buttons that the palette does not name. */
@@ -84,7 +84,7 @@ async function wide(name: string, address: string) {
   const { page } = first;
   await open(page, address);
   const dark = await axe(page);
-  const standsOut = await tooWide(page);
+  const larger = await standsOut(page);
   await picture(page, `every-${name}-dark`);
   await page.emulateMedia({ colorScheme: 'light' });
   await expect.poll(() => themeOf(page), { interval: 20 }).toBe('light');
@@ -92,14 +92,14 @@ async function wide(name: string, address: string) {
   await picture(page, `every-${name}-light`);
   await page.emulateMedia({ colorScheme: 'dark' });
   const { missed, trap } = await tabThrough(page);
-  return { dark, light, tooWide: standsOut, unreached: missed, trap, unnamed: await unnamed(page) };
+  return { dark, light, larger, unreached: missed, trap, unnamed: await unnamed(page) };
 }
 
 /** axe, what stands out, and what is pressed and smaller than a finger needs. */
 async function small390(name: string, address: string) {
   const { page } = small;
   await open(page, address);
-  const found = { dark: await axe(page), tooWide: await tooWide(page), tooSmall: await page.evaluate(tooSmall) };
+  const found = { dark: await axe(page), larger: await standsOut(page), tooSmall: await page.evaluate(tooSmall) };
   await picture(page, `every-${name}-390`);
   return found;
 }
@@ -128,7 +128,7 @@ test(`with forced colours the marks that colour alone would carry are still ther
   await page.emulateMedia({ forcedColors: 'active' });
   for (const [, address] of pages.slice(0, 6)) {
     await open(page, address());
-    expect(await tooWide(page)).toEqual([]);
+    expect(await standsOut(page)).toEqual([]);
   }
   await open(page, '/floor');
   await page.keyboard.press('Tab');

@@ -52,7 +52,7 @@ export const narrow = { name: 'narrow', width: 390, height: 844 } as const;
 export async function looked(page: Page, name: string, options: { light?: boolean } = {}): Promise<void> {
   const isNarrow = page.viewportSize()?.width === narrow.width;
   expect(await page.locator('h1').count(), name).toBe(1);
-  expect(await tooWide(page), name).toEqual([]);
+  expect(await standsOut(page), name).toEqual([]);
   expect(await axe(page), name).toEqual([]);
   await picture(page, `${name}-${isNarrow ? '390' : 'dark'}`);
   if (!(options.light ?? !isNarrow)) return;
@@ -79,12 +79,25 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `${name}.png`), animations: 'disabled' });
 }
 
-/** What makes the page wider than its window: nothing should. */
-export function tooWide(page: Page): Promise<string[]> {
+/**
+ * What makes the page larger than its window: nothing should. What is below it is not seen to scroll, but a focus there moves the whole
+ * page up.
+ */
+export function standsOut(page: Page): Promise<string[]> {
   return page.evaluate(() => {
-    if (document.documentElement.scrollWidth <= window.innerWidth) return [];
+    const { scrollWidth, scrollHeight } = document.documentElement;
+    const right = scrollWidth > window.innerWidth ? window.innerWidth + 1 : Number.POSITIVE_INFINITY;
+    const below = scrollHeight > window.innerHeight ? window.innerHeight + 1 : Number.POSITIVE_INFINITY;
+    const scrolled = (element: Element) => {
+      const { position } = getComputedStyle(element);
+      const box = position === 'absolute' ? (element as HTMLElement).offsetParent : element.parentElement;
+      return box?.closest('[class*="overflow"]') !== null;
+    };
     return [...document.querySelectorAll('body *')]
-      .filter((element) => element.getBoundingClientRect().right > window.innerWidth + 1)
+      .filter((element) => {
+        const box = element.getBoundingClientRect();
+        return box.right > right || (box.bottom > below && !scrolled(element));
+      })
       .map((element) => element.outerHTML.slice(0, 120));
   });
 }
