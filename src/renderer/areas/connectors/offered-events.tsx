@@ -34,13 +34,13 @@ export function OfferedEvents({ connector, events, go }: { connector: Connector;
           <p className="p-3 text-muted">
             They are listed here once {connector.auth.type === 'api_key' ? 'it takes the key' : 'you have signed in'}.
           </p>
+        ) : events.error !== null && events.error.message === connector.error ? (
+          <p className="p-3 text-muted">They are listed here once it answers; it is asked again by itself.</p>
         ) : events.error !== null ? (
           <p data-state="error" className="flex gap-2 p-3">
             <CircleX className="mt-0.5 size-4 shrink-0 text-fail" aria-hidden="true" />
             <span className="min-w-0 break-words">
-              {/* The service's own trouble is told above. */}
-              {events.error.message !== connector.error && `${events.error.message} `}
-              <span className="text-muted">It is asked again by itself.</span>
+              {events.error.message} <span className="text-muted">It is asked again by itself.</span>
             </span>
           </p>
         ) : !events.supported ? (

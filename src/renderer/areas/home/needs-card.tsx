@@ -60,7 +60,7 @@ function NeedRow({ need: { look, wire, title, text, code, since, act } }: { need
         {text !== '' && (
           <p
             className={
-              code === true ? 'truncate font-mono text-code text-muted' : 'line-clamp-2 break-words text-muted'
+              code === true ? 'truncate font-mono text-code text-muted' : 'line-clamp-3 break-words text-muted'
             }
           >
             {text}
