@@ -9,8 +9,10 @@ import type { Store, Tx } from '../../kit/store/store.ts';
 
 type Read = Pick<Tx, 'get' | 'all'>;
 
-/** Rows of a kind that are looked through, newest first: about 10 ms of a store that answers one at a time. */
+/** Rows of a kind that are looked through, newest first. */
 export const lookedThrough = 10_000;
+/** Of them in one read: the store answers one at a time, and long texts take it 40 µs each. */
+const portion = 500;
 /** Of one text; what stands behind is not looked at. Characters. */
 const mostText = 4_000;
 const usually = 6;
@@ -29,9 +31,9 @@ interface Look {
 }
 
 interface Kind {
-  /** Rows beyond those that are looked through. */
-  older(tx: Read): boolean;
-  find(tx: Read, look: Look): Found[];
+  readonly table: 'factory_run' | 'factory_node' | 'factory_message' | 'ledger';
+  /** Among the rows of a portion that begins after so many newer ones. */
+  find(tx: Read, look: Look, from: number): Found[];
 }
 
 export function searchRoutes(deps: SearchDeps): BoundRoute[] {
@@ -42,15 +44,21 @@ export function searchRoutes(deps: SearchDeps): BoundRoute[] {
       const look = { words, limit: query.limit ?? usually };
       const found: Found[] = [];
       let complete = true;
-      // One kind at a time: what waits for the store goes in between.
       for (const kind of [runs(deps.workspace), steps(deps.workspace), messages, events]) {
-        const rows = await deps.store.read((tx) => {
-          const hits = kind.find(tx, look);
-          // All that was asked for is there: nobody needs to know of more.
-          if (hits.length < look.limit && kind.older(tx)) complete = false;
-          return hits;
-        });
-        found.push(...rows);
+        const hits = new Map<string, Found>();
+        let older = true;
+        // A portion at a time: what waits for the store goes in between. What is written meanwhile moves the rest on, so that some is met twice.
+        for (let from = 0; from < lookedThrough && older && hits.size < look.limit; from += portion) {
+          const { rows, more } = await deps.store.read((tx) => ({
+            rows: kind.find(tx, look, from),
+            more: isLonger(tx, kind.table, from + portion),
+          }));
+          for (const row of rows) if (hits.size < look.limit) hits.set(row.id, row);
+          older = more;
+        }
+        // All that was asked for is there: nobody needs to know of more.
+        if (hits.size < look.limit && older) complete = false;
+        found.push(...hits.values());
       }
       return { body: { found, complete } };
     }),
@@ -68,16 +76,17 @@ function where(words: readonly string[], places: readonly string[]): { sql: stri
 }
 
 const runs = (workspace: string): Kind => ({
-  older: (tx) => isLonger(tx, 'factory_run'),
-  find(tx, { words, limit }) {
+  table: 'factory_run',
+  find(tx, { words, limit }, from) {
     const { sql, values } = where(words, ['r.title', 'c.title', 'r.dag_id']);
     return tx
       .all<{ dag_id: string; title: string; campaign: string; created_at: number }>(
         `SELECT r.dag_id, r.title, c.title AS campaign, r.created_at
-           FROM (SELECT * FROM factory_run WHERE workspace = ? ORDER BY dag_id DESC LIMIT ${lookedThrough}) r
+           FROM (SELECT * FROM factory_run WHERE workspace = ? ORDER BY dag_id DESC LIMIT ${portion} OFFSET ?) r
            JOIN factory_campaign c ON c.workspace = r.workspace AND c.id = r.campaign_id
           WHERE ${sql} ORDER BY r.dag_id DESC LIMIT ?`,
         workspace,
+        from,
         ...values,
         limit,
       )
@@ -93,15 +102,16 @@ const runs = (workspace: string): Kind => ({
 });
 
 const steps = (workspace: string): Kind => ({
-  older: (tx) => isLonger(tx, 'factory_node'),
-  find(tx, { words, limit }) {
+  table: 'factory_node',
+  find(tx, { words, limit }, from) {
     const { sql, values } = where(words, ['n.title', 'n.step_id', 'n.node_id', 'n.assignee']);
     return tx
       .all<{ dag_id: string; node_id: string; title: string; run: string; created_at: number }>(
         `SELECT n.dag_id, n.node_id, n.title, r.title AS run, r.created_at
-           FROM (SELECT * FROM factory_node ORDER BY dag_id DESC, seq LIMIT ${lookedThrough}) n
+           FROM (SELECT * FROM factory_node ORDER BY dag_id DESC, seq LIMIT ${portion} OFFSET ?) n
            JOIN factory_run r ON r.dag_id = n.dag_id AND r.workspace = ?
           WHERE ${sql} ORDER BY n.dag_id DESC, n.seq LIMIT ?`,
+        from,
         workspace,
         ...values,
         limit,
@@ -129,16 +139,17 @@ interface MessageFound {
 }
 
 const messages: Kind = {
-  older: (tx) => isLonger(tx, 'factory_message'),
-  find(tx, { words, limit }) {
+  table: 'factory_message',
+  find(tx, { words, limit }, from) {
     const { sql, values } = where(words, ['m.text', 'm.sender', 'm.recipient', 't.title', 't.channel']);
     return tx
       .all<MessageFound>(
         `SELECT m.id, m.sender, m.recipient, m.text, m.at, m.thread_id, t.title, t.channel
            FROM (SELECT id, thread_id, sender, recipient, substr(text, 1, ${mostText}) AS text, at
-                   FROM factory_message ORDER BY id DESC LIMIT ${lookedThrough}) m
+                   FROM factory_message ORDER BY id DESC LIMIT ${portion} OFFSET ?) m
            JOIN factory_thread t ON t.id = m.thread_id
           WHERE ${sql} ORDER BY m.id DESC LIMIT ?`,
+        from,
         ...values,
         limit,
       )
@@ -163,15 +174,16 @@ function pageOfThread({ thread_id, channel }: Pick<MessageFound, 'thread_id' | '
 }
 
 const events: Kind = {
-  older: (tx) => isLonger(tx, 'ledger'),
-  find(tx, { words, limit }) {
+  table: 'ledger',
+  find(tx, { words, limit }, from) {
     const { sql, values } = where(words, ['l.type', 'l.subject', 'l.actor', 'l.body']);
     return tx
       .all<{ seq: number; at: number; type: string; subject: string; body: string }>(
         `SELECT l.seq, l.at, l.type, l.subject, l.body
            FROM (SELECT seq, at, type, subject, actor, substr(body, 1, ${mostText}) AS body
-                   FROM ledger ORDER BY seq DESC LIMIT ${lookedThrough}) l
+                   FROM ledger ORDER BY seq DESC LIMIT ${portion} OFFSET ?) l
           WHERE ${sql} ORDER BY l.seq DESC LIMIT ?`,
+        from,
         ...values,
         limit,
       )
@@ -186,8 +198,8 @@ const events: Kind = {
   },
 };
 
-function isLonger(tx: Read, table: 'factory_run' | 'factory_node' | 'factory_message' | 'ledger'): boolean {
-  return tx.get(`SELECT 1 FROM ${table} LIMIT 1 OFFSET ${lookedThrough}`) !== undefined;
+function isLonger(tx: Read, table: Kind['table'], rows: number): boolean {
+  return tx.get(`SELECT 1 FROM ${table} LIMIT 1 OFFSET ?`, rows) !== undefined;
 }
 
 /** One line of the text with its first word in it. */
