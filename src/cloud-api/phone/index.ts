@@ -63,6 +63,7 @@ function createParts(deps: PartDeps): readonly PhonePart[] {
     hooks: () => parts.flatMap((part) => (part.hooks === undefined ? [] : [part.hooks])),
     consents: () => calls.consents,
     brandOf: (numberId) => deps.store.read((tx) => brandOf(tx, numberId)),
+    registered: (numberIds) => registrations.filed(numberIds),
   });
   const registration = createPhoneRegistration({ ...deps, numbers: numbers.numbers, paid: steps });
   const texts = createTexts({

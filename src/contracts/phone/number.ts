@@ -51,6 +51,7 @@ export const PhoneNumber = z
       .string()
       .nullable()
       .meta({ description: 'What it waits for, or why it did not become yours; such a number is not counted.' }),
+    registered: z.boolean().meta({ description: 'A registration was filed, whatever became of it.' }),
     createdAt: Time,
   })
   .meta({ id: 'PhoneNumber' });

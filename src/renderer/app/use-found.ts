@@ -146,7 +146,7 @@ function useSmallLists(enabled: boolean): readonly FoundRow[][] {
     };
   }, [api, computer, keys]);
   const once = { enabled, refetchInterval: false } as const;
-  const hasPhone = useHasPhone();
+  const hasPhone = useHasPhone() === true;
   const numbers = useQuery({ ...mine.phone.numbers, ...once, enabled: enabled && hasPhone }).data ?? [];
   const templates = useQuery({ ...queries.templates, ...once }).data?.templates ?? [];
   const servers = useQuery({ ...queries.toolServers, ...once }).data ?? [];

@@ -27,10 +27,15 @@ export function useHomeCloud(): HomeCloud | null {
   };
 }
 
-/** Whether there may be a carrier to have numbers from: here, as its session says, or at the cloud that this computer is linked to. */
-export function useHasPhone(): boolean {
+/**
+ * Whether there may be a carrier to have numbers from: here, as its session says, or at the cloud that this computer is linked to. Null: it
+ * is not known yet.
+ */
+export function useHasPhone(): boolean | null {
   const { queries } = useServices();
-  const here = useQuery(queries.session).data?.phone === true;
+  const session = useQuery(queries.session).data;
+  const pairing = useQuery({ ...queries.pairing, enabled: session?.mode === 'embedded' });
   const home = useHomeCloud();
-  return here || (home !== null && home.linked !== null);
+  if (session?.phone === true || (home !== null && home.linked !== null)) return true;
+  return session === undefined || (session.mode === 'embedded' && pairing.isPending) ? null : false;
 }

@@ -53,11 +53,16 @@ export function phoneQueriesOf({ numbers, texts, calls, demo }: PhoneApi) {
       refetchOnWindowFocus: true,
       refetchInterval: ({ state: { error } }) => every(quietEvery, error),
     }),
-    /** Null: none was filed. */
-    registration: (id: string) =>
+    /** Null: none was filed. `registered`: as its number says; where it is false nobody is asked for what is not there. */
+    registration: (id: string, registered = true) =>
       queryOptions({
         queryKey: phoneKeys.of(id, 'registration'),
-        queryFn: ({ signal }) => orNull(numbers.getPhoneRegistration({ params: { id } }, { signal })),
+        queryFn: async ({ client, queryKey, signal }) => {
+          // One that was just filed is known before its number says so.
+          const known = client.getQueryData(queryKey) ?? null;
+          if (!registered && known === null) return null;
+          return orNull(numbers.getPhoneRegistration({ params: { id } }, { signal }));
+        },
         staleTime: carrierEvery,
         refetchInterval: ({ state: { data, error } }) =>
           data?.state === 'pending' ? every(carrierEvery, error) : false,

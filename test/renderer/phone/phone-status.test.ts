@@ -19,6 +19,7 @@ const number: PhoneNumber = {
   botId: 'b',
   port: null,
   problem: null,
+  registered: false,
   createdAt: '2026-11-22T06:00:00.000Z',
 };
 const registration: Registration = {

@@ -31,6 +31,8 @@ export interface NumbersDeps extends PartDeps {
   readonly consents: () => Pick<Consents, 'record'>;
   /** The business that a number is registered for; null: none yet. */
   readonly brandOf: (numberId: string) => Promise<string | null>;
+  /** Of these numbers, those that a registration was filed for. */
+  readonly registered: (numberIds: readonly string[]) => Promise<ReadonlySet<string>>;
   readonly random?: (bytes: number) => Buffer;
 }
 
@@ -78,7 +80,7 @@ export function createNumbers(deps: NumbersDeps): NumbersPart {
       },
     },
     routes: createNumberRoutes({
-      ...{ carrier: deps.carrier, rows, come, stay, invites },
+      ...{ carrier: deps.carrier, rows, registered: deps.registered, come, stay, invites },
       page: createInvitePage({ invites, users: deps.users, brandOf: deps.brandOf }),
     }),
     readers: createOrderReaders({ rows, work }),

@@ -179,13 +179,15 @@ export function toHeld(row: NumberRow): HeldNumber {
   };
 }
 
-export function toPhoneNumber(row: NumberRow): PhoneNumber {
+/** `registered`: a registration of it was filed. */
+export function toPhoneNumber(row: NumberRow, registered: boolean): PhoneNumber {
   const { id, e164, type, country, locality, monthlyCost, carrier, voiceState, runtimeId, botId, problem } = row;
   return {
     ...{ id, e164, type, country, locality, monthlyCost, carrier },
     ...{ smsState: smsStateOf(row), voiceState, runtimeId, botId },
     port: portOf(row),
     problem,
+    registered,
     createdAt: iso(row.createdAt),
   };
 }

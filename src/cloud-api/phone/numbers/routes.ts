@@ -1,5 +1,6 @@
 /** The routes of numbers, ports and invites, bound to what does it (interface.md F). */
 import { AppError } from '../../../contracts/common/errors.ts';
+import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import * as contract from '../../../contracts/phone/number.ts';
 import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { Carrier } from '../carrier/port.ts';
@@ -14,6 +15,7 @@ import type { NumberStore } from './store.ts';
 export interface NumberRoutesDeps {
   readonly carrier: Pick<Carrier, 'name'>;
   readonly rows: Pick<NumberStore, 'list' | 'ofComputer'>;
+  readonly registered: (numberIds: readonly string[]) => Promise<ReadonlySet<string>>;
   readonly come: Come;
   readonly stay: Stay;
   readonly invites: Invites;
@@ -22,13 +24,27 @@ export interface NumberRoutesDeps {
 
 const usualLimit = 20;
 
-function ported(row: NumberRow) {
-  const port = portOf(row);
-  if (port === null) throw carrierUnavailable('the port was not begun.');
-  return { number: toPhoneNumber(row), port };
-}
+export function createNumberRoutes({
+  carrier,
+  rows,
+  registered,
+  come,
+  stay,
+  invites,
+  page,
+}: NumberRoutesDeps): BoundRoute[] {
+  async function toNumbers(list: readonly NumberRow[]) {
+    const ofThem = await registered(list.map(({ id }) => id));
+    return list.map((row) => toPhoneNumber(row, ofThem.has(row.id)));
+  }
+  const toNumber = async (row: NumberRow) => (await toNumbers([row]))[0] as PhoneNumber;
 
-export function createNumberRoutes({ carrier, rows, come, stay, invites, page }: NumberRoutesDeps): BoundRoute[] {
+  async function ported(row: NumberRow) {
+    const port = portOf(row);
+    if (port === null) throw carrierUnavailable('the port was not begun.');
+    return { number: await toNumber(row), port };
+  }
+
   return [
     bind(contract.searchNumbers, async ({ query }) => {
       const { country = 'US', type = 'local', limit = usualLimit, areaCode, locality } = query;
@@ -40,21 +56,21 @@ export function createNumberRoutes({ carrier, rows, come, stay, invites, page }:
     }),
     bind(contract.listNumbers, async ({ principal: { kind, userId, computerId } }) => {
       const list = await (kind === 'device' ? rows.ofComputer(userId, computerId ?? '') : rows.list(userId));
-      return { body: { numbers: list.map(toPhoneNumber) } };
+      return { body: { numbers: await toNumbers(list) } };
     }),
     bind(contract.buyNumber, async ({ principal: { userId }, body: { dryRun, ...to } }) => {
-      if (dryRun !== true) return { body: { number: toPhoneNumber(await come.buy(userId, to)) } };
+      if (dryRun !== true) return { body: { number: await toNumber(await come.buy(userId, to)) } };
       const plan = await come.plan(userId, to);
       return { status: 200 as const, body: { dryRun: true as const, plan: { e164: to.e164, ...plan } } };
     }),
     bind(contract.portNumber, async ({ principal: { userId }, body: { details = {}, ...to } }) => ({
-      body: ported(await come.port(userId, to, details)),
+      body: await ported(await come.port(userId, to, details)),
     })),
-    bind(contract.getPort, async ({ params }) => ({ body: ported(await stay.port(params.id, 'read again')) })),
-    bind(contract.correctPort, async ({ params, body }) => ({ body: ported(await stay.port(params.id, body)) })),
+    bind(contract.getPort, async ({ params }) => ({ body: await ported(await stay.port(params.id, 'read again')) })),
+    bind(contract.correctPort, async ({ params, body }) => ({ body: await ported(await stay.port(params.id, body)) })),
     bind(contract.moveNumber, async ({ principal: { userId }, params, body }) => {
       const { row, previousBotId } = await stay.move(userId, params.id, body);
-      return { body: { number: toPhoneNumber(row), previousBotId } };
+      return { body: { number: await toNumber(row), previousBotId } };
     }),
     bind(contract.releaseNumber, async ({ params }) => {
       await stay.release(params.id);

@@ -55,6 +55,8 @@ export interface RegistrationStore {
   get(id: string): Promise<RegistrationRow | null>;
   /** The one that counts of a number that is still held. */
   current(tx: SharedReader, numberId: string): Op<RegistrationRow | null>;
+  /** Of these numbers, those that one was filed for. */
+  filed(numberIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Also of a released number, also those that were followed by another. */
   ofNumber(tx: SharedReader, numberId: string): Op<readonly RegistrationRow[]>;
   /** Whose brand, campaign or number this is, as a carrier's event names them. */
@@ -157,6 +159,13 @@ export function createRegistrationStore({ store, now, numbers }: StoreDeps): Reg
       const sql = `${select} WHERE number_id = ? AND followed_at IS NULL AND ended_at IS NULL`;
       const row = yield* tx.get<Kept>(sql, numberId);
       return row === undefined ? null : toRow(row);
+    },
+    async filed(numberIds) {
+      if (numberIds.length === 0) return new Set();
+      const among = numberIds.map(() => '?').join(', ');
+      const sql = `SELECT number_id AS "id" FROM phone_registration
+        WHERE number_id IN (${among}) AND followed_at IS NULL AND ended_at IS NULL`;
+      return new Set((await store.all<{ id: string }>(sql, ...numberIds)).map(({ id }) => id));
     },
     *ofNumber(tx, numberId) {
       return (yield* tx.all<Kept>(`${select} WHERE number_id = ?`, numberId)).map(toRow);

@@ -40,11 +40,14 @@ function useServers(): Need[] {
 function useNumbers(): Need[] {
   const { api } = useServices();
   const phone = useMemo(() => phoneQueriesOf(createPhoneApi(api.wireOf(null))), [api]);
-  const enabled = useHasPhone();
+  const enabled = useHasPhone() === true;
   const numbers = useQuery({ ...phone.numbers, ...gently, enabled }).data ?? [];
   const registrations = useQueries({
     // One that texts already has none to correct.
-    queries: numbers.map(({ id, smsState }) => ({ ...phone.registration(id), enabled: smsState !== 'active' })),
+    queries: numbers.map(({ id, registered, smsState }) => ({
+      ...phone.registration(id, registered),
+      enabled: smsState !== 'active',
+    })),
   });
   return numberNeeds(
     numbers,

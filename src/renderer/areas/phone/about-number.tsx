@@ -73,7 +73,7 @@ export function AboutNumber({ number, onGone }: { number: PhoneNumber; onGone: (
 function Ends({ number }: { number: PhoneNumber }) {
   const { queries } = usePhoneServices();
   const { id } = number;
-  const registration = useQuery(queries.registration(id)).data;
+  const registration = useQuery(queries.registration(id, number.registered)).data;
   const invites = useQuery(queries.invites(id)).data?.filter(({ usedAt }) => usedAt === null).length ?? 0;
   const conversations = useQuery(queries.conversations(id)).data;
   const people = conversations?.conversations.length ?? 0;

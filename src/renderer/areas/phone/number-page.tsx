@@ -33,7 +33,7 @@ export interface WithinNumber {
 
 export function NumberPage({ id, number, source, go, onBack, search }: WithinNumber & { search: PhoneSearch }) {
   const { queries } = usePhoneServices();
-  const registration = useQuery({ ...queries.registration(id), enabled: number !== undefined });
+  const registration = useQuery({ ...queries.registration(id, number?.registered), enabled: number !== undefined });
   return (
     <>
       <OpenBar

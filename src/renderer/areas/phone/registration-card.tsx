@@ -21,7 +21,7 @@ import { usePhoneServices } from './use-phone-services.ts';
 
 export function RegistrationCard({ number, onOpen }: { number: PhoneNumber; onOpen: () => void }) {
   const { queries } = usePhoneServices();
-  const source = useQuery(queries.registration(number.id));
+  const source = useQuery(queries.registration(number.id, number.registered));
   const none = source.data === null;
   const wanted = number.smsState !== 'active';
   return (

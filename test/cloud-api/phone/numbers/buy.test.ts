@@ -49,6 +49,7 @@ describe.each(engines)('on $name', ({ place }) => {
         botId: 'bot_1',
       },
       ...{ smsState: 'pending_registration', port: null, problem: null, monthlyCost: expect.stringMatching(/USD$/) },
+      registered: false,
     });
     const [held] = await waitFor(replica.list, ([one]) => one?.voiceState === 'active');
     const { state } = world.simulated.sim;
@@ -57,6 +58,10 @@ describe.each(engines)('on $name', ({ place }) => {
     expect(address).toMatch(/^[0-9a-f]{64}$/);
     expect(await replica.part.numbers.byAddress(address)).toMatchObject({ id: number.id, botName: 'Clerk' });
     expect(await replica.part.numbers.byAddress('0'.repeat(64))).toBeNull();
+    expect(held?.registered).toBe(false);
+    world.brands.set(number.id, 'A bakery');
+    expect((await replica.list())[0]?.registered).toBe(true);
+    world.brands.delete(number.id);
     // Nobody who reads the database can post to it.
     const rows = await replica.store.all('SELECT * FROM phone_number');
     expect(JSON.stringify(rows)).not.toContain(address);

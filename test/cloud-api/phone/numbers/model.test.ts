@@ -94,15 +94,18 @@ test('a ported number is never shown as one that texts before its texts are here
     createdAt: 0,
   } as unknown as NumberRow;
   const state = (portMessaging: string | null) =>
-    toPhoneNumber({
-      ...row,
-      portState: portMessaging === null ? null : 'ported',
-      portMessaging,
-      portProblems: null,
-      portReadyOn: null,
-      portGiven: null,
-      orderId: null,
-    } as NumberRow).smsState;
+    toPhoneNumber(
+      {
+        ...row,
+        portState: portMessaging === null ? null : 'ported',
+        portMessaging,
+        portProblems: null,
+        portReadyOn: null,
+        portGiven: null,
+        orderId: null,
+      } as NumberRow,
+      false,
+    ).smsState;
   expect([null, 'ported', 'pending', 'exception', 'canceled', 'not_applicable'].map(state)).toEqual([
     ...['active', 'active', 'pending_registration', 'pending_registration', 'pending_registration'],
     'pending_registration',

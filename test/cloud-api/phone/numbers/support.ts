@@ -143,6 +143,7 @@ async function openReplica(place: Place, world: World, wrap: (carrier: Carrier) 
     hooks: () => [hears, world.hooks],
     consents: () => consents,
     brandOf: async (id) => world.brands.get(id) ?? null,
+    registered: async (numberIds) => new Set(numberIds.filter((id) => world.brands.has(id))),
   });
   await part.start?.();
   const web = await serve({

@@ -1,5 +1,6 @@
 /** A business registers a local number: filed, reviewed, approved or refused, corrected, and nothing paid twice. */
 import { describe, expect, test } from 'vitest';
+import { createRegistrationStore } from '../../../../src/cloud-api/phone/registration/store.ts';
 import { engines } from '../../../support/engines.ts';
 import { business, isApproved, isRejected, openRig, origin, registrationOf } from './support.ts';
 
@@ -29,6 +30,22 @@ describe.each(engines)('a business on $name', (engine) => {
     const [brand] = Object.values(rig.sim.state.brands);
     expect(brand?.asked).toMatchObject({ ein: '12-3456789', companyName: business.legalName });
     expect(rig.sim.state.assignments[e164]?.status).toBe('ASSIGNED');
+  });
+
+  test('its number says that one was filed, from then on and whatever becomes of it; one without says so, too', async () => {
+    const rig = await openRig(engine);
+    const [{ id }, other] = [await rig.buy(), await rig.buy()];
+    const registrations = createRegistrationStore({
+      ...{ store: rig.store, now: () => rig.clock.now(), numbers: rig.rows.numbers },
+    });
+    const filed = async () => [...(await registrations.filed([id, other.id]))];
+    expect([await filed(), await registrations.filed([])]).toEqual([[], new Set()]);
+    await rig.submit(id, business, '?dryRun=1');
+    expect(await filed()).toEqual([]);
+    await rig.submit(id, business);
+    expect(await filed()).toEqual([id]);
+    await rig.until(id, isApproved);
+    expect(await filed()).toEqual([id]);
   });
 
   test('the same form again is the same registration; another one waits for the decision', async () => {
