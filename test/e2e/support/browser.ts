@@ -144,9 +144,22 @@ async function drawPlainly(context: BrowserContext): Promise<void> {
   });
 }
 
-/** To another page of the app as a click goes there: nothing is loaded that the browser has. */
+/**
+ * To another page of the app as a click goes there: nothing is loaded that the browser has. The page that is left shows, and takes clicks,
+ * until the other one has been loaded; what was opened on it goes with it.
+ */
 export async function go(page: Page, path: string): Promise<void> {
   await page.evaluate((to) => history.pushState(null, '', to), path);
+  await page.waitForFunction(() => {
+    // Where the library of the addresses keeps itself for its own tools.
+    const { state } = (window as unknown as { __TSR_ROUTER__: { state: RouterState } }).__TSR_ROUTER__;
+    return state.status === 'idle' && state.resolvedLocation?.pathname === location.pathname;
+  });
+}
+
+interface RouterState {
+  readonly status: string;
+  readonly resolvedLocation?: { readonly pathname: string };
 }
 
 /** `dark` or `light`, as the page shows it. */
