@@ -1,19 +1,24 @@
 /** One bot in a scratch folder with a real pty: what every harness test starts with. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
-import type { ProcessRunner } from '../../../src/runtime-server/factory/harness/adapter.ts';
+import type { ProcessRunner, Ran, Surroundings } from '../../../src/runtime-server/factory/harness/adapter.ts';
 import type {
   BotDoors,
   BotSpec,
+  DeliverResult,
+  ExecOptions,
+  ExecResult,
   HarnessBot,
   Harnesses,
   Outgoing,
 } from '../../../src/runtime-server/factory/harness/harness.ts';
 import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
+import { composePrompt } from '../../../src/runtime-server/factory/harness/wording.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { createPeople, type People } from './people.ts';
 import { createPtyPanes, type PtyPanes } from './pty-panes.ts';
@@ -24,6 +29,20 @@ export const processes: ProcessRunner = {
     return { code: ran.exitCode, stdout: ran.stdout, stderr: ran.stderr, timedOut: ran.ended === 'deadline' };
   },
 };
+
+/** `web` of the team `dev`, with nothing set that need not be. */
+export const botSpec = (bot: Partial<BotSpec>): BotSpec => ({
+  agentId: 'a',
+  slug: 'web',
+  team: 'dev',
+  harness: 'shell',
+  model: null,
+  command: null,
+  cwd: '/',
+  env: {},
+  culture: null,
+  ...bot,
+});
 
 export interface Scratch {
   readonly home: string;
@@ -36,6 +55,14 @@ export interface Scratch {
   /** A second set of harnesses over the same panes and memory: the runtime after a restart. */
   restarted(timers?: Timers): Harnesses;
   doors(agentId: string): BotDoors;
+  /** In its folder. */
+  spec(bot: Partial<BotSpec>): BotSpec;
+  /** Puts the stand-in of a harness on PATH. */
+  standIn(harness: string): void;
+  /** What was typed into its pane. */
+  typed(bot: HarnessBot): string;
+  /** As the real program does it: the hook is called with the prompt that was taken. */
+  deliverWithHook(bot: HarnessBot, message: Outgoing, prompt?: string): Promise<DeliverResult>;
   /** Prepares, starts and attaches. */
   up(spec: Partial<BotSpec>, folder?: string): Promise<HarnessBot>;
   close(): void;
@@ -74,7 +101,7 @@ export function createScratch(env: Record<string, string> = {}): Scratch {
     };
   }
 
-  return {
+  const scratch: Scratch = {
     home,
     work,
     panes,
@@ -84,20 +111,24 @@ export function createScratch(env: Record<string, string> = {}): Scratch {
     env: whole,
     restarted: create,
     doors,
+    spec: (bot) => botSpec({ cwd: work, ...bot }),
+    standIn(harness) {
+      const bin = join(work, 'bin');
+      mkdirSync(bin);
+      const program = fileURLToPath(new URL(`./stand-in-${harness}.mjs`, import.meta.url));
+      writeFileSync(join(bin, harness), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, { mode: 0o755 });
+      whole.PATH = `${bin}:${whole.PATH}`;
+    },
+    typed: (bot) => panes.written(bot.paneId),
+    async deliverWithHook(bot, message, prompt = composePrompt(message)) {
+      const result = bot.deliver(message);
+      await eventually(() => scratch.typed(bot).endsWith('\r'));
+      await bot.hook('UserPromptSubmit', { prompt, session_id: 's' });
+      return result;
+    },
     async up(spec) {
       count += 1;
-      const bot: BotSpec = {
-        agentId: `agent_${count}`,
-        slug: 'web',
-        team: 'dev',
-        harness: 'shell',
-        model: null,
-        command: null,
-        cwd: work,
-        env: {},
-        culture: null,
-        ...spec,
-      };
+      const bot = scratch.spec({ agentId: `agent_${count}`, ...spec });
       const launch = await harnesses.prepare(bot, doors(bot.agentId));
       const paneId = `pane_${count}`;
       panes.start(paneId, launch);
@@ -108,7 +139,47 @@ export function createScratch(env: Record<string, string> = {}): Scratch {
       rmSync(root, { recursive: true, force: true });
     },
   };
+  return scratch;
 }
+
+/** What an exec mode runs for the text `--help`, and what it makes of it. Stand-ins are found: only the call is looked at. */
+export async function callExec(
+  exec: (
+    around: Surroundings,
+    bot: BotSpec,
+    doors: BotDoors,
+    text: string,
+    options: ExecOptions,
+  ) => Promise<ExecResult>,
+  bot: BotSpec,
+  ran: Partial<Ran>,
+  options: ExecOptions,
+) {
+  const calls: { command: readonly string[]; input: string | null; timeoutMs: number }[] = [];
+  const runner: ProcessRunner = {
+    async run(command, { input, timeoutMs }) {
+      calls.push({ command, input, timeoutMs });
+      return { code: 0, stdout: '', stderr: '', timedOut: false, ...ran };
+    },
+  };
+  const around = {
+    env: { PATH: fileURLToPath(new URL('./stand-in-bin', import.meta.url)) },
+    home: '/',
+    processes: runner,
+  };
+  const doors = { urlFile: '/u', tokenFile: '/t', workspace: '/w', gantry: ['gantry'], folder: '/f' };
+  return { result: await exec(around, bot, doors, '--help', options), calls };
+}
+
+/** Of its run: what it printed, with code 0. */
+export const ranWith = (stdout: string, rest: Partial<Ran> = {}): Ran => ({
+  code: 0,
+  stdout,
+  stderr: '',
+  timedOut: false,
+  ...rest,
+});
+export const jsonLines = (...events: readonly object[]) => events.map((event) => JSON.stringify(event)).join('\n');
 
 let deliveries = 0;
 export function outgoing(text: string, extra: Partial<Outgoing> = {}): Outgoing {

@@ -1,36 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Ran } from '../../../src/runtime-server/factory/harness/adapter.ts';
 import { execClaude, readResult } from '../../../src/runtime-server/factory/harness/claude/exec.ts';
+import type { ExecOptions } from '../../../src/runtime-server/factory/harness/harness.ts';
+import { botSpec, callExec } from './bench-of-one.ts';
 
-const bot = {
-  agentId: 'a',
-  slug: 'web',
-  team: 'dev',
-  harness: 'claude',
-  model: 'opus',
-  command: null,
-  cwd: '/',
-  env: {},
-  culture: null,
-} as const;
-const doors = { urlFile: '/u', tokenFile: '/t', workspace: '/w', gantry: ['gantry'], folder: '/f' };
-
-/** `sh` stands for the program: only the call is looked at. */
-async function call(ran: Partial<Ran>, options: Parameters<typeof execClaude>[4]) {
-  const calls: { command: readonly string[]; input: string | null; timeoutMs: number }[] = [];
-  const processes = {
-    run: async (
-      command: readonly [string, ...string[]],
-      { input, timeoutMs }: { input: string | null; timeoutMs: number },
-    ) => {
-      calls.push({ command, input, timeoutMs });
-      return { code: 0, stdout: '', stderr: '', timedOut: false, ...ran };
-    },
-  };
-  const path = new URL('./stand-in-bin', import.meta.url).pathname;
-  const result = await execClaude({ env: { PATH: path }, home: '/', processes }, bot, doors, '--help', options);
-  return { result, calls };
-}
+const bot = botSpec({ harness: 'claude', model: 'opus' });
+const call = (ran: Partial<Ran>, options: ExecOptions) => callExec(execClaude, bot, ran, options);
 
 test.each([
   ['plan', 'plan'],

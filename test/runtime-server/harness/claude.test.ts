@@ -1,45 +1,29 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { HarnessBot, Outgoing } from '../../../src/runtime-server/factory/harness/harness.ts';
+import type { HarnessBot } from '../../../src/runtime-server/factory/harness/harness.ts';
 import { composePrompt } from '../../../src/runtime-server/factory/harness/wording.ts';
 import { createScratch, eventually, gateOpen, outgoing, reaches, type Scratch } from './bench-of-one.ts';
 
-const standIn = fileURLToPath(new URL('./stand-in-claude.mjs', import.meta.url));
 let scratch: Scratch;
-let bin: string;
 
 beforeEach(() => {
   scratch = createScratch();
-  bin = join(scratch.work, 'bin');
-  mkdirSync(bin);
-  const file = join(bin, 'claude');
-  writeFileSync(file, `#!/bin/sh\nexec '${process.execPath}' '${standIn}' "$@"\n`);
-  chmodSync(file, 0o755);
-  scratch.env.PATH = `${bin}:${scratch.env.PATH}`;
+  scratch.standIn('claude');
 });
 afterEach(() => scratch.close());
 
 const up = (mode = '', env: Record<string, string> = {}): Promise<HarnessBot> =>
   scratch.up({ harness: 'claude', env: { STAND_IN: mode, ...env } });
 const screen = (bot: HarnessBot) => bot.explain().bottom.join('\n');
-const typed = (bot: HarnessBot) => scratch.panes.written(bot.paneId);
-
-/** As the real program does it: the hook is called with the prompt that was taken. */
-async function deliverWithHook(bot: HarnessBot, message: Outgoing, prompt = composePrompt(message)) {
-  const result = bot.deliver(message);
-  await eventually(() => typed(bot).endsWith('\r'));
-  await bot.hook('UserPromptSubmit', { prompt, session_id: 's' });
-  return result;
-}
+const typed = (bot: HarnessBot) => scratch.typed(bot);
 
 test('a paste is one framed write, Enter a write of its own after the composer shows it; the submit hook is the witness', async () => {
   const bot = await up();
   await gateOpen(bot);
   const message = outgoing('say hello');
-  expect(await deliverWithHook(bot, message)).toMatchObject({ state: 'verified', evidence: 'hook' });
+  expect(await scratch.deliverWithHook(bot, message)).toMatchObject({ state: 'verified', evidence: 'hook' });
   expect(typed(bot)).toBe(`\x1b[200~${composePrompt(message)}\x1b[201~\r`);
   expect(bot.state().state).toBe('working');
 });
@@ -49,13 +33,17 @@ test('a text that collapses to a paste marker is recognised, and its wrapped pro
   await gateOpen(bot);
   const message = outgoing(Array.from({ length: 20 }, (_, row) => `\trow ${row}`).join('\n'));
   const prompt = `\n\n<pasted_content id="6fd8">\n${composePrompt(message).replaceAll('\t', '    ')}\n</pasted_content id="6fd8">\n`;
-  expect(await deliverWithHook(bot, message, prompt)).toMatchObject({ state: 'verified', evidence: 'hook' });
+  expect(await scratch.deliverWithHook(bot, message, prompt)).toMatchObject({ state: 'verified', evidence: 'hook' });
 });
 
 test('a hook with another text is no witness: the composer that emptied into a turn is, as the weakest', async () => {
   const bot = await up();
   await gateOpen(bot);
-  const result = await deliverWithHook(bot, outgoing('say hello'), 'From owner (message delivery_0):\nsay something');
+  const result = await scratch.deliverWithHook(
+    bot,
+    outgoing('say hello'),
+    'From owner (message delivery_0):\nsay something',
+  );
   expect(result).toMatchObject({ state: 'verified', evidence: 'composer' });
 });
 
@@ -140,7 +128,7 @@ test('two messages at once are typed one after the other, the second held by the
   await gateOpen(bot);
   const message = outgoing('first');
   const second = outgoing('second');
-  const results = Promise.all([deliverWithHook(bot, message), bot.deliver(second)]);
+  const results = Promise.all([scratch.deliverWithHook(bot, message), bot.deliver(second)]);
   expect(await results).toMatchObject([{ state: 'verified' }, { state: 'held', why: 'working' }]);
   expect(typed(bot)).not.toContain('second');
 });
@@ -170,17 +158,7 @@ test('exit code 0 is offline, another is failed with the code', async () => {
 });
 
 test('the start has hooks by a settings file of its own, an id of ours, and asks for permission; the home stays untouched', async () => {
-  const bot = {
-    agentId: 'agent_x',
-    slug: 'web',
-    team: 'dev',
-    harness: 'claude',
-    model: 'opus',
-    command: null,
-    cwd: scratch.work,
-    env: {},
-    culture: 'Be kind.',
-  } as const;
+  const bot = scratch.spec({ agentId: 'agent_x', harness: 'claude', model: 'opus', culture: 'Be kind.' });
   const doors = scratch.doors('agent_x');
   const launch = await scratch.harnesses.prepare(bot, doors);
   const settingsFile = join(doors.folder, 'claude-settings.json');

@@ -1,35 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Ran } from '../../../src/runtime-server/factory/harness/adapter.ts';
 import { execCodex, readEvents } from '../../../src/runtime-server/factory/harness/codex/exec.ts';
+import type { ExecOptions } from '../../../src/runtime-server/factory/harness/harness.ts';
+import { botSpec, callExec, jsonLines, ranWith } from './bench-of-one.ts';
 
-const bot = {
-  agentId: 'a',
-  slug: 'web',
-  team: 'dev',
-  harness: 'codex',
-  model: 'gpt-x',
-  command: null,
-  cwd: '/',
-  env: {},
-  culture: 'Be "kind".',
-} as const;
-const doors = { urlFile: '/u', tokenFile: '/t', workspace: '/w', gantry: ['gantry'], folder: '/f' };
-
-async function call(ran: Partial<Ran>, options: Parameters<typeof execCodex>[4]) {
-  const calls: { command: readonly string[]; input: string | null; timeoutMs: number }[] = [];
-  const processes = {
-    run: async (
-      command: readonly [string, ...string[]],
-      { input, timeoutMs }: { input: string | null; timeoutMs: number },
-    ) => {
-      calls.push({ command, input, timeoutMs });
-      return { code: 0, stdout: '', stderr: '', timedOut: false, ...ran };
-    },
-  };
-  const path = new URL('./stand-in-bin', import.meta.url).pathname;
-  const result = await execCodex({ env: { PATH: path }, home: '/', processes }, bot, doors, '--help', options);
-  return { result, calls };
-}
+const bot = botSpec({ harness: 'codex', model: 'gpt-x', culture: 'Be "kind".' });
+const call = (ran: Partial<Ran>, options: ExecOptions) => callExec(execCodex, bot, ran, options);
 
 test.each([
   ['plan', 'read-only'],
@@ -64,20 +40,12 @@ test('an answer that does not come within its time is a timeout; one that was st
   expect(stopped.result).toMatchObject({ state: 'stopped', text: '' });
 });
 
-const lines = (...events: object[]) => events.map((event) => JSON.stringify(event)).join('\n');
 const started = { type: 'thread.started', thread_id: 't-1' };
 const said = (text: string) => ({ type: 'item.completed', item: { type: 'agent_message', text } });
 const completed = { type: 'turn.completed', usage: { input_tokens: 20, output_tokens: 40 } };
-const ran = (stdout: string, rest: Partial<Ran> = {}): Ran => ({
-  code: 0,
-  stdout,
-  stderr: '',
-  timedOut: false,
-  ...rest,
-});
 
 test('the last words are the answer, with the session and what it counted itself', () => {
-  expect(readEvents(ran(lines(started, said('first'), said('last'), completed)))).toEqual({
+  expect(readEvents(ranWith(jsonLines(started, said('first'), said('last'), completed)))).toEqual({
     state: 'done',
     text: 'last',
     sessionId: 't-1',
@@ -90,18 +58,18 @@ test('the last words are the answer, with the session and what it counted itself
 test('exit code 0 with tools that were turned down says how many', () => {
   const line = '2026-11-22T17:16:31Z ERROR codex_core::tools::router: error=';
   const stderr = `${line}approval policy is Never; reject command\n${line}patch rejected: writing outside\nWARNING: other\n`;
-  const result = readEvents(ran(lines(started, said('words'), completed), { stderr }));
+  const result = readEvents(ranWith(jsonLines(started, said('words'), completed), { stderr }));
   expect(result).toMatchObject({ state: 'done', refused: 2, detail: '2 tool calls were refused' });
 });
 
 test('a turn that failed says why; without events the last words of its log do', () => {
-  const failed = lines(started, { type: 'turn.failed', error: { message: '429 Too Many Requests' } });
-  expect(readEvents(ran(failed, { code: 1 }))).toMatchObject({ state: 'failed', detail: '429 Too Many Requests' });
-  expect(readEvents(ran('', { code: 1, stderr: 'WARNING: x\nError: no rollout found\n' }))).toMatchObject({
+  const failed = jsonLines(started, { type: 'turn.failed', error: { message: '429 Too Many Requests' } });
+  expect(readEvents(ranWith(failed, { code: 1 }))).toMatchObject({ state: 'failed', detail: '429 Too Many Requests' });
+  expect(readEvents(ranWith('', { code: 1, stderr: 'WARNING: x\nError: no rollout found\n' }))).toMatchObject({
     state: 'failed',
     sessionId: null,
     detail: 'Error: no rollout found',
   });
   // It ended before its turn did.
-  expect(readEvents(ran(lines(started, said('half'))))).toMatchObject({ state: 'failed' });
+  expect(readEvents(ranWith(jsonLines(started, said('half'))))).toMatchObject({ state: 'failed' });
 });

@@ -1,40 +1,28 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { hookFlags, hookHash } from '../../../src/runtime-server/factory/harness/codex/hooks.ts';
-import type { BotSpec, HarnessBot, Outgoing } from '../../../src/runtime-server/factory/harness/harness.ts';
+import type { HarnessBot } from '../../../src/runtime-server/factory/harness/harness.ts';
 import { composePrompt } from '../../../src/runtime-server/factory/harness/wording.ts';
 import { createScratch, eventually, gateOpen, outgoing, reaches, type Scratch } from './bench-of-one.ts';
 
-const standIn = fileURLToPath(new URL('./stand-in-codex.mjs', import.meta.url));
 let scratch: Scratch;
 
 beforeEach(() => {
   scratch = createScratch();
-  const bin = join(scratch.work, 'bin');
-  mkdirSync(bin);
-  writeFileSync(join(bin, 'codex'), `#!/bin/sh\nexec '${process.execPath}' '${standIn}' "$@"\n`, { mode: 0o755 });
-  scratch.env.PATH = `${bin}:${scratch.env.PATH}`;
+  scratch.standIn('codex');
 });
 afterEach(() => scratch.close());
 
 const up = (mode = ''): Promise<HarnessBot> => scratch.up({ harness: 'codex', env: { STAND_IN: mode } });
-const typed = (bot: HarnessBot) => scratch.panes.written(bot.paneId);
-
-async function deliverWithHook(bot: HarnessBot, message: Outgoing, prompt = composePrompt(message)) {
-  const result = bot.deliver(message);
-  await eventually(() => typed(bot).endsWith('\r'));
-  await bot.hook('UserPromptSubmit', { prompt, session_id: 's' });
-  return result;
-}
+const typed = (bot: HarnessBot) => scratch.typed(bot);
 
 test('a paste is one framed write, Enter a write of its own after the composer shows it; the submit hook is the witness', async () => {
   const bot = await up();
   await gateOpen(bot);
   const message = outgoing('say hello\n\tand more');
-  expect(await deliverWithHook(bot, message)).toMatchObject({ state: 'verified', evidence: 'hook' });
+  expect(await scratch.deliverWithHook(bot, message)).toMatchObject({ state: 'verified', evidence: 'hook' });
   expect(typed(bot)).toBe(`\x1b[200~${composePrompt(message)}\x1b[201~\r`);
   expect(bot.state().state).toBe('working');
 });
@@ -144,17 +132,7 @@ test('nobody answers in time: the hook says nothing, so that Codex asks in the p
   const soon = { after: (ms: number, effect: () => void) => systemTimers.after(ms === 60_000 ? 300 : ms, effect) };
   const first = await up();
   await gateOpen(first);
-  const spec: BotSpec = {
-    agentId: first.agentId,
-    slug: 'web',
-    team: 'dev',
-    harness: 'codex',
-    model: null,
-    command: null,
-    cwd: scratch.work,
-    env: {},
-    culture: null,
-  };
+  const spec = scratch.spec({ agentId: first.agentId, harness: 'codex' });
   const bot = scratch.restarted(soon).attach(spec, first.paneId);
   const { answer } = await asking(bot);
   expect(await answer).toEqual({});
@@ -212,17 +190,7 @@ test('the end of a question in the pane is seen by the status; hooks of a sub-ag
 });
 
 test('the start keeps the person asked, leaves no server behind, and has its hooks by the command line alone', async () => {
-  const bot: BotSpec = {
-    agentId: 'agent_x',
-    slug: 'web',
-    team: 'dev',
-    harness: 'codex',
-    model: 'gpt-x',
-    command: null,
-    cwd: scratch.work,
-    env: {},
-    culture: 'Be kind.',
-  };
+  const bot = scratch.spec({ agentId: 'agent_x', harness: 'codex', model: 'gpt-x', culture: 'Be kind.' });
   const doors = scratch.doors('agent_x');
   const { command, env } = await scratch.harnesses.prepare(bot, doors);
   expect(command.slice(1, 6)).toEqual(['--no-daemon', '-a', 'on-request', '-s', 'workspace-write']);
@@ -258,18 +226,7 @@ test('a hook is trusted by the hash that Codex reckons of it', () => {
 });
 
 test('a conversation is taken up again where it was seen and its transcript is still there', async () => {
-  const spec: BotSpec = {
-    agentId: 'agent_r',
-    slug: 'web',
-    team: 'dev',
-    harness: 'codex',
-    model: null,
-    command: null,
-    cwd: scratch.work,
-    env: {},
-    culture: null,
-    resume: true,
-  };
+  const spec = scratch.spec({ agentId: 'agent_r', harness: 'codex', resume: true });
   const doors = scratch.doors('agent_r');
   const begin = async () => (await scratch.harnesses.prepare(spec, doors)).command.slice(1, 3);
   expect(await begin()).toEqual(['--no-daemon', '-a']);

@@ -1,17 +1,12 @@
 import { expect, test } from 'vitest';
 import { botEnvironment, personEnvironment } from '../../../src/runtime-server/factory/harness/environment.ts';
+import { botSpec } from './bench-of-one.ts';
 
-const bot = {
+const bot = botSpec({
   agentId: 'agent_1',
-  slug: 'web',
-  team: 'dev',
   harness: 'claude',
-  model: null,
-  command: null,
-  cwd: '/',
   env: { FOO: 'team', GANTRY_AGENT: 'forged', TERM_PROGRAM: 'team' },
-  culture: null,
-} as const;
+});
 const doors = { urlFile: '/u', tokenFile: '/t', workspace: '/w', gantry: ['gantry'], folder: '/f' };
 
 test('marks of a surrounding agent, terminal, npm run or Gantry do not reach a bot; what a person set does', () => {

@@ -80,17 +80,7 @@ test('versions are compared number by number', () => {
 });
 
 test('what is not installed is refused with its install command', async () => {
-  const bot = {
-    agentId: 'a',
-    slug: 'web',
-    team: 'dev',
-    harness: 'codex',
-    model: null,
-    command: null,
-    cwd: scratch.work,
-    env: {},
-    culture: null,
-  } as const;
+  const bot = scratch.spec({ harness: 'codex' });
   const doors = scratch.doors('a');
   const custom = { ...bot, harness: 'custom' } as const;
   await expect(scratch.harnesses.prepare({ ...custom, command: 'no-such-program --x' }, doors)).rejects.toMatchObject({

@@ -1,21 +1,16 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { BotSpec, HarnessBot } from '../../../src/runtime-server/factory/harness/harness.ts';
+import type { HarnessBot } from '../../../src/runtime-server/factory/harness/harness.ts';
 import { composePrompt } from '../../../src/runtime-server/factory/harness/wording.ts';
 import { createScratch, eventually, gateOpen, outgoing, type Scratch } from './bench-of-one.ts';
 
-const standIn = fileURLToPath(new URL('./stand-in-gemini.mjs', import.meta.url));
 const chats = () => join(scratch.home, '.gemini', 'tmp', 'project', 'chats');
 let scratch: Scratch;
 
 beforeEach(() => {
   scratch = createScratch();
-  const bin = join(scratch.work, 'bin');
-  mkdirSync(bin);
-  writeFileSync(join(bin, 'gemini'), `#!/bin/sh\nexec '${process.execPath}' '${standIn}' "$@"\n`, { mode: 0o755 });
-  scratch.env.PATH = `${bin}:${scratch.env.PATH}`;
+  scratch.standIn('gemini');
   mkdirSync(chats(), { recursive: true });
   const projects = { projects: { [scratch.work]: 'project' } };
   writeFileSync(join(scratch.home, '.gemini', 'projects.json'), JSON.stringify(projects));
@@ -23,7 +18,7 @@ beforeEach(() => {
 afterEach(() => scratch.close());
 
 const up = (mode = ''): Promise<HarnessBot> => scratch.up({ harness: 'gemini', env: { STAND_IN: mode } });
-const typed = (bot: HarnessBot) => scratch.panes.written(bot.paneId);
+const typed = (bot: HarnessBot) => scratch.typed(bot);
 const sessionOf = (agentId: string) => String(scratch.facts.get(agentId)?.sessionId);
 const chat = (time: string, sessionId: string) =>
   join(chats(), `session-2026-11-22T${time}-${sessionId.slice(0, 8)}.jsonl`);
@@ -69,18 +64,7 @@ test.each([
 });
 
 test('a start names its session; it is resumed only where a transcript of it is there', async () => {
-  const spec: BotSpec = {
-    agentId: 'agent_r',
-    slug: 'web',
-    team: 'dev',
-    harness: 'gemini',
-    model: 'gemini-x',
-    command: null,
-    cwd: scratch.work,
-    env: {},
-    culture: null,
-    resume: true,
-  };
+  const spec = scratch.spec({ agentId: 'agent_r', harness: 'gemini', model: 'gemini-x', resume: true });
   const begin = () => scratch.harnesses.prepare(spec, scratch.doors('agent_r'));
   const first = await begin();
   const id = sessionOf('agent_r');

@@ -27,18 +27,8 @@ beforeEach(() => {
 });
 afterEach(() => scratch.close());
 
-const spec = (harness: HarnessName, more: Partial<BotSpec> = {}): BotSpec => ({
-  agentId: `agent_${harness}`,
-  slug: 'web',
-  team: 'dev',
-  harness,
-  model: null,
-  command: null,
-  cwd: scratch.work,
-  env: {},
-  culture: null,
-  ...more,
-});
+const spec = (harness: HarnessName, more: Partial<BotSpec> = {}) =>
+  scratch.spec({ agentId: `agent_${harness}`, harness, ...more });
 const start = async (bot: BotSpec) => (await scratch.harnesses.prepare(bot, scratch.doors(bot.agentId))).command;
 
 test.each(['--dangerously-skip-permissions', '-y', '../../other', 'a\nb', ''])(

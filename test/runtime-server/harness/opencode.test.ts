@@ -1,22 +1,15 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { BotSpec, HarnessBot } from '../../../src/runtime-server/factory/harness/harness.ts';
+import type { HarnessBot } from '../../../src/runtime-server/factory/harness/harness.ts';
 import { readEvents } from '../../../src/runtime-server/factory/harness/opencode/exec.ts';
-import { createScratch, eventually, gateOpen, outgoing, reaches, type Scratch } from './bench-of-one.ts';
+import { botSpec, createScratch, eventually, gateOpen, outgoing, reaches, type Scratch } from './bench-of-one.ts';
 
-const standIn = fileURLToPath(new URL('./stand-in-opencode.mjs', import.meta.url));
 let scratch: Scratch;
 
 beforeEach(() => {
   scratch = createScratch();
-  const bin = join(scratch.work, 'bin');
-  mkdirSync(bin);
-  const file = join(bin, 'opencode');
-  writeFileSync(file, `#!/bin/sh\nexec '${process.execPath}' '${standIn}' "$@"\n`);
-  chmodSync(file, 0o755);
-  scratch.env.PATH = `${bin}:${scratch.env.PATH}`;
+  scratch.standIn('opencode');
 });
 afterEach(() => scratch.close());
 
@@ -26,17 +19,7 @@ const event = (bot: HarnessBot, type: string, properties: Record<string, unknown
   say(bot, JSON.stringify({ type, properties }));
 const status = (bot: HarnessBot, sessionID: string, type: string) =>
   event(bot, 'session.status', { sessionID, status: { type } });
-const spec: BotSpec = {
-  agentId: 'agent_x',
-  slug: 'web',
-  team: 'dev',
-  harness: 'opencode',
-  model: 'fake/fake-1',
-  command: null,
-  cwd: '/',
-  env: {},
-  culture: 'Be kind.',
-};
+const spec = botSpec({ agentId: 'agent_x', harness: 'opencode', model: 'fake/fake-1', culture: 'Be kind.' });
 
 test('a message goes over its server and is verified by the event that gives it back; no key is pressed', async () => {
   const bot = await up();

@@ -1,12 +1,10 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import type { HarnessBot } from '../../../src/runtime-server/factory/harness/harness.ts';
 import { createScratch, eventually, gateOpen, reaches, type Scratch } from './bench-of-one.ts';
 
-const standIn = fileURLToPath(new URL('./stand-in-claude.mjs', import.meta.url));
 const agentId = 'agent_asks';
 let scratch: Scratch;
 let bot: HarnessBot;
@@ -14,10 +12,7 @@ let asked = 0;
 
 beforeAll(async () => {
   scratch = createScratch();
-  const bin = join(scratch.work, 'bin');
-  mkdirSync(bin);
-  writeFileSync(join(bin, 'claude'), `#!/bin/sh\nexec '${process.execPath}' '${standIn}' "$@"\n`, { mode: 0o755 });
-  scratch.env.PATH = `${bin}:${scratch.env.PATH}`;
+  scratch.standIn('claude');
   bot = await scratch.up({ harness: 'claude', agentId });
   await gateOpen(bot);
 });
@@ -269,7 +264,4 @@ test('a program that ended takes its questions along', async () => {
   expect(hold.ended).toEqual({ kind: 'withdrawn', surface: 'engine' });
 });
 
-function specOf() {
-  const none = { model: null, command: null, culture: null, env: {} };
-  return { agentId, slug: 'web', team: 'dev', harness: 'claude', cwd: scratch.work, ...none } as const;
-}
+const specOf = () => scratch.spec({ agentId, harness: 'claude' });

@@ -1,22 +1,15 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { HarnessBot } from '../../../src/runtime-server/factory/harness/harness.ts';
 import { composePrompt } from '../../../src/runtime-server/factory/harness/wording.ts';
 import { createScratch, eventually, gateOpen, outgoing, reaches, type Scratch } from './bench-of-one.ts';
 
-const standIn = fileURLToPath(new URL('./stand-in-qwen.mjs', import.meta.url));
 let scratch: Scratch;
 
 beforeEach(() => {
   scratch = createScratch();
-  const bin = join(scratch.work, 'bin');
-  mkdirSync(bin);
-  const file = join(bin, 'qwen');
-  writeFileSync(file, `#!/bin/sh\nexec '${process.execPath}' '${standIn}' "$@"\n`);
-  chmodSync(file, 0o755);
-  scratch.env.PATH = `${bin}:${scratch.env.PATH}`;
+  scratch.standIn('qwen');
 });
 afterEach(() => scratch.close());
 
@@ -115,20 +108,7 @@ test('a question outlives the runtime: it is asked again under the same approval
   await say(bot, 'dialog');
   await say(bot, ask('r1'));
   await eventually(() => bot.explain().approvals.length === 1);
-  const again = scratch.restarted().attach(
-    {
-      agentId: bot.agentId,
-      slug: 'web',
-      team: 'dev',
-      harness: 'qwen',
-      model: null,
-      command: null,
-      cwd: scratch.work,
-      env: {},
-      culture: null,
-    },
-    bot.paneId,
-  );
+  const again = scratch.restarted().attach(scratch.spec({ agentId: bot.agentId, harness: 'qwen' }), bot.paneId);
   await eventually(() => again.explain().approvals.length === 1);
   expect(scratch.people.held).toHaveLength(1);
   bot.close();

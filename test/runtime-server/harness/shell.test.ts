@@ -12,18 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => scratch.close());
 
-const spec = (agentId: string) =>
-  ({
-    agentId,
-    slug: 'web',
-    team: 'dev',
-    harness: 'shell',
-    model: null,
-    command: null,
-    cwd: scratch.work,
-    env: {},
-    culture: null,
-  }) as const;
+const spec = (agentId: string) => scratch.spec({ agentId });
 const screen = (bot: { explain(): { bottom: readonly string[] } }) => bot.explain().bottom.join('\n');
 
 test('a message runs as commands below a comment that names its sender, and the shell itself is the witness', async () => {

@@ -1,0 +1,59 @@
+/**
+ * What stand-ins of programs with a composer have in common: it takes pastes, keys and Enter, a turn goes on for a while, Ctrl-O opens a
+ * dialog that `1` answers, Ctrl-T begins or ends a turn. `STAND_IN` names one misbehaviour. What all of it looks like is each one's own.
+ */
+export const mode = process.env.STAND_IN ?? '';
+
+/**
+ * `turnMs`: longer than a witness is waited for before the composer is believed. `pasted` and `submitted` see what is taken, before it is;
+ * `pasted` answers false where it is lost.
+ */
+export function play({ turnMs, draw, pasted = () => true, submitted = () => {} }) {
+  const state = { composer: '', working: false, dialog: false };
+  let enters = 0;
+
+  function submit() {
+    enters += 1;
+    if (mode === 'deaf' || (mode === 'drop-first-enter' && enters === 1)) return;
+    submitted(state);
+    state.composer = '';
+    if (mode === 'no-turn') return;
+    state.working = true;
+    setTimeout(() => {
+      state.working = false;
+      draw(state);
+    }, turnMs);
+  }
+
+  function press(key) {
+    if (key === '\r') submit();
+    else if (key === '\x15') state.composer = '';
+    else if (key === '\x03') process.exit(0);
+    else if (key === '\x04') process.exit(7);
+    else if (key === '\x0f') state.dialog = true;
+    else if (key === '\x14') state.working = !state.working;
+    else if (state.dialog && key === '1') state.dialog = false;
+    else state.composer += key;
+  }
+
+  process.stdin.setRawMode(true);
+  process.stdout.write('\x1b[?2004h');
+  draw(state);
+  let input = '';
+  process.stdin.on('data', (data) => {
+    input += data;
+    for (;;) {
+      const paste = /^\x1b\[200~(.*?)\x1b\[201~/s.exec(input);
+      if (paste) {
+        input = input.slice(paste[0].length);
+        if (mode === 'dialog-on-paste') state.dialog = true;
+        else if (pasted(paste[1])) state.composer += paste[1];
+      } else if (input.startsWith('\x1b[200~') || input === '') break;
+      else {
+        press(input[0]);
+        input = input.slice(1);
+      }
+    }
+    draw(state);
+  });
+}
