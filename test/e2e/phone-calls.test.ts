@@ -84,6 +84,10 @@ test('a call is refused with what to do, allowed to who texted, held, and handed
   await page.getByText('Is being asked').waitFor(patience);
   await looked(page, 'phone-call');
   await atHandset(page, 'Chloe', 'Answer');
+  // A key that is pressed before the question answers nothing, as on any phone.
+  await handset(page, 'Chloe')
+    .getByText(/Press 1 to take it/)
+    .waitFor(patience);
   await atHandset(page, 'Chloe', 'Press 1');
   await back();
   await page.getByText('Took it over').waitFor(patience);
