@@ -45,6 +45,11 @@ test('a number is searched, planned with its cost, and bought for a bot', async 
   await dialog.getByRole('textbox', { name: 'Area code' }).fill('303');
   await dialog.locator('[data-offered^="+1303"]').first().check();
   expect(await button(dialog, 'Buy').isDisabled()).toBe(true);
+  await dialog.getByText('Choose the bot that answers.').waitFor();
+  await dialog
+    .getByRole('combobox', { name: /^Bot/ })
+    .locator('option', { hasText: 'Choose a bot' })
+    .waitFor({ state: 'attached' });
   await dialog.getByRole('combobox', { name: /^Bot/ }).selectOption({ label: 'clerk' });
   await dialog.getByText(/It will be 1 of the 10 numbers of your plan/).waitFor();
   await looked(page, 'phone-buy');

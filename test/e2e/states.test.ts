@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Browser, chord, focusedName, openBrowser, type Visit, visit } from './support/browser.ts';
+import { type Browser, chord, focusedName, go, openBrowser, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 
 let gantry: Gantry;
@@ -51,6 +51,54 @@ test('a team file with problems shows each with its line, and follows the file',
   await dialog.getByText('All problems are mended.').waitFor();
   await page.keyboard.press('Escape');
   await page.locator('[data-bot="web@draft"]', { hasText: 'Offline' }).waitFor();
+});
+
+test('while the disk takes nothing one banner says so and what to do, on each page, until it takes something again', async () => {
+  const { page } = first;
+  const banner = page.getByRole('alert', { name: 'Full disk' });
+  const check = {
+    ...{ name: 'Database', group: 'disk', state: 'warn', version: null },
+    ...{
+      detail: 'The disk that holds runtime.db is full.',
+      fix: 'Free some space or mend the disk; Gantry goes on by itself',
+    },
+  };
+  await page.route('**/api/factory/health', (route) =>
+    route.fulfill({ json: { ok: false, service: 'gantry', panes: true } }),
+  );
+  await page.route('**/api/factory/doctor', (route) => route.fulfill({ json: { checks: [check] } }));
+  await banner.getByText('The disk that holds runtime.db is full. Free some space or mend the disk').waitFor();
+  await go(page, '/inbox');
+  await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
+  expect(await banner.count()).toBe(1);
+  await page.unroute('**/api/factory/health');
+  await page.unroute('**/api/factory/doctor');
+  await banner.waitFor({ state: 'detached' });
+  await go(page, '/floor');
+});
+
+test('a command that mends something can be copied, a step is a sentence', async () => {
+  const { page } = first;
+  const check = { group: 'program', state: 'warn', version: null, detail: 'It is missing.' };
+  await page.route('**/api/factory/doctor', (route) =>
+    route.fulfill({
+      json: {
+        checks: [
+          { ...check, name: 'Wheel', fix: 'npm install -g wheel' },
+          { ...check, name: 'Browser', fix: 'Install Chromium, or set CHROMIUM to the browser to use' },
+        ],
+      },
+    }),
+  );
+  await page.goto(`${gantry.origin}/settings/general`);
+  const row = (name: string) => page.locator('li', { has: page.getByText(name, { exact: true }) });
+  await row('Wheel')
+    .getByRole('button', { name: /npm install -g wheel/ })
+    .waitFor();
+  await row('Browser').getByText('Install Chromium, or set CHROMIUM to the browser to use.').waitFor();
+  expect(await row('Browser').getByRole('button').count()).toBe(0);
+  await page.unroute('**/api/factory/doctor');
+  await page.goto(`${gantry.origin}/floor`);
 });
 
 test('a bot that never ran has a pane that says so', async () => {

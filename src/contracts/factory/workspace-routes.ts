@@ -22,7 +22,13 @@ export const doctor = defineRoute({
           state: z.enum(['ok', 'missing', 'warn', 'unknown']),
           version: z.string().nullable(),
           detail: z.string(),
-          fix: z.string().nullable().meta({ description: 'The command or step that mends it.' }),
+          fix: z
+            .string()
+            .nullable()
+            .meta({
+              description:
+                'What mends it: a command, which begins with a small letter, or a step, which is a sentence.',
+            }),
         }),
       ),
     }),

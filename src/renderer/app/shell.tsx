@@ -10,6 +10,7 @@ import { AnnounceNeeds } from './announce-needs.tsx';
 import { useOnlyComputer } from './computers.tsx';
 import { DemoPhoneBanner } from './demo-phone-banner.tsx';
 import { FloorsProvider, useBots, useComputers, useFloors } from './floors.tsx';
+import { FullDiskBanner } from './full-disk-banner.tsx';
 import { ObeyDesktop } from './obey-desktop.tsx';
 import { ObeyWindowEvents } from './obey-window-events.tsx';
 import { ObeyWorker } from './obey-worker.tsx';
@@ -115,6 +116,7 @@ function Frame() {
       <ObeyDesktop />
       <AnnounceNeeds />
       <DemoPhoneBanner />
+      <FullDiskBanner />
       <div className="flex min-h-0 flex-1">
         {!narrow && rail}
         <View />

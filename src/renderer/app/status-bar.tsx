@@ -161,13 +161,18 @@ function SpentToday() {
     refetchInterval: spendingEvery,
   }).data;
   if (spending === undefined || spending.today.requests === 0) return null;
+  const { today } = spending;
+  const tokens = tokensOf(today);
+  // Of models whose price nobody knows, what is known is how much they did.
+  const priced = today.unpriced < today.requests;
+  if (!priced && tokens === '') return null;
   return (
     <Link
       to="/settings/usage"
-      title={tokensOf(spending.today)}
+      title={priced ? tokens : 'What these models cost is not known here'}
       className="hidden whitespace-nowrap tabular-nums hover:text-ink md:inline"
     >
-      {costOf(spending.today)} today
+      {priced ? costOf(today) : tokens} today
     </Link>
   );
 }

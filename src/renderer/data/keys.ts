@@ -50,6 +50,7 @@ export function keysOf(computer: string | null) {
     deliveries: on('deliveries'),
     deliveriesOf: (agentId: string) => on('deliveries', agentId),
     threads: on('threads'),
+    health: on('health'),
     doctor: on('doctor'),
     modelPlaces: on('model-places'),
     explain: (agentId: string) => on('explain', agentId),

@@ -39,6 +39,10 @@ export function queriesOf(api: Api, keys: Keys) {
       queryKey: keys.modelPlaces,
       queryFn: ({ signal }) => factory.listModelPlaces({}, { signal }),
     }),
+    health: queryOptions({
+      queryKey: keys.health,
+      queryFn: ({ signal }) => factory.factoryHealth({ query: {} }, { signal }),
+    }),
     doctor: queryOptions({ queryKey: keys.doctor, queryFn: ({ signal }) => factory.doctor({}, { signal }) }),
     explain: (agentId: string) =>
       queryOptions({

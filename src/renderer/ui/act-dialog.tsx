@@ -1,5 +1,5 @@
 /** A dialog with one act: the button that does it beside the one that leaves, and why it could not be done. */
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { Problem } from './problem.tsx';
@@ -14,6 +14,7 @@ export function ActDialog({
   kind = 'primary',
   act,
   ready = true,
+  wants = null,
   focusAct = false,
   onClose,
   children,
@@ -27,6 +28,8 @@ export function ActDialog({
   /** Closes the dialog itself when all is done. */
   act: Act;
   ready?: boolean;
+  /** What is missing before it can be done, said beside the button; null: nothing, or it is plain to see. */
+  wants?: string | null;
   /** Gives the button the focus as soon as it can be used, also after a failure; not where there are fields to fill. */
   focusAct?: boolean;
   onClose: () => void;
@@ -35,6 +38,7 @@ export function ActDialog({
   const { busy, failure } = act;
   const usable = ready && !busy;
   const button = useFocusWhen(focusAct && usable);
+  const why = useId();
   const refusal = useRef<HTMLDivElement>(null);
   // It stands below what may be longer than the dialog.
   useEffect(() => {
@@ -49,6 +53,9 @@ export function ActDialog({
       onPrimary={() => usable && act.run()}
       footer={
         <>
+          <p id={why} role="status" className="mr-auto text-meta text-muted empty:hidden max-sm:w-full">
+            {ready ? null : wants}
+          </p>
           <Button kind="quiet" onClick={onClose}>
             Cancel
           </Button>
@@ -57,6 +64,7 @@ export function ActDialog({
             ref={button}
             data-first={(focusAct && usable) || undefined}
             disabled={!usable}
+            aria-describedby={ready || wants === null ? undefined : why}
             aria-keyshortcuts="Control+Enter"
             onClick={() => act.run()}
           >

@@ -10,10 +10,10 @@ export function money(cents: number): string {
   return dollars.format(cents / 100);
 }
 
-/** Dollars, as far as prices are known. */
+/** Dollars, as far as what the models cost is known. */
 export function costOf({ requests, cents, unpriced }: Used): string {
   if (requests === 0) return '–';
-  return unpriced === requests ? 'no price' : money(cents);
+  return unpriced === requests ? 'cost not known' : money(cents);
 }
 
 export function tokensOf({ inputTokens, outputTokens }: Used): string {

@@ -8,7 +8,7 @@ import { useHere } from '../../app/computers.tsx';
 import { useFloors } from '../../app/floors.tsx';
 import { useServices } from '../../app/services.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Command } from '../../ui/copy.tsx';
+import { Command, isCommand } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 
 type Check = z.output<(typeof doctor)['answers'][200]>['checks'][number];
@@ -33,9 +33,13 @@ export function CheckRow({ check }: { check: Check }) {
         </span>
       </span>
       {check.state !== 'ok' && <span className="break-words text-meta text-muted">{check.detail}</span>}
-      {check.fix !== null && <Command text={check.fix} />}
+      {check.fix !== null && (isCommand(check.fix) ? <Command text={check.fix} /> : <Step text={check.fix} />)}
     </li>
   );
+}
+
+function Step({ text }: { text: string }) {
+  return <span className="break-words text-meta">{/[.!?]$/.test(text) ? text : `${text}.`}</span>;
 }
 
 export function HarnessList() {

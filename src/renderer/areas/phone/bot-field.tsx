@@ -52,7 +52,7 @@ export function BotField({
       value={value}
       onChange={onChange}
     >
-      <option value="">{bots.length === 0 ? 'There is no bot' : ''}</option>
+      <option value="">{bots.length === 0 ? 'There is no bot' : 'Choose a bot'}</option>
       {places.length < 2
         ? options(bots)
         : places.map((place) => (

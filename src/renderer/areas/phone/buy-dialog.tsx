@@ -95,6 +95,7 @@ export function BuyDialog({
       busyLabel="Buying"
       act={buy}
       ready={ready}
+      wants={wantsOf(chosen !== null, bot !== undefined, bots.length > 0)}
       onClose={onClose}
     >
       <form className="flex flex-col gap-3" onSubmit={(event) => event.preventDefault()}>
@@ -212,6 +213,13 @@ export function BuyDialog({
       </form>
     </ActDialog>
   );
+}
+
+/** What is missing before it can be bought; null: nothing of the person's. */
+function wantsOf(hasNumber: boolean, hasBot: boolean, areBots: boolean): string | null {
+  if (!areBots) return 'It needs a bot, and there is none yet: start a team on the Floor first.';
+  if (hasNumber) return hasBot ? null : 'Choose the bot that answers.';
+  return hasBot ? 'Choose a number.' : 'Choose a number, and the bot that answers.';
 }
 
 /** Asked for once it is written: each letter would be a search at the carrier. */

@@ -79,7 +79,10 @@ export function NumberList({
 function NumberRow({ number, selected, onOpen }: { number: PhoneNumber; selected: boolean; onOpen: () => void }) {
   const { queries } = usePhoneServices();
   const nameOf = useNameOfBot();
-  const { data } = useQuery({ ...queries.registration(number.id, number.registered), enabled: number.smsState !== 'active' });
+  const { data } = useQuery({
+    ...queries.registration(number.id, number.registered),
+    enabled: number.smsState !== 'active',
+  });
   return (
     <PlaceRow mark={{ 'data-number': number.id }} selected={selected} onOpen={onOpen}>
       <span className="w-full truncate font-medium tabular-nums">{numberWords(number.e164)}</span>

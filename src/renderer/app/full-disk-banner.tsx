@@ -1,0 +1,39 @@
+/** Stands on every page while the disk of the computer takes nothing: what a person does there would be refused. Goes by itself. */
+import { useQuery } from '@tanstack/react-query';
+import { HardDrive } from 'lucide-react';
+import { useFloors } from './floors.tsx';
+import { useLink, useServices } from './services.tsx';
+
+/** No event can say that none is kept; ms. */
+const every = { wellMs: 10_000, fullMs: 3_000 };
+
+export function FullDiskBanner() {
+  const { queries } = useServices();
+  const linked = useLink().kind === 'linked';
+  const here = useFloors().find(({ place }) => place.scope === null)?.place;
+  const health = useQuery({
+    ...queries.health,
+    enabled: linked && here !== undefined && !here.away,
+    refetchInterval: ({ state: { data } }) => (data?.ok === false ? every.fullMs : every.wellMs),
+  }).data;
+  const full = health?.ok === false;
+  const doctor = useQuery({ ...queries.doctor, enabled: full, staleTime: 0 }).data;
+  if (!full) return null;
+  const check = doctor?.checks.find(
+    ({ group, name, state }) => group === 'disk' && name === 'Database' && state !== 'ok',
+  );
+  return (
+    <section
+      aria-label="Full disk"
+      role="alert"
+      data-full-disk="true"
+      className="flex min-h-6 shrink-0 flex-wrap items-center justify-center gap-x-1.5 border-b border-line bg-raised px-3 py-0.5 text-meta"
+    >
+      <HardDrive className="size-3 shrink-0 text-fail" aria-hidden="true" />
+      <span className="min-w-0 wrap-anywhere">
+        {check?.detail ?? 'What happens cannot be written to disk. Until it can, nothing new is taken on.'}{' '}
+        {check?.fix ?? 'Free some space; Gantry goes on by itself'}.
+      </span>
+    </section>
+  );
+}
