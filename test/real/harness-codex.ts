@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BotSpec, HarnessBot } from '../../src/runtime-server/factory/harness/harness.ts';
 import { processes } from '../support/bench/processes.ts';
 import { type ModelReply, type ModelRequest, text, tools } from '../support/model-server/script.ts';
+import { createCommon } from './harness-common.ts';
 import { openDoor } from './harness-door.ts';
 import { createBench, type Play } from './harness-play.ts';
 import { playTeam } from './harness-product.ts';
@@ -73,73 +74,35 @@ async function play(): Promise<boolean> {
     door.bots.set('web', live);
     return live;
   }
-  const bottom = () => bot.explain().bottom.join('\n');
-  const question = () => until('the question', () => bot.explain().approvals.length === 1, bot);
-  const dialog = () => until('the dialog', () => bottom().includes('Would you like to'), bot);
-  const made = join(work, 'made');
+  const dialog = () => until('the dialog', () => common.bottom().includes('Would you like to'), bot);
   let bot = await up();
+  const common = createCommon(bench, () => bot);
+  const { bottom, made } = common;
 
-  await scene('found: installed, version, covered by the rules', async () => {
-    const found = (await bench.harnesses.found()).find(({ name }) => name === 'codex');
-    assert.deepEqual([found?.installed, found?.version, found?.covered], [true, '0.169.0', true]);
-    return found?.detail;
-  });
+  await common.found('codex', '0.169.0');
   await scene('started: idle, in the mode that asks, with our hooks trusted and nothing else asked', async () => {
     await open(bot);
     assert.ok(!bottom().includes('Hooks need review'), 'it wants our hooks reviewed');
     return bench.history();
   });
-  await scene('a message is verified by the submit hook; the turn is working, then idle', async () => {
-    const from = performance.now();
-    const result = await bench.sent(bot, 'say hello');
-    const took = Math.round(performance.now() - from);
-    assert.deepEqual(
-      [result.state, 'evidence' in result && result.evidence],
-      ['verified', 'hook'],
-      JSON.stringify(result),
-    );
-    await open(bot);
+  await common.witnessed('the submit hook', 'hook', async () => {
     const asked = model.requests.find(
       ({ lastUser }) => lastUser.includes('say hello') && lastUser.includes('From owner'),
     );
     assert.ok(JSON.stringify(asked?.body).includes(culture), 'the culture did not come in');
-    return `${took} ms to the witness; ${bench.history()}; hooks: ${door.events.join(', ')}`;
+    return `hooks: ${door.events.join(', ')}`;
   });
-  await scene('a message that begins with ! or / and has tabs and many lines is text, not a command', async () => {
-    const words = `!touch forged\n/status\n${Array.from({ length: 9 }, (_, row) => `\trow ${row}`).join('\n')}`;
-    const result = await bench.sent(bot, words);
-    assert.equal(result.state, 'verified', JSON.stringify(result));
-    await open(bot);
-    assert.equal(existsSync(join(work, 'forged')), false);
-    return bench.history();
-  });
-  await scene('a draft in the composer holds a message and is left alone', async () => {
-    await bot.input({ text: 'my own words' });
-    await until('a draft', () => JSON.stringify(bot.gate()).includes('draft'), bot);
-    assert.deepEqual(await bot.deliver(bench.message('say hello')), { state: 'held', why: 'draft' });
-    assert.ok(bottom().includes('my own words'));
-    await bot.input({ keys: ['C-u'] });
-    await open(bot);
-    return bench.history();
-  });
-  for (const [words, rows, width] of [
+  await common.isText(false);
+  await common.draftHolds();
+  await common.arrivesWhole([
     ['60 short lines', 60, 4],
     ['30,000 characters', 600, 40],
-  ] as const) {
-    await scene(`${words} arrive whole`, async () => {
-      const lines = Array.from({ length: rows }, (_, row) => `row ${row} ${'x'.repeat(width)}`);
-      const result = await bench.sent(bot, lines.join('\n'));
-      assert.equal(result.state, 'verified', JSON.stringify(result));
-      await open(bot);
-      assert.ok(model.requests.some(({ lastUser }) => lastUser.includes(lines.join('\n'))));
-      return JSON.stringify(result);
-    });
-  }
+  ]);
   for (const decision of ['approve', 'reject'] as const) {
     await scene(`a permission question is answered as an approval: ${decision}`, async () => {
       rmSync(made, { force: true });
-      assert.equal((await bench.sent(bot, 'RUNSHELL please')).state, 'verified');
-      await question();
+      await common.verified('RUNSHELL please');
+      await common.asked();
       assert.deepEqual([bot.state().state, bot.state().reason], ['needs_you', 'asks to run: touch made && ls']);
       await until('the status', () => bottom().includes('asks in the Gantry inbox'), bot);
       assert.equal((await bot.deliver(bench.message('into the question'))).state, 'held');
@@ -147,7 +110,7 @@ async function play(): Promise<boolean> {
       assert.equal(bot.state().state, 'needs_you');
       assert.match(people.held.at(-1)?.ask.summary ?? '', /^touch made && ls\n/);
       const from = performance.now();
-      people.answer(String(bot.explain().approvals[0]), decision, decision === 'reject' ? 'not on a Sunday' : null);
+      common.decide(decision, decision === 'reject' ? 'not on a Sunday' : null);
       await open(bot);
       assert.equal(existsSync(made), decision === 'approve');
       const told = model.requests.findLast(({ toolResults }) => toolResults.length > 0)?.toolResults.at(-1)?.text ?? '';
@@ -156,11 +119,11 @@ async function play(): Promise<boolean> {
     });
   }
   await scene('a patch beside the project is asked, with its files', async () => {
-    assert.equal((await bench.sent(bot, 'PATCH it')).state, 'verified');
-    await question();
+    await common.verified('PATCH it');
+    await common.asked();
     const asked = people.held.at(-1)?.ask;
     const { reason } = bot.state();
-    people.answer(String(bot.explain().approvals[0]), 'approve');
+    common.decide('approve');
     await open(bot);
     assert.ok(existsSync(join(work, '..', 'beside.txt')));
     return `${asked?.title}; ${reason}`;
@@ -168,8 +131,8 @@ async function play(): Promise<boolean> {
   for (const key of ['Enter', 'Escape'] as const) {
     await scene(`any key brings the question to the pane; ${key} answers it there`, async () => {
       rmSync(made, { force: true });
-      assert.equal((await bench.sent(bot, 'RUNSHELL again')).state, 'verified');
-      await question();
+      await common.verified('RUNSHELL again');
+      await common.asked();
       await bot.input({ text: ' ' });
       await until('its end', () => people.held.at(-1)?.ended !== null, bot);
       assert.deepEqual(people.held.at(-1)?.ended, { kind: 'withdrawn', surface: 'pane' });
@@ -182,39 +145,14 @@ async function play(): Promise<boolean> {
       return bench.history();
     });
   }
-  await scene(
-    'a question outlives the runtime that asked: taken up again, it joins its approval and is answered',
-    async () => {
-      rmSync(made, { force: true });
-      assert.equal((await bench.sent(bot, 'RUNSHELL once more')).state, 'verified');
-      await question();
-      const before = people.held.length;
-      bot = bench.again(spec(), bot.paneId);
-      door.bots.set('web', bot);
-      await question();
-      assert.equal(people.held.length, before);
-      people.answer(String(bot.explain().approvals[0]), 'approve');
-      await open(bot);
-      assert.ok(existsSync(made));
-      return bench.history();
-    },
-  );
-  await scene('an interrupt in the pane (Esc) is idle', async () => {
-    assert.equal((await bench.sent(bot, 'SLOW one')).state, 'verified');
-    await until('text', () => bottom().includes('slow slow'), bot);
-    await bot.input({ keys: ['Escape'] });
-    await state(bot, 'idle');
-    await open(bot);
-    return bench.history();
+  await common.outlives(() => {
+    bot = bench.again(spec(), bot.paneId);
+    door.bots.set('web', bot);
   });
-  await scene('a provider that refuses is idle with what Codex says', async () => {
-    assert.equal((await bench.sent(bot, 'ERR400 please')).state, 'verified');
-    await until('the reason', () => bot.state().reason?.includes('the last turn failed') ?? false, bot);
-    await open(bot);
-    return bench.history();
-  });
+  await common.interrupted('Esc', 'slow slow');
+  await common.refusesWith('Codex');
   await scene('a usage limit blocks, and says until when', async () => {
-    assert.equal((await bench.sent(bot, 'LIMIT please')).state, 'verified');
+    await common.verified('LIMIT please');
     await state(bot, 'blocked');
     await delay(1500);
     assert.deepEqual([bot.state().state, bot.gate().open], ['blocked', false]);
@@ -224,11 +162,7 @@ async function play(): Promise<boolean> {
     await open(bot);
     return `${said.reason}; ${bench.history()}`;
   });
-  await scene('its transcript says tokens', async () => {
-    const usage = await bench.harnesses.usage(spec(), null, true);
-    assert.ok((usage?.lines.length ?? 0) > 3, JSON.stringify(usage));
-    return `${usage?.lines.length} answers; ${JSON.stringify(usage?.lines[0])}`;
-  });
+  await common.tokens('transcript', spec());
   await scene('killed, no program of it is left; resumed with its conversation', async () => {
     await bench.killPane(bot.paneId);
     await until('gone', () => ['offline', 'failed'].includes(bot.state().state), bot);
@@ -269,31 +203,7 @@ async function play(): Promise<boolean> {
       writeFileSync(join(folder, '.codex', 'config.toml'), config(model.url));
     }),
   );
-  await scene('exec: ask, accept_edits, plan, resumed, and a deadline', async () => {
-    const run = (
-      words: string,
-      mode: 'plan' | 'ask' | 'accept_edits',
-      rest: { timeoutMs?: number; resume?: string } = {},
-    ) => bench.harnesses.exec(bench.spec('exec'), bench.doors('exec'), words, { mode, timeoutMs: 60_000, ...rest });
-    const second = join(work, 'second');
-    const plain = await run('--help say hello', 'ask');
-    assert.deepEqual([plain.state, plain.text], ['done', 'A plain answer.'], JSON.stringify(plain));
-    rmSync(made, { force: true });
-    const refused = await run('RUNSHELL', 'ask');
-    assert.deepEqual([refused.state, refused.refused, existsSync(made)], ['done', 1, false], JSON.stringify(refused));
-    const planned = await run('WRITE', 'plan');
-    assert.equal(existsSync(second), false, JSON.stringify(planned));
-    const edited = await run('WRITE', 'accept_edits');
-    assert.equal(existsSync(second), true, JSON.stringify(edited));
-    const further = await run('and further', 'plan', { resume: String(plain.sessionId) });
-    assert.deepEqual([further.state, further.sessionId], ['done', plain.sessionId], JSON.stringify(further));
-    const failed = await run('ERR400', 'ask');
-    assert.equal(failed.state, 'failed');
-    model.script(() => new Promise(() => {}));
-    const late = await run('hello', 'ask', { timeoutMs: 6000 });
-    assert.equal(late.state, 'timeout');
-    return `plain ${JSON.stringify({ ...plain, sessionId: undefined })}; refused ${refused.refused} ${refused.detail}; failed: ${failed.detail}; ${late.detail}`;
-  });
+  await common.exec(bench.spec('exec'), { lateMs: 6000, refused: { ask: 1 }, resumes: true });
   door.close();
   return bench.close();
 }
