@@ -62,6 +62,8 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
   let engine: Engine = { running: false, error: 'The pane host is being started.' };
   let closed = false;
   let stopping = false;
+  /** A host that ends is written nothing: the failure of that would come before its answer and take it along. */
+  let stopAnswered: Promise<unknown> = Promise.resolve();
   let cancelRetry = () => {};
   let cancelBeat = () => {};
   let tries = 0;
@@ -130,12 +132,14 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
    */
   function beat(found: HostConnection, missed = 0): void {
     let answered = false;
-    found.request({ op: 'ping' }).then(
-      () => {
-        answered = true;
-      },
-      () => {},
-    );
+    if (!stopping) {
+      found.request({ op: 'ping' }).then(
+        () => {
+          answered = true;
+        },
+        () => {},
+      );
+    }
     cancelBeat();
     cancelBeat = timers.after(deps.heartbeatMs ?? heartbeatMs, () => {
       if (connection !== found) return;
@@ -200,6 +204,10 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
   }
 
   async function ask<O extends Op>(request: Extract<Request, { op: O }>, tail?: Uint8Array) {
+    await stopAnswered;
+    return tell(request, tail);
+  }
+  async function tell<O extends Op>(request: Extract<Request, { op: O }>, tail?: Uint8Array) {
     await connecting;
     if (!connection)
       throw new AppError('transport', engine.error ?? 'The pane host is not running.', 'Try again in a moment.');
@@ -218,7 +226,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
     });
   }
   function forgetQuietly(request: Request): void {
-    if (connection) void connection.request(request).catch(() => {});
+    if (connection) void stopAnswered.then(() => connection?.request(request)).catch(() => {});
   }
 
   return {
@@ -305,8 +313,10 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
     },
     async stopHost({ force }) {
       stopping = true;
+      const answer = tell({ op: 'stop', force });
+      stopAnswered = answer.catch(() => {});
       try {
-        const { ok } = await ask({ op: 'stop', force });
+        const { ok } = await answer;
         stopping = ok.stopped;
         if (ok.stopped) show({ running: false, error: 'The pane host was stopped.' });
         return { ...ok };

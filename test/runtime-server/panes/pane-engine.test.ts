@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { Screen } from '../../../src/contracts/factory/agent.ts';
 import type { PaneFacts, PaneInfo } from '../../../src/runtime-server/panes/pane-engine.ts';
@@ -180,3 +181,32 @@ test('the host is stopped with live panes only by force, and then nothing of the
   await until('it is shown closed', () => next.get(p)?.alive === false);
   expect(next.get(p)).toMatchObject({ endReason: 'it was asked to stop' });
 });
+
+test('the end of a host that was asked to stop is no failure, whatever else is asked meanwhile', async () => {
+  const engine = await testEngine();
+  const pid = engine.host()?.pid ?? 0;
+  const stopped = engine.stopHost({ force: false });
+  for (let turn = 0; turn < 10; turn += 1) await null;
+  // The request has left; on a busy computer the host is gone before this program gets to its answer.
+  while (runs(pid)) standStill(5);
+  standStill(50);
+  const [asked, unwatch] = [engine.write('pane_unknown', 'x').catch(String), engine.watch('pane_unknown', watcher)];
+  unwatch();
+  expect(await stopped).toEqual({ stopped: true, live: 0 });
+  expect(await asked).toContain('pane host');
+});
+
+const watcher = { onScreen() {}, onGone() {} };
+
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+/** One that has ended counts as ended, also before it was waited for. */
+function runs(pid: number): boolean {
+  try {
+    return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
