@@ -12,6 +12,7 @@ import { type ModelServer, startModelServer } from '../support/model-server/serv
 import {
   axe,
   type Browser,
+  byLetters,
   focusedName,
   go,
   type Locator,
@@ -100,15 +101,7 @@ async function signIn(page: Page, link: Locator): Promise<void> {
 
 test('before anything is connected, it says what will be here, and the command that lets an app in', async () => {
   const { page } = first;
-  const heading = page.getByRole('heading', { name: 'Connectors', level: 1 });
-  // On a busy computer the second letter may come too late for the first.
-  await expect
-    .poll(async () => {
-      await page.keyboard.press('g');
-      await page.keyboard.press('e');
-      return heading.isVisible();
-    })
-    .toBe(true);
+  await byLetters(page, 'g', 'e', 'Connectors');
   await page.getByText(/Services of others whose events become work/).waitFor();
   await page.getByText('npx gantry tools approve my-app').waitFor();
   expect(await axe(page)).toEqual([]);

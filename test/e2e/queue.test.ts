@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   axe,
   type Browser,
+  byLetters,
   focusedName,
   type Locator,
   openBrowser,
@@ -40,15 +41,7 @@ const result = (stdout: string) => ({ exit_code: 0, stdout, stderr: '', truncate
 
 test('an empty queue says what it is for and which lines begin, and g q leads to it', async () => {
   const { page } = first;
-  const heading = page.getByRole('heading', { name: 'Queue', level: 1 });
-  // On a busy computer the second letter may come too late for the first.
-  await expect
-    .poll(async () => {
-      await page.keyboard.press('g');
-      await page.keyboard.press('q');
-      return heading.isVisible();
-    })
-    .toBe(true);
+  await byLetters(page, 'g', 'q', 'Queue');
   await page.getByText(/^curl .*\/beta\/work/).waitFor();
   await page.getByText(`npx gantry worker --url ${gantry.origin} --key-file key`).waitFor();
   expect(await page.locator('[data-status-filter="queued"]').textContent()).toBe('Queued0');

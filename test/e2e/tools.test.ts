@@ -7,6 +7,7 @@ import { startOidcProvider } from '../support/oidc-provider.ts';
 import {
   axe,
   type Browser,
+  byLetters,
   focusedName,
   go,
   type Locator,
@@ -57,15 +58,7 @@ async function openTool(page: Page, name: string): Promise<void> {
 test('before anything is attached, Gantry’s own tools are there, and what attaching brings is said', async () => {
   const { page } = first;
   await page.evaluate(() => Object.assign(window, { sameDocument: true }));
-  const heading = page.getByRole('heading', { name: 'Tools', level: 1 });
-  // On a busy computer the second letter may come too late for the first.
-  await expect
-    .poll(async () => {
-      await page.keyboard.press('g');
-      await page.keyboard.press('t');
-      return heading.isVisible();
-    })
-    .toBe(true);
+  await byLetters(page, 'g', 't', 'Tools');
   await page.getByText(/Tool servers of others that you attach/).waitFor();
   await tool(page, 'file.read').waitFor();
   await health(page, 'gantry.', /Built in.*\d+ tools/);

@@ -130,6 +130,17 @@ export async function chord(page: Page, first: string, second: string): Promise<
   await Promise.all([page.keyboard.press(first), page.keyboard.press(second)]);
 }
 
+/** To the place whose heading this is. On a busy computer the second letter may come too late for the first: then both again. */
+export async function byLetters(page: Page, first: string, second: string, place: string): Promise<void> {
+  const heading = page.getByRole('heading', { name: place, level: 1 });
+  const there = async () => {
+    await page.keyboard.press(first);
+    await page.keyboard.press(second);
+    return heading.isVisible();
+  };
+  await expect.poll(there).toBe(true);
+}
+
 /** Within the page. */
 function paneInFocus(): string | null {
   const terminal = document.activeElement?.closest('[data-pane-terminal]');

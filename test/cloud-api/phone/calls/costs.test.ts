@@ -63,12 +63,7 @@ describe.each(engines)('what a call costs, on $name', ({ place }) => {
 
   test('word of an earlier transfer, come late, is not taken for the one that is asked for now', async () => {
     const floor = await openFloor(await place());
-    const { id } = await floor.addNumber();
-    const callId = await floor.talking(id);
-    await floor.consent(id, bob);
-    await floor.control(callId, { action: 'transfer', to: bob, mode: 'warm' });
-    await eventually(() => floor.legs(bob).length).toBe(1);
-    await floor.settled();
+    const { id } = await floor.asking();
     const { id: leg, sessionId } = floor.legs(alice)[0]!;
     await floor.take({
       ...{ id: 'event_1', type: 'call.bridged', numberId: null },
@@ -82,12 +77,7 @@ describe.each(engines)('what a call costs, on $name', ({ place }) => {
 
   test('who pressed 1 and then said STOP is not joined to her', async () => {
     const floor = await openFloor(await place());
-    const { id } = await floor.addNumber();
-    const callId = await floor.talking(id);
-    await floor.consent(id, bob);
-    await floor.control(callId, { action: 'transfer', to: bob, mode: 'warm' });
-    await eventually(() => floor.legs(bob).length).toBe(1);
-    await floor.settled();
+    const { id } = await floor.asking();
     floor.handset(bob, 'answer');
     await eventually(() => floor.legs(bob)[0]!.heard.length).toBe(1);
     await floor.settled();

@@ -6,12 +6,7 @@ import { alice, bob, eventually, openFloor, said } from './support.ts';
 describe.each(engines)('a cloud that was away on $name', ({ place }) => {
   test('he hung up meanwhile: she is brought back and told', async () => {
     const floor = await openFloor(await place());
-    const { id } = await floor.addNumber();
-    const callId = await floor.talking(id);
-    await floor.consent(id, bob);
-    await floor.control(callId, { action: 'transfer', to: bob, mode: 'warm' });
-    await eventually(() => floor.legs(bob).length).toBe(1);
-    await floor.settled();
+    const { id } = await floor.asking();
     await floor.stop();
     floor.away.is = true;
     floor.handset(bob, 'reject');
@@ -26,12 +21,7 @@ describe.each(engines)('a cloud that was away on $name', ({ place }) => {
 
   test('she hung up meanwhile: it ends, is told once, and he is dropped', async () => {
     const floor = await openFloor(await place());
-    const { id } = await floor.addNumber();
-    const callId = await floor.talking(id);
-    await floor.consent(id, bob);
-    await floor.control(callId, { action: 'transfer', to: bob, mode: 'warm' });
-    await eventually(() => floor.legs(bob).length).toBe(1);
-    await floor.settled();
+    const { id } = await floor.asking();
     await floor.stop();
     floor.away.is = true;
     floor.handset(alice, 'hangup');

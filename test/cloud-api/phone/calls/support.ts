@@ -236,6 +236,16 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
       sim.handset(e164, this.legs(e164).at(-1)!.id, action, digits);
     },
     /** Somebody was called, has answered, and talks. */
+    /** A number of this floor with a call whose warm transfer asks {@link bob} now. */
+    async asking(): Promise<{ id: string; callId: string }> {
+      const { id } = await addNumber();
+      const callId = await this.talking(id);
+      await this.consent(id, bob);
+      await this.control(callId, { action: 'transfer', to: bob, mode: 'warm' });
+      await eventually(() => this.legs(bob).length).toBe(1);
+      await this.settled();
+      return { id, callId };
+    },
     async talking(numberId: string, to = alice): Promise<string> {
       await this.texted(numberId, to);
       const { consentRef } = said(await this.ask(numberId, to));

@@ -1,36 +1,16 @@
-/**
- * From the task to the filled form: a model over each vendor's wire, the runs, the real gate and a real browser. Only the model is
- * scripted, and what a person answers.
- */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Run } from '../../../../src/contracts/computer-use/run.ts';
 import { systemClock } from '../../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../../src/kit/clock/timers.ts';
-import { createIds } from '../../../../src/kit/ids/ids.ts';
-import { programCommand } from '../../../../src/kit/process/programs.ts';
-import { openStore } from '../../../../src/kit/store/open-store.ts';
-import type { Store } from '../../../../src/kit/store/store.ts';
-import {
-  createHands,
-  createOwnQuestions,
-  type Hands,
-  handsMigrations,
-  type OwnQuestions,
-} from '../../../../src/runtime-server/computer-use/index.ts';
 import { createPlanner } from '../../../../src/runtime-server/computer-use/planner/index.ts';
 import { createModels } from '../../../../src/runtime-server/models/index.ts';
-import { createPolicy } from '../../../../src/runtime-server/policy/index.ts';
 import { hasChromium } from '../../../executor/browser/has-chromium.ts';
-import { type Site, startSite } from '../../../executor/driver.ts';
 import { inOrder, type ToolCall, text, tools } from '../../../support/model-server/script.ts';
 import { type ModelServer, startModelServer } from '../../../support/model-server/server.ts';
+import { type RealHands, startRealHands } from '../real-hands.ts';
 import { type RunServer, startRunServer } from '../runs/server.ts';
 
 const withBrowser = test.skipIf(!hasChromium());
-const log = { info() {}, warn: console.warn, error: console.error, close() {} };
 const place = 'position:absolute;left:100px;width:400px;height:80px;font-size:20px';
 const field = (name: string, top: number, type = 'text') =>
   `<input type=${type} name=${name} style="${place};top:${top}px">`;
@@ -38,41 +18,19 @@ const button = (label: string, top: number) => `<button style="${place};top:${to
 const page = (action: string, inside: string) =>
   `<title>Order</title><form method=post action="${action}">${inside}</form>`;
 
-let site: Site;
+let real: RealHands;
+let site: RealHands['site'];
 let model: ModelServer;
-let hands: Hands;
-let handsStore: Store;
-let questions: OwnQuestions;
+let hands: RealHands['hands'];
+let questions: RealHands['questions'];
 let server: RunServer;
-let folder: string;
 let sent: string[] = [];
 
 beforeAll(async () => {
   if (!hasChromium()) return;
-  folder = mkdtempSync(join(tmpdir(), 'gantry-intent-'));
-  mkdirSync(join(folder, 'work', '.gantry'), { recursive: true });
-  writeFileSync(
-    join(folder, 'work', '.gantry', 'policy.yaml'),
-    [
-      'rules:',
-      ...['navigate', '*_click'].map(
-        (member) => `  - when: {tool: browser, member: "${member}", host: "127.0.0.1:*"}\n    then: allow`,
-      ),
-    ].join('\n'),
-  );
-  site = await startSite();
-  const posted =
-    (next: string): Exclude<ReturnType<Site['pages']['get']>, string | undefined> =>
-    (request, response) => {
-      let body = '';
-      request.on('data', (piece) => {
-        body += piece;
-      });
-      request.on('end', () => {
-        sent.push(body);
-        response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(next);
-      });
-    };
+  real = await startRealHands();
+  ({ hands, questions, site } = real);
+  const posted = (next: string) => real.answering(next, (body) => sent.push(body));
   site.pages.set('/', page('/address', field('name', 50) + button('Next', 200)));
   site.pages.set(
     '/address',
@@ -80,32 +38,6 @@ beforeAll(async () => {
   );
   site.pages.set('/done', posted('<title>Thanks</title><h1>Thank you</h1>'));
   model = await startModelServer();
-  handsStore = await openStore({
-    file: join(folder, 'hands.db'),
-    migrations: [...handsMigrations],
-    clock: systemClock,
-    onFault: console.error,
-  });
-  const ids = createIds(systemClock);
-  questions = createOwnQuestions({ store: handsStore, ids, timers: systemTimers });
-  hands = createHands({
-    store: handsStore,
-    policy: createPolicy({ workspace: join(folder, 'work'), log }),
-    questions,
-    clock: systemClock,
-    timers: systemTimers,
-    ids,
-    log,
-    command: programCommand('executor'),
-    env: { ...process.env, DISPLAY: undefined },
-    folder: join(folder, 'hands'),
-    secret: 'a secret of tests',
-    ownPorts: () => [],
-    defaults: 'own',
-    approver: 'owner',
-    approveUrl: (id) => `http://127.0.0.1/?approval=${id}`,
-  });
-  await hands.start();
   const { url } = model;
   const planner = createPlanner({
     platform: 'linux',
@@ -132,11 +64,8 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   await server?.close();
-  await hands?.close();
-  await handsStore?.close();
+  await real?.close();
   await model?.close();
-  await site?.close();
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 });
 beforeEach(() => {
   sent = [];
@@ -244,7 +173,7 @@ withBrowser(
     expect(new URLSearchParams(sent.at(-1)).get('pin')).toBe('pin-4711-pin');
     const kept = JSON.stringify([asking, run, await server.events(run.run_id)]);
     expect(kept).not.toContain('4711');
-    expect(JSON.stringify(await handsStore.read((tx) => tx.all('SELECT * FROM computer_use_action')))).not.toContain(
+    expect(JSON.stringify(await real.store.read((tx) => tx.all('SELECT * FROM computer_use_action')))).not.toContain(
       '4711',
     );
   },

@@ -3,102 +3,38 @@
  * over, types there themselves and lets it go on.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Run, Session } from '../../../../src/contracts/computer-use/run.ts';
-import { systemClock } from '../../../../src/kit/clock/clock.ts';
-import { systemTimers } from '../../../../src/kit/clock/timers.ts';
-import { createIds } from '../../../../src/kit/ids/ids.ts';
-import { programCommand } from '../../../../src/kit/process/programs.ts';
-import { openStore } from '../../../../src/kit/store/open-store.ts';
-import type { Store } from '../../../../src/kit/store/store.ts';
-import {
-  createHands,
-  createOwnQuestions,
-  type Hands,
-  handsMigrations,
-  type OwnQuestions,
-} from '../../../../src/runtime-server/computer-use/index.ts';
-import { createPolicy } from '../../../../src/runtime-server/policy/index.ts';
 import { hasChromium } from '../../../executor/browser/has-chromium.ts';
-import { type Site, startSite } from '../../../executor/driver.ts';
+import { type RealHands, startRealHands } from '../real-hands.ts';
 import { ownerToken, type RunServer, startRunServer } from './server.ts';
 
 const withBrowser = test.skipIf(!hasChromium());
-const log = { info() {}, warn: console.warn, error: console.error, close() {} };
 const box = (top: number) => `position:absolute;left:100px;top:${top}px;width:400px;height:60px;font-size:20px`;
 const field = (name: string, top: number, type = 'text') => `<input type=${type} name=${name} style="${box(top)}">`;
 const page = (title: string, action: string, inside: string) =>
   `<title>${title}</title><form method=post action="${action}">${inside}<button style="${box(500)}">Next</button></form>`;
 
-let site: Site;
-let hands: Hands;
-let handsStore: Store;
-let questions: OwnQuestions;
+let real: RealHands;
+let site: RealHands['site'];
+let hands: RealHands['hands'];
+let questions: RealHands['questions'];
 let server: RunServer;
-let folder: string;
 let sent: URLSearchParams[] = [];
 
 beforeAll(async () => {
   if (!hasChromium()) return;
-  folder = mkdtempSync(join(tmpdir(), 'gantry-direct-'));
-  mkdirSync(join(folder, 'work', '.gantry'), { recursive: true });
-  const rules = ['navigate', '*_click'].map(
-    (member) => `  - when: {tool: browser, member: "${member}", host: "127.0.0.1:*"}\n    then: allow\n`,
-  );
-  writeFileSync(join(folder, 'work', '.gantry', 'policy.yaml'), `rules:\n${rules.join('')}`);
-  site = await startSite();
-  const after =
-    (next: string): Exclude<ReturnType<Site['pages']['get']>, string | undefined> =>
-    (request, response) => {
-      let body = '';
-      request.on('data', (piece) => {
-        body += piece;
-      });
-      request.on('end', () => {
-        sent.push(new URLSearchParams(body));
-        response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(next);
-      });
-    };
+  real = await startRealHands();
+  ({ hands, questions, site } = real);
+  const after = (next: string) => real.answering(next, (body) => sent.push(new URLSearchParams(body)));
   site.pages.set('/', page('One', '/two', field('name', 100) + field('city', 200)));
   site.pages.set('/two', after(page('Two', '/three', field('pin', 100, 'password') + field('note', 200))));
   site.pages.set('/three', after('<title>Thanks</title><h1>Thank you</h1>'));
-  const ids = createIds(systemClock);
-  handsStore = await openStore({
-    file: join(folder, 'hands.db'),
-    migrations: [...handsMigrations],
-    clock: systemClock,
-    onFault: console.error,
-  });
-  questions = createOwnQuestions({ store: handsStore, ids, timers: systemTimers });
-  hands = createHands({
-    store: handsStore,
-    policy: createPolicy({ workspace: join(folder, 'work'), log }),
-    questions,
-    clock: systemClock,
-    timers: systemTimers,
-    ids,
-    log,
-    command: programCommand('executor'),
-    env: { ...process.env, DISPLAY: undefined },
-    folder: join(folder, 'hands'),
-    secret: 'a secret of tests',
-    ownPorts: () => [],
-    defaults: 'own',
-    approver: 'owner',
-    approveUrl: (id) => `http://127.0.0.1/?approval=${id}`,
-  });
-  await hands.start();
   server = await startRunServer({ gate: hands.gate });
 }, 60_000);
 afterAll(async () => {
   await server?.close();
-  await hands?.close();
-  await handsStore?.close();
-  await site?.close();
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  await real?.close();
 });
 
 const at = (top: number) => ({ target: { type: 'coordinate', x: 300, y: top + 30 } });
@@ -212,7 +148,7 @@ withBrowser(
       browser: { title: 'Thanks' },
       run_ids: [id],
     });
-    const audited = await handsStore.read((tx) =>
+    const audited = await real.store.read((tx) =>
       tx.all<{ call_index: number; outcome: string }>(
         `SELECT call_index, outcome FROM computer_use_action WHERE holder_id = ? AND call_index IS NOT NULL AND stage = 'action' ORDER BY call_index`,
         id,
