@@ -14,6 +14,7 @@ import { type Authenticator, type BoundRoute, bind, type OwnerLookups } from '..
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { createAdminRoutes, toApiKey } from './admin.ts';
 import { createChanges } from './changes.ts';
+import { createHealthRoute } from './health.ts';
 import { createInternalAuthenticator } from './internal.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { cookieNameFor, cookieText, localPath, sessionLifeMs } from './model.ts';
@@ -204,6 +205,7 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
         return { body: undefined };
       }),
       ...createKeyRoutes(keys),
+      createHealthRoute(deps.store),
       bind(protectedResource, () => ({ body: describe(people?.resources ?? null, '') })),
       bind(protectedResourceOf, ({ request }) => {
         const suffix = (request.url ?? '').split(/[?#]/, 1)[0]!.slice(protectedResource.path.length);

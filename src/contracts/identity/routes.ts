@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';
 import { adminRoutes } from './admin.ts';
+import { cloudHealth } from './health.ts';
 import { keyRoutes } from './keys.ts';
 import { Plan } from './plan.ts';
 import { protectedResource, protectedResourceOf } from './resource.ts';
@@ -174,6 +175,7 @@ export const identityRoutes = [
   listSessions,
   revokeSession,
   ...keyRoutes,
+  cloudHealth,
   protectedResource,
   protectedResourceOf,
   ...adminRoutes,

@@ -1,0 +1,29 @@
+/** Whether the database answers, asked when somebody wants to know. Says neither where it is nor why it is away: anybody may ask. */
+import { AppError } from '../../contracts/common/errors.ts';
+import { cloudHealth } from '../../contracts/identity/health.ts';
+import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import type { SharedStore } from '../../kit/store/shared-store.ts';
+
+/** Whoever asks has a deadline of its own, of a few seconds. */
+const patienceMs = 2_000;
+
+export function createHealthRoute(store: Pick<SharedStore, 'get' | 'trouble'>): BoundRoute {
+  return bind(cloudHealth, async () => {
+    const told = await answers(store);
+    if (told && store.trouble() === null) return { body: { ok: true as const } };
+    const fact = told ? 'The database of this cloud takes nothing.' : 'The database of this cloud does not answer.';
+    throw new AppError('transport', fact, 'Its log says why; it goes on by itself.', { wireCode: 'unavailable' });
+  });
+}
+
+async function answers(store: Pick<SharedStore, 'get'>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), patienceMs);
+  });
+  const asked = store.get('SELECT 1 AS one').then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([asked, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,16 @@
+/** Whether a cloud can work: for whatever sends it requests or starts it again. */
+import { z } from 'zod';
+import { defineRoute } from '../common/route.ts';
+
+export const cloudHealth = defineRoute({
+  op: 'cloudHealth',
+  area: 'identity',
+  errors: 'plain',
+  summary: 'Whether this cloud and its database answer; 503 unavailable while the database is away or takes nothing',
+  method: 'GET',
+  path: '/api/v1/health',
+  auth: ['public'],
+  scope: null,
+  owner: { none: 'says nothing about anybody' },
+  answers: { 200: z.strictObject({ ok: z.literal(true) }) },
+});
