@@ -12,13 +12,7 @@ export const run: Action = async (context, input) => {
   const { factory } = await context.connect();
   const answer = await factory.startRun({
     body: {
-      template: text(input, 'template'),
-      intent: optionalText(input, 'intent'),
-      params: paramsOf(input),
-      campaignId: optionalText(input, 'campaign'),
-      projectId: optionalText(input, 'project'),
-      team: optionalText(input, 'team'),
-      preset: optionalText(input, 'preset'),
+      ...requestOf(input),
       dryRun: flag(input, 'dryRun') || undefined,
     },
   });
@@ -34,7 +28,18 @@ export const run: Action = async (context, input) => {
   return undefined;
 };
 
-export function paramsOf(input: Input): Record<string, string> | undefined {
+/** The run that is asked for. */
+export const requestOf = (input: Input) => ({
+  template: text(input, 'template'),
+  intent: optionalText(input, 'intent'),
+  params: paramsOf(input),
+  campaignId: optionalText(input, 'campaign'),
+  projectId: optionalText(input, 'project'),
+  team: optionalText(input, 'team'),
+  preset: optionalText(input, 'preset'),
+});
+
+function paramsOf(input: Input): Record<string, string> | undefined {
   const given = words(input, 'param');
   if (given.length === 0) return undefined;
   return Object.fromEntries(

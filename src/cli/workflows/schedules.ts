@@ -5,7 +5,7 @@ import { type Action, type Context, flag, type Input, optionalText, text } from 
 import type { FactoryClient } from '../connect.ts';
 import { facts, table } from '../table.ts';
 import { clockTime, count } from '../words.ts';
-import { paramsOf } from './runs.ts';
+import { requestOf } from './runs.ts';
 
 export const schedule: Action = async (context, input) => {
   const { factory } = await context.connect();
@@ -13,15 +13,7 @@ export const schedule: Action = async (context, input) => {
   const answer = await factory.createSchedule({
     body: {
       title: optionalText(input, 'title'),
-      run: {
-        template: text(input, 'template'),
-        intent: optionalText(input, 'intent'),
-        params: paramsOf(input),
-        campaignId: optionalText(input, 'campaign'),
-        projectId: optionalText(input, 'project'),
-        team: optionalText(input, 'team'),
-        preset: optionalText(input, 'preset'),
-      },
+      run: requestOf(input),
       cron: optionalText(input, 'cron'),
       at: optionalText(input, 'at'),
       timezone: optionalText(input, 'timezone'),

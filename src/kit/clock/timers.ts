@@ -16,6 +16,30 @@ export const systemTimers: Timers = {
   },
 };
 
+/** Timers of one owner, which are all let go with it. */
+export interface OwnTimers extends Timers {
+  /** Cancels those that still wait. */
+  cancelAll(): void;
+}
+
+export function createOwnTimers(timers: Timers): OwnTimers {
+  const cancels = new Set<() => void>();
+  return {
+    after(ms, effect) {
+      const cancel = timers.after(ms, () => {
+        cancels.delete(cancel);
+        effect();
+      });
+      cancels.add(cancel);
+      return cancel;
+    },
+    cancelAll() {
+      for (const cancel of cancels) cancel();
+      cancels.clear();
+    },
+  };
+}
+
 /** Resolves after `ms`, or as soon as `signal` is aborted. */
 export function pause(timers: Timers, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -6,6 +6,7 @@ import type pg from 'pg';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../clock/timers.ts';
 import type { Wake } from '../wake/wake.ts';
+import { runEffects } from './effects.ts';
 import type { Connections } from './postgres-connections.ts';
 import { asAppError, database, isInTheWay, isLost } from './postgres-errors.ts';
 import { type Answer, createStatementGroups, type Query } from './postgres-groups.ts';
@@ -190,7 +191,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
       const work = () => finish(through(client), operation(txOf(one)), one);
       return { value: await once(client, begins[isolation], work), effects: one.effects };
     });
-    runEffects(run.effects);
+    runEffects(run.effects, deps.onFault);
     return run.value;
   }
 
@@ -206,18 +207,8 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
         return finish((query) => known(through(client)(query)), operation(txOf(run)), run);
       });
     }
-    runEffects(run.effects);
+    runEffects(run.effects, deps.onFault);
     return value;
-  }
-
-  function runEffects(effects: readonly (() => void)[]): void {
-    for (const effect of effects) {
-      try {
-        effect();
-      } catch (error) {
-        deps.onFault(error);
-      }
-    }
   }
 
   const query = (sql: Sql, values: readonly Value[]) =>

@@ -5,6 +5,7 @@
 import type { Database } from 'better-sqlite3';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../clock/timers.ts';
+import { runEffects } from './effects.ts';
 import { isBusy, isDamage, isTrouble, refusal, sqliteCode } from './sqlite-errors.ts';
 import type { Statements } from './statements.ts';
 import type { Tx, Value, WriteGroupOptions } from './store.ts';
@@ -148,7 +149,7 @@ export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
       return;
     }
     for (const outcome of outcomes) {
-      if (outcome.ok) runEffects(outcome.effects);
+      if (outcome.ok) runEffects(outcome.effects, deps.onFault);
     }
     group.forEach((pending, index) => {
       const outcome = outcomes[index] as Outcome;
@@ -181,16 +182,6 @@ export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
         statements.begin();
       }
       return { ok: false, error };
-    }
-  }
-
-  function runEffects(effects: readonly (() => void)[]): void {
-    for (const effect of effects) {
-      try {
-        effect();
-      } catch (error) {
-        deps.onFault(error);
-      }
     }
   }
 

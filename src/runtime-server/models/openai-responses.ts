@@ -10,7 +10,7 @@ import type {
   Tool,
 } from 'openai/resources/responses/responses';
 import { parseInput } from './anthropic.ts';
-import { type AskWire, silenceMs } from './endpoints.ts';
+import type { AskWire } from './endpoints.ts';
 import {
   type Answer,
   type Ask,
@@ -22,17 +22,11 @@ import {
   type Usage,
   wireName,
 } from './model.ts';
+import { openAiClient } from './openai.ts';
 import { computerOutput, dataUrl, openAiToolset, said, unacknowledged } from './toolsets/openai.ts';
 
 export const askOpenAiResponses: AskWire = async (target, ask) => {
-  const { default: OpenAI } = await import('openai');
-  const client = new OpenAI({
-    apiKey: target.key ?? 'none',
-    ...(target.baseUrl === null ? {} : { baseURL: target.baseUrl }),
-    maxRetries: 0,
-    timeout: silenceMs,
-    logLevel: 'off',
-  });
+  const client = await openAiClient(target);
   const tools: Tool[] = [
     ...(ask.toolsets === undefined || ask.toolsets.length === 0 ? [] : [{ type: 'computer' as const }]),
     ...ask.tools.map((tool) => ({

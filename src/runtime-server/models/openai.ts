@@ -4,19 +4,24 @@
  */
 import type { ChatCompletionChunk, ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import { parseInput } from './anthropic.ts';
-import { type AskWire, silenceMs } from './endpoints.ts';
+import { type AskWire, silenceMs, type Target } from './endpoints.ts';
 import { type Answer, type Ask, type Message, ModelFault, offeredName, type Usage, wireName } from './model.ts';
 import { dataUrl } from './toolsets/openai.ts';
 
-export const askOpenAi: AskWire = async (target, ask) => {
+/** Loads its SDK with the first request. */
+export async function openAiClient(target: Target) {
   const { default: OpenAI } = await import('openai');
-  const client = new OpenAI({
+  return new OpenAI({
     apiKey: target.key ?? 'none',
     ...(target.baseUrl === null ? {} : { baseURL: target.baseUrl }),
     maxRetries: 0,
     timeout: silenceMs,
     logLevel: 'off',
   });
+}
+
+export const askOpenAi: AskWire = async (target, ask) => {
+  const client = await openAiClient(target);
   const stream = await client.chat.completions.create(
     {
       model: ask.model,

@@ -3,7 +3,8 @@
  * What its output means is given by the adapter. Must not know a harness.
  */
 import type { Ran, Surroundings } from './adapter.ts';
-import type { BotSpec, ExecOptions, ExecResult } from './harness.ts';
+import { botEnvironment } from './environment.ts';
+import type { BotDoors, BotSpec, ExecMode, ExecOptions, ExecResult } from './harness.ts';
 
 /** A program that retries a refusing provider for ever ends here, with its whole group. */
 const defaultTimeoutMs = 10 * 60_000;
@@ -11,23 +12,39 @@ const detailChars = 500;
 
 export interface ExecStart {
   readonly command: readonly [string, ...string[]];
-  readonly env: Readonly<Record<string, string>>;
+  /** Variables of this harness alone. */
+  readonly own?: Readonly<Record<string, string>>;
 }
 
-export async function runExec(
-  { processes }: Surroundings,
+export type Exec = (
+  around: Surroundings,
   bot: BotSpec,
-  { command, env }: ExecStart,
+  doors: BotDoors,
   text: string,
-  { resume = null, timeoutMs = defaultTimeoutMs, signal }: ExecOptions,
-  read: (ran: Ran) => ExecResult,
-): Promise<ExecResult> {
-  const ran = await processes.run(command, { cwd: bot.cwd, env, input: text, timeoutMs, signal });
-  const ended = { text: '', sessionId: resume, refused: 0, usage: null };
-  if (ran.stopped === true) return { ...ended, state: 'stopped', detail: 'it was stopped' };
-  if (ran.timedOut) return { ...ended, state: 'timeout', detail: `no answer within ${timeoutMs} ms; it was ended` };
-  return read(ran);
-}
+  options: ExecOptions,
+) => Promise<ExecResult>;
+
+/** `begin`: what is started in a mode, for a session to go on with. `read`: what its output means. */
+export const execOf =
+  (
+    begin: (
+      around: Surroundings,
+      bot: BotSpec,
+      mode: ExecMode,
+      resume: string | null,
+      doors: BotDoors,
+    ) => Promise<ExecStart>,
+    read: (ran: Ran, resume: string | null) => ExecResult,
+  ): Exec =>
+  async (around, bot, doors, text, { mode, resume = null, timeoutMs = defaultTimeoutMs, signal }) => {
+    const { command, own } = await begin(around, bot, mode, resume, doors);
+    const env = botEnvironment(around.env, bot, doors, own);
+    const ran = await around.processes.run(command, { cwd: bot.cwd, env, input: text, timeoutMs, signal });
+    const ended = { text: '', sessionId: resume, refused: 0, usage: null };
+    if (ran.stopped === true) return { ...ended, state: 'stopped', detail: 'it was stopped' };
+    if (ran.timedOut) return { ...ended, state: 'timeout', detail: `no answer within ${timeoutMs} ms; it was ended` };
+    return read(ran, resume);
+  };
 
 type Said = Pick<ExecResult, 'text' | 'sessionId' | 'refused' | 'usage'>;
 

@@ -4,6 +4,7 @@
  * shows that a question is over.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
+import { createOwnTimers } from '../../../kit/clock/timers.ts';
 import type { DriverContext } from './adapter.ts';
 import { decisionOf, type Payload, ruledOf } from './claude/questions.ts';
 import { createDeskQuestions, cuttable, type End, wordsOf } from './desk-question.ts';
@@ -63,21 +64,12 @@ export function createHookQuestions<Q extends HookQuestion>(
   context: DriverContext,
   ways: HookQuestionsWays<Q>,
 ): HookQuestions<Q> {
-  const { bot, timers } = context;
+  const { bot } = context;
   const desk = createDeskQuestions(context, ways.harness);
   const { note, earlier } = desk;
   const open = new Map<string, OpenQuestion<Q>>();
   const away = new AbortController();
-  const cancels = new Set<() => void>();
-
-  function later(ms: number, act: () => void): () => void {
-    const cancel = timers.after(ms, () => {
-      cancels.delete(cancel);
-      act();
-    });
-    cancels.add(cancel);
-    return cancel;
-  }
+  const own = createOwnTimers(context.timers);
 
   /** What a restarted runtime needs to end approvals whose question was answered meanwhile. */
   function keep(): void {
@@ -131,7 +123,7 @@ export function createHookQuestions<Q extends HookQuestion>(
     open,
     note,
     earlier: earlier.length,
-    later,
+    later: own.after,
     ruled(found) {
       note(`${found.verdict === 'allow' ? 'allowed' : 'refused'} without asking: ${found.rule}`);
       return ruledOf(found);
@@ -147,7 +139,7 @@ export function createHookQuestions<Q extends HookQuestion>(
       const hookless = () => {
         if (entry.hooks === 0) entry.cut({ kind: 'withdrawn', surface: ways.hooklessAt() });
       };
-      if (entry.hooks === 0 && !away.signal.aborted) later(hookReturnsMs, hookless);
+      if (entry.hooks === 0 && !away.signal.aborted) own.after(hookReturnsMs, hookless);
       // Also when this server closes: a hook that is still there must come back, not take this for an answer.
       throw takenUp();
     },
@@ -155,7 +147,7 @@ export function createHookQuestions<Q extends HookQuestion>(
       for (const entry of open.values()) if (which(entry)) entry.cut({ kind: 'withdrawn', surface });
     },
     settle(act) {
-      later(askAgainMs, () =>
+      own.after(askAgainMs, () =>
         act(() => {
           for (const { call, id } of earlier) if (!open.has(call)) desk.withdraw(id);
         }),
@@ -164,7 +156,7 @@ export function createHookQuestions<Q extends HookQuestion>(
     ids: () => [...open.values()].flatMap(({ id }) => id ?? []),
     close() {
       away.abort();
-      for (const cancel of cancels) cancel();
+      own.cancelAll();
       for (const entry of open.values()) entry.cut('released');
     },
   };

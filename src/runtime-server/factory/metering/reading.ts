@@ -2,6 +2,7 @@
  * Reads what bots in panes used out of their harnesses' own transcripts, and writes it down like the spend of hosted bots: each answer
  * once, by its id, in the transaction that moves the cursor on. Must not know limits.
  */
+import { createOwnTimers } from '../../../kit/clock/timers.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { UsageCursor, UsageLine } from '../harness/usage.ts';
 import { lookEveryMs, type MeteredBot, type MeteringDeps } from './deps.ts';
@@ -31,10 +32,10 @@ interface Cursor {
 }
 
 export function createReading(deps: MeteringDeps): Reading {
-  const { store, models, clock, timers, bots } = deps;
+  const { store, models, clock, bots } = deps;
   const working = new Set<string>();
   const reads = new Map<string, Promise<void>>();
-  const cancels = new Set<() => void>();
+  const own = createOwnTimers(deps.timers);
   let tick: (() => void) | null = null;
   let closed = false;
 
@@ -119,19 +120,10 @@ export function createReading(deps: MeteringDeps): Reading {
     });
   }
 
-  function later(ms: number, act: () => void): () => void {
-    const cancel = timers.after(ms, () => {
-      cancels.delete(cancel);
-      act();
-    });
-    cancels.add(cancel);
-    return cancel;
-  }
-
   /** While bots work, now and then: what they use is seen before their turn is over. */
   function armTick(): void {
     if (tick !== null || working.size === 0 || closed) return;
-    tick = later(lookEveryMs, () => {
+    tick = own.after(lookEveryMs, () => {
       tick = null;
       for (const agentId of working) void read(agentId);
       armTick();
@@ -155,11 +147,11 @@ export function createReading(deps: MeteringDeps): Reading {
       }
       if (!working.delete(agentId)) return;
       void read(agentId);
-      later(onceMoreMs, () => void read(agentId));
+      own.after(onceMoreMs, () => void read(agentId));
     },
     async close() {
       closed = true;
-      for (const cancel of cancels) cancel();
+      own.cancelAll();
       await Promise.all(reads.values());
     },
   };

@@ -2,24 +2,12 @@
  * Claude Code's exec mode (tui.md 6): one text in, one JSON result out. Exit code 0 does not mean that the work was done: a
  * refused tool ends with 0, so refusals are counted from the result.
  */
-import type { Surroundings } from '../adapter.ts';
-import { botEnvironment } from '../environment.ts';
-import { done, failed, lastLine, runExec } from '../exec-run.ts';
-import type { BotDoors, BotSpec, ExecOptions, ExecResult } from '../harness.ts';
+import { done, execOf, failed, lastLine } from '../exec-run.ts';
+import type { ExecResult } from '../harness.ts';
 import { text } from '../values.ts';
 import { execCommand } from './launch.ts';
 
-export async function execClaude(
-  around: Surroundings,
-  bot: BotSpec,
-  doors: BotDoors,
-  prompt: string,
-  options: ExecOptions,
-): Promise<ExecResult> {
-  const command = await execCommand(around, bot, options.mode, options.resume ?? null);
-  const env = botEnvironment(around.env, bot, doors);
-  return runExec(around, bot, { command, env }, prompt, options, (ran) => readResult(ran.stdout, ran.code, ran.stderr));
-}
+export const execClaude = execOf(execCommand, (ran) => readResult(ran.stdout, ran.code, ran.stderr));
 
 /** The result object is the last thing on stdout; errors of the provider are on stdout too, as text or inside it. */
 export function readResult(stdout: string, code: number | null, stderr: string): ExecResult {

@@ -7,6 +7,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mcpServer } from '../../../../contracts/tool-server/mcp.ts';
 import type { Surroundings } from '../adapter.ts';
+import type { ExecStart } from '../exec-run.ts';
 import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
 import { quote } from '../shell/start-file.ts';
@@ -106,16 +107,18 @@ export async function execCommand(
   bot: BotSpec,
   mode: ExecMode,
   sessionToResume: string | null,
-): Promise<[string, ...string[]]> {
-  return [
-    await installedProgram(around, 'claude', 'Claude Code'),
-    '-p',
-    '--output-format',
-    'json',
-    '--permission-mode',
-    permissionModes[mode],
-    ...(sessionToResume === null ? [] : ['--resume', sessionToResume]),
-    ...(bot.model === null ? [] : ['--model', bot.model]),
-    ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
-  ];
+): Promise<ExecStart> {
+  return {
+    command: [
+      await installedProgram(around, 'claude', 'Claude Code'),
+      '-p',
+      '--output-format',
+      'json',
+      '--permission-mode',
+      permissionModes[mode],
+      ...(sessionToResume === null ? [] : ['--resume', sessionToResume]),
+      ...(bot.model === null ? [] : ['--model', bot.model]),
+      ...(bot.culture === null ? [] : ['--append-system-prompt', bot.culture]),
+    ],
+  };
 }

@@ -2,28 +2,16 @@
  * Codex's exec mode (tui.md 6): one text in, events as JSON lines out. Nobody can be asked, so what would need a question is refused,
  * and the exit code is 0 even then: what happened is read from the events, and the refusals from its log.
  */
-import type { Ran, Surroundings } from '../adapter.ts';
-import { botEnvironment } from '../environment.ts';
-import { done, failed, lastLine, runExec } from '../exec-run.ts';
-import type { BotDoors, BotSpec, ExecOptions, ExecResult } from '../harness.ts';
+import type { Ran } from '../adapter.ts';
+import { done, execOf, failed, lastLine } from '../exec-run.ts';
+import type { ExecResult } from '../harness.ts';
 import { count, objectOf, parseObject } from '../values.ts';
 import { execCommand } from './launch.ts';
 
 /** One line of its log for each tool call that was turned down. */
 const refusal = /codex_core::tools::router: error=.*\b(reject|denied|not allowed)/u;
 
-export async function execCodex(
-  around: Surroundings,
-  bot: BotSpec,
-  doors: BotDoors,
-  text: string,
-  options: ExecOptions,
-): Promise<ExecResult> {
-  const { mode, resume = null } = options;
-  const command = await execCommand(around, bot, mode, resume);
-  const env = botEnvironment(around.env, bot, doors);
-  return runExec(around, bot, { command, env }, text, options, (ran) => readEvents(ran, resume));
-}
+export const execCodex = execOf(execCommand, readEvents);
 
 export function readEvents({ stdout, stderr, code }: Ran, resume: string | null = null): ExecResult {
   let sessionId = resume;

@@ -4,6 +4,7 @@
  */
 import { access } from 'node:fs/promises';
 import type { Surroundings } from '../adapter.ts';
+import type { ExecStart } from '../exec-run.ts';
 import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
 import { quote } from '../shell/start-file.ts';
@@ -80,18 +81,20 @@ export async function execCommand(
   bot: BotSpec,
   mode: ExecMode,
   resume: string | null,
-): Promise<[string, ...string[]]> {
-  return [
-    await installedProgram(around, 'codex', 'Codex'),
-    'exec',
-    '--json',
-    '--skip-git-repo-check',
-    '-s',
-    sandboxes[mode],
-    ...settings(bot),
-    ...(resume === null ? [] : ['resume', resume]),
-    '-',
-  ];
+): Promise<ExecStart> {
+  return {
+    command: [
+      await installedProgram(around, 'codex', 'Codex'),
+      'exec',
+      '--json',
+      '--skip-git-repo-check',
+      '-s',
+      sandboxes[mode],
+      ...settings(bot),
+      ...(resume === null ? [] : ['resume', resume]),
+      '-',
+    ],
+  };
 }
 
 export async function isThere(file: unknown): Promise<boolean> {

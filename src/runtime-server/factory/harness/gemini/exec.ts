@@ -3,27 +3,15 @@
  * its exit code is no measure: 0 after a refusal, the provider's status cut to a byte after an error. So the events decide. It retries a
  * provider that refuses for minutes, whatever signal it gets.
  */
-import type { Ran, Surroundings } from '../adapter.ts';
-import { botEnvironment } from '../environment.ts';
-import { done, failed, runExec } from '../exec-run.ts';
-import type { BotDoors, BotSpec, ExecOptions, ExecResult } from '../harness.ts';
+import type { Ran } from '../adapter.ts';
+import { done, execOf, failed } from '../exec-run.ts';
+import type { ExecResult } from '../harness.ts';
 import { count, objectOf, parseObject } from '../values.ts';
 import { execCommand } from './launch.ts';
 
 const refusals = /not_registered|denied|policy|permission|cancel/u;
 
-export async function execGemini(
-  around: Surroundings,
-  bot: BotSpec,
-  doors: BotDoors,
-  text: string,
-  options: ExecOptions,
-): Promise<ExecResult> {
-  const { mode, resume = null } = options;
-  const command = await execCommand(around, bot, mode, resume);
-  const env = botEnvironment(around.env, bot, doors);
-  return runExec(around, bot, { command, env }, text, options, (ran) => readEvents(ran, resume));
-}
+export const execGemini = execOf(execCommand, readEvents);
 
 export function readEvents({ stdout, stderr, code }: Ran, resume: string | null = null): ExecResult {
   let sessionId = resume;

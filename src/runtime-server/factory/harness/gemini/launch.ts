@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Surroundings } from '../adapter.ts';
+import type { ExecStart } from '../exec-run.ts';
 import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
 
@@ -41,14 +42,16 @@ export async function execCommand(
   bot: BotSpec,
   mode: ExecMode,
   resume: string | null,
-): Promise<[string, ...string[]]> {
-  return [
-    await installedProgram(around, 'gemini', 'Gemini CLI'),
-    '-o',
-    'stream-json',
-    '--approval-mode',
-    approvalModes[mode],
-    ...(resume === null ? [] : ['--resume', resume]),
-    ...model(bot),
-  ];
+): Promise<ExecStart> {
+  return {
+    command: [
+      await installedProgram(around, 'gemini', 'Gemini CLI'),
+      '-o',
+      'stream-json',
+      '--approval-mode',
+      approvalModes[mode],
+      ...(resume === null ? [] : ['--resume', resume]),
+      ...model(bot),
+    ],
+  };
 }

@@ -2,22 +2,12 @@
  * opencode's exec mode (tui.md 6): one text in, events out, one a line. A tool that would be asked is refused, the program stops and
  * ends with 0: refusals are counted from the events. After a refusing provider it ends with 1 only after its own retries.
  */
-import type { Surroundings } from '../adapter.ts';
-import { done, failed, lastLine, runExec } from '../exec-run.ts';
-import type { BotDoors, BotSpec, ExecOptions, ExecResult } from '../harness.ts';
+import { done, execOf, failed, lastLine } from '../exec-run.ts';
+import type { ExecResult } from '../harness.ts';
 import { count, parseObject, record } from '../values.ts';
-import { execOpencodeCommand } from './launch.ts';
+import { execCommand } from './launch.ts';
 
-export async function execOpencode(
-  around: Surroundings,
-  bot: BotSpec,
-  doors: BotDoors,
-  text: string,
-  options: ExecOptions,
-): Promise<ExecResult> {
-  const start = await execOpencodeCommand(around, bot, doors, options.mode, options.resume ?? null);
-  return runExec(around, bot, start, text, options, (ran) => readEvents(ran.stdout, ran.code, ran.stderr));
-}
+export const execOpencode = execOf(execCommand, (ran) => readEvents(ran.stdout, ran.code, ran.stderr));
 
 /** A tool that was refused says so in its error. */
 const refusal =

@@ -8,7 +8,6 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Surroundings } from '../adapter.ts';
-import { botEnvironment } from '../environment.ts';
 import type { ExecStart } from '../exec-run.ts';
 import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
@@ -101,12 +100,12 @@ export async function launchOpencode(
 }
 
 /** argv and environment of exec mode; the text comes on stdin, so no text can be an option. */
-export async function execOpencodeCommand(
+export async function execCommand(
   around: Surroundings,
   bot: BotSpec,
-  doors: BotDoors,
   mode: ExecMode,
   sessionToResume: string | null,
+  doors: BotDoors,
 ): Promise<ExecStart> {
   const own = await environmentOf(bot, doors, execPermissions[mode]);
   return {
@@ -119,7 +118,7 @@ export async function execOpencodeCommand(
       ...(sessionToResume === null ? [] : ['--session', sessionToResume]),
       ...model(bot),
     ],
-    env: botEnvironment(around.env, bot, doors, own),
+    own,
   };
 }
 

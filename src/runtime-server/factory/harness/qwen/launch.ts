@@ -6,7 +6,6 @@ import { randomUUID } from 'node:crypto';
 import { access, chmod, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Surroundings } from '../adapter.ts';
-import { botEnvironment } from '../environment.ts';
 import type { ExecStart } from '../exec-run.ts';
 import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
@@ -100,12 +99,12 @@ export async function launchQwen(
 }
 
 /** argv and environment of exec mode; the text comes on stdin, so no text can be an option. */
-export async function execQwenCommand(
+export async function execCommand(
   around: Surroundings,
   bot: BotSpec,
-  doors: BotDoors,
   mode: ExecMode,
   sessionToResume: string | null,
+  doors: BotDoors,
 ): Promise<ExecStart> {
   return {
     command: [
@@ -117,7 +116,7 @@ export async function execQwenCommand(
       ...(sessionToResume === null ? [] : ['--resume', sessionToResume]),
       ...given(bot),
     ],
-    env: botEnvironment(around.env, bot, doors, await quietSettings(around, doors)),
+    own: await quietSettings(around, doors),
   };
 }
 
