@@ -48,7 +48,7 @@ export function peerDoor(peers: PeerServer | null): DoctorCheck[] {
 export function databaseCheck(file: string, trouble: string | null): DoctorCheck {
   const common = { name: 'Database', group: 'disk', version: null } as const;
   if (trouble === null) return { ...common, state: 'ok', detail: `${file} can be written.`, fix: null };
-  const detail = `${trouble} Until then nothing new is taken on; what was acknowledged is kept.`;
+  const detail = `${trouble} Until it can be written nothing new is taken on; what was acknowledged is kept.`;
   return { ...common, state: 'warn', detail, fix: 'Free some space or mend the disk; Gantry goes on by itself' };
 }
 

@@ -27,9 +27,9 @@ export function FullDiskBanner() {
       aria-label="Full disk"
       role="alert"
       data-full-disk="true"
-      className="flex min-h-6 shrink-0 flex-wrap items-center justify-center gap-x-1.5 border-b border-line bg-raised px-3 py-0.5 text-meta"
+      className="flex min-h-6 shrink-0 items-start justify-center gap-x-1.5 border-b border-line bg-raised px-3 py-0.5 text-meta"
     >
-      <HardDrive className="size-3 shrink-0 text-fail" aria-hidden="true" />
+      <HardDrive className="mt-0.5 size-3 shrink-0 text-fail" aria-hidden="true" />
       <span className="min-w-0 wrap-anywhere">
         {check?.detail ?? 'What happens cannot be written to disk. Until it can, nothing new is taken on.'}{' '}
         {check?.fix ?? 'Free some space; Gantry goes on by itself'}.

@@ -219,7 +219,7 @@ function AnsweredLine({
             {visibleLine(approval.title)}{' '}
             <span className="font-mono text-code text-muted">{visible(approval.summary).split('\n', 1)[0]}</span>
           </span>
-          <span className="min-w-0 text-muted" title={approval.decision ?? approval.state}>
+          <span className="min-w-0 text-muted max-sm:pl-[13px]" title={approval.decision ?? approval.state}>
             {answered}
           </span>
           <span className="shrink-0 text-meta text-faint">
