@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freshBuild } from '../../support/fresh-build.ts';
 import { buildRenderer, root } from './renderer.ts';
 
 /** A start on a busy machine; normally it takes about a second. Milliseconds. */
@@ -64,7 +65,9 @@ export async function startGantry(
     GANTRY_ENGINE_PORT: undefined,
     ...options.env,
   };
-  const main = join(root, 'src', 'cli', 'main.ts');
+  // As `gantry` does in a checkout; the built program starts in half the time.
+  const built = freshBuild();
+  const main = built === null ? join(root, 'src', 'cli', 'main.ts') : join(built, 'server', 'cli.js');
   let child: ChildProcess | null = null;
   let started: Started | null = null;
 
