@@ -5,8 +5,8 @@
  * `npm test -- lint unit` runs only these steps; `npm test -- --list` names them.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findNode, root } from './node-runtime.mjs';
 import { filesToRunAgain, joinRuns } from './twice.mjs';
@@ -31,11 +31,13 @@ const steps = [
   {
     name: 'types',
     run: async () =>
+      // One checker each: four of them do nearly twice the work, much of it the same.
       check(
         'types',
-        [...bin('typescript', 'bin/tsc'), '-p', 'tsconfig.servers.json'],
-        [...bin('typescript', 'bin/tsc'), '-p', 'tsconfig.renderer.json'],
-        [...bin('typescript', 'bin/tsc'), '-p', 'tsconfig.worker.json'],
+        ...['servers', 'renderer', 'worker'].map((part) => [
+          ...bin('typescript', 'bin/tsc'),
+          ...['--checkers', '1', '-p', `tsconfig.${part}.json`],
+        ]),
       ),
   },
   {
@@ -85,12 +87,23 @@ async function main(chosen) {
   return close();
 }
 
-/** Unit tests wait for programs, browser tests compute: all in one run fill the cores better than one after the other. */
+/**
+ * What is done at once. The checks compute on one core for the most part; unit tests wait for programs, browser tests compute: in one run
+ * they fill the cores better than one after the other.
+ */
 function together(chosen) {
-  const projects = ['unit', 'e2e', 'suites'].filter((name) => chosen.some((step) => step.name === name));
-  const first = chosen.findIndex((step) => step.name === projects[0]);
-  if (projects.length < 2) return chosen;
-  return chosen.toSpliced(first, projects.length, { name: projects.join(', '), run: () => withBrowser(projects) });
+  const checked = joined(chosen, ['types', 'lint', 'build'], (those) =>
+    Promise.all(steps.filter(({ name }) => those.includes(name)).map((step) => step.run())),
+  );
+  return joined(checked, ['unit', 'e2e', 'suites'], withBrowser);
+}
+
+/** Makes one step of those of `names` that were chosen; they stand side by side. */
+function joined(chosen, names, run) {
+  const found = names.filter((name) => chosen.some((step) => step.name === name));
+  if (found.length < 2) return chosen;
+  const first = chosen.findIndex((step) => step.name === found[0]);
+  return chosen.toSpliced(first, found.length, { name: found.join(', '), run: () => run(found) });
 }
 
 function note(area, state, name, why) {
@@ -101,16 +114,16 @@ function note(area, state, name, why) {
   if (state === 'failed') failures.push(`${area}: ${name}`);
 }
 
-/** Each command must end with 0; together they are one passed or failed check. */
+/** Each command must end with 0; together they are one passed or failed check. They run at once. */
 async function check(area, ...commands) {
-  for (const command of commands) {
-    if ((await run(command)).code !== 0)
-      return note(area, 'failed', command.slice(1).join(' ').replaceAll(`${root}/`, ''));
-  }
-  note(area, 'passed', area);
+  const ends = await Promise.all(commands.map((command) => run(command)));
+  const failed = commands.filter((_, index) => ends[index].code !== 0);
+  if (failed.length === 0) return note(area, 'passed', area);
+  note(area, 'failed', failed.map((command) => command.slice(1).join(' ').replaceAll(`${root}/`, '')).join('; '));
 }
 
-async function tests(projects, env = {}) {
+async function tests(projects, more = {}) {
+  const env = { ...placeFor(projects), ...more };
   const words = projects.flatMap((name) => ['--project', name]);
   const first = await counted([...words, '--passWithNoTests'], env);
   const again = filesToRunAgain(first.rows);
@@ -121,6 +134,21 @@ async function tests(projects, env = {}) {
   // vitest itself failed (a config, a crash of a worker) without any test to name.
   if (first.code !== 0 && !first.rows.some((row) => row.state === 'failed'))
     note(projects.join(' and '), 'failed', `vitest ended with ${first.code}`);
+}
+
+/**
+ * What a test writes is gone with it. Where there is memory in plenty it never reaches a disk, and nobody waits until one has it; with the
+ * suites, which also fill and look at disks, all of it does.
+ */
+function placeFor(projects) {
+  const room = 6 * 2 ** 30;
+  if (process.platform !== 'linux' || process.env.TMPDIR !== undefined || projects.includes('suites')) return {};
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm');
+    return bavail * bsize >= room && freemem() >= room ? { TMPDIR: '/dev/shm' } : {};
+  } catch {
+    return {};
+  }
 }
 
 /** One run of vitest: how it ended, and the reporter's row of each test. */
