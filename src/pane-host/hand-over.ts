@@ -1,12 +1,15 @@
 /**
- * The two ends of a hand-over of live panes to another host, in two phases: the heir is started with the terminals as its open files,
- * takes every pane up and says so; only then do socket and lock change hands, and only when the heir answers at the socket does the old
- * host end. Whatever fails before that, the old host serves on, and nobody has read a byte. It knows nothing of requests.
+ * The two ends of a hand-over of live panes to another host, in three phases: the heir is started with the terminals as its open files,
+ * takes every pane up and says so; only then do socket and lock change hands; and only when the heir can be reached and says that it now
+ * begins to read does the old host end. Whatever fails before that, the old host serves on, and nobody has read a byte. It knows nothing
+ * of requests.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { HandedPane } from './pane.ts';
 
 /** The heir's terminals come after its three streams and the channel to the old host. */
@@ -14,8 +17,13 @@ const firstTerminal = 4;
 /** Taking up 200 panes takes a second; a busy computer may need much longer, and the programs wait. */
 const takeUpMs = 30_000;
 const serveMs = 10_000;
+const lastWordMs = 1000;
 
-type FromHeir = { readonly heir: 'ready'; readonly panes: number } | { readonly heir: 'serves' };
+type FromHeir =
+  | { readonly heir: 'ready'; readonly panes: number }
+  | { readonly heir: 'serves' }
+  /** The last word: a host of before that does not know it is gone by then. */
+  | { readonly heir: 'begins' };
 type ToHeir = { readonly host: 'serve' } | { readonly host: 'begin' };
 
 interface Manifest {
@@ -28,7 +36,7 @@ export interface HeirProcess {
   readonly pid: number;
   /** Socket and lock are free: it takes them. Resolves when it can be reached. */
   serve(): Promise<void>;
-  /** It reads the terminals from now on. Resolves when the word has left. */
+  /** It may read the terminals. Resolves when it is about to; rejects only while it has read nothing and never will. */
   begin(): Promise<void>;
   /** Resolves when it is gone and the terminals are this host's alone again. */
   giveUp(): Promise<void>;
@@ -79,7 +87,14 @@ export async function startHeir(options: {
       child.send({ host: 'serve' } satisfies ToHeir);
       await told(child, gone, 'serves', serveMs);
     },
-    begin: () => new Promise((resolve) => child.send({ host: 'begin' } satisfies ToHeir, () => resolve())),
+    async begin() {
+      child.send({ host: 'begin' } satisfies ToHeir, () => {});
+      await told(child, gone, 'begins', serveMs).catch(async (error: unknown) => {
+        // Nothing is taken back from one that could still begin.
+        await giveUp();
+        throw error;
+      });
+    },
   };
 }
 
@@ -90,7 +105,9 @@ function told<W extends FromHeir['heir']>(
   ms: number,
 ): Promise<Extract<FromHeir, { heir: W }>> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`it did not answer within ${ms / 1000} s`)), ms);
+    const late = (): void => reject(new Error(`it did not answer within ${ms / 1000} s`));
+    // This process may have stood still itself: what was said meanwhile is heard first.
+    const timer = setTimeout(() => setImmediate(() => setImmediate(late)), ms);
     const stop = (): void => {
       clearTimeout(timer);
       child.off('message', look);
@@ -101,7 +118,9 @@ function told<W extends FromHeir['heir']>(
       resolve(message as Extract<FromHeir, { heir: W }>);
     };
     child.on('message', look);
-    void gone.then((why) => {
+    void gone.then(async (why) => {
+      // Its last word may come after its end.
+      if (child.connected) await Promise.race([once(child, 'disconnect'), pause(lastWordMs)]);
       stop();
       reject(new Error(why));
     });
@@ -133,7 +152,7 @@ export function followOldHost(options: {
   readonly begin: () => void;
   readonly leave: (why: string) => void;
 }): void {
-  const tell = (word: FromHeir): void => void process.send?.(word);
+  const tell = (word: FromHeir, told: () => void = () => {}): void => void process.send?.(word, told);
   let taking: Promise<boolean> | null = null;
   let begun = false;
   const begin = (): void => {
@@ -149,7 +168,8 @@ export function followOldHost(options: {
   };
   process.on('message', (message) => {
     const { host } = message as ToHeir;
-    if (host === 'begin') begin();
+    // Once this word has left nobody takes the panes back. Where it cannot leave, the old host is gone.
+    if (host === 'begin') tell({ heir: 'begins' }, begin);
     else if (host === 'serve') {
       void take().then((taken) =>
         taken ? tell({ heir: 'serves' }) : options.leave('socket and lock could not be taken'),

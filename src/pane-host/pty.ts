@@ -224,6 +224,15 @@ function openPty(
     }
   }
 
+  /** A resume of this same turn would begin to read at the end of it all the same. */
+  function stopReading(): void {
+    paused = true;
+    stream.pause();
+    process.nextTick(() => {
+      if (paused) stream.pause();
+    });
+  }
+
   return {
     pid,
     fd,
@@ -234,8 +243,7 @@ function openPty(
       held = true;
       clearTimeout(retry);
       retry = undefined;
-      paused = true;
-      stream.pause();
+      stopReading();
       return Buffer.concat(queue);
     },
     release() {
@@ -251,10 +259,7 @@ function openPty(
     resize(cols, rows) {
       if (!closed) native.resize(fd, cols, rows, 0, 0);
     },
-    pause() {
-      paused = true;
-      stream.pause();
-    },
+    pause: stopReading,
     resume() {
       paused = false;
       stream.resume();

@@ -114,11 +114,11 @@ export async function startHostServer(options: HostServerOptions): Promise<HostS
         setImmediate(resolve);
       });
       await heir.process.serve();
+      await heir.process.begin();
       log(`handed ${panes.length} panes to process ${heir.process.pid}`);
-      const { process: next } = heir;
       // After the answer has left.
-      setTimeout(() => void next.begin().then(options.onHandedOver), 10);
-      return { pid: next.pid, panes: panes.length };
+      setTimeout(options.onHandedOver, 10);
+      return { pid: heir.process.pid, panes: panes.length };
     } catch (error) {
       await heir.process?.giveUp();
       if (shut) {

@@ -35,7 +35,7 @@ const settledMs = 60_000;
 const mostRestarts = 5;
 /** Before the first start again, the second and so on. */
 const restartWaitsMs = [0, 250, 1000, 2000, 4000];
-/** Two phases of at most 30 and 10 s, and the programs' input and output before. */
+/** Three phases of at most 30, 10 and 10 s, and the programs’ input and output before. */
 const handOverMs = 60_000;
 
 export function createHostReach(options: HostReachOptions): HostReach {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { programCommand } from '../../../src/kit/process/programs.ts';
 import { hostFiles } from '../../../src/pane-host/protocol.ts';
 import { isOlder } from '../../../src/runtime-server/panes/host-reach.ts';
 import type { PaneEngine, PaneOsc } from '../../../src/runtime-server/panes/pane-engine.ts';
@@ -112,6 +113,18 @@ test('two hundred panes go over at once', async () => {
   await until('the last one answers', () => newer.get(ids[199] ?? '')?.facts.bottom.at(-1) === 'x');
 }, 60_000);
 
+const realHost = `await import(${JSON.stringify(`file://${programCommand('pane-host')[1]}`)});`;
+/** The real host, with another way to tell the one before it. */
+const telling = (how: string): string =>
+  `const send = process.send?.bind(process); process.send = ${how};\n${realHost}`;
+const diesOnceItSaid = (word: string): string =>
+  telling(
+    `(said, told) => send(said, () => (said.heir === '${word}' ? process.kill(process.pid, 'SIGKILL') : told?.()))`,
+  );
+/** It stands still before it says it. */
+const silentInPlaceOf = (word: string): string =>
+  telling(`(said, told) => (said.heir === '${word}' ? process.kill(process.pid, 'SIGSTOP') : send(said, told))`);
+
 /** A host that goes wrong at a point of the hand-over. */
 function brokenHost(how: string): [string, ...string[]] {
   const file = join(scratchFolder(), 'host.mjs');
@@ -127,6 +140,8 @@ test.each([
     'dies when it shall serve',
     "process.send({ heir: 'ready', panes: 2 }); process.on('message', () => process.kill(process.pid, 'SIGKILL'))",
   ],
+  ['dies as soon as it serves', diesOnceItSaid('serves')],
+  ['does not begin', silentInPlaceOf('begins')],
 ])('when the heir %s the old host serves on, and nothing is lost', async (_, program) => {
   const command: [string, ...string[]] = program === null ? ['/nowhere/node', 'host'] : brokenHost(program);
   const home = scratchFolder();
@@ -176,8 +191,7 @@ test('the screen of a pane that was handed over damaged is drawn from its text',
   await older.create(bash(id, "printf 'some text\\n'; exec cat"));
   await until('it printed', () => older.get(id)?.facts.bottom[0]);
   await older.close();
-  const { programCommand } = await import('../../../src/kit/process/programs.ts');
-  const [node, host] = programCommand('pane-host');
+  const [node] = programCommand('pane-host');
   const damage = `
     import { createHash } from 'node:crypto';
     import { readFileSync, writeFileSync } from 'node:fs';
@@ -189,7 +203,7 @@ test('the screen of a pane that was handed over damaged is drawn from its text',
     writeFileSync(folder + '/0.json', text);
     const sha256 = createHash('sha256').update(text).digest('hex');
     writeFileSync(folder + '/manifest.json', JSON.stringify({ version: 1, panes: [{ file: '0.json', sha256 }] }));
-    await import(${JSON.stringify(`file://${host}`)});`;
+    ${realHost}`;
   const newer = await testEngine(home, { build: '2', command: [node, brokenHost(damage)[1] ?? ''] });
   expect(newer.host()?.build).toBe('2');
   expect((await newer.capture(id, 10)).text).toBe('some text');
