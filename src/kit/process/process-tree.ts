@@ -16,6 +16,14 @@ interface ProcessRow {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
+  /** In ticks since the computer's start; 0 where it is not known. */
+  readonly started: number;
+}
+
+/** What only one tree has in its environment: a `NAME=value`, and when its root began (`startOf`), before which nobody of it did. */
+export interface Mark {
+  readonly text: string;
+  readonly since: number;
 }
 
 /** Between TERM and KILL. */
@@ -31,11 +39,13 @@ const giveUpMs = 5000;
 export async function treeOf(
   root: number,
   known: ReadonlySet<number> = new Set(),
-  mark: string | null = null,
+  mark: Mark | null = null,
 ): Promise<Set<number>> {
   const rows = await listProcesses();
   const tree = new Set(rows.filter((row) => row.group === root || row.session === root).map((row) => row.pid));
-  if (mark !== null) for (const row of rows) if (carries(row.pid, mark)) tree.add(row.pid);
+  if (mark !== null) {
+    for (const row of rows) if (row.started >= mark.since && carries(row.pid, mark.text)) tree.add(row.pid);
+  }
   for (const pid of known) tree.add(pid);
   // Parents have been seen before their children only by luck: repeat until nothing is added.
   for (let size = -1; size !== tree.size; ) {
@@ -57,7 +67,7 @@ async function listProcesses(): Promise<ProcessRow[]> {
     .split('\n')
     .map((line) => {
       const [pid, parent, group] = line.trim().split(/\s+/).map(Number) as [number, number, number];
-      return { pid, parent, group, session: group };
+      return { pid, parent, group, session: group, started: 0 };
     });
 }
 
@@ -66,16 +76,30 @@ function linuxProcesses(): ProcessRow[] {
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
-      // The program's name stands in brackets and may hold spaces and brackets itself.
-      const [state, parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      if (state === 'Z') continue;
-      rows.push({ pid: Number(name), parent: Number(parent), group: Number(group), session: Number(session) });
+      const { state, ...row } = readStat(Number(name));
+      if (state !== 'Z') rows.push(row);
     } catch {
       // It ended between the listing and the reading.
     }
   }
   return rows;
+}
+
+function readStat(pid: number): ProcessRow & { readonly state: string | undefined } {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  // The program's name stands in brackets and may hold spaces and brackets itself.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [parent, group, session] = fields.slice(1, 4).map(Number) as [number, number, number];
+  return { pid, state: fields[0], parent, group, session, started: Number(fields[19]) };
+}
+
+/** When a process began, in the computer's ticks; 0 (before everybody) where that cannot be known. Also of one that has just ended. */
+export function startOf(pid: number): number {
+  try {
+    return readStat(pid).started;
+  } catch {
+    return 0;
+  }
 }
 
 /** Whether the environment that the process was started with has this `NAME=value`. Nobody else's can be read. */
@@ -89,10 +113,9 @@ function carries(pid: number, mark: string): boolean {
 }
 
 /**
- * Ends the tree of `root`, started as leader of its own group: TERM, then KILL until nobody is left. Idempotent. `mark`: a
- * `NAME=value` that only this tree has in its environment.
+ * Ends the tree of `root`, started as leader of its own group: TERM, then KILL until nobody is left. Idempotent.
  */
-export async function endTree(root: number, mark: string | null = null): Promise<void> {
+export async function endTree(root: number, mark: Mark | null = null): Promise<void> {
   if (process.platform === 'win32') {
     await run('taskkill', ['/pid', String(root), '/T', '/F']).catch(() => {});
     return;

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';
-import { endTree } from './process-tree.ts';
+import { endTree, startOf } from './process-tree.ts';
 
 export interface RunOptions {
   readonly command: readonly [string, ...string[]];
@@ -59,8 +59,9 @@ export function plainEnvironment(from: NodeJS.ProcessEnv = process.env): Record<
 export async function runProcess(options: RunOptions): Promise<RunResult> {
   options.signal?.throwIfAborted();
   const id = randomUUID();
-  const mark = `${markName}=${id}`;
-  const child = await start(options, id);
+  const { child, started } = await start(options, id);
+  // Only who began since then can be of it: of all others the environment is not read, which is most of what looking costs.
+  const mark = { text: `${markName}=${id}`, since: started };
   const stdout = collect(child.stdout, options.outputCap ?? defaultCap);
   const stderr = collect(child.stderr, options.outputCap ?? defaultCap);
   feed(child.stdin, options.input);
@@ -98,7 +99,7 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   };
 }
 
-function start(options: RunOptions, id: string): Promise<ChildProcess> {
+function start(options: RunOptions, id: string): Promise<{ child: ChildProcess; started: number }> {
   const [program, ...argv] = options.command;
   const env = { ...(options.env ?? plainEnvironment()), [markName]: id };
   // `detached`: leader of its own group and session, so that all of it can be found and ended.
@@ -109,8 +110,10 @@ function start(options: RunOptions, id: string): Promise<ChildProcess> {
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
+  // Read before Node hears of its end: until then its row stands, whatever became of it.
+  const started = child.pid === undefined ? 0 : startOf(child.pid);
   return new Promise((resolve, reject) => {
-    child.once('spawn', () => resolve(child));
+    child.once('spawn', () => resolve({ child, started }));
     child.once('error', (cause) => {
       const why = (cause as NodeJS.ErrnoException).code ?? cause.message;
       reject(

@@ -12,7 +12,7 @@ import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';
-import { endTree } from './process-tree.ts';
+import { endTree, startOf } from './process-tree.ts';
 import { markName, plainEnvironment } from './run-process.ts';
 
 export interface ServedProcessOptions {
@@ -64,6 +64,7 @@ export async function startServedProcess(options: ServedProcessOptions): Promise
   const id = randomUUID();
   const child = await start(options, id);
   const pid = child.pid as number;
+  const mark = { text: `${markName}=${id}`, since: startOf(pid) };
   let last = Buffer.alloc(0);
   child.stderr?.on('data', (chunk: Buffer) => {
     last = Buffer.concat([last, chunk.subarray(-lastBytes)]).subarray(-lastBytes);
@@ -89,7 +90,7 @@ export async function startServedProcess(options: ServedProcessOptions): Promise
     }
     // The watcher ignores TERM: it goes by word.
     leash?.end('done\n');
-    await endTree(pid, `${markName}=${id}`);
+    await endTree(pid, mark);
     for (const stream of child.stdio) stream?.destroy();
   }
   const end = () => {
