@@ -142,7 +142,7 @@ test('spending is shown by bot, a limit that is reached says so, and the bot goe
   const bots = page.getByRole('region', { name: 'Bots of this computer' });
   await bots.getByText('Raise the limit or let it go on once').waitFor();
   await bots.getByText('No price is known of dream-1').waitFor();
-  await page.getByRole('link', { name: /today$/ }).waitFor();
+  await page.getByRole('link', { name: /^\$[\d.]+ today$/ }).waitFor();
   await looked(page, 'usage');
   await page.setViewportSize(narrow);
   await looked(page, 'usage', { light: true });

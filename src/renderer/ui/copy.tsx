@@ -40,9 +40,6 @@ function breakable(text: string): ReactNode {
   ));
 }
 
-/** A command begins with a program, in small letters; a step to take is a sentence. Nobody pastes a sentence into a terminal. */
-export const isCommand = (fix: string): boolean => /^[a-z~./]/.test(fix);
-
 export function Command({ text }: { text: string }) {
   const [copied, copy] = useCopied(text);
   return (

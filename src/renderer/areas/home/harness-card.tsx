@@ -3,12 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CircleAlert, CircleCheck, CircleDashed } from 'lucide-react';
 import type { z } from 'zod';
+import { isCommand } from '../../../contracts/factory/fix.ts';
 import type { doctor } from '../../../contracts/factory/routes.ts';
 import { useHere } from '../../app/computers.tsx';
 import { useFloors } from '../../app/floors.tsx';
 import { useServices } from '../../app/services.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Command, isCommand } from '../../ui/copy.tsx';
+import { Command } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 
 type Check = z.output<(typeof doctor)['answers'][200]>['checks'][number];

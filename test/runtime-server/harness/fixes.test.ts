@@ -1,0 +1,17 @@
+/** What mends something is a command that can be copied, or a sentence. */
+import { expect, test } from 'vitest';
+import { isCommand } from '../../../src/contracts/factory/fix.ts';
+import { catalogue } from '../../../src/runtime-server/factory/harness/catalogue.ts';
+
+test.each(catalogue.flatMap(({ install, signIn }) => [install, signIn]).filter((fix) => fix !== null))(
+  '%s is a command and nothing else, or a sentence that is not copied',
+  (fix) => {
+    expect(fix).toMatch(isCommand(fix) ? /^(npm|claude|codex|gemini|opencode|qwen)( [\w@/.-]+)*$/ : /^[A-Z]\w+ \w+/);
+  },
+);
+
+test.each([
+  'Install git with your package manager.',
+  'Free some space',
+  'Pair this computer again: gantry pair <address>',
+])('%s is a step to take', (fix) => expect(isCommand(fix)).toBe(false));
