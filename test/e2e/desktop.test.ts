@@ -72,9 +72,15 @@ afterAll(async () => {
   await gantry?.remove();
 });
 
+/** One app of each size; whoever comes finds it as it was installed, on the page of its settings. */
+const apps = new Map<number, Visit>();
 async function inApp(size: { width: number; height: number } = wide): Promise<Visit> {
-  const seen = await visit(browser, 'about:blank', { ...size, like: signedIn.context });
-  await seen.context.addInitScript(substitute, fresh);
+  let seen = apps.get(size.width);
+  if (seen === undefined) {
+    seen = await visit(browser, 'about:blank', { ...size, like: signedIn.context });
+    await seen.context.addInitScript(substitute, fresh);
+    apps.set(size.width, seen);
+  }
   await seen.page.goto(`${gantry.origin}/settings/desktop`);
   await seen.page.getByText('Stay in the tray').waitFor();
   return seen;
@@ -116,7 +122,6 @@ describe.each([wide, narrow])('in a $name window', (size) => {
     await page.getByText('This desktop has no tray').waitFor();
     expect(await page.getByRole('switch').count()).toBe(0);
     expect(seen.errors).toEqual([]);
-    await seen.close();
   });
 });
 
@@ -136,7 +141,6 @@ test('each choice goes to main as it was made, and what main answers is shown', 
   await page.getByRole('alert').waitFor();
   expect(await calls(page)).toEqual(['check-updates']);
   expect(seen.errors).toEqual([]);
-  await seen.close();
 });
 
 test('main leads to a page or by a window event of the app; other words do nothing', async () => {
@@ -154,7 +158,6 @@ test('main leads to a page or by a window event of the app; other words do nothi
   await page.getByRole('link', { name: 'Which ones' }).click();
   await page.getByText('Stay in the tray').waitFor();
   expect(seen.errors).toEqual([]);
-  await seen.close();
 });
 
 test.each([
