@@ -4,23 +4,22 @@
  */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/kit/clock/clock.ts';
 import { programCommand } from '../../src/kit/process/programs.ts';
-import { runProcess } from '../../src/kit/process/run-process.ts';
 import type { BotDoors, BotSpec, HarnessBot, Outgoing } from '../../src/runtime-server/factory/harness/harness.ts';
 import { createHarnesses } from '../../src/runtime-server/factory/harness/index.ts';
 import { createPaneEngine } from '../../src/runtime-server/panes/create-pane-engine.ts';
 import { chromiumPath } from '../e2e/support/browser.ts';
+import { processes } from '../runtime-server/harness/bench-of-one.ts';
 import { askAlways, createPeople } from '../runtime-server/harness/people.ts';
 import { type ModelReply, type ModelRequest, text, tools } from '../support/model-server/script.ts';
 import { startModelServer } from '../support/model-server/server.ts';
 import { openInbox } from './claude-approvals.ts';
 import { playProduct } from './claude-product.ts';
 import { createToolScript, playTools } from './claude-tools.ts';
+import { openDoor } from './harness-door.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'gantry-claude-run-')));
 const home = join(root, 'home');
@@ -55,26 +54,9 @@ const answer = (request: ModelRequest): ModelReply => {
 };
 const model = await startModelServer(answer);
 
-/** The engine's door for hooks, and nothing else of it. */
-const hooks: string[] = [];
-const bots = new Map<string, HarnessBot>();
-const door = createServer(async (request, answer) => {
-  let body = '';
-  for await (const piece of request) body += piece;
-  const event = request.url?.split('/').at(-1) ?? '';
-  hooks.push(event);
-  const bot = bots.get(request.headers.authorization?.replace('Bearer ', '') ?? '');
-  const left = new AbortController();
-  answer.once('close', () => left.abort());
-  try {
-    answer.end(JSON.stringify((await bot?.hook(event, JSON.parse(body), left.signal)) ?? {}));
-  } catch {
-    answer.writeHead(502).end();
-  }
-});
-await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
 const urlFile = join(root, 'url');
-writeFileSync(urlFile, `http://127.0.0.1:${(door.address() as AddressInfo).port}\n`);
+const door = await openDoor(urlFile);
+const { bots, events: hooks } = door;
 
 /** How Claude Code finds the model server, asks nobody else and gives up soon. */
 const modelEnv = {
@@ -97,12 +79,7 @@ const harnesses = createHarnesses({
   memory: { recall: (id) => memory.get(id) ?? null, remember: (id, facts) => void memory.set(id, facts) },
   desk: people,
   policy: askAlways,
-  processes: {
-    async run(command, { cwd, env, input, timeoutMs }) {
-      const ran = await runProcess({ command, cwd, env, input: input ?? undefined, deadlineMs: timeoutMs });
-      return { code: ran.exitCode, stdout: ran.stdout, stderr: ran.stderr, timedOut: ran.ended === 'deadline' };
-    },
-  },
+  processes,
   home,
   env: {
     PATH: process.env.PATH,
@@ -474,7 +451,6 @@ console.log(
 );
 await panes.stopHost({ force: true });
 await panes.close();
-door.closeAllConnections();
 door.close();
 await model.close();
 // Claude Code's children may still write for a moment.

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import type { HarnessName } from '../../src/contracts/factory/agent.ts';
 import { systemClock } from '../../src/kit/clock/clock.ts';
 import { programCommand } from '../../src/kit/process/programs.ts';
-import { runProcess } from '../../src/kit/process/run-process.ts';
 import type {
   BotDoors,
   BotSpec,
@@ -16,6 +15,7 @@ import type {
 } from '../../src/runtime-server/factory/harness/harness.ts';
 import { createHarnesses } from '../../src/runtime-server/factory/harness/index.ts';
 import { createPaneEngine } from '../../src/runtime-server/panes/create-pane-engine.ts';
+import { processes } from '../runtime-server/harness/bench-of-one.ts';
 import { askAlways, createPeople, type People } from '../runtime-server/harness/people.ts';
 import type { Script } from '../support/model-server/script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server/server.ts';
@@ -81,12 +81,7 @@ export async function createBench(
     memory: { recall: (id) => memory.get(id) ?? null, remember: (id, facts) => void memory.set(id, facts) },
     desk: people,
     policy: askAlways,
-    processes: {
-      async run(command, { cwd, env, input, timeoutMs }) {
-        const ran = await runProcess({ command, cwd, env, input: input ?? undefined, deadlineMs: timeoutMs });
-        return { code: ran.exitCode, stdout: ran.stdout, stderr: ran.stderr, timedOut: ran.ended === 'deadline' };
-      },
-    },
+    processes,
     home,
     env,
   });

@@ -10,15 +10,10 @@ import type { Value } from '../../kit/store/store.ts';
 import type { Meters, Prices } from './meters.ts';
 import { awake, type ComputerRow, kept, type Move, moves, phaseIn, poolFull, tooMany } from './model.ts';
 
-export interface NewComputer {
-  readonly id: string;
-  readonly projectId: string;
-  readonly userId: string;
-  readonly keyId: string | null;
-  readonly accountId: string | null;
-  readonly name: string;
-  readonly metadata: string;
-}
+export type NewComputer = Pick<
+  ComputerRow,
+  'id' | 'projectId' | 'userId' | 'keyId' | 'accountId' | 'name' | 'metadata'
+>;
 
 /** How many may be awake, in all and of one key. */
 export interface Room {

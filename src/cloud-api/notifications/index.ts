@@ -10,6 +10,7 @@ import type { Egress } from '../../kit/egress/egress.ts';
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { SharedLanes } from '../../kit/lane/lane.ts';
+import type { Log } from '../../kit/log/log.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 import { type ApprovalDoor, actionRoutes } from './action-routes.ts';
@@ -40,10 +41,7 @@ export interface NotificationsDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly ids: Ids;
-  readonly log: {
-    warn(message: string, facts?: Record<string, unknown>): void;
-    error(message: string, facts?: Record<string, unknown>): void;
-  };
+  readonly log: Pick<Log, 'warn' | 'error'>;
   readonly sealer: Sealer;
   /** The operator's own push keys; null: made at the first start. */
   readonly vapid: VapidPair | null;

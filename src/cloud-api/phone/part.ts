@@ -4,6 +4,7 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
+import type { Log } from '../../kit/log/log.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { Asked, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import type { ApprovalService } from '../approvals/index.ts';
@@ -62,10 +63,7 @@ export interface PhoneDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly ids: Ids;
-  readonly log: {
-    warn(message: string, facts?: Record<string, unknown>): void;
-    error(message: string, facts?: Record<string, unknown>): void;
-  };
+  readonly log: Pick<Log, 'warn' | 'error'>;
   /** Of relay addresses, EINs and what ports need. */
   readonly sealer: Sealer;
   /** Of the pages that people open, without a slash at the end. */

@@ -5,13 +5,7 @@
 import { AppError } from '../../../contracts/common/errors.ts';
 import { type Plan, plans } from '../../../contracts/identity/plan.ts';
 import type { PhoneNumber, Port, PortDetails } from '../../../contracts/phone/number.ts';
-import type {
-  NumberType,
-  PortMessagingState,
-  PortState,
-  SmsState,
-  VoiceState,
-} from '../../../contracts/phone/values.ts';
+import type { PortMessagingState, PortState, SmsState } from '../../../contracts/phone/values.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import type { HeldNumber } from '../ports.ts';
 
@@ -45,15 +39,7 @@ export function limitOf(plan: string): number {
   return known === undefined ? 0 : limits[known];
 }
 
-export interface NumberRow {
-  readonly id: string;
-  readonly userId: string;
-  readonly e164: string;
-  readonly type: NumberType;
-  readonly country: string;
-  readonly locality: string | null;
-  readonly monthlyCost: string | null;
-  readonly carrier: string;
+export interface NumberRow extends Omit<HeldNumber, 'port'> {
   readonly origin: 'bought' | 'ported';
   readonly phase: Phase;
   /** A sentence for its person: what is waited for, or why it failed. */
@@ -62,13 +48,6 @@ export interface NumberRow {
   readonly fault: 'taken' | 'refused' | 'service' | 'cancelled' | null;
   /** Of the purchase, or of the port. */
   readonly orderId: string | null;
-  readonly carrierNumberId: string | null;
-  readonly profileId: string | null;
-  readonly smsState: SmsState;
-  readonly voiceState: VoiceState;
-  readonly runtimeId: string;
-  readonly botId: string;
-  readonly botName: string | null;
   /** Sealed; null: revoked. */
   readonly address: string | null;
   readonly portState: PortState | null;
@@ -82,7 +61,6 @@ export interface NumberRow {
   readonly portDetails: string | null;
   /** When its port was last read from the carrier. */
   readonly lookedAt: number | null;
-  readonly createdAt: number;
 }
 
 /** Without these no carrier lets a number go. */
