@@ -40,6 +40,8 @@ interface LaneState {
   /** Who takes a turn with it: its person, or the lane itself. */
   whose: string;
   depth: number;
+  /** Rows that this process has appended, ever. */
+  appended: number;
   busy: boolean;
   /** Woken while a head was out: a hold or retry that comes back is asked again at once. */
   woken: boolean;
@@ -83,6 +85,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
       state = {
         whose: person ?? lane,
         depth: 0,
+        appended: 0,
         busy: false,
         woken: false,
         due: 0,
@@ -169,9 +172,10 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     const closed = options.gate?.(lane) ?? null;
     if (closed === null) {
       const head = await store.write(function* (tx) {
+        const { appended } = state;
         // Only while it stayed ours is what we took still as we left it.
         if (state.taking !== null && !(yield* holds.has(tx, lane))) state.taking = null;
-        return (yield* holds.take(tx, lane)) ? yield* take(tx, lane, state) : 'held';
+        return (yield* holds.take(tx, lane)) ? yield* take(tx, lane, state, appended) : 'held';
       });
       state.taking = null;
       if (head !== 'held') return head;
@@ -183,21 +187,21 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     return null;
   }
 
-  /** The next head of a lane that is held; without one it is let go. */
-  function* take(tx: SharedTx, lane: string, state: LaneState): Op<LaneItem | null> {
+  /** The next head of a lane that is held; without one it is let go. `appended`: when the transaction began. */
+  function* take(tx: SharedTx, lane: string, state: LaneState, appended: number): Op<LaneItem | null> {
     yield* expire(tx, lane);
     const head = stop.signal.aborted ? null : yield* rows.takeHead(tx, lane, state.taking);
     state.taking = head;
     if (head !== null) return head;
     yield* holds.letGo(tx, lane);
     // What this process believed to be there, another may have brought away.
-    if (shared) tx.afterCommit(() => forget(lane));
+    if (shared) tx.afterCommit(() => forget(state, appended));
     return null;
   }
 
-  function forget(lane: string): void {
-    const state = states.get(lane);
-    if (state !== undefined && !stop.signal.aborted) state.depth = 0;
+  /** All but what was appended since it was looked at, which may have been kept before this was. */
+  function forget(state: LaneState, appended: number): void {
+    if (!stop.signal.aborted) state.depth = state.appended - appended;
   }
 
   function* expire(tx: SharedTx, lane: string): Op<void> {
@@ -243,6 +247,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     outcome: Extract<SharedLaneOutcome, { to: 'done' | 'dead' }>,
   ): Promise<LaneItem | null | 'lost'> {
     const next = await insist(function* (tx) {
+      const { appended } = state;
       if (!(yield* holds.has(tx, lane))) return 'lost';
       // Gone already: an earlier try of this very change was kept although its end was not heard.
       if ((yield* rows.settle(tx, item.id)).changes === 1) {
@@ -251,7 +256,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
       }
       // After the last one nothing is looked for: what is appended meanwhile begins the lane again once it is committed.
       const isLast = !shared && state.depth <= 1;
-      if (!isLast && (options.gate?.(lane) ?? null) === null) return yield* take(tx, lane, state);
+      if (!isLast && (options.gate?.(lane) ?? null) === null) return yield* take(tx, lane, state, appended);
       yield* holds.letGo(tx, lane);
       return null;
     });
@@ -361,6 +366,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
       if (added) {
         tx.afterCommit(() => {
           changeDepth(item.lane, 1, item.person);
+          stateOf(item.lane).appended += 1;
           pump();
         });
       }
