@@ -122,8 +122,25 @@ async function check(area, ...commands) {
   note(area, 'failed', failed.map((command) => command.slice(1).join(' ').replaceAll(`${root}/`, '')).join('; '));
 }
 
-async function tests(projects, more = {}) {
-  const env = { ...placeFor(projects), ...more };
+async function tests(projects, env = {}) {
+  const place = placeFor(projects);
+  try {
+    await testsIn(projects, place === null ? env : { ...env, TMPDIR: place });
+  } finally {
+    // What a test left there would hold memory.
+    if (place !== null) removed(place);
+  }
+}
+
+function removed(folder) {
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  } catch (error) {
+    console.error(`${folder} could not be removed (${error.message}).`);
+  }
+}
+
+async function testsIn(projects, env) {
   const words = projects.flatMap((name) => ['--project', name]);
   const first = await counted([...words, '--passWithNoTests'], env);
   const again = filesToRunAgain(first.rows);
@@ -142,12 +159,13 @@ async function tests(projects, more = {}) {
  */
 function placeFor(projects) {
   const room = 6 * 2 ** 30;
-  if (process.platform !== 'linux' || process.env.TMPDIR !== undefined || projects.includes('suites')) return {};
+  if (process.platform !== 'linux' || process.env.TMPDIR !== undefined || projects.includes('suites')) return null;
   try {
     const { bavail, bsize } = statfsSync('/dev/shm');
-    return bavail * bsize >= room && freemem() >= room ? { TMPDIR: '/dev/shm' } : {};
+    // A short name: the address of a socket in it may not be long.
+    return bavail * bsize >= room && freemem() >= room ? mkdtempSync('/dev/shm/g') : null;
   } catch {
-    return {};
+    return null;
   }
 }
 
