@@ -84,14 +84,8 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     if (state === undefined) {
       state = {
         whose: person ?? lane,
-        depth: 0,
-        appended: 0,
-        busy: false,
-        woken: false,
-        due: 0,
-        notBefore: 0,
-        waiting: null,
-        taking: null,
+        ...{ depth: 0, appended: 0, busy: false, woken: false, due: 0, notBefore: 0 },
+        ...{ waiting: null, taking: null },
       };
       states.set(lane, state);
     }
@@ -194,14 +188,12 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     state.taking = head;
     if (head !== null) return head;
     yield* holds.letGo(tx, lane);
-    // What this process believed to be there, another may have brought away.
-    if (shared) tx.afterCommit(() => forget(state, appended));
+    // What this process believed to be there, another may have brought away: all but what was appended since the look.
+    if (shared && !stop.signal.aborted)
+      tx.afterCommit(() => {
+        state.depth = state.appended - appended;
+      });
     return null;
-  }
-
-  /** All but what was appended since it was looked at, which may have been kept before this was. */
-  function forget(state: LaneState, appended: number): void {
-    if (!stop.signal.aborted) state.depth = state.appended - appended;
   }
 
   function* expire(tx: SharedTx, lane: string): Op<void> {
