@@ -62,6 +62,7 @@ export const adoptKeptSession = defineRoute({
   auth: own,
   scope: 'bots:act',
   owner: { none: 'files of the person, for the owner alone' },
+  idempotent: true,
   body: z.strictObject({
     harness: Adoptable,
     id: SessionId,
