@@ -5,7 +5,7 @@
  * `npm test -- lint unit` runs only these steps; `npm test -- --list` names them.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findNode, root } from './node-runtime.mjs';
@@ -163,7 +163,11 @@ function placeFor(projects) {
   try {
     const { bavail, bsize } = statfsSync('/dev/shm');
     // A short name: the address of a socket in it may not be long.
-    return bavail * bsize >= room && freemem() >= room ? mkdtempSync('/dev/shm/g') : null;
+    if (bavail * bsize < room || freemem() < room) return null;
+    const folder = mkdtempSync('/dev/shm/g');
+    // PostgreSQL works as a user of its own, and reads files in it by their names.
+    chmodSync(folder, 0o711);
+    return folder;
   } catch {
     return null;
   }

@@ -22,13 +22,9 @@ export const doctor = defineRoute({
           state: z.enum(['ok', 'missing', 'warn', 'unknown']),
           version: z.string().nullable(),
           detail: z.string(),
-          fix: z
-            .string()
-            .nullable()
-            .meta({
-              description:
-                'What mends it: a command, which begins with a small letter, or a step, which is a sentence.',
-            }),
+          fix: z.string().nullable().meta({
+            description: 'What mends it: a command, which begins with a small letter, or a step, which is a sentence.',
+          }),
         }),
       ),
     }),
