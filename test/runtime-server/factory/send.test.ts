@@ -91,7 +91,7 @@ test('keys belong to their sender: a bot’s key is not its owner’s', async ()
   const mine = await send(engine, { to: `web@${team}`, text: 'echo a', idempotencyKey: 'k' });
   const theirs = await send(engine, { to: `web@${team}`, text: 'echo b', idempotencyKey: 'k' }, { token });
   expect(theirs.body.id).not.toBe(mine.body.id);
-  expect(await screenOf(engine, `web@${team}`)).toContain(`# From api@${team}`);
+  await expect.poll(() => screenOf(engine, `web@${team}`)).toContain(`# From api@${team}`);
 });
 
 test('a busy bot: a send waits with the reason in words, queue false is refused, and idleness drains in order', async () => {
