@@ -88,14 +88,18 @@ async function main(chosen) {
 }
 
 /**
- * What is done at once. The checks compute on one core for the most part; unit tests wait for programs, browser tests compute: in one run
- * they fill the cores better than one after the other.
+ * What is done at once. Unit tests wait for programs, browser tests and checks compute: in one run they fill the cores better than one
+ * after the other. The build comes first: the browser's tests start what it made.
  */
 function together(chosen) {
-  const checked = joined(chosen, ['types', 'lint', 'build'], (those) =>
-    Promise.all(steps.filter(({ name }) => those.includes(name)).map((step) => step.run())),
-  );
-  return joined(checked, ['unit', 'e2e', 'suites'], withBrowser);
+  return joined(chosen, ['types', 'lint', 'build', 'unit', 'e2e', 'suites'], async (those) => {
+    const runs = (name) => steps.find((step) => step.name === name).run();
+    if (those.includes('build')) await runs('build');
+    const tested = those.filter((name) => ['unit', 'e2e', 'suites'].includes(name));
+    const checked = those.filter((name) => ['types', 'lint'].includes(name));
+    const testing = tested.length > 1 ? [withBrowser(tested)] : tested.map(runs);
+    await Promise.all([...testing, ...checked.map(runs)]);
+  });
 }
 
 /** Makes one step of those of `names` that were chosen; they stand side by side. */
