@@ -9,9 +9,11 @@ const basisOf = async (floor: Floor, id: string, to: string) => {
 };
 
 /** Somebody calls in, and is answered. */
-async function callsIn(floor: Floor, from: string): Promise<void> {
+/** Up to the moment in which both the handset and the cloud know that it was answered. */
+async function callsIn(floor: Floor, id: string, from: string): Promise<void> {
   floor.sim.call(from, ours);
   await eventually(() => floor.legs(from).at(-1)!.state).toBe('talking');
+  await eventually(() => floor.last(id)).toMatchObject({ with: from, status: 'active' });
 }
 
 describe.each(engines)('consents on $name', ({ place }) => {
@@ -112,12 +114,12 @@ describe.each(engines)('consents on $name', ({ place }) => {
   test('who called first may be called, where carriers vouch for their number or somebody stayed on', async () => {
     const floor = await openFloor(await place());
     const { id } = await floor.addNumber();
-    await callsIn(floor, alice);
+    await callsIn(floor, id, alice);
     expect(await basisOf(floor, id, alice)).toBe('inbound_call');
 
     // Nobody vouches for it: a forged number that hung up at once is worth nothing.
     const unvouched = async (from: string, staysMs: number) => {
-      await callsIn(floor, from);
+      await callsIn(floor, id, from);
       await floor.store.write((tx) => tx.run('UPDATE phone_call SET attestation = NULL WHERE peer = ?', from));
       floor.clock.move(staysMs);
       floor.handset(from, 'hangup');
