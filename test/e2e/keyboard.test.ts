@@ -29,8 +29,21 @@ test('from the first page to a bot at work with keys alone', async () => {
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Start 3 bots' }).waitFor();
   await expect.poll(() => focusedName(page)).toBe('Start 3 bots');
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  await page.route('**/teams/demo/up', async (route) => {
+    await held;
+    await route.continue();
+  });
   await page.keyboard.press('Enter');
+  // While it starts the dialog is open, and the page behind it takes no keys.
+  await page.keyboard.press('/');
+  expect(await focusedName(page)).not.toBe('Filter bots');
+  goOn();
   await page.locator('[data-bot="tester@demo"]', { hasText: 'Idle' }).waitFor();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
 
   await page.keyboard.press('/');
   await expect.poll(() => focusedName(page)).toBe('Filter bots');

@@ -74,13 +74,19 @@ export function createPressReader(): (press: Press, place: Place, actions: reado
   };
 }
 
+/** What is pressed while a dialog is open and its button that had the focus is busy is still pressed in the dialog. */
+function dialogOf(target: Element): Element | null {
+  if (target === document.body) return document.querySelector('[role="dialog"][data-state="open"]');
+  return target.closest('[role="dialog"]');
+}
+
 export function useShortcuts(actions: readonly Action[]): void {
   const [read] = useState(createPressReader);
   useEffect(() => {
     function onKeyDown(event: KeyboardEvent): void {
       // A key held down is one press: it must not answer two questions.
       if (event.defaultPrevented || event.isComposing || event.repeat) return;
-      const inDialog = event.target instanceof Element && event.target.closest('[role="dialog"]') !== null;
+      const inDialog = event.target instanceof Element && dialogOf(event.target) !== null;
       const action = read(event, { field: fieldOf(event.target), inDialog, at: event.timeStamp }, actions);
       if (action === null) return;
       event.preventDefault();
