@@ -11,8 +11,8 @@ type Read = Pick<Tx, 'get' | 'all'>;
 
 /** Rows of a kind that are looked through, newest first. */
 export const lookedThrough = 10_000;
-/** Of them in one read: the store answers one at a time, and long texts take it 40 µs each. */
-const portion = 500;
+/** Of rows with long texts, in one read: the store answers one at a time. Titles alone are quick, and sorted anew for each read. */
+const fewAtATime = 500;
 /** Of one text; what stands behind is not looked at. Characters. */
 const mostText = 4_000;
 const usually = 6;
@@ -32,6 +32,8 @@ interface Look {
 
 interface Kind {
   readonly table: 'factory_run' | 'factory_node' | 'factory_message' | 'ledger';
+  /** Rows of one read. */
+  readonly portion: number;
   /** Among the rows of a portion that begins after so many newer ones. */
   find(tx: Read, look: Look, from: number): Found[];
 }
@@ -48,10 +50,10 @@ export function searchRoutes(deps: SearchDeps): BoundRoute[] {
         const hits = new Map<string, Found>();
         let older = true;
         // A portion at a time: what waits for the store goes in between. What is written meanwhile moves the rest on, so that some is met twice.
-        for (let from = 0; from < lookedThrough && older && hits.size < look.limit; from += portion) {
+        for (let from = 0; from < lookedThrough && older && hits.size < look.limit; from += kind.portion) {
           const { rows, more } = await deps.store.read((tx) => ({
             rows: kind.find(tx, look, from),
-            more: isLonger(tx, kind.table, from + portion),
+            more: isLonger(tx, kind.table, from + kind.portion),
           }));
           for (const row of rows) if (hits.size < look.limit) hits.set(row.id, row);
           older = more;
@@ -77,12 +79,13 @@ function where(words: readonly string[], places: readonly string[]): { sql: stri
 
 const runs = (workspace: string): Kind => ({
   table: 'factory_run',
+  portion: lookedThrough,
   find(tx, { words, limit }, from) {
     const { sql, values } = where(words, ['r.title', 'c.title', 'r.dag_id']);
     return tx
       .all<{ dag_id: string; title: string; campaign: string; created_at: number }>(
         `SELECT r.dag_id, r.title, c.title AS campaign, r.created_at
-           FROM (SELECT * FROM factory_run WHERE workspace = ? ORDER BY dag_id DESC LIMIT ${portion} OFFSET ?) r
+           FROM (SELECT * FROM factory_run WHERE workspace = ? ORDER BY dag_id DESC LIMIT ${lookedThrough} OFFSET ?) r
            JOIN factory_campaign c ON c.workspace = r.workspace AND c.id = r.campaign_id
           WHERE ${sql} ORDER BY r.dag_id DESC LIMIT ?`,
         workspace,
@@ -103,12 +106,13 @@ const runs = (workspace: string): Kind => ({
 
 const steps = (workspace: string): Kind => ({
   table: 'factory_node',
+  portion: lookedThrough,
   find(tx, { words, limit }, from) {
     const { sql, values } = where(words, ['n.title', 'n.step_id', 'n.node_id', 'n.assignee']);
     return tx
       .all<{ dag_id: string; node_id: string; title: string; run: string; created_at: number }>(
         `SELECT n.dag_id, n.node_id, n.title, r.title AS run, r.created_at
-           FROM (SELECT * FROM factory_node ORDER BY dag_id DESC, seq LIMIT ${portion} OFFSET ?) n
+           FROM (SELECT * FROM factory_node ORDER BY dag_id DESC, seq LIMIT ${lookedThrough} OFFSET ?) n
            JOIN factory_run r ON r.dag_id = n.dag_id AND r.workspace = ?
           WHERE ${sql} ORDER BY n.dag_id DESC, n.seq LIMIT ?`,
         from,
@@ -140,13 +144,14 @@ interface MessageFound {
 
 const messages: Kind = {
   table: 'factory_message',
+  portion: fewAtATime,
   find(tx, { words, limit }, from) {
     const { sql, values } = where(words, ['m.text', 'm.sender', 'm.recipient', 't.title', 't.channel']);
     return tx
       .all<MessageFound>(
         `SELECT m.id, m.sender, m.recipient, m.text, m.at, m.thread_id, t.title, t.channel
            FROM (SELECT id, thread_id, sender, recipient, substr(text, 1, ${mostText}) AS text, at
-                   FROM factory_message ORDER BY id DESC LIMIT ${portion} OFFSET ?) m
+                   FROM factory_message ORDER BY id DESC LIMIT ${fewAtATime} OFFSET ?) m
            JOIN factory_thread t ON t.id = m.thread_id
           WHERE ${sql} ORDER BY m.id DESC LIMIT ?`,
         from,
@@ -175,13 +180,14 @@ function pageOfThread({ thread_id, channel }: Pick<MessageFound, 'thread_id' | '
 
 const events: Kind = {
   table: 'ledger',
+  portion: fewAtATime,
   find(tx, { words, limit }, from) {
     const { sql, values } = where(words, ['l.type', 'l.subject', 'l.actor', 'l.body']);
     return tx
       .all<{ seq: number; at: number; type: string; subject: string; body: string }>(
         `SELECT l.seq, l.at, l.type, l.subject, l.body
            FROM (SELECT seq, at, type, subject, actor, substr(body, 1, ${mostText}) AS body
-                   FROM ledger ORDER BY seq DESC LIMIT ${portion} OFFSET ?) l
+                   FROM ledger ORDER BY seq DESC LIMIT ${fewAtATime} OFFSET ?) l
           WHERE ${sql} ORDER BY l.seq DESC LIMIT ?`,
         from,
         ...values,
