@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { buildOpenApi, openApiFile, openApiText } from '../../scripts/openapi.ts';
 import { claimedShape } from '../../src/contracts/common/areas.ts';
+import { AppError, errorCodes, plainStatus, refusedStatuses } from '../../src/contracts/common/errors.ts';
+import type { ErrorShape } from '../../src/contracts/common/route.ts';
 import { serverTables } from '../../src/contracts/servers.ts';
+import { render } from '../../src/kit/http/faults.ts';
 import { routeProblems } from '../../src/kit/http/mount.ts';
 
 const everyRoute = [...new Set(serverTables.flatMap((table) => table.routes))];
@@ -16,7 +20,8 @@ test('every reference in the document leads somewhere', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]!);
   expect(references.length).toBeGreaterThan(20);
   for (const reference of new Set(references)) {
-    expect(document.components.schemas).toHaveProperty([reference.replace('#/components/schemas/', '')]);
+    const [, , kind, name] = reference.split('/') as [string, string, 'schemas', string];
+    expect(document.components[kind]).toHaveProperty([name]);
   }
 });
 
@@ -26,6 +31,62 @@ test('every named schema says what it holds, and none leads to itself', () => {
     ([name, schema]) => Object.keys(schema).length === 0 || schema.$ref === `#/components/schemas/${name}`,
   );
   expect(empty.map(([name]) => name)).toEqual([]);
+});
+
+test('no name stands for two things', () => {
+  const places = new Map<string, Set<string>>();
+  const walk = (schema: unknown, seen: Set<unknown>): void => {
+    if (typeof schema !== 'object' || schema === null || seen.has(schema)) return;
+    seen.add(schema);
+    if (schema instanceof z.ZodType) {
+      const id = schema.meta()?.id;
+      if (id !== undefined) {
+        // The same shape said twice, as input and as output, is one thing.
+        const keys = JSON.stringify(z.toJSONSchema(schema, { unrepresentable: 'any', io: 'input' }));
+        places.set(id, (places.get(id) ?? new Set()).add(keys));
+      }
+      walk(schema.def, seen);
+      return;
+    }
+    for (const value of Object.values(schema)) walk(value, seen);
+  };
+  const seen = new Set<unknown>();
+  for (const { params, query, body, answers, events } of everyRoute)
+    for (const schema of [params, query, body, answers, events]) walk(schema, seen);
+  expect(places.size).toBeGreaterThan(40);
+  expect([...places].filter(([, shapes]) => shapes.size > 1).map(([id]) => id)).toEqual([]);
+});
+
+test('every status that an error can become is named where it can be answered', () => {
+  const { paths } = buildOpenApi() as { paths: Record<string, Record<string, { responses: Record<string, object> }>> };
+  const wireCodes = [undefined, ...Object.keys(plainStatus)];
+  const statusesOf = (shape: ErrorShape) =>
+    new Set(
+      errorCodes.flatMap((code) =>
+        [undefined, ...refusedStatuses].flatMap((status) =>
+          wireCodes.map(
+            (wireCode) =>
+              render(new AppError(code, '', '', { ...(status && { status }), ...(wireCode && { wireCode }) }), shape)
+                .status,
+          ),
+        ),
+      ),
+    );
+  const unnamed: string[] = [];
+  for (const route of everyRoute) {
+    const { responses } = paths[route.path.replace(/:([A-Za-z0-9_]+)/g, '{$1}')]![route.method.toLowerCase()]!;
+    if (route.errors === 'rpc') continue;
+    for (const status of statusesOf(route.errors)) if (!(status in responses)) unnamed.push(`${route.op} ${status}`);
+  }
+  expect(unnamed).toEqual([]);
+});
+
+test('what the page of the edge and an export of the ledger answer is said', () => {
+  const { paths } = buildOpenApi() as {
+    paths: Record<string, { get: { responses: Record<string, { content: Record<string, { schema: object }> }> } }>;
+  };
+  expect(Object.keys(paths['/edge']!.get.responses['200']!.content)).toEqual(['application/json', 'text/html']);
+  expect(paths['/api/factory/ledger/export']!.get.responses['200']!.content).toHaveProperty(['application/x-ndjson']);
 });
 
 test('an operation of computer use names the answers that are its own: control in other hands, and what is missing', () => {

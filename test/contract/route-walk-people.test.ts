@@ -136,7 +136,7 @@ const pathOf = ({ path }: Row, id = 'nothing_1') =>
     .replace('*', 'x');
 
 /** What a caller is told whom the table does not let in. */
-const refusal = /is not for a .* credential|lacks the scope|is enough for this/;
+const refusal = /is not enough to [A-Z]+ \/|lacks the scope|is enough for this/;
 /** These end the credential that calls them; they have tests of their own. */
 const ends = new Set(['endSession', 'unpairDevice', 'rotateDevice']);
 /** These answer for ever whoever is let in; the same. */

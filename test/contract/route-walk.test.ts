@@ -279,7 +279,7 @@ test('a key at one’s own computer does what its scopes say, and the service to
       const enough = scope === null ? kind !== 'key' : scope === 'any' || held.includes(scope);
       const mayCall = auth.includes(kind as never) && enough;
       const reply = await pair.callWeb(route.method, pathOf(route), { token });
-      const refused = reply.status === 403 && /is not for a|lacks the scope|is enough for this/.test(reply.text);
+      const refused = reply.status === 403 && /is not enough to|lacks the scope|is enough for this/.test(reply.text);
       expect([kind, held, route.op, refused]).toEqual([kind, held, route.op, !mayCall]);
       expect([route.op, reply.status]).not.toEqual([route.op, 401]);
     }

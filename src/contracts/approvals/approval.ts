@@ -37,6 +37,11 @@ export const ApprovalQuestion = z.strictObject({
     .meta({ description: 'tool_call, file_change (its summary is a diff), permission, wait_gate, …' }),
   title: z.string().min(1).max(200),
   summary: z.string().max(200_000).meta({ description: 'The exact command or diff, whole.' }),
+  reason: z
+    .string()
+    .max(2000)
+    .optional()
+    .meta({ description: 'Why, in the words of whoever asks: never part of what is approved.' }),
   risk: ApprovalRisk,
   source: ApprovalSource,
   agentId: z.string().max(200).nullable(),
@@ -60,6 +65,7 @@ export const Approval = z
     decision: ApprovalDecision.nullable(),
     title: z.string(),
     summary: z.string(),
+    reason: z.string().optional(),
     risk: ApprovalRisk,
     source: ApprovalSource,
     agentId: z.string().nullable(),
@@ -68,6 +74,10 @@ export const Approval = z
     runId: z.string().optional(),
     requestedAt: Time,
     expiresAt: Time,
+    remainingMs: z.number().int().min(0).optional().meta({
+      description:
+        'While it waits: how long it can still be answered. By this, not by `expiresAt`, where clocks differ.',
+    }),
     resolvedAt: Time.nullable(),
     resolvedBy: Resolver.nullable(),
     appliedAt: Time.nullable().meta({ description: 'When the computer that asked acted on the answer.' }),
@@ -82,13 +92,30 @@ export const ApprovalReport = ApprovalQuestion.extend({
   engineId: z.string().regex(/^[A-Za-z0-9_-]{1,100}$/, 'the id of an engine'),
   ledgerId: z
     .string()
-    .regex(/^\d{1,19}$/)
+    .regex(/^\d{1,19}$/, 'the id of an event, a number')
     .meta({
       description: 'The ledger id that stood before it: where a reader that comes back with its event replays from.',
     }),
+  remainingMs: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .meta({ description: 'How long it can still be answered, as it is sent. One that comes later moves its end.' }),
   withdrawn: z.strictObject({ surface: z.string().max(40), at: Time }).optional(),
 });
 export type ApprovalReport = z.infer<typeof ApprovalReport>;
+
+/** An approval by the reader's own clock: what is left of it counts from the moment in which it was read. */
+export function byOwnClock<T extends Pick<Approval, 'requestedAt' | 'expiresAt' | 'remainingMs'>>(
+  one: T,
+  now: number,
+): T {
+  if (one.remainingMs === undefined) return one;
+  const expires = now + one.remainingMs;
+  const lasts = Date.parse(one.expiresAt) - Date.parse(one.requestedAt);
+  return { ...one, requestedAt: new Date(expires - lasts).toISOString(), expiresAt: new Date(expires).toISOString() };
+}
 
 /** Cloud → runtime. */
 export const ApprovalAnswerBody = z.strictObject({

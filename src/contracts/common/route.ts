@@ -60,6 +60,8 @@ export interface Route {
   readonly kind?: 'json' | 'sse' | 'raw';
   /** Success answers by status. Error answers follow from the area's shape. */
   readonly answers: Readonly<Record<number, z.ZodType>>;
+  /** For `raw`, where its answer is of a kind that can be said: its media types. */
+  readonly media?: readonly string[];
   /** For `sse`: event name to the schema of its data. */
   readonly events?: Readonly<Record<string, z.ZodType>>;
   readonly errors: ErrorShape;
@@ -68,8 +70,13 @@ export interface Route {
    * credential does.
    */
   readonly signed?: true;
-  /** POST that creates: `Idempotency-Key` is honoured by the dispatcher (gaps.md, Common). */
-  readonly idempotent?: boolean;
+  /**
+   * POST that creates: `Idempotency-Key` is honoured by the dispatcher. `by id`: what it creates is called after the key, so that a request
+   * whose outcome is not known can be run again; of any other it is not known ever after, and its key is refused.
+   */
+  readonly idempotent?: boolean | 'by id';
+  /** The same route at another place, which begins with this: both honour the same keys. */
+  readonly aliasOf?: { readonly op: string; readonly prefix: string };
 }
 
 /** Keeps the literal types of a table while checking it. */

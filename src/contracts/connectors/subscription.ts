@@ -41,7 +41,7 @@ export type SubscriptionReason = z.infer<typeof SubscriptionReason>;
 
 export const Subscription = z
   .strictObject({
-    id: z.string().regex(/^sub_[0-9a-f]{24}$/),
+    id: z.string().regex(/^sub_[0-9a-f]{24}$/, 'sub_ and 24 hexadecimal digits'),
     connectorId: Id,
     name: z.string(),
     arguments: z.record(z.string(), z.unknown()),

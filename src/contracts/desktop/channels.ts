@@ -57,7 +57,7 @@ const event = <N extends keyof typeof windowEvents>(name: N) =>
 
 /** Where a link leads: a page, or a window event of the app. Never an act. */
 export const Destination = z.union([
-  z.strictObject({ kind: z.literal('go'), path: z.string().regex(/^\/(?![/\\])/) }),
+  z.strictObject({ kind: z.literal('go'), path: z.string().regex(/^\/(?![/\\])/, 'a path of this app') }),
   event('platform:switch-mode'),
   event('platform:factory-attach-pane'),
   event('platform:factory-open-node'),

@@ -66,6 +66,7 @@ export const edgePage = defineRoute({
   scope: null,
   owner: { none: 'it says nothing of anybody' },
   kind: 'raw',
+  media: ['application/json', 'text/html'],
   answers: { 200: EdgeAbout },
 });
 

@@ -135,7 +135,7 @@ const notifiable = [
     cloudOnly: true,
     payload: z.strictObject({
       ...about,
-      month: z.string().regex(/^\d{4}-\d{2}$/),
+      month: z.string().regex(/^\d{4}-\d{2}$/, 'a month such as 2026-01'),
       level: z.number().int(),
       percent: z.number().int(),
       spentCents: z.number(),

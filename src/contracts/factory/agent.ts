@@ -118,12 +118,19 @@ export const PaneSize = z.strictObject({
 });
 export type PaneSize = z.infer<typeof PaneSize>;
 
+/** Files with content that their person has not said yes to: until then it counts for nothing. */
+const Waits = z
+  .array(z.string())
+  .optional()
+  .meta({ description: '(+) Files that wait for your yes, relative to the workspace. Absent: none.' });
+
 export const Team = z
   .strictObject({
     name: z.string(),
     preset: z.string().nullable(),
     presets: z.array(z.string()),
     agents: z.array(Agent),
+    waits: Waits,
     edges: z.array(
       z.strictObject({ kind: z.enum(['delegates_to', 'checks', 'directs']), from: z.string(), to: z.string() }),
     ),
@@ -134,7 +141,7 @@ export type Team = z.infer<typeof Team>;
 export const TeamProblem = z.strictObject({ path: z.string(), line: z.number().int().nullable(), message: z.string() });
 export type TeamProblem = z.infer<typeof TeamProblem>;
 
-export const InvalidTeam = z.strictObject({ name: z.string(), problems: z.array(TeamProblem) });
+export const InvalidTeam = z.strictObject({ name: z.string(), problems: z.array(TeamProblem), waits: Waits });
 export type InvalidTeam = z.infer<typeof InvalidTeam>;
 
 export const TeamPlanStep = z
@@ -144,6 +151,14 @@ export const TeamPlanStep = z
     harness: HarnessName.optional(),
     machine: z.string().optional(),
     reason: z.string(),
+    start: z
+      .strictObject({
+        command: z.string().nullable().meta({ description: 'Of the team file; null: the agent program itself.' }),
+        cwd: z.string(),
+        env: z.record(z.string(), z.string()).meta({ description: 'As the team file has it: secrets by their names.' }),
+      })
+      .optional()
+      .meta({ description: '(+) What would run, before the first start and after a change.' }),
   })
   .meta({ id: 'TeamPlanStep' });
 export type TeamPlanStep = z.infer<typeof TeamPlanStep>;

@@ -26,7 +26,7 @@ export const health = defineRoute({
   query: z.strictObject({
     c: z
       .string()
-      .regex(/^[A-Za-z0-9_-]{16,128}$/)
+      .regex(/^[A-Za-z0-9_-]{16,128}$/, 'letters, digits, "_" and "-", 16 to 128')
       .optional(),
   }),
   answers: {
@@ -223,7 +223,7 @@ export const agentHook = defineRoute({
   auth: ['bot'],
   scope: null,
   owner: { none: 'the bot token names the bot' },
-  params: z.strictObject({ event: z.string().regex(/^[A-Za-z]{1,64}$/) }),
+  params: z.strictObject({ event: z.string().regex(/^[A-Za-z]{1,64}$/, 'letters, at most 64') }),
   body: z.record(z.string(), z.unknown()),
   bodyLimit: 4 * 1024 * 1024,
   answers: { 200: z.record(z.string(), z.unknown()) },

@@ -45,6 +45,11 @@ export const PeerUpRequest = z
     preset: z.string().optional(),
     repo: z.object({ url: z.string().max(2000), commit: z.string().max(64) }).optional(),
     dryRun: z.boolean().optional(),
+    trusted: z
+      .string()
+      .max(64)
+      .optional()
+      .meta({ description: '(+) SHA-256 of `files` as their person said yes to them on the calling computer.' }),
   })
   .meta({ id: 'PeerUpRequest' });
 export type PeerUpRequest = z.infer<typeof PeerUpRequest>;

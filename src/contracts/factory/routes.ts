@@ -31,6 +31,7 @@ import { scheduleRoutes } from './schedules-routes.ts';
 import { searchRoutes } from './search-routes.ts';
 import { spendingRoutes } from './spending-routes.ts';
 import { checkTeam, listTeams, teamDown, teamUp } from './teams-routes.ts';
+import { trustRoutes } from './trust-routes.ts';
 import { whyRoutes } from './why-routes.ts';
 import { workEngineRoutes } from './work-engine/routes.ts';
 import { workflowRoutes } from './workflow-routes.ts';
@@ -47,6 +48,7 @@ export * from './schedules-routes.ts';
 export * from './search-routes.ts';
 export * from './spending-routes.ts';
 export * from './teams-routes.ts';
+export * from './trust-routes.ts';
 export * from './why-routes.ts';
 export * from './workflow-routes.ts';
 export * from './workspace-routes.ts';
@@ -82,6 +84,7 @@ export const factoryRoutes = [
   doctor,
   getWorkspace,
   addDemo,
+  ...trustRoutes,
   ...workflowRoutes,
   ...worktreeRoutes,
   ...whyRoutes,

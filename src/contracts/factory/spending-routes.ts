@@ -18,7 +18,8 @@ export const Used = z
   .meta({ id: 'Used' });
 export type Used = z.infer<typeof Used>;
 
-export const holdKinds = ['budget', 'usage_limit'] as const;
+/** `model`: a hosted bot whose model cannot be asked. */
+export const holdKinds = ['budget', 'usage_limit', 'model'] as const;
 export const BotHold = z
   .strictObject({
     agentId: z.string(),
@@ -118,7 +119,7 @@ export const letBotGoOn = defineRoute({
   area,
   errors,
   summary:
-    'Lets a held bot go on: with one message more over its budget, or with a try before its usage limit is reset',
+    'Lets a held bot go on: with one message more over its budget, or with a try before its usage limit is reset or its model is looked for again',
   method: 'POST',
   path: `${base}/agents/:id/go-on`,
   auth: people,

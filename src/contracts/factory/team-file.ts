@@ -26,6 +26,26 @@ export const BotSlug = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'lowercase letters
 export const reachWays = ['telegram', 'slack', 'sms', 'email', 'push', 'phone'] as const;
 export const actingReachWays = ['sms', 'push', 'phone'] as const;
 
+/** Copied from the checkout into a worktree: nothing outside of it, and nothing of git's or Gantry's own. */
+const CopiedPath = z
+  .string()
+  .min(1)
+  .max(1000)
+  .regex(
+    /^(?!\/)(?!.*\\)(?!(?:.*\/)?\.{1,2}(?:\/|$))(?!(?:.*\/)?\.(?:git|gantry)(?:\/|$)).*[^/]$/,
+    'a path inside of the bot’s folder without "..", such as node_modules; not .git or .gantry',
+  );
+
+/** What makes a worktree ready for work. */
+export const SetupFile = z.strictObject({
+  command: z.string().min(1).max(20_000).optional().meta({
+    description: 'For the shell, in the bot’s folder: once a worktree, and again when a lock file changes.',
+  }),
+  copy: z.array(CopiedPath).max(50).optional().meta({
+    description: 'Paths that git ignores, copied from the checkout first, such as node_modules.',
+  }),
+});
+
 const bot = {
   role: z.string().min(1).max(64).optional(),
   binding: z.enum(bindingTypes).optional(),
@@ -46,10 +66,11 @@ const bot = {
   command: z.string().min(1).optional().meta({ description: 'For custom (and shell): what runs in the pane.' }),
   cwd: z.string().min(1).optional().meta({ description: 'Absolute, ~/…, or relative to the workspace.' }),
   env: z
-    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'a name such as PATH'), z.string())
     .optional()
     .meta({ description: '`vault:<NAME>` puts that secret of the vault in.' }),
   worktree: z.boolean().optional(),
+  setup: SetupFile.optional().meta({ description: 'With worktree: true, in place of the team’s.' }),
 };
 
 export const TeamFileBot = z.strictObject({ bot: BotSlug, name: z.string().min(1).max(80).optional(), ...bot });
@@ -61,13 +82,17 @@ export const TeamFile = z
     name: TeamName.optional(),
     version: z.union([z.string(), z.number()]).optional(),
     culture: z.string().optional(),
+    setup: SetupFile.optional().meta({ description: 'For every bot with worktree: true.' }),
     bots: z.array(TeamFileBot).min(1).max(200),
     reach: z.record(BotSlug, z.array(z.enum(reachWays))).optional(),
     edges: z
       .array(z.strictObject({ kind: z.enum(['delegates_to', 'checks', 'directs']), from: BotSlug, to: BotSlug }))
       .optional(),
     presets: z
-      .record(z.string().regex(/^[a-z0-9_-]{1,64}$/), z.strictObject({ bots: z.record(BotSlug, z.strictObject(bot)) }))
+      .record(
+        z.string().regex(/^[a-z0-9_-]{1,64}$/, 'lowercase letters, digits, "_" and "-", at most 64'),
+        z.strictObject({ bots: z.record(BotSlug, z.strictObject(bot)) }),
+      )
       .optional(),
     default_preset: z.string().optional(),
   })

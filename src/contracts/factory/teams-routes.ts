@@ -21,7 +21,16 @@ export const listTeams = defineRoute({
   auth: readers,
   scope: 'agents:read',
   owner: 'collection',
-  answers: { 200: z.strictObject({ teams: z.array(Team), invalid: z.array(InvalidTeam) }) },
+  answers: {
+    200: z.strictObject({
+      teams: z.array(Team),
+      invalid: z.array(InvalidTeam),
+      note: z
+        .string()
+        .optional()
+        .meta({ description: '(+) That there are more teams than are looked at. Absent: these are all.' }),
+    }),
+  },
 });
 
 export const teamUp = defineRoute({

@@ -29,6 +29,11 @@ export const Computer = z
     default: z.boolean().meta({ description: 'Reached when a call names no computer.' }),
     pairedAt: Time,
     version: z.string(),
+    clockAheadMs: z
+      .number()
+      .int()
+      .optional()
+      .meta({ description: 'How far its clock was ahead of this cloud’s when it last said so; less than 0: behind.' }),
     embedded: z.boolean().meta({ description: 'The computer that this server runs on; it needs no pairing.' }),
   })
   .meta({ id: 'Computer' });

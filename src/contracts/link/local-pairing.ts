@@ -25,6 +25,11 @@ export const LocalPairing = z
     user: z.strictObject({ id: z.string(), name: z.string() }).optional(),
     computerId: z.string().optional(),
     link: z.strictObject({ linked: z.boolean(), since: Time }).optional(),
+    clockBehindMs: z
+      .number()
+      .int()
+      .optional()
+      .meta({ description: 'How far this computer’s clock is behind its cloud’s, once heard; less than 0: ahead.' }),
     problem: z
       .string()
       .optional()

@@ -29,7 +29,7 @@ export const TicketKey = z
   .strictObject({
     kty: z.literal('OKP'),
     crv: z.literal('Ed25519'),
-    x: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+    x: z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'a public key: 43 characters of base64url'),
     kid: z.string().min(1).max(64),
     alg: z.literal('EdDSA').optional(),
     use: z.literal('sig').optional(),
@@ -56,6 +56,11 @@ export const beginPairing = defineRoute({
       verificationUri: z.string(),
       verificationUriComplete: z.string(),
       expiresAt: Time,
+      expiresIn: z
+        .number()
+        .int()
+        .optional()
+        .meta({ description: 'Seconds until then: what counts where the computer’s clock is another one.' }),
       interval: z.number().int().meta({ description: 'Seconds between two questions whether it was approved.' }),
     }),
   },
@@ -95,8 +100,14 @@ export const Pairing = z
     name: z.string(),
     version: z.string(),
     from: z.string().meta({ description: 'The address that asked, to be compared with where one sits.' }),
+    differs: z
+      .boolean()
+      .optional()
+      .meta({ description: 'The browser that reads this comes from another address than the one that asked.' }),
+    here: z.string().optional().meta({ description: 'The address that this browser comes from.' }),
     requestedAt: Time,
     expiresAt: Time,
+    remainingMs: z.number().int().min(0).optional(),
     status: z.enum(['pending', 'approved', 'denied']),
     known: z.boolean().meta({ description: 'It is paired with this account already and gets new keys.' }),
   })

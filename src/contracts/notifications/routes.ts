@@ -45,7 +45,11 @@ export const listNotifications = defineRoute({
   answers: {
     200: z.strictObject({
       notifications: z.array(Notification),
+      total: z.number().int().meta({ description: 'All that are kept, whatever is asked for.' }),
       unread: z.number().int(),
+      questions: z
+        .strictObject({ total: z.number().int(), unread: z.number().int() })
+        .meta({ description: 'How many of both are of approvals, which the inbox shows as their cards.' }),
       nextCursor: z.string().nullable(),
     }),
   },
@@ -54,14 +58,21 @@ export const listNotifications = defineRoute({
 export const readNotifications = defineRoute({
   ...person,
   op: 'readNotifications',
-  summary: 'Marks notifications read: the named ones, or all',
+  summary: 'Marks notifications read: the named ones, or all; `undo` takes back what was marked at that moment',
   method: 'POST',
   path: '/api/v1/notifications/read',
   body: z.union([
     z.strictObject({ ids: z.array(z.string().max(200)).min(1).max(200) }),
     z.strictObject({ all: z.literal(true) }),
+    z.strictObject({ undo: Time.meta({ description: 'The `at` of an answer to `all`.' }) }),
   ]),
-  answers: { 200: z.strictObject({ read: z.number().int(), unread: z.number().int() }) },
+  answers: {
+    200: z.strictObject({
+      read: z.number().int(),
+      unread: z.number().int(),
+      at: Time.meta({ description: 'When they were marked.' }),
+    }),
+  },
 });
 
 export const getReach = defineRoute({

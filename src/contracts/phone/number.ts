@@ -151,7 +151,7 @@ export const PortDetails = z.strictObject({
   postalCode: z.string().min(3).max(12).optional(),
   country: z
     .string()
-    .regex(/^[A-Z]{2}$/)
+    .regex(/^[A-Z]{2}$/, 'a country of two capital letters, such as US')
     .optional(),
   /** Base64 of a PDF. */
   letterOfAuthorization: Pdf.optional(),

@@ -121,3 +121,6 @@ export function oauthClientMetadata(origin: string) {
     token_endpoint_auth_method: 'none',
   };
 }
+
+/** Where resources are, followed by an id: the same at the tool server and at the edge. */
+export const resourcePlaces = { boards: 'gantry://boards/', runs: 'gantry://runs/' } as const;

@@ -7,7 +7,7 @@ export const nativeFamilies = ['shell', 'file', 'system', 'http', 'time', 'docum
 
 const ServerName = z
   .string()
-  .regex(/^[a-z0-9_-]{1,32}$/)
+  .regex(/^[a-z0-9_-]{1,32}$/, 'lowercase letters, digits, "_" and "-", at most 32')
   .refine((name) => !(nativeFamilies as readonly string[]).includes(name), 'is the name of a family of native tools');
 
 const Text = z.string().min(1).max(4096);

@@ -38,12 +38,22 @@ export const reportUsage = defineRoute({
 
 export const UsageLine = z
   .strictObject({
-    kind: z.enum(['model', 'computer_minute', 'computer_action']),
-    name: z.string().meta({ description: 'Of the model, or of the project whose hosted computer it was.' }),
+    kind: z.enum([
+      'model',
+      'computer_minute',
+      'computer_action',
+      'phone_number',
+      'phone_registration',
+      'phone_text',
+      'phone_call',
+    ]),
+    name: z
+      .string()
+      .meta({ description: 'Of the model, of the project whose hosted computer it was, or the phone number.' }),
     botId: z.string().nullable(),
     computerId: z.string().nullable(),
     cents: z.number(),
-    quantity: z.number().meta({ description: 'Requests, minutes to a thousandth, or actions.' }),
+    quantity: z.number().meta({ description: 'Requests, minutes to a thousandth, actions, fees or texts.' }),
     count: z.number().int().meta({ description: 'How many reported lines this sums up.' }),
   })
   .meta({ id: 'UsageLine' });
@@ -53,7 +63,8 @@ export const getUsage = defineRoute({
   op: 'getUsage',
   area,
   errors,
-  summary: 'What was spent in a month (UTC, this one when none is named), summed by computer, bot and model',
+  summary:
+    'What was spent in a month (UTC, this one when none is named), summed by computer, bot, model and phone number',
   method: 'GET',
   path: '/api/v1/usage',
   auth: ['owner', 'user', 'key'],

@@ -30,7 +30,7 @@ export const createWorkSession = defineRoute({
   owner: 'collection',
   body: z.strictObject({ title: Line.max(500).optional(), metadata: Payload.optional() }),
   answers: { 201: z.strictObject({ session: WorkSession, id: z.string() }) },
-  idempotent: true,
+  idempotent: 'by id',
 });
 
 export const listWorkSessions = defineRoute({
@@ -64,7 +64,7 @@ export const createDeployment = defineRoute({
   owner: 'collection',
   body: z.strictObject({ name: Line.trim().min(1).max(200), metadata: Payload.optional() }),
   answers: { 201: z.strictObject({ deployment: Deployment, id: z.string() }) },
-  idempotent: true,
+  idempotent: 'by id',
 });
 
 export const listDeployments = defineRoute({

@@ -52,7 +52,7 @@ export const createTask = defineRoute({
     max_attempts: z.number().int().min(1).max(100).optional(),
   }),
   answers: { 201: z.strictObject({ task: Task, id: z.string() }) },
-  idempotent: true,
+  idempotent: 'by id',
 });
 
 export const listTasks = defineRoute({
@@ -103,7 +103,7 @@ export const getQueueStats = defineRoute({
       oldest_queued_at: Time.nullable(),
       workers_polling: z.number().int(),
       scheduled: z.number().int().meta({ description: 'Those whose `not_before` has not come; not part of `depth`.' }),
-      failed: z.number().int().meta({ description: 'Among the newest 1,000 that failed or were cancelled.' }),
+      failed: z.number().int().meta({ description: 'Of those that are kept.' }),
       ages: z.array(QueueAge).meta({ description: 'What waits, by how long it does: youngest first, all of `depth`.' }),
     }),
   },
@@ -189,7 +189,8 @@ export const retryTask = defineRoute({
 
 /** The same route at the other mount. */
 export function aliasOf<R extends Route>(route: R): R {
-  return { ...route, op: `${route.op}V1`, path: `/api/v1${route.path}` };
+  const prefix = '/api/v1';
+  return { ...route, op: `${route.op}V1`, path: `${prefix}${route.path}`, aliasOf: { op: route.op, prefix } };
 }
 
 export const queueRoutes = [

@@ -61,7 +61,7 @@ export const Lease = z
     id: z.string(),
     fence: z.number().int().meta({ description: 'Grows with each lease of the task.' }),
     expires_at: Time,
-    ttl_seconds: z.number(),
+    ttl_seconds: z.number().int().meta({ description: 'Whole seconds: 60 when leased, rounded down later.' }),
     attempt: z.number().int(),
   })
   .meta({ id: 'Lease' });

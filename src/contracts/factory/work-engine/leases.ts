@@ -17,7 +17,7 @@ export const Lease = z
     claimedAt: Time,
     expiresAt: Time,
   })
-  .meta({ id: 'Lease' });
+  .meta({ id: 'WorkspaceLease' });
 export type Lease = z.infer<typeof Lease>;
 
 export const defaultLeaseSeconds = 600;

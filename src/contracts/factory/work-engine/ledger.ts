@@ -83,11 +83,20 @@ export const verifyLedger = defineRoute({
   answers: { 200: LedgerVerdict },
 });
 
+/** One line of an export: the first, each row as it is hashed, and the last. */
+export const LedgerLine = z
+  .union([
+    z.strictObject({ v: z.literal(1), engine: z.string(), after: z.string().nullable() }),
+    z.looseObject({ seq: z.number().int(), prev_hash: z.string(), hash: z.string() }),
+    z.strictObject({ end: z.literal(true), rows: z.number().int(), head: z.string() }),
+  ])
+  .meta({ id: 'LedgerLine' });
+
 export const downloadLedger = defineRoute({
   op: 'downloadLedger',
   area,
   errors,
-  summary: 'The ledger as JSON lines: {engine, from}, each row as it is hashed, {end}',
+  summary: 'The ledger as JSON lines: {v, engine, after}, each row as it is hashed, {end, rows, head}',
   method: 'GET',
   auth: people,
   scope: 'agents:read',
@@ -95,7 +104,8 @@ export const downloadLedger = defineRoute({
   owner: { none: 'one ledger an engine' },
   query: z.strictObject({ after: eventId.optional() }),
   kind: 'raw',
-  answers: { 200: z.unknown() },
+  media: ['application/x-ndjson'],
+  answers: { 200: LedgerLine },
 });
 
 export const LedgerExport = z.strictObject({

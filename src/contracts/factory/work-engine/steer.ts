@@ -42,8 +42,13 @@ export const SteerAnswer = z.union([
   z.strictObject({ action: z.literal('consult'), threadId: z.string(), delivery: Delivery }),
   z.strictObject({
     action: z.literal('interrupt'),
-    interrupted: z.boolean().meta({ description: 'False: it was not in a turn, so nothing was pressed.' }),
-    keys: z.array(z.string()),
+    interrupted: z.boolean().meta({
+      description:
+        'True: its turn was seen to end. False: it was in no turn, or its turn did not end within a few seconds.',
+    }),
+    keys: z
+      .array(z.string())
+      .meta({ description: 'Keys that were pressed for it; none where its program was told in another way.' }),
     delivery: Delivery.nullable(),
   }),
   z.strictObject({

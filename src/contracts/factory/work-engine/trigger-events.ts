@@ -12,7 +12,7 @@ export const postTrigger = defineRoute({
   area: 'factory',
   errors: 'plain',
   summary:
-    'Anything up to 256 KiB, JSON or text, becomes a ticket of the trigger’s bot; a repeated webhook-id makes one',
+    'Anything up to 256 KiB, JSON, a form or text, becomes a ticket of the trigger’s bot; an event that comes again makes one',
   method: 'POST',
   path: '/webhooks/triggers/:key',
   auth: ['public'],
@@ -20,7 +20,12 @@ export const postTrigger = defineRoute({
   params: z.strictObject({ key: Id }),
   owner: { none: 'the key is the credential; the computer alone knows which are good' },
   kind: 'raw',
-  answers: { 202: z.strictObject({ status: z.literal('accepted'), eventId: z.string() }) },
+  answers: {
+    200: z
+      .strictObject({ challenge: z.string() })
+      .meta({ description: 'Slack’s question whether this address is there.' }),
+    202: z.strictObject({ status: z.literal('accepted'), eventId: z.string() }),
+  },
 });
 
 export const TriggerEvent = z.strictObject({
