@@ -7,13 +7,13 @@ import {
   closeSync,
   constants,
   fsync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   readSync,
   renameSync,
   rmSync,
-  statSync,
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -68,6 +68,7 @@ export function createBlobs(folder: string): Blobs {
       return blob;
     }
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+    mustBeFolder(dirname(to));
     renameSync(from, to);
     await syncFolder(dirname(to));
     return blob;
@@ -145,8 +146,16 @@ function writeAll(handle: number, chunk: Uint8Array): void {
   for (let from = 0; from < chunk.byteLength; ) from += writeSync(handle, chunk, from);
 }
 
+/** Of a regular file: a link under this name is not what it leads to. */
 function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? -1;
+  const there = lstatSync(file, { throwIfNoEntry: false });
+  return there?.isFile() ? there.size : -1;
+}
+
+/** The folder may be in a workspace, where anything can be put under the name of one of ours. */
+function mustBeFolder(folder: string): void {
+  if (lstatSync(folder).isDirectory()) return;
+  throw new AppError('refused', `${folder} is no folder.`, 'Remove what lies there.', { status: 409 });
 }
 
 async function syncFolder(folder: string): Promise<void> {

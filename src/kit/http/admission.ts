@@ -30,7 +30,12 @@ export interface Admission {
   /** Throws 401, 403, or 429 after too many bad credentials. */
   admit(gate: Gate, request: IncomingMessage, params: Readonly<Record<string, string | undefined>>): Promise<Principal>;
   /** What a client needs to get a token, or a better one (RFC 6750, 3; RFC 9728, 5.1). */
-  challenge(error: AppError, route: Route, path: string): Readonly<Record<string, string>> | undefined;
+  challenge(
+    error: AppError,
+    route: Route,
+    path: string,
+    request: Pick<IncomingMessage, 'headers'>,
+  ): Readonly<Record<string, string>> | undefined;
 }
 
 const anyone: Principal = { kind: 'public', userId: '', scopes: new Set(), via: 'nobody' };
@@ -71,24 +76,39 @@ export function createAdmission(options: AdmissionOptions & { readonly limits: L
       checkScope(gate.route, principal);
       return principal;
     },
-    challenge(error, route, path) {
-      const { wireCode } = error.options;
-      const lacksScope = wireCode === 'insufficient_scope' && route.scope !== null;
-      const url = error.status === 401 || lacksScope ? options.metadataUrl?.(path) : null;
-      if (url === null || url === undefined) return undefined;
-      const parts = [`Bearer realm="gantry", resource_metadata="${url}"`];
-      if (lacksScope || wireCode === 'invalid_token') parts.push(`error="${wireCode}"`);
+    challenge(error, route, path, { headers }) {
+      const lacksScope = error.options.wireCode === 'insufficient_scope' && route.scope !== null;
+      if (error.status !== 401 && !lacksScope) return undefined;
+      const parts = ['Bearer realm="gantry"'];
+      const url = options.metadataUrl?.(path) ?? null;
+      if (url !== null) parts.push(`resource_metadata="${url}"`);
+      // Without it a client takes a token that was refused for one that never arrived, and sends it again.
+      const sentToken = /^bearer /i.test(headers.authorization ?? '');
+      if (lacksScope) parts.push('error="insufficient_scope"');
+      else if (sentToken) parts.push('error="invalid_token"');
       if (route.scope !== null && route.scope !== 'any') parts.push(`scope="${route.scope}"`);
       return { 'www-authenticate': parts.join(', ') };
     },
   };
 }
 
+/** What each kind of caller sends, in a person's words. */
+const credentials: Readonly<Record<PrincipalKind, string>> = {
+  public: 'A request without a credential',
+  owner: 'The token of this computer’s owner',
+  user: 'A sign-in',
+  key: 'An API key',
+  bot: 'A bot’s token',
+  device: 'A computer’s signature',
+  peer: 'The ticket of another computer',
+  link: 'A link',
+  internal: 'The internal service token',
+};
+
 function checkKind({ route, kinds }: Gate, principal: Principal): void {
   if (kinds.has(principal.kind)) return;
-  throw new AppError('refused', `${route.op} is not for a ${principal.kind} credential.`, 'Ask the owner to do it.', {
-    wireCode: 'forbidden',
-  });
+  const fact = `${credentials[principal.kind]} is not enough to ${route.method} ${route.path}.`;
+  throw new AppError('refused', fact, 'Ask the owner to do it.', { wireCode: 'forbidden' });
 }
 
 /** Scope is asked of everybody whose rights are counted in scopes; a person in person has them all. */

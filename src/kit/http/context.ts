@@ -11,6 +11,7 @@ export class RequestContext {
   params: unknown;
   query: unknown = nothing;
   body: unknown = undefined;
+  seed: string | null = null;
   readonly #running: Set<RequestContext>;
   #controller: AbortController | undefined;
 

@@ -161,7 +161,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
           error,
           mounted.route.errors,
           requestId,
-          admission.challenge(error, mounted.route, pathOf(target)),
+          admission.challenge(error, mounted.route, pathOf(target), request),
         );
     }
     return true;
@@ -278,7 +278,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   ): Promise<void> {
     const { route, bound } = mounted;
     let extra: Readonly<Record<string, string>> | undefined;
-    const run = async (): Promise<KeptAnswer> => {
+    const run = async (seed: string | null = null): Promise<KeptAnswer> => {
+      context.seed = seed;
       const given = (await bound.handler(context as never)) as Answer<Route>;
       const status = given.status ?? mounted.usualStatus;
       extra = given.headers;
@@ -296,7 +297,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     principal: Principal,
     context: RequestContext,
     key: string | string[],
-    run: () => Promise<KeptAnswer>,
+    run: (seed: string | null) => Promise<KeptAnswer>,
   ): Promise<KeptAnswer> {
     if (typeof key !== 'string' || !idempotencyKey.test(key)) {
       throw new AppError(
@@ -307,8 +308,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       );
     }
     const caller = `${principal.userId}/${principal.agentId ?? ''}`;
-    const print = fingerprint(pathOf(context.request.url ?? ''), context.body);
-    return options.idempotency!.once({ caller, op: route.op, key, fingerprint: print }, run);
+    const { aliasOf: same } = route;
+    const path = pathOf(context.request.url ?? '');
+    const print = fingerprint(same === undefined ? path : path.slice(same.prefix.length), context.body);
+    const request = { caller, op: same?.op ?? route.op, key, fingerprint: print };
+    return options.idempotency!.once(
+      route.idempotent === 'by id' ? { ...request, seed: options.ids.next('seed').slice('seed_'.length) } : request,
+      run,
+    );
   }
 
   function isOwned(route: Route, principal: Principal, params: unknown): boolean | Promise<boolean> {

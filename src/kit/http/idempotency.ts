@@ -1,8 +1,9 @@
 /**
  * `Idempotency-Key` on POSTs that create (gaps.md, Common): same caller, route, key and body give the first answer, another
  * body is 409, kept 7 days, also over a restart. A failed request frees its key, since nothing was created; one that a
- * crash cut off does not, nor one whose database went away at its end, since nobody knows. First user: threads; second: the work
- * queue. Must not know routes' meaning.
+ * crash cut off does not, nor one whose database went away at its end, since nobody knows. What is created under an id that is kept
+ * with the key is asked for again then: it is there already, or is made now. First user: threads; second: the work queue. Must not
+ * know routes' meaning.
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -30,6 +31,12 @@ CREATE TABLE idempotency (
 CREATE INDEX idempotency_at ON idempotency (at);
 `,
   },
+  {
+    area: 'idempotency',
+    number: 2,
+    name: 'what an id is made of',
+    sql: 'ALTER TABLE idempotency ADD COLUMN seed TEXT',
+  },
 ];
 
 const keptMs = 7 * 24 * 3600 * 1000;
@@ -42,13 +49,21 @@ export interface KeptAnswer {
 
 export interface Idempotency {
   /** Runs `work` once for this caller, op and key, and answers the first answer ever after. Throws 409 `refused`. */
-  once(
-    request: { caller: string; op: string; key: string; fingerprint: string },
-    work: () => Promise<KeptAnswer>,
-  ): Promise<KeptAnswer>;
+  once(request: KeyedRequest, work: (seed: string | null) => Promise<KeptAnswer>): Promise<KeptAnswer>;
+}
+
+export interface KeyedRequest {
+  readonly caller: string;
+  readonly op: string;
+  readonly key: string;
+  readonly fingerprint: string;
+  /** Kept with the key and given to `work`, which creates nothing twice under one; it is run again where its outcome is not known. */
+  readonly seed?: string;
 }
 
 interface KeptRow {
+  at: number;
+  seed: string | null;
   fingerprint: string;
   status: number | null;
   answer: string | null;
@@ -72,12 +87,11 @@ export function createIdempotency(
   // Of these the outcome is known here and could not be written yet: whoever asks again is answered from memory.
   const unnoted = new Set<string>();
 
-  async function first(
-    { caller, op, key, fingerprint }: Parameters<Idempotency['once']>[0],
-    work: () => Promise<KeptAnswer>,
-  ): Promise<KeptAnswer> {
+  async function first(request: KeyedRequest, work: (seed: string | null) => Promise<KeptAnswer>): Promise<KeptAnswer> {
+    const { caller, op, key, fingerprint, seed = null } = request;
     const where = [caller, op, key] as const;
-    const find = 'SELECT fingerprint, status, answer FROM idempotency WHERE caller = ? AND op = ? AND key = ?';
+    const find =
+      'SELECT at, seed, fingerprint, status, answer FROM idempotency WHERE caller = ? AND op = ? AND key = ?';
     const now = clock.now();
     const ours: Ours = [...where, now];
     let kept: KeptRow | null | undefined;
@@ -85,9 +99,9 @@ export function createIdempotency(
       kept = await store.write(
         function* (tx) {
           yield* tx.run('DELETE FROM idempotency WHERE at < ?', now - keptMs);
-          const insert = `INSERT INTO idempotency (caller, op, key, fingerprint, at) VALUES (?, ?, ?, ?, ?)
+          const insert = `INSERT INTO idempotency (caller, op, key, fingerprint, at, seed) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT (caller, op, key) DO NOTHING`;
-          const { changes } = yield* tx.run(insert, ...where, fingerprint, now);
+          const { changes } = yield* tx.run(insert, ...where, fingerprint, now, seed);
           return changes === 1 ? null : yield* tx.get<KeptRow>(find, ...where);
         },
         { isolation: 'rows' },
@@ -97,15 +111,19 @@ export function createIdempotency(
       if (isUnknown(error)) await note(ours, free(ours));
       throw error;
     }
-    if (kept === null) return answerFirst(ours, work);
+    if (kept === null) return answerFirst(ours, () => work(seed));
     let row = kept;
     if (row !== undefined && row.fingerprint !== fingerprint) throw otherBody(key);
+    if (row?.status === null && seed !== null && row.seed !== null) {
+      const { at, seed: kept } = row;
+      return answerFirst([...where, at], () => work(kept));
+    }
     for (let left = store.engine === 'sqlite' ? 0 : othersMs; left > 0 && row?.status === null; left -= lookMs) {
       await new Promise<void>((resolve) => void timers.after(lookMs, resolve));
       row = await store.get<KeptRow>(find, ...where);
     }
     // Gone: the first one failed, nothing was created, and the key is free again.
-    if (row === undefined) return first({ caller, op, key, fingerprint }, work);
+    if (row === undefined) return first(request, work);
     if (row.status === null) throw cutOff(key);
     return { status: row.status, text: row.answer ?? '' };
   }

@@ -12,7 +12,7 @@ export async function readBody(route: Route, request: IncomingMessage): Promise<
   if (route.body === undefined) {
     if (given === undefined) return undefined;
     if (typeof given === 'object' && given !== null && Object.keys(given).length === 0) return undefined;
-    throw new AppError('usage', `${route.op} takes no body.`, 'Leave it out.', { wireCode: 'bad_request' });
+    throw new AppError('usage', 'This request takes no body.', 'Leave it out.', { wireCode: 'bad_request' });
   }
   // No body at all reads as an empty one: every field of it may be optional.
   const parsed = route.body.safeParse(given === undefined ? {} : given);

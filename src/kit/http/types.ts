@@ -49,6 +49,8 @@ export interface Context<R extends Route> {
   readonly query: RouteQuery<R>;
   readonly body: RouteBody<R>;
   readonly requestId: string;
+  /** Of a route that is idempotent by id: what is created here is called after it, so that it is created once. Null: any id will do. */
+  readonly seed: string | null;
   /** Aborted when the client goes away or the server closes. */
   readonly signal: AbortSignal;
   /** Raw request and response, for `kind: 'raw'` and for headers such as Last-Event-ID. */

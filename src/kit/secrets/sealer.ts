@@ -24,6 +24,8 @@ export interface SealerOptions {
 const version = 'v1';
 /** Which master key sealed it; a second one comes with rotation. */
 const keyId = 'm1';
+/** What every sealed text begins with. */
+export const sealedPrefix = `${version}:${keyId}:`;
 const cipherName = 'aes-256-gcm';
 /** Always given: without it Node opens tags of four bytes (security.md 3). */
 const tagBytes = 16;

@@ -4,6 +4,7 @@
  */
 import { type Agent, type RequestOptions, request as startRequest } from 'node:http';
 import { request as startSecureRequest } from 'node:https';
+import { clockHeader, knowsHeader } from '../../contracts/link/knows.ts';
 import type { Clock } from '../clock/clock.ts';
 import { signatureHeaders, signedHeaders } from './signature.ts';
 
@@ -13,6 +14,8 @@ export interface SignedCallerDeps {
   readonly clock: Clock;
   /** Where to: asked for each call, because ports move. Throws when there is nowhere. */
   readonly target: () => SignedTarget;
+  /** Told with each answer that was given to a good signature: how far the other side's clock is ahead. To about a second. */
+  readonly onTime?: (aheadMs: number) => void;
 }
 
 export interface SignedTarget {
@@ -36,15 +39,17 @@ export interface SignedAnswer {
   readonly status: number;
   /** Parsed JSON; null when it is none. */
   readonly body: unknown;
+  /** What the other side says that it takes; null: nothing. */
+  readonly knows?: string | null;
 }
 
 /** The other side writes once and answers; longer than this it does not. */
 const timeoutMs = 15_000;
 const largestAnswer = 4 * 1024 * 1024;
-/** A clock further off than this is not worked around (security.md 2.1). */
-const largestOffsetMs = 24 * 60 * 60_000;
+/** A clock further off than this is not worked around (security.md 2.1): a day, and what a second is rounded by. */
+export const largestOffsetMs = 24 * 60 * 60_000 + 60_000;
 
-export function createSignedCaller({ runtimeId, key, clock, target }: SignedCallerDeps) {
+export function createSignedCaller({ runtimeId, key, clock, target, onTime }: SignedCallerDeps) {
   let offsetMs = 0;
   /** Those of the last second with theirs, oldest first. */
   const given = new Map<string, number>();
@@ -57,12 +62,16 @@ export function createSignedCaller({ runtimeId, key, clock, target }: SignedCall
       ...sign({ method, path, body: text }),
       host: port === undefined ? literal : `${literal}:${port}`,
       'content-type': 'application/json',
+      [clockHeader]: String(clock.now()),
       'content-length': Buffer.byteLength(text),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     };
     const options = { agent, host, port, method, path, headers, signal, timeout: timeoutMs };
-    const answer = await send(secure ? startSecureRequest : startRequest, options, text);
+    const sentAt = clock.now();
+    const { date, ...answer } = await send(secure ? startSecureRequest : startRequest, options, text);
     learn(answer);
+    // A date is rounded down to its second.
+    if (date !== null && answer.status < 300) onTime?.(date + 500 - (sentAt + clock.now()) / 2);
     return answer;
   }
 
@@ -92,7 +101,12 @@ export function createSignedCaller({ runtimeId, key, clock, target }: SignedCall
   return call;
 }
 
-function send(start: typeof startRequest, options: RequestOptions, text: string): Promise<SignedAnswer> {
+interface Heard extends SignedAnswer {
+  /** Milliseconds since the epoch. */
+  readonly date: number | null;
+}
+
+function send(start: typeof startRequest, options: RequestOptions, text: string): Promise<Heard> {
   return new Promise((resolve, reject) => {
     const upstream = start(options, (response) => {
       const chunks: Buffer[] = [];
@@ -104,13 +118,23 @@ function send(start: typeof startRequest, options: RequestOptions, text: string)
       });
       response.on('error', reject);
       response.on('end', () =>
-        resolve({ status: response.statusCode ?? 502, body: parse(Buffer.concat(chunks).toString('utf8')) }),
+        resolve({
+          status: response.statusCode ?? 502,
+          body: parse(Buffer.concat(chunks).toString('utf8')),
+          knows: String(response.headers[knowsHeader] ?? '') || null,
+          date: readDate(response.headers.date),
+        }),
       );
     });
     upstream.on('timeout', () => upstream.destroy(new Error('It does not answer.')));
     upstream.on('error', reject);
     upstream.end(text);
   });
+}
+
+function readDate(header: string | undefined): number | null {
+  const at = Date.parse(header ?? '');
+  return Number.isNaN(at) ? null : at;
 }
 
 function parse(text: string): unknown {

@@ -1,0 +1,219 @@
+/**
+ * Reads and writes files of a folder that is not Gantry's own, such as a cloned repository, where anything can lie under any name: a
+ * pipe, a device, a link to another place, a file without end. Only regular files inside the folder are read, only up to a limit, and
+ * nothing here waits for another program. Must not know what the files mean.
+ */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  opendirSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+
+export type Found =
+  | { readonly is: 'file'; readonly bytes: Buffer }
+  | { readonly is: 'absent' }
+  /** `why` is a sentence about what lies there instead. */
+  | { readonly is: 'unfit'; readonly why: string };
+
+/** Windows knows neither; there the path that a handle has is looked up again instead. */
+const guarded = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** Reads one file. A path is absolute, or relative to `root`. Throws nothing that the folder's content could bring about. */
+export function readWithin(root: string, path: string, limit: number): Found {
+  const handle = openWithin(root, path);
+  if (typeof handle !== 'number') return handle;
+  try {
+    const { size } = fstatSync(handle);
+    if (size > limit) return unfit(`It has ${size} bytes; at most ${limit} are read.`);
+    // One more than is taken: a file that grows meanwhile is noticed.
+    const bytes = Buffer.alloc(Math.min(limit, Math.max(size, 4096)) + 1);
+    let length = 0;
+    while (length < bytes.length) {
+      const read = readSync(handle, bytes, length, bytes.length - length, length);
+      if (read === 0) break;
+      length += read;
+    }
+    if (length === bytes.length) return unfit(`It is larger than ${length - 1} bytes, or grows while it is read.`);
+    return { is: 'file', bytes: bytes.subarray(0, length) };
+  } catch (error) {
+    return unfit(`It cannot be read (${codeOf(error)}).`);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** As {@link readWithin}, as UTF-8 text. */
+export function readTextWithin(root: string, path: string, limit: number): string | Exclude<Found, { is: 'file' }> {
+  const found = readWithin(root, path, limit);
+  return found.is === 'file' ? found.bytes.toString('utf8') : found;
+}
+
+/** A file that a person named, wherever it lies and links lead: the same limits, and nothing that would be waited for. */
+export function readNamed(path: string, limit: number): Found {
+  try {
+    const real = realpathSync(path);
+    return readWithin(dirname(real), real, limit);
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' ? { is: 'absent' } : unfit(`It cannot be read (${codeOf(error)}).`);
+  }
+}
+
+/** A handle of a regular file inside `root`, for whoever streams it. Close it. */
+export function openWithin(root: string, path: string): number | Exclude<Found, { is: 'file' }> {
+  const asked = resolve(root, path);
+  let handle: number | null = null;
+  try {
+    const top = realpathSync(root);
+    const real = realpathSync(asked);
+    if (!isWithin(top, real)) return unfit(`It leads out of ${root}: ${real}.`);
+    // Before it is opened: to open a device can do something, and to open a socket fails without a reason.
+    const kind = kindOf(lstatSync(real));
+    if (kind !== null) return unfit(`It is ${kind}, not a file.`);
+    handle = openSync(real, constants.O_RDONLY | guarded);
+    const other = kindOf(fstatSync(handle));
+    const moved = other === null && !stillWithin(handle, top, real);
+    if (other === null && !moved) return handle;
+    closeSync(handle);
+    return unfit(other === null ? 'It was moved while it was opened.' : `It is ${other}, not a file.`);
+  } catch (error) {
+    if (handle !== null) closeSync(handle);
+    const code = codeOf(error);
+    return code === 'ENOENT' ? absentOr(asked) : unfit(`It cannot be read (${code}).`);
+  }
+}
+
+/** A link to nothing is there, and cannot be read; what is not there at all is absent. */
+function absentOr(path: string): Exclude<Found, { is: 'file' }> {
+  const there = lstatSync(path, { throwIfNoEntry: false });
+  return there === undefined ? { is: 'absent' } : unfit('It is a link to nothing.');
+}
+
+/** A folder above may have become a link between the look at the path and the opening of the file. */
+function stillWithin(handle: number, top: string, real: string): boolean {
+  if (process.platform === 'linux') return isWithin(top, readlinkSync(`/proc/self/fd/${handle}`));
+  const [open, named] = [fstatSync(handle), lstatSync(real)];
+  return realpathSync(real) === real && open.ino === named.ino && open.dev === named.dev;
+}
+
+export interface Listed {
+  readonly entries: readonly { readonly name: string; readonly isFolder: boolean; readonly isFile: boolean }[];
+  /** There are more than were asked for. */
+  readonly more: boolean;
+}
+
+const nothing: Listed = { entries: [], more: false };
+
+/** Entries of one folder inside `root`, sorted; nothing where there is no such folder. Links are neither file nor folder. */
+export function listWithin(root: string, folder: string, limit: number): Listed {
+  const entries: Listed['entries'][number][] = [];
+  try {
+    const real = realpathSync(resolve(root, folder));
+    if (!isWithin(realpathSync(root), real) || !lstatSync(real).isDirectory()) return nothing;
+    const open = opendirSync(real);
+    try {
+      for (let entry = open.readSync(); entry !== null; entry = open.readSync()) {
+        if (entries.length === limit) return { entries: sorted(entries), more: true };
+        entries.push({ name: entry.name, isFolder: entry.isDirectory(), isFile: entry.isFile() });
+      }
+    } finally {
+      open.closeSync();
+    }
+  } catch {
+    return nothing;
+  }
+  return { entries: sorted(entries), more: false };
+}
+
+const sorted = (entries: Listed['entries'][number][]) => entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+
+/** Another one where the file is another one: empty while there is none. Looks at names only, and opens nothing. */
+export function printOf(path: string): string {
+  try {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    if (found !== undefined) return `${found.ino}.${found.size}.${found.mtimeNs}.${found.ctimeNs}`;
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined ? '' : 'link to nothing';
+  } catch (error) {
+    return `unreadable ${codeOf(error)}`;
+  }
+}
+
+/**
+ * Makes a folder for Gantry's own files inside `root`. What stands in its way (a link, a pipe, a file) is not followed or written over:
+ * it is put aside under another name, and `onAside` hears of it.
+ */
+export function ownFolder(root: string, path: string, onAside: (from: string, to: string) => void = () => {}): string {
+  let at = root;
+  for (const part of path.split(/[/\\]/)) {
+    at = join(at, part);
+    const there = lstatSync(at, { throwIfNoEntry: false });
+    if (there?.isDirectory()) continue;
+    if (there !== undefined) putAside(at, onAside);
+    mkdirSync(at, { mode: 0o700, recursive: true });
+  }
+  return at;
+}
+
+/** A file of Gantry's own inside `root`, whole or not at all: what lies under its name is replaced, never followed. */
+export function writeWithin(
+  root: string,
+  path: string,
+  text: string,
+  onAside: (from: string, to: string) => void = () => {},
+): void {
+  const folder = ownFolder(root, dirname(path), onAside);
+  const file = join(root, path);
+  if (lstatSync(file, { throwIfNoEntry: false })?.isDirectory()) putAside(file, onAside);
+  const draft = join(folder, `.${relative(folder, file)}.new`);
+  rmSync(draft, { force: true, recursive: true });
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+  const handle = openSync(draft, flags, 0o644);
+  try {
+    writeSync(handle, text);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  renameSync(draft, file);
+}
+
+function putAside(path: string, onAside: (from: string, to: string) => void): void {
+  for (let number = 1; ; number += 1) {
+    const to = `${path}.aside-${number}`;
+    if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) continue;
+    renameSync(path, to);
+    onAside(path, to);
+    return;
+  }
+}
+
+/** What lies there instead of a file, in words; null for a file. */
+function kindOf(status: Stats): string | null {
+  if (status.isFile()) return null;
+  if (status.isDirectory()) return 'a folder';
+  if (status.isFIFO()) return 'a named pipe';
+  if (status.isSocket()) return 'a socket';
+  if (status.isSymbolicLink()) return 'a link';
+  return 'a device';
+}
+
+export function isWithin(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && resolve(root, way) === path);
+}
+
+const unfit = (why: string): { readonly is: 'unfit'; readonly why: string } => ({ is: 'unfit', why });
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error);
