@@ -93,7 +93,7 @@ export function createAskComputer({ engines, link, advice }: AskComputerDeps): A
   }
 
   function cutOff({ cause }: Unanswered, sent: boolean): AppError {
-    const why = cause.code ?? cause.message;
+    const why = cause.code ?? 'the connection broke';
     if (!sent) return new AppError('transport', `The computer does not answer (${why}).`, advice, { cause });
     const fact = `The connection to the computer ended before it answered (${why}): whether it was sent is not known.`;
     return new AppError(

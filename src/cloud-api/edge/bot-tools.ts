@@ -100,7 +100,7 @@ function needsThread({ address }: Agent): AppError {
 }
 
 /** The bot of the address that was asked: by its id alone, since an address may be another bot's tomorrow. */
-async function botOf(computer: AskedComputer, { place }: McpRequest): Promise<Agent> {
+export async function botOf(computer: AskedComputer, { place }: McpRequest): Promise<Agent> {
   const id = String(place.id);
   const bot = await computer.get(getAgent, { params: { id } });
   if (bot.id === id) return bot;

@@ -3,7 +3,9 @@
  * the transaction that queues it, so that none is lost when a replica dies. Owns `edge_claim` and `edge_position`; must not know
  * what a delivery is.
  */
+
 import type { NotifiableEvent } from '../../contracts/events/registry.ts';
+import { runWordsIn } from '../../contracts/events/run-words.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { JsonObject } from '../../kit/mcp/service.ts';
@@ -116,6 +118,8 @@ export function createFanOut(deps: FanOutDeps): FanOut {
     if ((yield* tx.run(claim, row.subscription, row.event, row.stored_at)).changes === 0) return;
     const data = JSON.parse(row.data) as Record<string, unknown> & { botId?: string };
     if (!concerns({ server: row.server, arguments: JSON.parse(row.arguments) as JsonObject }, data)) return;
+    // Which run it was and how it ended; why is for its person.
+    if (row.type === 'agent.run.completed') data.title = runWordsIn(String(data.title)).name;
     const event = { eventId: row.event, name: row.type, timestamp: iso(row.occurred_at), data };
     const to = { id: row.subscription, epoch: row.epoch, user_id: row.user_id, gap: row.gap };
     yield* deps.deliveries.queue(tx, to, event);

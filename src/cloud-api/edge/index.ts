@@ -15,13 +15,14 @@ import { pageHeaders } from '../../kit/http/plain-page.ts';
 import { type BoundRoute, bind, type OwnerLookups, type RawHandler } from '../../kit/http/types.ts';
 import { createMcpService } from '../../kit/mcp/create-service.ts';
 import { createMcpEndpoint } from '../../kit/mcp/endpoint.ts';
-import type { McpRequest, McpService } from '../../kit/mcp/service.ts';
+import type { McpRequest, McpService, ResourceProvider } from '../../kit/mcp/service.ts';
 import { agentTools } from './agent-tools.ts';
 import { type Apps, clientIdOf } from './apps.ts';
 import { type AskComputerDeps, createAskComputer } from './ask-computer.ts';
-import { botTools } from './bot-tools.ts';
+import { botOf, botTools } from './bot-tools.ts';
 import { type EdgeEvents, type EdgeServer, offeredEvents } from './events.ts';
 import { edgeAbout, edgePageOf } from './page.ts';
+import { createEdgeResources, noPrompts } from './resources.ts';
 import { createEdgeTools, type EdgeTool } from './tools.ts';
 
 export { type AppKey, type Apps, createApps, keyIdOf } from './apps.ts';
@@ -51,11 +52,19 @@ export function createEdge(deps: EdgeDeps): Edge {
   const about = edgeAbout(deps.edgeUrl);
   const html = edgePageOf(about);
 
-  function service(name: string, title: string, instructions: string, tools: readonly EdgeTool[]): McpService {
+  function service(
+    name: string,
+    title: string,
+    instructions: string,
+    tools: readonly EdgeTool[],
+    resources: ResourceProvider,
+  ): McpService {
     return createMcpService({
       info: { name, title, version },
       instructions: `${instructions} ${written}`,
       tools: createEdgeTools(tools, ask),
+      prompts: noPrompts,
+      resources,
       methods: events.methods(visitOf),
       extensions: () => events.capabilities,
     });
@@ -85,6 +94,7 @@ export function createEdge(deps: EdgeDeps): Edge {
             'Gantry: all bots',
             'Reads what a person’s bots do, and tells of it as it happens. Changes nothing.',
             agentTools,
+            createEdgeResources(ask, async () => null, { boards: true }),
           ),
         ),
       ),
@@ -96,6 +106,9 @@ export function createEdge(deps: EdgeDeps): Edge {
             'Gantry: one bot',
             'Talks to one bot of a person, and tells what it does as it happens.',
             botTools,
+            createEdgeResources(ask, async (computer, request) => (await botOf(computer, request)).id, {
+              boards: false,
+            }),
           ),
         ),
       ),

@@ -38,13 +38,16 @@ export function csrfOf(secret: string): string {
   return hash('sha256', `csrf:${secret}`, 'base64url');
 }
 
-export function readCookie(header: string | undefined, name: string): string | null {
-  if (header === undefined) return null;
-  for (const part of header.split(';')) {
+/** A browser sends as many of one name as it was given: what runs on another port of this host can set one for a path of its own. */
+const mostOfOneName = 10;
+
+/** All of that name, as they came. */
+export function readCookies(header: string | undefined, name: string): string[] {
+  const found = (header ?? '').split(';').flatMap((part) => {
     const at = part.indexOf('=');
-    if (at !== -1 && part.slice(0, at).trim() === name) return part.slice(at + 1).trim();
-  }
-  return null;
+    return at !== -1 && part.slice(0, at).trim() === name ? [part.slice(at + 1).trim()] : [];
+  });
+  return found.slice(0, mostOfOneName);
 }
 
 /** A path on this server, whatever was asked for: never another origin, never a scheme. */

@@ -9,7 +9,7 @@ import { bearerOf, everyScope, linkHeaders, surfaceName } from '../../kit/http/p
 import type { Authenticator, Principal } from '../../kit/http/types.ts';
 import { newToken } from '../../kit/secrets/token-file.ts';
 import { createKept, type KeptOptions } from '../../kit/store/kept.ts';
-import { csrfOf, digestOf, homePrefix, readCookie, sessionIdleMs, sessionLifeMs, sessionTouchMs } from './model.ts';
+import { csrfOf, digestOf, homePrefix, readCookies, sessionIdleMs, sessionLifeMs, sessionTouchMs } from './model.ts';
 import type { SessionStore, SignInRow } from './session-store.ts';
 
 export interface SessionsDeps {
@@ -90,10 +90,23 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
     return session;
   }
 
-  const cookieOf = (request: IncomingMessage) => readCookie(request.headers.cookie, cookieName);
   async function find(secret: string): Promise<Live | null> {
     const digest = digestOf(secret);
     return use(live.peek(digest) ?? (await live.load(digest)));
+  }
+
+  /** Each is tried: one that another port set must not lock the person out. The first where none is of a session. */
+  function cookieOf(request: IncomingMessage): string | null | Promise<string | null> {
+    const secrets = readCookies(request.headers.cookie, cookieName);
+    const [first = null] = secrets;
+    if (secrets.length < 2) return first;
+    const kept = secrets.find((secret) => use(live.peek(digestOf(secret)) ?? null) !== null);
+    return kept ?? firstLive(secrets);
+  }
+
+  async function firstLive(secrets: readonly string[]): Promise<string | null> {
+    for (const secret of secrets) if ((await find(secret)) !== null) return secret;
+    return secrets[0] ?? null;
   }
 
   async function begin(
@@ -158,7 +171,7 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
 
   return {
     async begin(userId, request) {
-      const before = cookieOf(request);
+      const before = await cookieOf(request);
       const old = before === null ? null : await find(before);
       const id = ids.next('session');
       const isSame = old?.row.user_id === userId;
@@ -199,7 +212,7 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
       return rows.filter((row) => !isOver(row.kind, row.used_at, row.created_at, now));
     },
     async pageToken(request) {
-      const secret = cookieOf(request);
+      const secret = await cookieOf(request);
       const session = secret === null ? null : await find(secret);
       return secret === null || session?.row.kind !== 'browser' ? null : pageTokenOf(session, secret);
     },
@@ -211,12 +224,15 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
       {
         name: 'cookie',
         authenticate(request) {
+          const admit = (secret: string | null): Principal | null | Promise<Principal> => {
+            if (secret === null) return null;
+            const digest = digestOf(secret);
+            const known = live.peek(digest);
+            if (known !== undefined) return admitCookie(request, secret, known);
+            return live.load(digest).then((found) => admitCookie(request, secret, found));
+          };
           const secret = cookieOf(request);
-          if (secret === null) return null;
-          const digest = digestOf(secret);
-          const known = live.peek(digest);
-          if (known !== undefined) return admitCookie(request, secret, known);
-          return live.load(digest).then((found) => admitCookie(request, secret, found));
+          return secret instanceof Promise ? secret.then(admit) : admit(secret);
         },
       },
       {

@@ -10,7 +10,7 @@ import * as contract from '../../contracts/identity/routes.ts';
 import { pageHeaders } from '../../kit/http/plain-page.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import { newToken } from '../../kit/secrets/token-file.ts';
-import { cookieNameFor, cookieText, localPath, readCookie } from './model.ts';
+import { cookieNameFor, cookieText, localPath, readCookies } from './model.ts';
 import { failedSignInPage } from './pages.ts';
 import { type Provider, reasonOf } from './provider.ts';
 import type { Identified, User } from './users.ts';
@@ -34,6 +34,12 @@ const longestName = 200;
 export function createSignIn(deps: SignInDeps): readonly BoundRoute[] {
   const { provider, origin, log } = deps;
   const cookieName = `${cookieNameFor(origin)}_login`;
+  /** The one of this sign-in: another port of this host may have set one of the same name. */
+  function begunCookie({ headers, url }: IncomingMessage): string {
+    const all = readCookies(headers.cookie, cookieName);
+    const state = new URL(url ?? '/', origin).searchParams.get('state');
+    return all.find((one) => begunWith(one.split('.')[0] ?? '').state === state) ?? all[0] ?? '';
+  }
   // Not Strict: the way back from the provider begins on another site.
   const cookie = (value: string, maxAgeS: number) =>
     cookieText(origin, { name: cookieName, value, sameSite: 'Lax', maxAgeS });
@@ -99,7 +105,7 @@ export function createSignIn(deps: SignInDeps): readonly BoundRoute[] {
       }
     }),
     bind(contract.loginCallback, async ({ request, response }) => {
-      const [secret, next = ''] = (readCookie(request.headers.cookie, cookieName) ?? '').split('.');
+      const [secret, next = ''] = begunCookie(request).split('.');
       if (secret === undefined || secret === '') {
         fail(response, 400, 'This sign-in was not begun here', [
           'It took longer than ten minutes, it was begun in another browser, or this browser keeps no cookies.',

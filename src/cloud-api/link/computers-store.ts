@@ -14,6 +14,8 @@ export interface ComputerRow {
   /** When its link last came or went. */
   readonly seenAt: number | null;
   readonly revokedAt: number | null;
+  /** How far its clock is ahead of the cloud's; null: not heard. Milliseconds. */
+  readonly clockAheadMs: number | null;
 }
 
 export interface NewComputer {
@@ -28,7 +30,8 @@ export interface NewComputer {
 }
 
 const columns = `id, cloud_id AS "cloudId", user_id AS "userId", name, version, embedded, is_default AS "isDefault",
-  paired_at AS "pairedAt", seen_at AS "seenAt", revoked_at AS "revokedAt"`;
+  paired_at AS "pairedAt", seen_at AS "seenAt", revoked_at AS "revokedAt",
+  clock_ahead_ms AS "clockAheadMs"`;
 /** The default comes first; until a person chooses one it is the first that was paired. */
 const ordered = 'ORDER BY is_default DESC, paired_at, id';
 
@@ -71,6 +74,10 @@ export function describeComputer(
   { name, version }: { name: string; version: string },
 ): Asked<unknown> {
   return tx.run('UPDATE computer SET name = ?, version = ? WHERE id = ?', name, version, id);
+}
+
+export function noteClock(tx: SharedTx, id: string, aheadMs: number): Asked<unknown> {
+  return tx.run('UPDATE computer SET clock_ahead_ms = ? WHERE id = ?', aheadMs, id);
 }
 
 export function renameComputer(tx: SharedTx, id: string, name: string): Asked<unknown> {

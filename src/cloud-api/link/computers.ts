@@ -20,6 +20,7 @@ import {
   endingsSince,
   findComputer,
   makeDefault,
+  noteClock,
   noteSeen,
   putComputer,
   readComputer,
@@ -75,12 +76,15 @@ export interface Computers extends ComputerLookup {
   admit(computer: Admitted): Promise<string>;
   /** The computer of the same process, known at each start. */
   know(computer: Admitted): Promise<void>;
-  describe(computerId: string, version: string): Promise<void>;
+  /** `aheadMs`: how far its clock is ahead of this one's; null where it did not say. */
+  describe(computerId: string, version: string, aheadMs: number | null): Promise<void>;
   /** Its keys, its home credential, its link and all that ran over it end. False: it was not paired. */
   revoke(computerId: string, reason: string): Promise<boolean>;
   close(): void;
 }
 
+/** What a reading differs by while nobody sets a clock. */
+const sameClockMs = 2_000;
 const endedTopic = 'computers';
 /** With other replicas, until another default computer counts here. The link and the keys of one that was revoked end by themselves. */
 const keptMs = 1000;
@@ -134,6 +138,7 @@ export function createComputers(deps: ComputersDeps): Computers {
       pairedAt: iso(row.pairedAt),
       version: row.version,
       embedded: row.embedded === 1,
+      ...(row.clockAheadMs === null ? {} : { clockAheadMs: row.clockAheadMs }),
     };
   }
 
@@ -221,10 +226,16 @@ export function createComputers(deps: ComputersDeps): Computers {
         yield* devices.replace(tx, row.id, computer.token);
       });
     },
-    async describe(id, version) {
+    async describe(id, version, aheadMs) {
       const row = await read(id);
-      if (row === null || row.version === version) return;
-      await store.write((tx) => describeComputer(tx, id, { name: row.name, version }));
+      if (row === null) return;
+      const moved = aheadMs !== null && Math.abs(aheadMs - (row.clockAheadMs ?? Infinity)) > sameClockMs;
+      if (row.version === version && !moved) return;
+      await store.write(function* (tx) {
+        yield* describeComputer(tx, id, { name: row.name, version });
+        if (moved) yield* noteClock(tx, id, aheadMs);
+      });
+      known.forget(row.userId);
     },
     owners: {
       computer: async ({ userId }, id) => (await store.read((tx) => findComputer(tx, userId, id))) !== null,

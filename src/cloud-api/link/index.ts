@@ -3,10 +3,13 @@
  * link and what signs people in.
  */
 
+import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import { createDeviceToken, describeDevice, rotateDevice, unpairDevice } from '../../contracts/link/device.ts';
+import { clockHeader, knownHere, knowsHeader } from '../../contracts/link/knows.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import { type Authenticator, type BoundRoute, bind, type OwnerLookups, type Principal } from '../../kit/http/types.ts';
+import { largestOffsetMs } from '../../kit/signing/signed-call.ts';
 import { type Computers, type ComputersDeps, createComputers } from './computers.ts';
 import { type PairingsDeps, pairingRoutes } from './pairings.ts';
 import type { Tickets } from './tickets.ts';
@@ -36,9 +39,9 @@ export function createLinkArea(deps: LinkAreaDeps): LinkArea {
     routes: [
       ...computers.routes,
       ...pairingRoutes({ ...deps, computers }),
-      bind(describeDevice, async ({ principal, body }) => {
-        await computers.describe(idOf(principal), body.version);
-        return { body: undefined };
+      bind(describeDevice, async ({ principal, body, request }) => {
+        await computers.describe(idOf(principal), body.version, aheadOf(request, deps.clock.now()));
+        return { body: undefined, headers: { [knowsHeader]: knownHere } };
       }),
       bind(rotateDevice, async ({ principal }) => {
         const deviceToken = await devices.rotate(idOf(principal));
@@ -55,6 +58,12 @@ export function createLinkArea(deps: LinkAreaDeps): LinkArea {
       }),
     ],
   };
+}
+
+/** How far the computer's clock is ahead of this one; null: it did not say. */
+function aheadOf({ headers }: IncomingMessage, now: number): number | null {
+  const at = Number(headers[clockHeader]);
+  return Number.isFinite(at) && Math.abs(at - now) <= largestOffsetMs ? Math.round(at - now) : null;
 }
 
 /** The authenticator of devices always names the computer that signed. */

@@ -91,4 +91,10 @@ export const linkMigrations: readonly Migration[] = [
       CREATE INDEX computer_revoked_at ON computer (revoked_at) WHERE revoked_at IS NOT NULL;
     `,
   },
+  {
+    area: 'link',
+    number: 4,
+    name: 'clocks of computers',
+    sql: 'ALTER TABLE computer ADD COLUMN clock_ahead_ms INTEGER',
+  },
 ];

@@ -81,8 +81,10 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
       deviceCode,
       userCode: dashed(code),
       verificationUri,
-      verificationUriComplete: `${verificationUri}?code=${dashed(code)}`,
+      // The code is read off the computer and typed: a link that brings it along could come from anybody.
+      verificationUriComplete: verificationUri,
       expiresAt: iso(now + lifeMs),
+      expiresIn: lifeMs / 1000,
       interval: intervalS,
     };
   }
@@ -148,7 +150,12 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
     );
   }
 
-  async function decide(principal: Principal, code: string, state: 'approved' | 'denied'): Promise<contract.Pairing> {
+  async function decide(
+    principal: Principal,
+    code: string,
+    state: 'approved' | 'denied',
+    request: IncomingMessage,
+  ): Promise<contract.Pairing> {
     const row = await find(principal, code);
     if (state === 'approved') {
       const owner = await computers.ownerOf(row.computerId);
@@ -158,7 +165,7 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
     const after = await store.read((tx) => pairingOfCode(tx, code, clock.now()));
     // The same answer once more, by the same person, changes nothing.
     if (after !== null && (done || (phase(after) === state && after.userId === principal.userId))) {
-      return shown(after, principal);
+      return shown(after, principal, request);
     }
     throw new AppError('refused', `The code ${dashed(code)} was answered before.`, 'Ask the computer for a new one.', {
       status: 409,
@@ -166,15 +173,19 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
     });
   }
 
-  async function shown(row: PairingRow, { userId }: Principal): Promise<contract.Pairing> {
+  async function shown(row: PairingRow, { userId }: Principal, request: IncomingMessage): Promise<contract.Pairing> {
+    const here = deps.addressOf(request);
     return {
       code: dashed(row.userCode),
       computerId: row.computerId,
       name: row.name,
       version: row.version,
       from: row.address,
+      here,
+      differs: here !== row.address,
       requestedAt: iso(row.requestedAt),
       expiresAt: iso(row.expiresAt),
+      remainingMs: Math.max(0, row.expiresAt - clock.now()),
       status: phase(row),
       known: (await computers.ownerOf(row.computerId)) === userId,
     };
@@ -183,14 +194,14 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
   return [
     bind(contract.beginPairing, async ({ request, body }) => ({ body: await begin(request, body) })),
     bind(contract.pollPairing, async ({ request, body }) => ({ body: await poll(request, body.deviceCode) })),
-    bind(contract.readPairing, async ({ principal, params }) => ({
-      body: await shown(await find(principal, params.code), principal),
+    bind(contract.readPairing, async ({ principal, params, request }) => ({
+      body: await shown(await find(principal, params.code), principal, request),
     })),
-    bind(contract.approvePairing, async ({ principal, params }) => ({
-      body: await decide(principal, params.code, 'approved'),
+    bind(contract.approvePairing, async ({ principal, params, request }) => ({
+      body: await decide(principal, params.code, 'approved', request),
     })),
-    bind(contract.denyPairing, async ({ principal, params }) => ({
-      body: await decide(principal, params.code, 'denied'),
+    bind(contract.denyPairing, async ({ principal, params, request }) => ({
+      body: await decide(principal, params.code, 'denied', request),
     })),
   ];
 }

@@ -96,7 +96,7 @@ export function createPassingService({ engines, link, lists, advice, version }: 
   };
 
   function cutOff(method: string, { cause }: Unanswered): AppError {
-    const why = cause.code ?? cause.message;
+    const why = cause.code ?? 'the connection broke';
     return method === 'tools/call'
       ? new AppError(
           'transport',

@@ -14,7 +14,8 @@ export interface LinkRow {
 }
 
 export interface Links {
-  add(row: LinkRow): Promise<void>;
+  /** Answers what is there: it may have been added before, under the same id. */
+  add(row: LinkRow): Promise<LinkRow>;
   find(userId: string, id: string): Promise<LinkRow | null>;
   list(userId: string, after: Place | null, limit: number): Promise<Page<LinkRow>>;
 }
@@ -23,20 +24,21 @@ export interface Links {
 export function createLinks(store: SharedStore, table: 'work_session' | 'work_deployment'): Links {
   const word = table === 'work_session' ? 'title' : 'name';
   const columns = `id, user_id, ${word} AS title, metadata, created_at`;
+  const find = async (userId: string, id: string) =>
+    (await store.get<LinkRow>(`SELECT ${columns} FROM ${table} WHERE id = ? AND user_id = ?`, id, userId)) ?? null;
   return {
-    add: ({ id, user_id, title, metadata, created_at }) =>
-      store.write(
-        function* (tx) {
-          const sql = `INSERT INTO ${table} (id, user_id, ${word}, metadata, created_at) VALUES (?, ?, ?, ?, ?)`;
-          yield* tx.run(sql, id, user_id, title, metadata, created_at);
-        },
-        { isolation: 'statement' },
-      ),
-    find: async (userId, id) =>
-      (await store.get<LinkRow>(`SELECT ${columns} FROM ${table} WHERE id = ? AND user_id = ?`, id, userId)) ?? null,
+    async add(row) {
+      const { id, user_id, title, metadata, created_at } = row;
+      const sql = `INSERT INTO ${table} (id, user_id, ${word}, metadata, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`;
+      const { changes } = await store.write((tx) => tx.run(sql, id, user_id, title, metadata, created_at), {
+        isolation: 'statement',
+      });
+      return changes === 1 ? row : ((await find(user_id, id)) ?? row);
+    },
+    find,
     list(userId, after, limit) {
-      const place = after === null ? '' : 'AND (created_at < ? OR (created_at = ? AND id < ?))';
-      const values = after === null ? [] : [after.at, after.at, after.id];
+      const place = after === null ? '' : 'AND (created_at, id) < (?, ?)';
+      const values = after === null ? [] : [after.at, after.id];
       const all = <T>(what: string, most: number) => {
         const sql = `SELECT ${what} FROM ${table} WHERE user_id = ? ${place} ORDER BY created_at DESC, id DESC LIMIT ?`;
         return store.all<T>(sql, userId, ...values, most);

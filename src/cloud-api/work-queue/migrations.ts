@@ -65,6 +65,73 @@ CREATE TABLE work_poller (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** What a task counts as: its state, or `later` while its time has not come. */
+const kindOf = (row: 'NEW' | 'OLD') =>
+  `CASE WHEN ${row}.status = 'queued' AND ${row}.waits = 1 THEN 'later' ELSE ${row}.status END`;
+const isCounted = (row: 'NEW' | 'OLD') => `${row}.status NOT IN ('succeeded', 'cancelled')`;
+const hasMoved = 'OLD.status <> NEW.status OR OLD.waits <> NEW.waits';
+const moved = {
+  made: `INSERT INTO work_move (user_id, was, was_since, became, became_since)
+    VALUES (NEW.user_id, '', 0, ${kindOf('NEW')}, NEW.queued_at)`,
+  changed: `INSERT INTO work_move (user_id, was, was_since, became, became_since)
+    VALUES (NEW.user_id, ${kindOf('OLD')}, OLD.queued_at, ${kindOf('NEW')}, NEW.queued_at)`,
+  gone: `INSERT INTO work_move (user_id, was, was_since, became, became_since)
+    VALUES (OLD.user_id, ${kindOf('OLD')}, OLD.queued_at, '', 0)`,
+};
+
+/**
+ * How many there are of each kind, without counting them: each change leaves a row that says what it was (by a trigger, so that no
+ * statement can forget it), which nobody else writes to; those are added up, now and then, to one row a person, kind and second.
+ */
+const counts = ({ n, key, tuned }: { n: string; key: string; tuned: string }) => `
+CREATE TABLE work_count (
+  user_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (user_id, kind, since)
+)${tuned};
+CREATE TABLE work_move (
+  n ${n},
+  user_id TEXT NOT NULL,
+  was TEXT NOT NULL,
+  was_since INTEGER NOT NULL,
+  became TEXT NOT NULL,
+  became_since INTEGER NOT NULL${key}
+)${tuned.replace(', WITHOUT ROWID', '')};
+INSERT INTO work_count (user_id, kind, since, n)
+  SELECT user_id, kind, since, count(*) FROM (
+    SELECT user_id, CASE WHEN status = 'queued' AND waits = 1 THEN 'later' ELSE status END AS kind,
+      CASE WHEN status = 'queued' AND waits = 0 THEN queued_at / 1000 ELSE 0 END AS since
+    FROM work_task WHERE status NOT IN ('succeeded', 'cancelled')) AS tasks
+  GROUP BY user_id, kind, since;
+`;
+
+/**
+ * Each list has the index that it is read along, and what ends by itself is found without looking at what does not. Indexes that are not
+ * of one person say their condition in other words, and the list of all of a person's its order: a planner that takes everything for one
+ * person's, or of one state, would else read the wrong one to its end.
+ */
+const listIndexes = `
+DROP INDEX work_task_ready;
+DROP INDEX work_task_list;
+DROP INDEX work_task_given_up;
+DROP INDEX work_task_changed;
+DROP INDEX work_task_due;
+CREATE INDEX work_task_due ON work_task (queued_at) WHERE status || '' = 'queued' AND waits = 1;
+CREATE INDEX work_task_ready ON work_task (user_id, rank, queued_at, seq, id) WHERE status = 'queued' AND waits = 0;
+CREATE INDEX work_task_list ON work_task (user_id, (created_at + 0), id);
+CREATE INDEX work_task_status ON work_task (user_id, status, created_at, id);
+CREATE INDEX work_task_worker ON work_task (user_id, lease_worker_id, created_at, id) WHERE lease_worker_id IS NOT NULL;
+CREATE INDEX work_task_changed ON work_task (user_id, updated_at, id);
+CREATE INDEX work_task_over ON work_task (user_id, lease_until)
+  WHERE status IN ('leased', 'running') AND (stop_requested = 1 OR attempts >= max_attempts);
+CREATE INDEX work_task_all_over ON work_task (lease_until)
+  WHERE status || '' IN ('leased', 'running') AND (stop_requested = 1 OR attempts >= max_attempts);
+CREATE INDEX work_poller_seen ON work_poller (user_id, seen_at);
+CREATE INDEX work_poller_old ON work_poller (seen_at);
+`;
+
 export const workQueueMigrations: readonly Migration[] = [
   {
     area: 'work-queue',
@@ -87,5 +154,31 @@ export const workQueueMigrations: readonly Migration[] = [
     sql: '',
     // Else VACUUM passes over the indexes while few pages are touched, and each lease walks over all that were leased before it.
     postgres: 'ALTER TABLE work_task SET (vacuum_index_cleanup = on)',
+  },
+  {
+    area: 'work-queue',
+    number: 4,
+    name: 'every list has its index, and what is counted is kept',
+    sql: `ALTER TABLE work_task ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;${listIndexes}
+${counts({ n: 'INTEGER PRIMARY KEY', key: '', tuned: ' STRICT, WITHOUT ROWID' })}
+CREATE TRIGGER work_task_made AFTER INSERT ON work_task WHEN ${isCounted('NEW')} BEGIN ${moved.made}; END;
+CREATE TRIGGER work_task_moved AFTER UPDATE OF status, waits ON work_task WHEN ${hasMoved} BEGIN ${moved.changed}; END;
+CREATE TRIGGER work_task_gone AFTER DELETE ON work_task WHEN ${isCounted('OLD')} BEGIN ${moved.gone}; END;`,
+    // Among tasks of one millisecond the database knows the order, whichever replica they came through.
+    postgres: `ALTER TABLE work_task ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;
+CREATE SEQUENCE work_task_seq OWNED BY work_task.seq;
+ALTER TABLE work_task ALTER COLUMN seq SET DEFAULT nextval('work_task_seq');${listIndexes}
+${counts({
+  n: 'INTEGER GENERATED BY DEFAULT AS IDENTITY',
+  key: ',\n  PRIMARY KEY (user_id, n)',
+  tuned: ' WITH (autovacuum_vacuum_scale_factor = 0.01, vacuum_index_cleanup = on)',
+})}
+CREATE FUNCTION work_task_made() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${moved.made}; RETURN NULL; END $$;
+CREATE FUNCTION work_task_moved() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${moved.changed}; RETURN NULL; END $$;
+CREATE FUNCTION work_task_gone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${moved.gone}; RETURN NULL; END $$;
+CREATE TRIGGER work_task_made AFTER INSERT ON work_task FOR EACH ROW WHEN (${isCounted('NEW')}) EXECUTE FUNCTION work_task_made();
+CREATE TRIGGER work_task_moved AFTER UPDATE OF status, waits ON work_task FOR EACH ROW WHEN (${hasMoved})
+  EXECUTE FUNCTION work_task_moved();
+CREATE TRIGGER work_task_gone AFTER DELETE ON work_task FOR EACH ROW WHEN (${isCounted('OLD')}) EXECUTE FUNCTION work_task_gone();`,
   },
 ];

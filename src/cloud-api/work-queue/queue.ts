@@ -23,6 +23,8 @@ export interface QueueDeps {
 
 export interface TaskWish {
   readonly userId: string;
+  /** What its id is made of, where the same may be wished for again. */
+  readonly seed?: string | null;
   readonly sessionId?: string | undefined;
   readonly deploymentId?: string | undefined;
   readonly payload?: unknown;
@@ -70,12 +72,7 @@ const drainTopic = (userId: string, workerId: string) => `work.drain:${userId}:$
 export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDeps): Queue {
   const seen = new Map<string, { readonly at: number; readonly draining: boolean }>();
 
-  async function leaseNow(userId: string, workerId: string): Promise<TaskRow | null> {
-    const row = await store.lease(userId, workerId, ids.next('lease'));
-    // Nothing to lease: perhaps because what is left has had its last attempt.
-    if (row === null) await store.settle(userId);
-    return row;
-  }
+  const leaseNow = (userId: string, workerId: string) => store.lease(userId, workerId, ids.next('lease'));
 
   const waiters = createWaiters<TaskRow>({
     lease: leaseNow,
@@ -110,7 +107,7 @@ export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDep
   return {
     async create(wish) {
       const task: NewTask = {
-        id: ids.next('task'),
+        id: typeof wish.seed === 'string' ? `task_${wish.seed}` : ids.next('task'),
         userId: wish.userId,
         sessionId: wish.sessionId ?? null,
         deploymentId: wish.deploymentId ?? null,
@@ -202,6 +199,7 @@ export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDep
     async sweep() {
       await store.settle(null);
       while ((await store.lineUp()) > 0);
+      await store.fold();
       await store.forgetPollers(now() - forgetPollersMs);
     },
     close: () => waiters.close(),

@@ -1,9 +1,10 @@
 /** What is asked of the queue without changing it: lists, figures, what changed since. Costs what it answers. Must not know HTTP. */
+import { mostOfPage } from '../../contracts/common/values.ts';
 import { ageEnds, type TaskStatus } from '../../contracts/work-queue/task.ts';
-import { type Page, type Place, pageOf } from '../../kit/http/place.ts';
+import { cursorOf, type Page, type Place, pageOf } from '../../kit/http/place.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
-import type { Value } from '../../kit/store/store.ts';
-import { isHeld, moves, statusIn } from './model.ts';
+import { countsOf } from './counts.ts';
+import { statusIn } from './model.ts';
 import { type TaskRow, taskColumns } from './rows.ts';
 
 export interface TaskFilter {
@@ -58,134 +59,132 @@ export interface WorkReads {
   changed(userId: string, after: ChangePoint, limit: number): Promise<ChangedTask[]>;
 }
 
-/**
- * Conditions that hold for every row they are put to, and name the columns of one partial index: SQLite keeps no statistics, and
- * takes the index of which it can use most.
- */
-const held = `${statusIn(['leased', 'running'])} AND lease_until > 0`;
-const givenUp = statusIn(moves.retry.from);
-const ready = `status = 'queued' AND waits = 0 AND rank >= -1000000`;
-const later = `status = 'queued' AND waits = 1 AND queued_at > 0`;
-/** So many are sorted rather than looked for among all that ever were. */
+const held = statusIn(['leased', 'running']);
+/** So many are looked at for a second filter before a page ends where it is. */
+const mostLooked = 2_000;
 const few = 1_000;
 const mostWorkers = 200;
+/** Leases of one person that are counted by worker: those that end last. */
+const mostHeld = 10_000;
 /** Of what a task brings along; the rest of it is small. */
 const sizeColumns = `id, created_at, octet_length(payload) + octet_length(env) + COALESCE(octet_length(result), 0)
   + COALESCE(octet_length(error), 0) AS bytes`;
+/** Written out: of a limit that it is not told PostgreSQL believes that it lets through a tenth of the table, and sorts all of it. */
+const endOfLook = `LIMIT 1 OFFSET ${mostLooked - 1}`;
+const newest = `LIMIT ${mostOfPage + 1}`;
 
-/** Ranks are few: each is found behind the one before, and each range of times in it is counted where the index has it. */
+type Ended = Pick<TaskRow, 'created_at' | 'id'>;
+/** Where a list begins, or ends. */
+interface Within {
+  readonly sign: '<' | '>=';
+  readonly place: Ended;
+}
+
+/** Ranks are few: each is found behind the one before, and the first in its line by the index that has it. */
 const ofReady = `FROM work_task WHERE user_id = ? AND status = 'queued' AND waits = 0`;
 const ranks = `WITH RECURSIVE ranks(rank) AS (SELECT min(rank) ${ofReady} UNION ALL
   SELECT (SELECT min(rank) ${ofReady} AND rank > ranks.rank) FROM ranks WHERE rank IS NOT NULL)`;
-const group = 'SELECT CAST(? AS BIGINT) AS age, CAST(? AS BIGINT) AS oldest, CAST(? AS BIGINT) AS youngest';
-const groups = [...ageEnds, null].map(() => group).join(' UNION ALL ');
-const inGroup = 'queued_at > ages.oldest AND queued_at <= ages.youngest';
-const readyAges = `${ranks}, ages AS (${groups}) SELECT age,
-  CAST(sum((SELECT count(*) ${ofReady} AND rank = ranks.rank AND ${inGroup})) AS BIGINT) AS n
-  FROM ages, ranks WHERE ranks.rank IS NOT NULL GROUP BY age`;
-const dueAges = `WITH ages AS (${groups}) SELECT age, (SELECT count(*) FROM work_task
-  WHERE user_id = ? AND status = 'queued' AND waits = 1 AND ${inGroup} AND queued_at <= ?) AS n FROM ages`;
+const ofDue = `FROM work_task WHERE user_id = ? AND status = 'queued' AND waits = 1 AND queued_at <= ?`;
 const oldestSql = `${ranks} SELECT min(at) AS at FROM (
   SELECT (SELECT min(queued_at) ${ofReady} AND rank = ranks.rank) AS at FROM ranks WHERE rank IS NOT NULL UNION ALL
-  SELECT min(queued_at) FROM work_task WHERE user_id = ? AND status = 'queued' AND waits = 1 AND queued_at <= ?) AS ends`;
-/** Later than any time of a task. */
-const latest = 8_640_000_000_000_000;
-
+  SELECT min(queued_at) ${ofDue}) AS ends`;
+/** Until they are lined up, which is at once: so many at most. */
+const dueSql = `SELECT queued_at ${ofDue} ORDER BY queued_at LIMIT 10000`;
 export function createWorkReads(store: SharedStore): WorkReads {
-  /** Whether more wait than are sorted in no time; then they are most of what there is. */
-  async function isDeep(userId: string): Promise<boolean> {
-    for (const group of [ready, later]) {
-      const sql = `SELECT 1 AS one FROM work_task WHERE user_id = ? AND ${group} LIMIT 1 OFFSET ?`;
-      if ((await store.get(sql, userId, few)) !== undefined) return true;
+  /**
+   * The rows of one filter are read along its index; other conditions are hidden from the planner, which would take another index for
+   * them where it believes that most rows meet them.
+   */
+  function listOf({ userId, status, sessionId, deploymentId, workerId }: TaskFilter) {
+    const also: [column: string, value: string | undefined][] = [
+      ['session_id', sessionId],
+      ['deployment_id', deploymentId],
+      ['lease_worker_id', workerId],
+    ];
+    const lead = also.findIndex(([, value]) => value !== undefined);
+    const [column, value] = also[lead] ?? [];
+    if (column === undefined || value === undefined) {
+      const branch = status === undefined ? 'user_id = ?' : `user_id = ? AND status = '${status}'`;
+      // The list of all has an index that no other list can take for its own.
+      return { branch, made: status === undefined ? 'created_at + 0' : 'created_at', values: [userId], rest: [] };
     }
-    return false;
+    const rest = [...also.slice(lead + 1), ['status', status] as const].flatMap(([name, wanted]) =>
+      wanted === undefined ? [] : [{ sql: `COALESCE(${name}, '') = ?`, value: wanted }],
+    );
+    const branch =
+      column === 'lease_worker_id' ? `user_id = ? AND ${column} = ?` : `COALESCE(user_id, '') = ? AND ${column} = ?`;
+    return { branch, made: 'created_at', values: [userId, value], rest };
   }
 
   return {
-    async list({ userId, status, sessionId, deploymentId, workerId, after, limit }) {
-      const where = ['user_id = ?'];
-      const values: Value[] = [userId];
-      const and = (sql: string, ...given: Value[]) => {
-        where.push(sql);
-        values.push(...given);
+    async list(filter) {
+      const { after, limit } = filter;
+      const { branch, made, values, rest } = listOf(filter);
+      const ask = <T>(columns: string, within: readonly Within[], also: typeof rest, limit: string) => {
+        const where = [
+          branch,
+          ...within.map(({ sign }) => `(${made}, id) ${sign} (?, ?)`),
+          ...also.map(({ sql }) => sql),
+        ];
+        const sql = `SELECT ${columns} FROM work_task WHERE ${where.join(' AND ')} ORDER BY ${made} DESC, id DESC ${limit}`;
+        const places = within.flatMap(({ place }) => [place.created_at, place.id]);
+        return store.all<T>(sql, ...values, ...places, ...also.map((one) => one.value));
       };
-      if (status !== undefined) and('status = ?', status);
-      if (sessionId !== undefined) and('session_id = ?', sessionId);
-      if (deploymentId !== undefined) and('deployment_id = ?', deploymentId);
-      if (workerId !== undefined) and('lease_worker_id = ?', workerId);
-      // These are few among all that ever were: found by what they are, and sorted.
-      const some = status === 'queued' ? !(await isDeep(userId)) : status !== undefined && isHeld(status);
-      // No index has this column, so that none is chosen for its order.
-      const made = some ? 'created_at + 0' : 'created_at';
-      if (after !== null) and(`(${made} < ? OR (${made} = ? AND id < ?))`, after.at, after.at, after.id);
-      const ended = status !== undefined && moves.retry.from.includes(status);
-      const ask = <T>(columns: string, most: number) => {
-        const select = (group: string | null) =>
-          `SELECT ${columns} FROM work_task WHERE ${[...where, ...(group === null ? [] : [group])].join(' AND ')}`;
-        const order = `ORDER BY ${made} DESC, id DESC LIMIT ?`;
-        if (some && status === 'queued') {
-          const sql = `SELECT * FROM (${select(ready)} UNION ALL ${select(later)}) AS queued ${order}`;
-          return store.all<T>(sql, ...values, ...values, most);
-        }
-        return store.all<T>(`${select(some ? held : ended ? givenUp : null)} ${order}`, ...values, most);
-      };
-      return pageOf<TaskRow>(
+      const behind: Within[] = after === null ? [] : [{ sign: '<', place: { created_at: after.at, id: after.id } }];
+      // With a second filter what is looked at ends somewhere, whether it had anything or not, and the list goes on from there.
+      const end = rest.length === 0 ? undefined : (await ask<Ended>('created_at, id', behind, [], endOfLook))[0];
+      const within: Within[] = end === undefined ? behind : [...behind, { sign: '>=', place: end }];
+      let sizes: (Ended & { readonly bytes: number })[] = [];
+      const page = await pageOf<TaskRow>(
         limit,
-        (most) => ask(sizeColumns, most),
-        (most) => ask(taskColumns, most),
+        async (most) => {
+          sizes = await ask(sizeColumns, within, rest, newest);
+          return sizes.slice(0, most);
+        },
+        (most) => ask(taskColumns, [...within, { sign: '>=', place: sizes[most - 1] as Ended }], rest, newest),
       );
+      return page.nextCursor === null && end !== undefined ? { ...page, nextCursor: cursorOf(end) } : page;
     },
     stats: (userId, now, pollersSince) =>
       store.read(function* (tx) {
-        const ends = ageEnds.map((seconds) => now - seconds * 1000);
-        // The last group reaches to the beginning of time, the first to its end: clocks of others may be ahead.
-        const bounds = [...ends, 0].flatMap((from, group) => [group, from, ends[group - 1] ?? latest]);
-        const waiting = yield* tx.all<{ age: number; n: number }>(readyAges, userId, userId, ...bounds, userId);
-        const due = yield* tx.all<{ age: number; n: number }>(dueAges, ...bounds, userId, now);
+        const counts = yield* countsOf(tx, userId);
+        const due = yield* tx.all<{ queued_at: number }>(dueSql, userId, now);
         const oldest = yield* tx.get<{ at: number | null }>(oldestSql, userId, userId, userId, userId, now);
-        const later = yield* tx.get<{ n: number }>(
-          `SELECT count(*) AS n FROM work_task WHERE user_id = ? AND status = 'queued' AND waits = 1 AND queued_at > ?`,
-          userId,
-          now,
-        );
-        const atWork = yield* tx.all<{ status: TaskStatus; n: number }>(
-          `SELECT status, count(*) AS n FROM work_task WHERE user_id = ? AND ${held} GROUP BY status`,
-          userId,
-        );
-        const failed = yield* tx.get<{ n: number }>(
-          `SELECT count(*) AS n FROM (SELECT status FROM work_task WHERE user_id = ? AND ${givenUp}
-            ORDER BY created_at DESC, id DESC LIMIT ${few}) AS given_up WHERE status = 'failed'`,
-          userId,
-        );
         const pollers = yield* tx.get<{ n: number }>(
-          'SELECT count(*) AS n FROM work_poller WHERE user_id = ? AND seen_at >= ? AND draining = 0',
+          `SELECT count(*) AS n FROM (SELECT draining FROM work_poller WHERE user_id = ? AND seen_at >= ?
+            ORDER BY seen_at DESC LIMIT ${few}) AS seen WHERE draining = 0`,
           userId,
           pollersSince,
         );
-        const ages = [...ends, 0].map((_, group) =>
-          [...waiting, ...due].reduce((sum, row) => (row.age === group ? sum + row.n : sum), 0),
-        );
-        const ofStatus = (status: TaskStatus) => atWork.find((row) => row.status === status)?.n ?? 0;
+        const ages = [...ageEnds, null].map(() => 0);
+        const wait = (since: number, n: number) => {
+          const group = ageEnds.findIndex((seconds) => since > now - seconds * 1000);
+          const at = group === -1 ? ageEnds.length : group;
+          ages[at] = (ages[at] ?? 0) + n;
+        };
+        for (const { kind, since, n } of counts) if (kind === 'queued') wait(since * 1000, n);
+        for (const { queued_at: at } of due) wait(at, 1);
+        const ofKind = (kind: string) => counts.reduce((sum, row) => (row.kind === kind ? sum + row.n : sum), 0);
         return {
           depth: ages.reduce((sum, n) => sum + n, 0),
-          leased: ofStatus('leased'),
-          running: ofStatus('running'),
+          leased: ofKind('leased'),
+          running: ofKind('running'),
           oldestQueuedAt: oldest?.at ?? null,
           workersPolling: pollers?.n ?? 0,
-          scheduled: later?.n ?? 0,
-          failed: failed?.n ?? 0,
+          scheduled: ofKind('later') - due.length,
+          failed: ofKind('failed'),
           ages,
         };
       }),
     workers: (userId, since) =>
       store.read(function* (tx) {
         const holders = yield* tx.all<{ worker_id: string; n: number }>(
-          `SELECT lease_worker_id AS worker_id, count(*) AS n FROM work_task WHERE user_id = ? AND ${held}
-            GROUP BY lease_worker_id ORDER BY n DESC, worker_id LIMIT ${mostWorkers}`,
+          `SELECT worker_id, count(*) AS n FROM (SELECT lease_worker_id AS worker_id FROM work_task WHERE user_id = ? AND ${held}
+            ORDER BY lease_until DESC LIMIT ${mostHeld}) AS held GROUP BY worker_id ORDER BY n DESC, worker_id LIMIT ${mostWorkers}`,
           userId,
         );
         const seen = yield* tx.all<{ worker_id: string; seen_at: number; draining: number }>(
-          `SELECT worker_id, seen_at, draining FROM work_poller WHERE user_id = ? ORDER BY seen_at DESC, worker_id LIMIT ${few}`,
+          `SELECT worker_id, seen_at, draining FROM work_poller WHERE user_id = ? ORDER BY seen_at DESC, worker_id DESC LIMIT ${few}`,
           userId,
         );
         const known = new Map(seen.map((row) => [row.worker_id, row]));
@@ -203,8 +202,8 @@ export function createWorkReads(store: SharedStore): WorkReads {
     changed: (userId, { at, id }, limit) =>
       store.all<ChangedTask>(
         `SELECT id, status, fence, updated_at FROM work_task
-          WHERE user_id = ? AND updated_at >= ? AND (updated_at > ? OR id > ?) ORDER BY updated_at, id LIMIT ?`,
-        ...[userId, at, at, id, limit],
+          WHERE user_id = ? AND (updated_at, id) > (?, ?) ORDER BY updated_at, id LIMIT ?`,
+        ...[userId, at, id, limit],
       ),
   };
 }

@@ -35,9 +35,10 @@ export function workRoutes(deps: WorkRoutesDeps): BoundRoute[] {
 
 function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute[] {
   return [
-    bind(contract.createTask, async ({ principal: { userId }, body }) => {
+    bind(contract.createTask, async ({ principal: { userId }, body, seed }) => {
       const row = await queue.create({
         userId,
+        seed,
         sessionId: body.session_id,
         deploymentId: body.deployment_id,
         payload: body.payload,
@@ -69,7 +70,9 @@ function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute
       const signal = wait > 0 ? context.signal : null;
       const row = await queue.lease({ userId, workerId, waitMs: wait * 1000, draining, signal });
       return {
-        body: row === null ? { task: null, lease: null } : { task: wireTask(row), lease: wireLease(row, now()) },
+        // It began when the row was written, and is told whole.
+        body:
+          row === null ? { task: null, lease: null } : { task: wireTask(row), lease: wireLease(row, row.updated_at) },
       };
     }),
     bind(contract.getQueueStats, async ({ principal: { userId } }) => {
@@ -119,9 +122,10 @@ function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute
       body: { task: wireTask(await queue.find(principal.userId, params.id)) },
     })),
     bind(contract.heartbeatTask, async ({ principal: { userId }, params: { id }, body }) => {
+      const at = now();
       const row = await queue.heartbeat({ userId, id, workerId: body.worker_id, leaseId: body.lease_id ?? null });
       return {
-        body: { task: wireTask(row), lease: wireLease(row, now()), stop_requested: row.stop_requested === 1 },
+        body: { task: wireTask(row), lease: wireLease(row, at), stop_requested: row.stop_requested === 1 },
       };
     }),
     bind(contract.ackTask, async ({ principal: { userId }, params: { id }, body }) => {
@@ -144,22 +148,22 @@ function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute
 }
 
 function linkRoutes({ sessions, deployments, ids, now }: WorkRoutesDeps): BoundRoute[] {
-  const made = (userId: string, prefix: string, title: string | undefined, metadata: unknown): LinkRow => ({
-    id: ids.next(prefix),
+  const made = (id: string, userId: string, title: string | undefined, metadata: unknown): LinkRow => ({
+    id,
     user_id: userId,
     title: title ?? null,
     metadata: JSON.stringify(metadata ?? {}),
     created_at: now(),
   });
+  const idOf = (prefix: string, seed: string | null) => (seed === null ? ids.next(prefix) : `${prefix}_${seed}`);
   const page = (links: Links, userId: string, limit = usualLimit, cursor: string | undefined = undefined) =>
     links.list(userId, cursor === undefined ? null : placeOf(cursor), limit);
   // The dispatcher has asked whether it is the caller's.
   const found = async (links: Links, userId: string, id: string) => (await links.find(userId, id)) as LinkRow;
 
   return [
-    bind(linkContract.createWorkSession, async ({ principal, body: { title, metadata } }) => {
-      const row = made(principal.userId, 'session', title, metadata);
-      await sessions.add(row);
+    bind(linkContract.createWorkSession, async ({ principal, body: { title, metadata }, seed }) => {
+      const row = await sessions.add(made(idOf('session', seed), principal.userId, title, metadata));
       return { body: { session: wireSession(row), id: row.id } };
     }),
     bind(linkContract.listWorkSessions, async ({ principal, query: { limit, cursor } }) => {
@@ -169,9 +173,8 @@ function linkRoutes({ sessions, deployments, ids, now }: WorkRoutesDeps): BoundR
     bind(linkContract.getWorkSession, async ({ principal, params }) => ({
       body: { session: wireSession(await found(sessions, principal.userId, params.id)) },
     })),
-    bind(linkContract.createDeployment, async ({ principal, body: { name, metadata } }) => {
-      const row = made(principal.userId, 'deployment', name, metadata);
-      await deployments.add(row);
+    bind(linkContract.createDeployment, async ({ principal, body: { name, metadata }, seed }) => {
+      const row = await deployments.add(made(idOf('deployment', seed), principal.userId, name, metadata));
       return { body: { deployment: wireDeployment(row), id: row.id } };
     }),
     bind(linkContract.listDeployments, async ({ principal, query: { limit, cursor } }) => {

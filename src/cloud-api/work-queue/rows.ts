@@ -65,14 +65,14 @@ export function wireTask(row: TaskRow): Task {
   };
 }
 
-/** Of a task that was leased or renewed just now. */
-export function wireLease(row: TaskRow, now: number): Lease {
-  const until = row.lease_until ?? now;
+/** Of a task that was leased or renewed at that time: what is left of the lease in whole seconds. */
+export function wireLease(row: TaskRow, at: number): Lease {
+  const until = row.lease_until ?? at;
   return {
     id: row.lease_id ?? '',
     fence: row.fence,
     expires_at: iso(until),
-    ttl_seconds: Math.max(0, (until - now) / 1000),
+    ttl_seconds: Math.max(0, Math.floor((until - at) / 1000)),
     attempt: row.attempts,
   };
 }

@@ -3,8 +3,10 @@
  * (architecture.md 10; store.md 3.5). Every statement names the owner. Two texts only where a lease is taken. Must not know HTTP.
  */
 import type { TaskStatus } from '../../contracts/work-queue/task.ts';
+import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
 import type { Op, SharedStore, SharedTx, Sql } from '../../kit/store/shared-store.ts';
 import type { Value } from '../../kit/store/store.ts';
+import { createCounts } from './counts.ts';
 import { expiredError, held, moves, openFor, statusIn } from './model.ts';
 import { type TaskRow, taskColumns } from './rows.ts';
 
@@ -13,6 +15,7 @@ export interface WorkStoreDeps {
   /** The store's clock: the same for all who share it. */
   readonly now: () => number;
   readonly leaseMs: number;
+  readonly timers?: Timers;
 }
 
 export interface NewTask {
@@ -62,13 +65,31 @@ export interface WorkStore {
     how: { by: Pick<Holder, 'workerId' | 'leaseId'> | null; error: string | null },
   ): Promise<TaskRow | null>;
   retry(userId: string, id: string): Promise<TaskRow | null>;
-  /** Ends what nobody may lease again: leases that are over after the last attempt, or after a stop was asked for. */
+  /** Ends what nobody may lease again: leases that are over after the last attempt, or after a stop was asked for. A lease does, too. */
   settle(userId: string | null): Promise<number>;
   /** Lines up tasks whose time has come. */
   lineUp(): Promise<number>;
   /** `draining`: it asks for nothing more. */
   seen(userId: string, workerId: string, draining: boolean): Promise<void>;
   forgetPollers(before: number): Promise<void>;
+  /** Adds up what was counted since. */
+  fold(): Promise<void>;
+}
+
+/** Of a person: until when nothing ends by time alone, and what was heard while that was asked. */
+interface Quiet {
+  until: number;
+  lowered: number;
+  asking: boolean;
+}
+const mostQuiets = 10_000;
+
+/** When the first of a person's tasks comes due, and when the first lease ends. */
+interface There {
+  readonly ready_id: string | null;
+  readonly due_at: number | null;
+  readonly end_at: number | null;
+  readonly over_at: number | null;
 }
 
 export const readyTopic = (userId: string) => `work.ready:${userId}`;
@@ -79,39 +100,64 @@ const perRow = { isolation: 'rows' } as const;
 /** A large backlog whose time comes at once is lined up in portions, so that no write takes long. */
 const portion = 5_000;
 
+const line = 'rank, queued_at, seq, id';
 const candidate = (where: string) =>
-  `SELECT id, rank, queued_at FROM work_task WHERE ${where} ORDER BY rank, queued_at, id LIMIT 1`;
+  `SELECT id, rank, queued_at, seq FROM work_task WHERE ${where} ORDER BY ${line} LIMIT 1`;
 const mine = 'user_id = ?';
 const ready = candidate(`${mine} AND status = 'queued' AND waits = 0`);
-const due = candidate(`${mine} AND status = 'queued' AND waits = 1 AND queued_at <= ?`);
-const lapsed = candidate(
-  `${mine} AND ${statusIn(held)} AND lease_until <= ? AND attempts < max_attempts AND stop_requested = 0`,
-);
+/**
+ * Leases that are over are found by when they ended, tasks whose time has come by that time, and the oldest among so many of them goes
+ * first: no index can have both who may go and who is first.
+ */
+const timedMost = 1_000;
+const isDue = `${mine} AND status = 'queued' AND waits = 1 AND queued_at <= ?`;
+const dueIds = `SELECT id FROM work_task WHERE ${isDue} ORDER BY queued_at LIMIT ${timedMost}`;
+const due = candidate(`id IN (${dueIds})`);
+/** Asked again of the row that is locked, since somebody may have taken or renewed it meanwhile; no index is looked for by it. */
+const locked = (ids: string, still: string) =>
+  candidate(`id = ANY (ARRAY(${ids})) AND CASE WHEN ${still} THEN TRUE ELSE FALSE END`);
+const dueLocked = locked(dueIds, isDue);
+const isLapsed = `${mine} AND ${statusIn(held)} AND lease_until <= ? AND attempts < max_attempts AND stop_requested = 0`;
+const lapsedIds = `SELECT id FROM work_task WHERE ${isLapsed} ORDER BY lease_until LIMIT ${timedMost}`;
+const lapsed = candidate(`id IN (${lapsedIds})`);
+const lapsedLocked = locked(lapsedIds, isLapsed);
 const taken = `UPDATE work_task SET status = '${moves.lease.to}', attempts = attempts + 1, fence = fence + 1, lease_id = ?,
   lease_worker_id = ?, lease_until = ?, updated_at = ?`;
-const oldest = 'ORDER BY rank, queued_at, id LIMIT 1';
-
+const oldest = `ORDER BY ${line} LIMIT 1`;
+/** Nobody may lease it again, and nobody holds it. */
+const over = `lease_until <= ? AND (stop_requested = 1 OR attempts >= max_attempts)`;
 const leaseSql: Sql = {
   sqlite: `${taken} WHERE id = (SELECT id FROM (SELECT * FROM (${ready}) UNION ALL SELECT * FROM (${due})
     UNION ALL SELECT * FROM (${lapsed})) ${oldest}) RETURNING ${taskColumns}`,
   // Each is locked where it is found, and what another has locked is passed over.
-  postgres: `${taken} WHERE id = (WITH ready AS (${ready} FOR UPDATE SKIP LOCKED), due AS (${due} FOR UPDATE SKIP LOCKED),
-    lapsed AS (${lapsed} FOR UPDATE SKIP LOCKED)
+  postgres: `${taken} WHERE id = (WITH ready AS (${ready} FOR UPDATE SKIP LOCKED), due AS (${dueLocked} FOR UPDATE SKIP LOCKED),
+    lapsed AS (${lapsedLocked} FOR UPDATE SKIP LOCKED)
     SELECT id FROM (TABLE ready UNION ALL TABLE due UNION ALL TABLE lapsed) AS found ${oldest}) RETURNING ${taskColumns}`,
 };
 
-/** Whether anything could be leased, also what another operation holds for a moment; the answer is held back for so many seconds. */
-const candidateSql = `SELECT 1 AS one FROM pg_sleep(?) WHERE EXISTS (${ready}) OR EXISTS (${due}) OR EXISTS (${lapsed})`;
 /**
  * On PostgreSQL a lease locks what it finds in each of three places and takes one; the others are hidden from everybody until it is
- * kept. Who finds nothing looks again as long as there is something, after these seconds.
+ * kept. Who finds nothing looks again as long as there is something, after these milliseconds.
  */
-const hiddenPauses = [0, 0.005, 0.01, 0.02, 0.05, 0.1];
+const hiddenPauses = [0, 5, 10, 20, 50, 100];
 
 /** The same while nothing but what is ready can be leased. */
-const readySql = `${taken} WHERE id = (${ready.replace('id, rank, queued_at', 'id')}) RETURNING ${taskColumns}`;
-const soonestSql = `SELECT min(at) AS at FROM (SELECT min(lease_until) AS at FROM work_task WHERE ${statusIn(held)}
-  UNION ALL SELECT min(queued_at) FROM work_task WHERE status = 'queued' AND waits = 1) AS ends`;
+const readySql = `${taken} WHERE id = (${ready.replace('id, rank, queued_at, seq', 'id')}) RETURNING ${taskColumns}`;
+/**
+ * What could be leased now, also what another operation holds for a moment, and when the first lease ended that nobody may take over.
+ * Each is looked up as the first of its index: EXISTS would be answered from the whole table where the planner takes it for full of them.
+ */
+const firstOf = (of: string, where: string) => `(SELECT min(${of}) FROM work_task WHERE ${mine} AND ${where})`;
+const firstDue = firstOf('queued_at', `status = 'queued' AND waits = 1`);
+const firstEnd = firstOf('lease_until', statusIn(held));
+const firstOver = firstOf('lease_until', `${statusIn(held)} AND (stop_requested = 1 OR attempts >= max_attempts)`);
+const thereSql = `SELECT (${ready.replace('id, rank, queued_at, seq', 'id')}) AS ready_id, ${firstDue} AS due_at, ${firstEnd} AS end_at,
+  ${firstOver} AS over_at`;
+/** The same beside other processes, if really nothing else can be: else nothing is taken, and all three are compared. */
+const readyAmongSql = `${taken} WHERE id = (${ready.replace('id, rank, queued_at, seq', 'id')} FOR UPDATE SKIP LOCKED)
+  AND COALESCE(${firstDue}, ?) > ? AND COALESCE(${firstEnd}, ?) > ? RETURNING ${taskColumns}`;
+const soonestSql = `SELECT min(at) AS at FROM (SELECT min(lease_until) AS at FROM work_task WHERE ${mine} AND ${statusIn(held)}
+  UNION ALL SELECT min(queued_at) FROM work_task WHERE ${mine} AND status = 'queued' AND waits = 1) AS ends`;
 
 const byHolder = `id = ? AND ${mine} AND lease_worker_id = ? AND lease_id = COALESCE(?, lease_id)`;
 const heartbeatSql = `UPDATE work_task SET updated_at = CASE WHEN status = '${moves.heartbeat.to}' THEN updated_at ELSE ? END,
@@ -122,63 +168,101 @@ const giveBackSql = `UPDATE work_task SET status = '${moves.giveBack.to}', attem
   AND stop_requested = 0 RETURNING id`;
 const ackSql = `UPDATE work_task SET status = '${moves.ack.to}', result = ?, error = NULL, updated_at = ?
   WHERE ${byHolder} AND ${openFor('ack')} RETURNING ${taskColumns}`;
-const retrySql = `UPDATE work_task SET status = '${moves.retry.to}', attempts = 0, waits = 0, stop_requested = 0, lease_id = NULL,
-  lease_worker_id = NULL, lease_until = NULL, result = NULL, error = NULL, not_before = NULL, queued_at = ?, updated_at = ?
+/**
+ * The end of a line. Clocks of replicas differ by milliseconds: behind what is there already, whichever of them wrote it; the sequence
+ * then tells apart what has one time.
+ */
+const atEnd = `GREATEST(?, (SELECT last.queued_at FROM work_task AS last WHERE last.user_id = ? AND last.status = 'queued'
+  AND last.waits = 0 AND last.rank = ? ORDER BY last.queued_at DESC LIMIT 1))`;
+const retrySql = (
+  place: string,
+) => `UPDATE work_task SET status = '${moves.retry.to}', attempts = 0, waits = 0, stop_requested = 0,
+  lease_id = NULL, lease_worker_id = NULL, lease_until = NULL, result = NULL, error = NULL, not_before = NULL, ${place}, updated_at = ?
   WHERE id = ? AND ${mine} AND ${openFor('retry')} RETURNING ${taskColumns}`;
-const insertSql = `INSERT INTO work_task (id, user_id, status, session_id, deployment_id, rank, queued_at, waits, not_before, attempts,
-  max_attempts, fence, stop_requested, created_at, updated_at, payload, env, sandbox_image)
-  VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, 0, ?, 0, 0, ?, ?, ?, ?, ?)`;
-const over = `lease_until <= ? AND (stop_requested = 1 OR attempts >= max_attempts)`;
-const settleSql = (whose: string) => `UPDATE work_task SET
+const retryTexts: Sql = {
+  sqlite: retrySql('queued_at = ?'),
+  postgres:
+    retrySql(`queued_at = ${atEnd.replace('last.user_id = ?', 'last.user_id = work_task.user_id').replace('last.rank = ?', 'last.rank = work_task.rank')},
+  seq = DEFAULT`),
+};
+/** Nothing, where the task is there already: it is created again under its own id by who was not told the first time. */
+const insertSql = (
+  queuedAt: string,
+) => `INSERT INTO work_task (id, user_id, status, session_id, deployment_id, rank, queued_at, waits,
+  not_before, attempts, max_attempts, fence, stop_requested, created_at, updated_at, payload, env, sandbox_image)
+  VALUES (?, ?, 'queued', ?, ?, ?, ${queuedAt}, ?, ?, 0, ?, 0, 0, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING queued_at`;
+const insertAt = insertSql('?');
+const insertAtEnd = insertSql(atEnd);
+/** As the index of everybody's has it. */
+const overOfAll = `status || '' IN ('leased', 'running') AND lease_until <= ? AND (stop_requested = 1 OR attempts >= max_attempts)`;
+const settleSql = (which: string) => `UPDATE work_task SET
   status = CASE WHEN stop_requested = 1 AND error IS NULL THEN '${moves.cancel.to}' ELSE '${moves.expire.to}' END,
   error = CASE WHEN stop_requested = 1 THEN error ELSE ? END, updated_at = ?
-  WHERE ${whose}${openFor('expire')} AND ${over} RETURNING user_id`;
+  WHERE ${openFor('expire')} AND ${over} AND id IN (SELECT id FROM work_task WHERE ${which}
+    ORDER BY lease_until LIMIT ?) RETURNING user_id`;
 
-export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkStore {
+export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: WorkStoreDeps): WorkStore {
   const { wake } = store;
   const tell = (tx: SharedTx, userId: string) => tx.afterCommit(() => wake.signal(changedTopic(userId)));
+  const counts = createCounts(store, now);
   const tellReady = (tx: SharedTx, userId: string) =>
     tx.afterCommit(() => {
       wake.signal(readyTopic(userId));
       wake.signal(changedTopic(userId));
     });
 
-  // Where this process alone writes, it knows when the next lease ends or the next time comes, at the earliest: until then
-  // a lease looks at what is ready, which spares two looks of three.
-  let quietUntil = 0;
-  let lowered = Number.POSITIVE_INFINITY;
-  let asking = false;
+  // Where this process alone writes, it knows when the next lease of a person ends or the next time comes, at the earliest: until
+  // then a lease looks at what is ready, which spares two looks of three.
+  const quiets = new Map<string, Quiet>();
   let latest = 0;
-  function notBefore(at: number): void {
-    quietUntil = Math.min(quietUntil, at);
-    lowered = Math.min(lowered, at);
+  function quietOf(userId: string): Quiet {
+    const known = quiets.get(userId);
+    if (known !== undefined) return known;
+    if (quiets.size >= mostQuiets) quiets.clear();
+    const made: Quiet = { until: 0, lowered: Number.POSITIVE_INFINITY, asking: false };
+    quiets.set(userId, made);
+    return made;
   }
-  function askSoonest(): void {
-    if (asking || store.engine !== 'sqlite') return;
-    asking = true;
-    lowered = Number.POSITIVE_INFINITY;
+  function notBefore(userId: string, at: number): void {
+    if (store.engine !== 'sqlite') return;
+    const quiet = quietOf(userId);
+    quiet.until = Math.min(quiet.until, at);
+    quiet.lowered = Math.min(quiet.lowered, at);
+  }
+  function askSoonest(userId: string): void {
+    const quiet = quietOf(userId);
+    if (quiet.asking) return;
+    quiet.asking = true;
+    quiet.lowered = Number.POSITIVE_INFINITY;
     store
-      .get<{ at: number | null }>(soonestSql)
+      .get<{ at: number | null }>(soonestSql, userId, userId)
       .then((row) => {
-        quietUntil = Math.min(row?.at ?? Number.POSITIVE_INFINITY, lowered);
+        quiet.until = Math.min(row?.at ?? Number.POSITIVE_INFINITY, quiet.lowered);
       })
       // Not known: every lease looks at all three, until one is answered.
       .catch(() => {})
       .finally(() => {
-        asking = false;
+        quiet.asking = false;
       });
   }
 
   // Generators of what workers ask all the time are made once: each function of that kind brings a prototype and a shape of its own,
   // which would cost more than the statement.
-  function* changing(tx: SharedTx, userId: string, sql: Sql, values: readonly Value[]): Op<TaskRow | null> {
-    const row = yield* tx.get<TaskRow>(sql, ...values);
+  function* changing<T extends TaskRow>(
+    tx: SharedTx,
+    userId: string,
+    sql: Sql,
+    values: readonly Value[],
+  ): Op<T | null> {
+    const row = yield* tx.get<T>(sql, ...values);
     if (row === undefined) return null;
     tell(tx, userId);
+    tx.afterCommit(counts.moved);
     return row;
   }
 
-  function* adding(tx: SharedTx, row: TaskRow, waits: boolean): Op<TaskRow | Unlinked> {
+  /** Null: it is there already. */
+  function* adding(tx: SharedTx, row: TaskRow, waits: boolean): Op<TaskRow | Unlinked | null> {
     const { id, user_id: userId, session_id: sessionId, deployment_id: deploymentId, queued_at: queuedAt } = row;
     if (sessionId !== null) {
       const sql = 'SELECT 1 AS there FROM work_session WHERE id = ? AND user_id = ?';
@@ -188,19 +272,24 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
       const sql = 'SELECT 1 AS there FROM work_deployment WHERE id = ? AND user_id = ?';
       if ((yield* tx.get(sql, deploymentId, userId)) === undefined) return 'deployment_not_found';
     }
-    yield* tx.run(
-      insertSql,
-      ...[id, userId, sessionId, deploymentId, row.rank, queuedAt, waits ? 1 : 0, row.not_before],
-      ...[row.max_attempts, row.created_at, row.updated_at, row.payload, row.env, row.sandbox_image],
+    // One process alone writes to SQLite, by one clock.
+    const last = store.engine === 'postgres' && !waits;
+    const kept = yield* tx.get<Pick<TaskRow, 'queued_at'>>(
+      last ? insertAtEnd : insertAt,
+      ...[id, userId, sessionId, deploymentId, row.rank, queuedAt, ...(last ? [userId, row.rank] : [])],
+      ...[waits ? 1 : 0, row.not_before, row.max_attempts, row.created_at, row.updated_at],
+      ...[row.payload, row.env, row.sandbox_image],
     );
+    if (kept === undefined) return null;
     tellReady(tx, userId);
-    if (waits) tx.afterCommit(() => notBefore(queuedAt));
-    return row;
+    tx.afterCommit(counts.moved);
+    if (waits) tx.afterCommit(() => notBefore(userId, queuedAt));
+    return kept.queued_at === queuedAt ? row : { ...row, queued_at: kept.queued_at };
   }
 
   /** One statement that changes one task of a person, or none. */
-  const change = (userId: string, sql: Sql, values: readonly Value[]) =>
-    store.write((tx) => changing(tx, userId, sql, values), statement);
+  const change = <T extends TaskRow = TaskRow>(userId: string, sql: Sql, values: readonly Value[]) =>
+    store.write((tx) => changing<T>(tx, userId, sql, values), statement);
 
   function whose(
     userId: string,
@@ -211,8 +300,66 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
     return { sql: byHolder, values: [id, userId, by.workerId, by.leaseId] };
   }
 
+  const find = async (userId: string, id: string) =>
+    (await store.get<TaskRow>(`SELECT ${taskColumns} FROM work_task WHERE id = ? AND ${mine}`, id, userId)) ?? null;
+
+  /** Ends portion by portion what `whose` has and nobody may lease again; answers how many. */
+  async function settle(userId: string | null): Promise<number> {
+    const at = now();
+    const sql = settleSql(userId === null ? overOfAll : `${mine} AND ${openFor('expire')} AND ${over}`);
+    const values = userId === null ? [at] : [userId, at];
+    for (let ended = 0; ; ) {
+      const some = await store.write(function* (tx) {
+        const given = [JSON.stringify(expiredError), at, at, ...values, portion];
+        const rows = yield* tx.all<{ user_id: string }>(sql, ...given);
+        for (const owner of new Set(rows.map((row) => row.user_id))) tell(tx, owner);
+        return rows.length;
+      }, statement);
+      ended += some;
+      if (some > 0) await counts.fold();
+      if (some < portion) return ended;
+    }
+  }
+
+  /** Where no other process writes. */
+  async function leaseAlone(userId: string, workerId: string, leaseId: string): Promise<TaskRow | null> {
+    const at = now();
+    const until = at + leaseMs;
+    const lease = [leaseId, workerId, until, at];
+    // A clock that was put back took the ends of leases along.
+    if (at < latest) quiets.clear();
+    latest = at;
+    const quiet = at < quietOf(userId).until;
+    if (!quiet) await settle(userId);
+    const row = await (quiet
+      ? change(userId, readySql, [...lease, userId])
+      : change(userId, leaseSql, [...lease, userId, userId, at, userId, at]));
+    // After it is kept, so that no question that was asked meanwhile has missed it.
+    if (row !== null) notBefore(userId, until);
+    if (!quiet) askSoonest(userId);
+    return row;
+  }
+
+  async function leaseAmong(userId: string, workerId: string, leaseId: string): Promise<TaskRow | null> {
+    const at = now();
+    const lease = [leaseId, workerId, at + leaseMs, at];
+    const row = await change(userId, readyAmongSql, [...lease, userId, userId, at + 1, at, userId, at + 1, at]);
+    if (row !== null) return row;
+    for (const pause of hiddenPauses) {
+      if (pause > 0) await new Promise<void>((resolve) => void timers.after(pause, resolve));
+      const there = await store.get<There>(thereSql, userId, userId, userId, userId);
+      if (there === undefined) return null;
+      if (there.over_at !== null && there.over_at <= at) await settle(userId);
+      const timed = (there.due_at ?? at + 1) <= at || (there.end_at ?? at + 1) <= at;
+      if (there.ready_id === null && !timed) return null;
+      const found = await change(userId, leaseSql, [...lease, userId, ...[1, 2, 3, 4].flatMap(() => [userId, at])]);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
   return {
-    create(task) {
+    async create(task) {
       const at = now();
       const due = task.notBefore;
       const waits = due !== null && due > at;
@@ -242,41 +389,21 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
       };
       // What a task belongs to is never removed, so that looking before writing is enough.
       const links = row.session_id !== null || row.deployment_id !== null;
-      return store.write((tx) => adding(tx, row, waits), links ? perRow : statement);
+      const kept = await store.write((tx) => adding(tx, row, waits), links ? perRow : statement);
+      return kept ?? (await find(task.userId, task.id)) ?? row;
     },
-    find: async (userId, id) =>
-      (await store.get<TaskRow>(`SELECT ${taskColumns} FROM work_task WHERE id = ? AND ${mine}`, id, userId)) ?? null,
-    async lease(userId, workerId, leaseId) {
-      const at = now();
-      const until = at + leaseMs;
-      const lease = [leaseId, workerId, until, at];
-      // A clock that was put back took the ends of leases along.
-      if (at < latest) quietUntil = 0;
-      latest = at;
-      const quiet = at < quietUntil;
-      const all = [userId, userId, at, userId, at];
-      let row = await (quiet
-        ? change(userId, readySql, [...lease, userId])
-        : change(userId, leaseSql, [...lease, ...all]));
-      if (store.engine === 'postgres') {
-        for (const pause of hiddenPauses) {
-          if (row !== null || (await store.get(candidateSql, pause, ...all)) === undefined) break;
-          row = await change(userId, leaseSql, [...lease, ...all]);
-        }
-      }
-      // After it is kept, so that no question that was asked meanwhile has missed it.
-      if (row !== null) notBefore(until);
-      if (!quiet) askSoonest();
-      return row;
-    },
+    find,
+    lease: (userId, workerId, leaseId) =>
+      store.engine === 'sqlite' ? leaseAlone(userId, workerId, leaseId) : leaseAmong(userId, workerId, leaseId),
     giveBack({ userId, id, workerId, leaseId }) {
       const at = now();
       return store.write(function* (tx) {
         const row = yield* tx.get(giveBackSql, at, id, userId, workerId, leaseId);
         if (row === undefined) return;
         tellReady(tx, userId);
+        tx.afterCommit(counts.moved);
         // One whose time had to come is looked for by its time.
-        tx.afterCommit(() => notBefore(at));
+        tx.afterCommit(() => notBefore(userId, at));
       }, statement);
     },
     heartbeat({ userId, id, workerId, leaseId }) {
@@ -303,32 +430,28 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
     retry(userId, id) {
       const at = now();
       return store.write(function* (tx) {
-        const row = yield* tx.get<TaskRow>(retrySql, at, at, id, userId);
-        if (row !== undefined) tellReady(tx, userId);
-        return row ?? null;
+        const row = yield* tx.get<TaskRow>(retryTexts, at, at, id, userId);
+        if (row === undefined) return null;
+        tellReady(tx, userId);
+        tx.afterCommit(counts.moved);
+        return row;
       }, statement);
     },
-    settle(userId) {
-      const at = now();
-      const values = userId === null ? [at] : [userId, at];
-      return store.write(function* (tx) {
-        const sql = settleSql(userId === null ? '' : `${mine} AND `);
-        const rows = yield* tx.all<{ user_id: string }>(sql, JSON.stringify(expiredError), at, ...values);
-        for (const owner of new Set(rows.map((row) => row.user_id))) tell(tx, owner);
-        return rows.length;
-      }, statement);
-    },
-    lineUp: () =>
-      store.write(function* (tx) {
+    settle,
+    async lineUp() {
+      const lined = await store.write(function* (tx) {
         const rows = yield* tx.all<{ user_id: string }>(
           `UPDATE work_task SET waits = 0 WHERE status = 'queued' AND waits = 1 AND id IN (SELECT id FROM work_task
-            WHERE status = 'queued' AND waits = 1 AND queued_at <= ? ORDER BY queued_at LIMIT ?) RETURNING user_id`,
+            WHERE status || '' = 'queued' AND waits = 1 AND queued_at <= ? ORDER BY queued_at LIMIT ?) RETURNING user_id`,
           now(),
           portion,
         );
         for (const owner of new Set(rows.map((row) => row.user_id))) tellReady(tx, owner);
         return rows.length;
-      }, statement),
+      }, statement);
+      if (lined > 0) await counts.fold();
+      return lined;
+    },
     seen: (userId, workerId, draining) =>
       store.write(function* (tx) {
         const sql = `INSERT INTO work_poller (user_id, worker_id, seen_at, draining) VALUES (?, ?, ?, ?)
@@ -339,6 +462,7 @@ export function createWorkStore({ store, now, leaseMs }: WorkStoreDeps): WorkSto
       store.write(function* (tx) {
         yield* tx.run('DELETE FROM work_poller WHERE seen_at < ?', before);
       }, statement),
+    fold: () => counts.fold(),
   };
 }
 

@@ -90,7 +90,7 @@ test('both servers say the events extension under both names, in both eras, and 
   for (const [path, { token, tools: names }] of Object.entries(wanted)) {
     const discovered = resultOf<About>(await ask(path, token, 'server/discover'));
     expect(discovered.supportedVersions).toEqual(mcpVersions);
-    expect(discovered.capabilities).toEqual({ tools: {}, ...eventsCapability });
+    expect(discovered.capabilities).toEqual({ tools: {}, prompts: {}, resources: {}, ...eventsCapability });
     for (const protocolVersion of legacyVersions) {
       const body = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion } };
       const begun = await people.call('POST', path, { token, body });

@@ -172,6 +172,20 @@ test('pairing a computer anew ends the credential it had', async () => {
   expect(await sessions.list('user_1')).toEqual([]);
 });
 
+test('a cookie that another port of this host set locks nobody out: each of the name is tried', async () => {
+  const { sessions } = await sessionsAlone();
+  const good = await sessions.begin('user_1', { headers: {} } as never);
+  const [browser] = sessions.authenticators;
+  const admit = async (cookie: string) => browser!.authenticate({ method: 'GET', headers: { cookie } } as never);
+  expect(await admit(`gantry_1=junk; gantry_1=${good}`)).toMatchObject({ userId: 'user_1', via: 'cookie' });
+  expect(await admit(`gantry_1=${good}; gantry_1=junk`)).toMatchObject({ userId: 'user_1' });
+  await expect(admit('gantry_1=junk; gantry_1=more')).rejects.toMatchObject({ status: 401 });
+  const page = { headers: { cookie: `gantry_1=junk; gantry_1=${good}` } } as never;
+  expect(await sessions.pageToken(page)).toBe(
+    await sessions.pageToken({ headers: { cookie: `gantry_1=${good}` } } as never),
+  );
+});
+
 test('a cookie is no credential of a computer, nor the other way round', async () => {
   const { sessions, as } = await sessionsAlone();
   const request = (cookie: string) => ({ method: 'GET', headers: { cookie } }) as never;

@@ -58,6 +58,16 @@ test('who has no credential is told before anything is read where to get one, an
   expect([root.status, (root.json as never as { resource: string }).resource]).toEqual([200, people.origin]);
 });
 
+test('whoever sends a token that is none is told that it is the token', async () => {
+  for (const token of ['junk', 'a.b.c', 'gk_live_0000']) {
+    const reply = await post(token);
+    expect([reply.status, reply.headers['www-authenticate']]).toEqual([
+      401,
+      challenged(metadata(), ', error="invalid_token", scope="bots:act"'),
+    ]);
+  }
+});
+
 test('a credential without the scope is challenged for it', async () => {
   for (const token of [await tokenFor(resource, 'agents:read'), await keyWith('agents:read')]) {
     const reply = await post(token);

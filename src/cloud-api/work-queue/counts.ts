@@ -1,0 +1,149 @@
+/**
+ * How many tasks of each kind a person has, by the second since which they wait. Each change of a task leaves a row that nobody else
+ * writes to (migrations.ts); here they are added up, so that a figure costs a few rows however many tasks there are, and no two
+ * changes wait for each other. Must not know what the kinds are for.
+ */
+import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
+
+/** What triggers wrote down, so many times. */
+interface Move {
+  readonly times: number;
+  readonly user_id: string;
+  readonly was: string;
+  readonly was_since: number;
+  readonly became: string;
+  readonly became_since: number;
+}
+
+export interface Count {
+  readonly kind: string;
+  /** Seconds since the epoch: those that wait do so since then, or a little later. 0 for other kinds. */
+  readonly since: number;
+  readonly n: number;
+}
+
+export interface Counts {
+  /** One more change was made; now and then they are added up. */
+  readonly moved: () => void;
+  fold(): Promise<void>;
+}
+
+/** So many changes are added up at once, and as many are read beside the sums at most. */
+const foldEvery = 500;
+const portion = 2_000;
+
+/** What waits longer is counted in larger steps, seconds: a person has some thousand rows at most, however long the line is. */
+const steps = [
+  { older: 600, step: 10 },
+  { older: 3_600, step: 60 },
+  { older: 21_600, step: 600 },
+  { older: 2 * 86_400, step: 86_400 },
+] as const;
+const coarsenEveryMs = 60_000;
+const mostRemembered = 10_000;
+
+/** The same moves of one second are one row. */
+const grouped = (from: string) => `SELECT count(*) AS times, user_id, was, was_since / 1000 AS was_since, became,
+  became_since / 1000 AS became_since FROM ${from} GROUP BY 2, 3, 4, 5, 6`;
+const movesSql = grouped('work_move WHERE user_id = ?');
+const sumsSql = 'SELECT kind, since, n FROM work_count WHERE user_id = ?';
+/** Of PostgreSQL: portions, which nobody else adds up at the same time. */
+const takeSql = `WITH gone AS (DELETE FROM work_move WHERE (user_id, n) IN (SELECT user_id, n FROM work_move ORDER BY user_id, n
+  LIMIT ${portion} FOR UPDATE SKIP LOCKED) RETURNING user_id, was, was_since, became, became_since) ${grouped('gone')}`;
+/** Of SQLite, where nobody else writes: all there are. Emptying a table costs nothing. */
+const allSql = grouped('work_move');
+const emptySql = 'DELETE FROM work_move';
+const addSql = `INSERT INTO work_count (user_id, kind, since, n) VALUES (?, ?, ?, ?)
+  ON CONFLICT (user_id, kind, since) DO UPDATE SET n = work_count.n + excluded.n`;
+const dropSql = 'DELETE FROM work_count WHERE user_id = ? AND kind = ? AND since = ? AND n = 0';
+const fineSql = `DELETE FROM work_count WHERE user_id = ? AND kind = 'queued' AND since < ? AND since % ? <> 0 RETURNING kind, since, n`;
+
+/** The sum of what changed, without what cancels out. */
+function added(moves: readonly Move[]): (Count & { readonly userId: string })[] {
+  const sums = new Map<string, Count & { userId: string }>();
+  const add = (userId: string, kind: string, second: number, by: number) => {
+    if (kind === '' || kind === 'succeeded' || kind === 'cancelled') return;
+    const since = kind === 'queued' ? second : 0;
+    const key = `${userId} ${kind} ${since}`;
+    sums.set(key, { userId, kind, since, n: (sums.get(key)?.n ?? 0) + by });
+  };
+  for (const move of moves) {
+    add(move.user_id, move.was, move.was_since, -move.times);
+    add(move.user_id, move.became, move.became_since, move.times);
+  }
+  // In one order, so that two that add at the same time do not lock each other out.
+  return [...sums.entries()]
+    .filter(([, sum]) => sum.n !== 0)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, sum]) => sum);
+}
+
+/** The counts of a person as they are now. */
+export function* countsOf(tx: SharedReader, userId: string): Op<Count[]> {
+  const sums = yield* tx.all<Count>(sumsSql, userId);
+  const moves = yield* tx.all<Move>(movesSql, userId);
+  return [...sums, ...added(moves)];
+}
+
+export function createCounts(store: SharedStore, now: () => number): Counts {
+  const rows = { isolation: 'rows' } as const;
+  const coarsened = new Map<string, number>();
+  let count = 0;
+  let folding: Promise<void> | null = null;
+
+  /** What is counted by the second and waits for longer, by the next step. */
+  async function coarsen(userId: string): Promise<void> {
+    const at = now();
+    if ((coarsened.get(userId) ?? 0) > at - coarsenEveryMs) return;
+    if (coarsened.size >= mostRemembered) coarsened.clear();
+    coarsened.set(userId, at);
+    for (const { older, step } of steps) {
+      await store.write(function* (tx) {
+        const before = Math.floor((at / 1000 - older) / step) * step;
+        const fine = yield* tx.all<Count>(fineSql, userId, before, step);
+        const sums = new Map<number, number>();
+        for (const { since, n } of fine) {
+          const from = Math.floor(since / step) * step;
+          sums.set(from, (sums.get(from) ?? 0) + n);
+        }
+        for (const [since, n] of [...sums].sort(([one], [other]) => one - other)) {
+          yield* tx.run(addSql, userId, 'queued', since, n);
+          yield* tx.run(dropSql, userId, 'queued', since);
+        }
+      }, rows);
+    }
+  }
+
+  async function foldAll(): Promise<void> {
+    count = 0;
+    for (let more = true; more; ) {
+      const users = await store.write(function* (tx) {
+        const moves = yield* tx.all<Move>({ sqlite: allSql, postgres: takeSql });
+        if (store.engine === 'sqlite') yield* tx.run(emptySql);
+        for (const { userId, kind, since, n } of added(moves)) {
+          yield* tx.run(addSql, userId, kind, since, n);
+          if (n < 0) yield* tx.run(dropSql, userId, kind, since);
+        }
+        more = store.engine === 'postgres' && moves.reduce((sum, { times }) => sum + times, 0) === portion;
+        return new Set(moves.map((move) => move.user_id));
+      }, rows);
+      for (const userId of users) await coarsen(userId);
+    }
+  }
+
+  function fold(): Promise<void> {
+    folding ??= foldAll().finally(() => {
+      folding = null;
+    });
+    return folding;
+  }
+
+  return {
+    moved() {
+      count += 1;
+      // What could not be added up stays where it is, and counts there.
+      if (count >= foldEvery) void fold().catch(() => {});
+    },
+    fold,
+  };
+}
